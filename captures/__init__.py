@@ -1,0 +1,1 @@
+"""Recordings of hands: `read(path) -> Markers`, one file a format."""

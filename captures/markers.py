@@ -1,0 +1,80 @@
+"""Markers: what every capture is read into, whatever its format was."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CaptureError
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Markers:
+    """Named points over time, in one convention: metres, seconds, right-handed, Z up.
+
+    F frames, M markers. Arrays are made read-only, so a step that changes them makes new ones.
+
+    Raises CaptureError when the shapes disagree, the times do not increase or a name occurs twice.
+    """
+
+    names: tuple[str, ...]
+    """(M,) labels as the source spells them, each once."""
+    times: Floats
+    """(F,) s, strictly increasing."""
+    positions: Floats
+    """(F, M, 3) m, NaN in all three where the marker was not seen."""
+    source: str
+    """Where they come from: a file's name or a device's."""
+    rate: float
+    """Hz, measured from the times where the source has timestamps."""
+    unit: str
+    """The unit of length in the source: m, dm, cm or mm."""
+    format: str = ""
+    """What the source was read as: 'C3D', 'TRC', ..."""
+    predicted: Bools | None = None
+    """(F, M) True where a position was filled in and not measured; None means nowhere."""
+    warnings: tuple[str, ...] = ()
+    """Sentences about what was odd in the source and how it was taken."""
+
+    def __post_init__(self) -> None:
+        frames, count = len(self.times), len(self.names)
+        if self.positions.shape != (frames, count, 3):
+            raise CaptureError(
+                f"{self.source}: positions of shape {self.positions.shape}, "
+                f"{frames} frames of {count} markers need ({frames}, {count}, 3)"
+            )
+        if len(set(self.names)) != count:
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise CaptureError(f"{self.source}: the label '{twice}' occurs twice, each must occur once")
+        if frames > 1 and not (np.diff(self.times) > 0).all():
+            frame = int(np.argmax(np.diff(self.times) <= 0)) + 1
+            raise CaptureError(
+                f"{self.source}: frame {frame + 1} is at {self.times[frame]:.4f} s, "
+                f"not after the frame before it at {self.times[frame - 1]:.4f} s"
+            )
+        if self.predicted is None:
+            object.__setattr__(self, "predicted", np.zeros((frames, count), bool))
+        for array in (self.times, self.positions, self.predicted):
+            array.setflags(write=False)
+
+    @property
+    def seen(self) -> Bools:
+        """(F, M) True where the marker has a position, measured or predicted."""
+        return np.isfinite(self.positions).all(axis=-1)
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the last."""
+        return float(self.times[-1] - self.times[0]) if len(self.times) else 0.0
+
+    def select(self, frames: slice) -> "Markers":
+        """The same markers over some of the frames."""
+        return replace(
+            self,
+            times=self.times[frames],
+            positions=self.positions[frames],
+            predicted=self.predicted[frames],
+        )

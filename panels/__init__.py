@@ -1,0 +1,1 @@
+"""What the person sees in Blender. Draws only."""

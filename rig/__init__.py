@@ -1,0 +1,1 @@
+"""Armatures, meshes and keyframes in Blender."""

@@ -1,0 +1,1 @@
+"""From targets to joint angles. Knows no Blender."""
