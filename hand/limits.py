@@ -1,0 +1,69 @@
+"""How far the joints of a human hand turn, and which turn together: tables in degrees.
+
+The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 abduction and 120 flexion, PIP 100,
+DIP 60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives widths only: where each range
+begins follows from the straight finger and from how far a joint overextends. It names no twist; the passive
+axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees.
+"""
+
+from dataclasses import dataclass
+
+from .joints import CHAIN_JOINTS, DIGITS
+from .model import Movement
+
+AngleLimits = dict[tuple[str, Movement], tuple[float, float]]
+"""(joint, movement) -> lowest and highest angle in degrees."""
+
+_CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS["thumb"]
+
+
+def _finger_limits(digit: str) -> AngleLimits:
+    mcp, pip, dip, _ = CHAIN_JOINTS[digit]
+    return {
+        (mcp, "abduction"): (-15, 15),
+        (mcp, "flexion"): (-30, 90),
+        (mcp, "twist"): (-10, 10),
+        (pip, "flexion"): (0, 100),
+        (dip, "flexion"): (0, 60),
+    }
+
+
+DEFAULT_LIMITS: AngleLimits = {
+    (_CMC, "abduction"): (-60, 60),
+    (_CMC, "flexion"): (-15, 30),
+    (_CMC, "twist"): (-15, 15),
+    (_THUMB_MCP, "abduction"): (-15, 15),
+    (_THUMB_MCP, "flexion"): (0, 50),
+    (_IP, "flexion"): (-15, 70),
+}
+for _digit in DIGITS[1:]:
+    DEFAULT_LIMITS.update(_finger_limits(_digit))
+
+NEUTRAL: dict[tuple[str, Movement], float] = {
+    (_CMC, "flexion"): 5,
+    (_THUMB_MCP, "flexion"): 15,
+    (_IP, "flexion"): 10,
+}
+"""Degrees of a hand at ease; what is not named is at zero."""
+for _digit in DIGITS[1:]:
+    for _joint, _angle in zip(CHAIN_JOINTS[_digit], (20, 25, 25 * 2 / 3), strict=False):
+        NEUTRAL[_joint, "flexion"] = _angle
+
+
+@dataclass(frozen=True, slots=True)
+class CouplingRow:
+    """lower <= sum of coefficient · angle <= upper, in degrees."""
+
+    terms: tuple[tuple[str, Movement, float], ...]
+    lower: float = 0.0
+    upper: float = 0.0
+    soft: bool = True
+
+
+DIP_PER_PIP = 2 / 3
+"""The DIP follows the PIP: the tendons' ratio most used in the field (Rijpkema & Girard 1991); thesis (4.2)'s ρ."""
+
+DEFAULT_COUPLINGS: tuple[CouplingRow, ...] = tuple(
+    CouplingRow(((CHAIN_JOINTS[digit][2], "flexion", 1.0), (CHAIN_JOINTS[digit][1], "flexion", -DIP_PER_PIP)))
+    for digit in DIGITS[1:]
+)

@@ -1,0 +1,145 @@
+"""HandModel: the joints of a hand, how far apart they are, how they bend and how far.
+
+Every joint's frame has its origin in the joint, +Y along the bone to the next joint, +Z out of the back of the
+hand and +X to complete a right-handed frame (towards the little finger on a right hand, towards the thumb on a
+left one). That is Blender's bone frame, and the palm frame of the wrist. Angles of zero are the straight finger.
+
+A joint turns by its degrees of freedom in their order: R = R_abduction · R_flexion · R_twist.
+- flexion > 0 curls towards the palm: about −X on both hands;
+- abduction > 0 leans towards the thumb's side: about +Z on a right hand, −Z on a left one;
+- twist > 0 turns about the bone: about +Y on a right hand, −Y on a left one.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import HandError
+from .joints import JOINT_INDEX, Side
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Movement = Literal["abduction", "flexion", "twist"]
+AXES: dict[Movement, tuple[float, float, float]] = {
+    "abduction": (0.0, 0.0, 1.0),
+    "flexion": (-1.0, 0.0, 0.0),
+    "twist": (0.0, 1.0, 0.0),
+}
+"""The axis of each movement on a right hand, in the joint's frame; a left hand is its mirror image in X."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A named point fixed to a joint: a joint itself, or where a marker sits."""
+
+    name: str
+    joint: int
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """m, in the joint's frame."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coupling:
+    """A linear row over the angles: lower <= coefficients · angles <= upper. Soft ones yield to the targets."""
+
+    coefficients: Floats
+    """(D,)"""
+    lower: float
+    upper: float
+    soft: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandModel:
+    """A hand of J joints with D degrees of freedom. Lengths in m, angles in rad.
+
+    Raises HandError when the arrays' shapes disagree, a limit's ends are swapped or a value is not finite.
+    """
+
+    side: Side
+    joints: tuple[str, ...]
+    """(J,) names, parents before children; the first is the root."""
+    parents: tuple[int, ...]
+    """(J,) index of the parent, −1 for the root."""
+    rest: Floats
+    """(J, 4, 4) T_parent_joint at angles of zero; the root's is the identity."""
+    movements: tuple[Movement, ...]
+    """(D,) what each degree of freedom is called."""
+    axes: Floats
+    """(D, 3) unit axis in the joint's frame."""
+    axis_joint: Ints
+    """(D,) the joint that each degree of freedom turns, ascending."""
+    limits: Floats
+    """(D, 2) lowest and highest angle."""
+    neutral: Floats
+    """(D,) the angles of a hand at ease."""
+    couplings: tuple[Coupling, ...]
+    sites: tuple[Site, ...]
+
+    def __post_init__(self) -> None:
+        j, d = len(self.joints), len(self.movements)
+        shapes = {"parents": (j,), "rest": (j, 4, 4), "axes": (d, 3), "axis_joint": (d,), "limits": (d, 2)}
+        for name, shape in {**shapes, "neutral": (d,)}.items():
+            found = np.shape(getattr(self, name))
+            if found != shape:
+                raise HandError(f"{self.side} hand: {name} has the shape {found}, {j} joints need {shape}")
+        for name in ("rest", "axes", "limits", "neutral"):
+            array = getattr(self, name)
+            if not np.isfinite(array).all():
+                raise HandError(f"{self.side} hand: {name} holds a value that is not a finite number")
+            array.setflags(write=False)
+        swapped = np.flatnonzero(self.limits[:, 0] > self.limits[:, 1])
+        if len(swapped):
+            low, high = np.rad2deg(self.limits[swapped[0]])
+            raise HandError(
+                f"{self.side} hand: the {self.dof_name(int(swapped[0]))} is limited to {low:.0f}..{high:.0f} degrees, "
+                "the first must be the smaller"
+            )
+
+    @property
+    def dofs(self) -> int:
+        """D, the number of degrees of freedom without the root's six."""
+        return len(self.movements)
+
+    def dof(self, joint: str, movement: Movement) -> int | None:
+        """The index of a joint's degree of freedom, None where the joint does not move so."""
+        index = self.joints.index(joint)
+        found = (d for d in range(self.dofs) if self.axis_joint[d] == index and self.movements[d] == movement)
+        return next(found, None)
+
+    def dof_name(self, index: int) -> str:
+        """For people: 'index-finger-phalanx-proximal flexion'."""
+        return f"{self.joints[self.axis_joint[index]]} {self.movements[index]}"
+
+    def site_index(self, name: str) -> int:
+        """The index of a site by its name. Raises HandError for a name the hand does not have."""
+        for index, site in enumerate(self.sites):
+            if site.name == name:
+                return index
+        raise HandError(f"{self.side} hand: there is no site '{name}'")
+
+    def with_sites(self, sites: tuple[Site, ...]) -> "HandModel":
+        """The same hand with further sites."""
+        return replace(self, sites=self.sites + sites)
+
+    def length(self, joint: str) -> float:
+        """m, from a joint's parent to the joint."""
+        return float(np.linalg.norm(self.rest[JOINT_INDEX[joint], :3, 3]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """A hand over F frames."""
+
+    root: Floats
+    """(F, 4, 4) T_world_wrist, m."""
+    angles: Floats
+    """(F, D) rad."""
+    rotations: Floats
+    """(F, J, 4) unit wxyz, each joint relative to its rest."""
+
+    def __len__(self) -> int:
+        return len(self.root)

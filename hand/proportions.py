@@ -1,0 +1,172 @@
+"""How large a hand is and where its fingers begin: what differs from performer to performer."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import HandError
+from . import rotations as rot
+from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
+from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
+from .model import AXES, Coupling, HandModel, Movement, Site
+
+Floats = NDArray[np.float64]
+
+PALM_JOINTS: tuple[str, ...] = tuple(joint for digit in DIGITS for joint in DIGIT_JOINTS[digit][:-3])
+"""The joints that stand still in the palm: the thumb's CMC and, for each finger, metacarpal base and MCP."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proportions:
+    """A hand's measures in the wrist's frame: +Y along the straight middle finger's bones, +Z out of its back.
+
+    Raises HandError for a length that is not above zero.
+    """
+
+    side: Side
+    palm: Floats
+    """(9, 3) m, where PALM_JOINTS are."""
+    phalanges: Floats
+    """(5, 3) m, the three bones of each digit that move: for the thumb, its metacarpal is the first."""
+    frames: Floats
+    """(5, 4) unit wxyz, how each digit's first moving joint stands in the wrist's frame at angles of zero."""
+
+    def __post_init__(self) -> None:
+        short = np.argwhere(~(self.phalanges > 1e-4))
+        if len(short):
+            digit, bone = short[0]
+            raise HandError(
+                f"{self.side} hand: bone {bone + 1} of the {DIGITS[digit]} is "
+                f"{1000 * self.phalanges[digit, bone]:.2f} mm long, it must be longer than 0.1 mm"
+            )
+
+    @property
+    def size(self) -> float:
+        """m, from the wrist along the straight middle finger to its tip."""
+        knuckle = self.palm[PALM_JOINTS.index(CHAIN_JOINTS["middle-finger"][0])]
+        return float(np.linalg.norm(knuckle) + self.phalanges[2].sum())
+
+    def scaled(self, factor: float) -> "Proportions":
+        """The same hand, larger or smaller."""
+        return replace(self, palm=self.palm * factor, phalanges=self.phalanges * factor)
+
+    def mirrored(self) -> "Proportions":
+        """The other hand of the same person: the mirror image in X."""
+        return Proportions(
+            side="left" if self.side == "right" else "right",
+            palm=self.palm * [-1.0, 1.0, 1.0],
+            phalanges=self.phalanges,
+            # A rotation seen in a mirror in X keeps its part about X and turns the other way about Y and Z.
+            frames=self.frames * [1.0, 1.0, -1.0, -1.0],
+        )
+
+
+def _turned(z: float, x: float, y: float) -> Floats:
+    """Rz · Rx · Ry of angles in degrees: splay, then droop, then roll."""
+    turns = [rot.about(axis, np.deg2rad(angle)) for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)]
+    return rot.multiply(rot.multiply(turns[0], turns[1]), turns[2])
+
+
+_ADULT = Proportions(
+    side="right",
+    # Knuckles and bases of an adult hand, so that the metacarpals have the lengths of Buryanov & Kotiuk (2010).
+    palm=np.array(
+        [
+            [-22.0, 24.0, -12.0],
+            [-13.0, 22.8, 0.0],
+            [-24.0, 90.0, 0.0],
+            [-1.0, 28.5, 1.0],
+            [-2.0, 93.0, 2.0],
+            [10.0, 28.6, 0.0],
+            [18.0, 86.0, 0.0],
+            [19.5, 27.0, -2.0],
+            [36.0, 78.0, -4.0],
+        ]
+    )
+    / 1000,
+    # Buryanov & Kotiuk (2010), Proportions of hand segments: mean bone lengths, soft tissue added at the tip.
+    phalanges=np.array(
+        [
+            [46.22, 31.57, 21.67 + 5.67],
+            [39.78, 22.38, 15.82 + 3.84],
+            [44.63, 26.33, 17.40 + 3.95],
+            [41.37, 25.65, 17.30 + 3.95],
+            [32.74, 18.11, 15.96 + 3.73],
+        ]
+    )
+    / 1000,
+    # Splay as the fingers of a flat hand stand; roll so that curling fingers converge on the thumb's base. The
+    # thumb points aside and palmwards and is rolled so that it flexes across the palm.
+    frames=np.stack(
+        [_turned(50, -20, -55), _turned(5, 0, -8), _turned(0, 0, -4), _turned(-5, 0, 1), _turned(-12, 0, 7)]
+    ),
+)
+
+
+def adult(side: Side, size: float = _ADULT.size) -> Proportions:
+    """The measures of a mean adult hand, `size` m long from the wrist to the middle finger's tip.
+
+    Raises HandError for a size outside 0.01..10 m.
+    """
+    if not 0.01 <= size <= 10:
+        raise HandError(f"a hand of {size:.4g} m was asked for, it must be from 0.01 to 10 m long")
+    right = _ADULT.scaled(size / _ADULT.size)
+    return right if side == "right" else right.mirrored()
+
+
+def rest_frames(proportions: Proportions) -> Floats:
+    """(J, 4, 4) T_parent_joint of the hand with all angles zero."""
+    world = np.tile(np.eye(4), (len(JOINTS), 1, 1))
+    digit_frames = rot.to_matrix(proportions.frames)
+    for digit, name in enumerate(DIGITS):
+        chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[name]]
+        first = proportions.palm[PALM_JOINTS.index(JOINTS[chain[0]])]
+        reach = np.concatenate([[0.0], np.cumsum(proportions.phalanges[digit])])
+        world[chain, :3, :3] = digit_frames[digit]
+        world[chain, :3, 3] = first + reach[:, None] * digit_frames[digit][:, 1]
+        if name != "thumb":
+            base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
+            begin = proportions.palm[PALM_JOINTS.index(JOINTS[base])]
+            world[base, :3, :3] = rot.basis(first - begin, digit_frames[digit][:, 2])
+            world[base, :3, 3] = begin
+    parents = np.array(PARENTS)
+    local = world.copy()
+    local[1:] = np.linalg.inv(world[parents[1:]]) @ world[1:]
+    return local
+
+
+def build(
+    proportions: Proportions,
+    limits: AngleLimits = DEFAULT_LIMITS,
+    couplings: tuple[CouplingRow, ...] = DEFAULT_COUPLINGS,
+) -> HandModel:
+    """The HandModel of these measures: 25 joints, a site on each, a degree of freedom per row of `limits`.
+
+    Raises HandError for limits whose ends are swapped or a coupling of a movement that the hand does not have.
+    """
+    mirror = np.array([1.0, 1.0, 1.0] if proportions.side == "right" else [1.0, -1.0, -1.0])
+    rows = sorted(limits.items(), key=lambda row: (JOINT_INDEX[row[0][0]], list(AXES).index(row[0][1])))
+    keys = [key for key, _ in rows]
+    return HandModel(
+        side=proportions.side,
+        joints=JOINTS,
+        parents=PARENTS,
+        rest=rest_frames(proportions),
+        movements=tuple(movement for _, movement in keys),
+        axes=np.array([AXES[movement] for _, movement in keys]) * mirror,
+        axis_joint=np.array([JOINT_INDEX[joint] for joint, _ in keys]),
+        limits=np.deg2rad(np.array([degrees for _, degrees in rows], float)),
+        neutral=np.deg2rad(np.array([np.clip(NEUTRAL.get(key, 0.0), *limits[key]) for key in keys])),
+        couplings=tuple(_row(coupling, keys) for coupling in couplings),
+        sites=tuple(Site(name, index) for index, name in enumerate(JOINTS)),
+    )
+
+
+def _row(coupling: CouplingRow, keys: list[tuple[str, Movement]]) -> Coupling:
+    coefficients = np.zeros(len(keys))
+    for joint, movement, coefficient in coupling.terms:
+        if (joint, movement) not in keys:
+            raise HandError(f"a coupling names the {movement} of {joint}, which the hand does not have")
+        coefficients[keys.index((joint, movement))] = coefficient
+    return Coupling(coefficients, np.deg2rad(coupling.lower), np.deg2rad(coupling.upper), coupling.soft)

@@ -1,0 +1,127 @@
+"""Rotations as unit quaternions (wxyz) and matrices, for any number of leading dimensions.
+
+The formulas are those of Diebel, Representing Attitude (2006): (109) product, (125) matrix of a quaternion.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
+    """Quaternions (..., 4) that turn by angle (...) rad about the unit axes (..., 3)."""
+    half = np.asarray(angle, float)[..., None] / 2
+    axis = np.asarray(axis, float)
+    sine = np.sin(half) * axis
+    return np.concatenate([np.broadcast_to(np.cos(half), (*sine.shape[:-1], 1)), sine], axis=-1)
+
+
+def multiply(a: Floats, b: Floats) -> Floats:
+    """The rotation b followed by a, both (..., 4)."""
+    aw, ax, ay, az = np.moveaxis(a, -1, 0)
+    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(q: Floats) -> Floats:
+    """The inverse rotations of unit quaternions (..., 4)."""
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(q: Floats, vectors: Floats) -> Floats:
+    """Vectors (..., 3) turned by q (..., 4)."""
+    w, u = q[..., :1], q[..., 1:]
+    twice = 2 * np.cross(u, vectors)
+    turned: Floats = vectors + w * twice + np.cross(u, twice)
+    return turned
+
+
+def to_matrix(q: Floats) -> Floats:
+    """Rotation matrices (..., 3, 3) of unit quaternions (..., 4)."""
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    rows = [
+        np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], -1),
+        np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], -1),
+        np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1),
+    ]
+    return np.stack(rows, -2)
+
+
+def from_matrix(matrices: Floats) -> Floats:
+    """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
+
+    Of the four ways to begin (w, x, y or z first) the one with the largest square root is taken, so that
+    nothing small is divided by (Shepperd 1978).
+    """
+    m = matrices
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    yz, zx, xy = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    syz, szx, sxy = m[..., 2, 1] + m[..., 1, 2], m[..., 0, 2] + m[..., 2, 0], m[..., 1, 0] + m[..., 0, 1]
+    candidates = np.stack(
+        [
+            np.stack([1 + xx + yy + zz, yz, zx, xy], -1),
+            np.stack([yz, 1 + xx - yy - zz, sxy, szx], -1),
+            np.stack([zx, sxy, 1 - xx + yy - zz, syz], -1),
+            np.stack([xy, szx, syz, 1 - xx - yy + zz], -1),
+        ],
+        -2,
+    )
+    diagonal = np.diagonal(candidates, axis1=-2, axis2=-1)
+    best = np.argmax(diagonal, axis=-1)[..., None, None]
+    q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    signed: Floats = np.where(q[..., :1] < 0, -q, q)
+    return signed
+
+
+def continuous(q: Floats) -> Floats:
+    """The same rotations (F, ..., 4), each with the sign that is nearer to the frame before it.
+
+    Keyed quaternions are interpolated component by component: a change of sign would spin the bone.
+    """
+    if len(q) < 2:
+        return q.copy()
+    flips = np.where((q[1:] * q[:-1]).sum(-1, keepdims=True) < 0, -1.0, 1.0)
+    signs = np.concatenate([np.ones_like(flips[:1]), np.cumprod(flips, axis=0)])
+    return q * signs
+
+
+def basis(y: Floats, z: Floats) -> Floats:
+    """Matrices (..., 3, 3) whose columns are x, y, z: y along `y`, z as near to `z` as a right angle allows."""
+    y = y / np.linalg.norm(y, axis=-1, keepdims=True)
+    x = np.cross(y, z)
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return np.stack([x, y, np.cross(x, y)], -1)
+
+
+def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
+    """Rigid moves (..., 4, 4) that bring points source (..., N, 3) nearest to target (..., N, 3).
+
+    Weighted least squares, weights (..., N) >= 0 (Kabsch 1976). With fewer than three points that are not in
+    a line the turn about what is left open is arbitrary but finite; never a reflection.
+    """
+    total = np.maximum(weights.sum(-1), 1e-12)[..., None]
+    source_mid = (weights[..., None] * source).sum(-2) / total
+    target_mid = (weights[..., None] * target).sum(-2) / total
+    a = (source - source_mid[..., None, :]) * weights[..., None]
+    b = target - target_mid[..., None, :]
+    u, _, vt = np.linalg.svd(np.swapaxes(a, -1, -2) @ b)
+    v, ut = np.swapaxes(vt, -1, -2), np.swapaxes(u, -1, -2)
+    sign = np.where(np.linalg.det(v @ ut) < 0, -1.0, 1.0)
+    v = np.concatenate([v[..., :2], v[..., 2:] * sign[..., None, None]], -1)
+    moves = np.zeros((*source_mid.shape[:-1], 4, 4))
+    moves[..., :3, :3] = v @ ut
+    moves[..., :3, 3] = target_mid - np.einsum("...ij,...j->...i", moves[..., :3, :3], source_mid)
+    moves[..., 3, 3] = 1.0
+    return moves
