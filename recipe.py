@@ -1,0 +1,131 @@
+"""A recipe: every choice that turns a capture into a solved take, so that panel, shell and test run the same."""
+
+import json
+from dataclasses import asdict, dataclass, field, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from .captures.clean import Cleaning
+from .errors import RecipeError
+
+HandChoice = Literal["auto", "left", "right", "both"]
+HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
+
+MarkerMap = dict[str, dict[str, Any]]
+"""side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What to read, how to understand it, how to solve it and what to drive. Paths are strings, as typed.
+
+    Raises RecipeError for a value that is not among those it may take.
+    """
+
+    capture: str
+    """The recording's path."""
+    unit: str = "auto"
+    """auto, m, dm, cm or mm: overrides what the file says or what is guessed."""
+    up: str = "auto"
+    """auto, y or z: overrides which axis points up in the file."""
+    start: int | None = None
+    """First frame of the capture to use, counted from 1 as `knuckle info` counts."""
+    end: int | None = None
+    """Last frame of the capture to use."""
+    hand: HandChoice = "auto"
+    """Which hand to solve; auto takes those that the capture holds."""
+    markers: MarkerMap | None = None
+    """Labels to joints; None finds the marker set that fits."""
+    performer: dict[str, Any] | None = None
+    """A performer as `calibrate` saves it; None measures the capture itself."""
+    cleaning: Cleaning = field(default_factory=Cleaning)
+    solver: str = "fabrik"
+    """A key of solvers.SOLVERS."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The solver's own settings; what is not named keeps its default."""
+    rig: str = "default"
+    """'default' builds a hand fitted to the performer; else a .blend or .glb file with an armature."""
+    fps: float | None = None
+    """Frames per second of the keys; None takes the capture's own frames at the scene's rate."""
+
+    def __post_init__(self) -> None:
+        _expect("hand", self.hand, HANDS)
+        _expect("unit", self.unit, ("auto", "m", "dm", "cm", "mm"))
+        _expect("up", self.up, ("auto", "y", "z"))
+        if self.start is not None and self.start < 1:
+            raise RecipeError(f"start is {self.start}, the first frame of a capture is 1")
+        if self.start is not None and self.end is not None and self.end < self.start:
+            raise RecipeError(f"end is {self.end}, before start at {self.start}")
+        if self.fps is not None and not 0 < self.fps <= 10_000:
+            raise RecipeError(f"fps is {self.fps}, it must be above 0 and at most 10000")
+
+
+def _expect(name: str, found: object, allowed: tuple[str, ...]) -> None:
+    if found not in allowed:
+        raise RecipeError(f"{name} is '{found}', expected one of {', '.join(allowed)}")
+
+
+def from_dict(data: object, where: str) -> Recipe:
+    """A Recipe from decoded JSON. Raises RecipeError naming `where` and what is not understood."""
+    values = _known(data, Recipe, where)
+    if "capture" not in values:
+        raise RecipeError(f"{where}: there is no 'capture', a recipe must name the recording")
+    if "cleaning" in values:
+        values["cleaning"] = Cleaning(**_known(values["cleaning"], Cleaning, f"{where}, cleaning"))
+    return Recipe(**values)
+
+
+def _known(data: object, kind: type, where: str) -> dict[str, Any]:
+    """The values of a dataclass, each of the type that its annotation names."""
+    if not isinstance(data, dict):
+        raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with names and values")
+    hints = get_type_hints(kind)
+    for name, value in data.items():
+        if name not in hints:
+            raise RecipeError(f"{where}: '{name}' is not known, expected {', '.join(hints)}")
+        if not _fits(value, hints[name]):
+            raise RecipeError(f"{where}: '{name}' is {value!r}, which is not of the kind it takes")
+    return dict(data)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    """Whether a decoded JSON value can stand for a type; a number without a fraction may stand for a float."""
+    origin = get_origin(hint)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in get_args(hint))
+    if origin is Literal:
+        return value in get_args(hint)
+    if is_dataclass(hint) or origin is dict:
+        return isinstance(value, dict)
+    if isinstance(value, bool):
+        return hint is bool
+    return isinstance(value, (int, float) if hint is float else hint)
+
+
+def to_dict(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as JSON holds it."""
+    return asdict(recipe)
+
+
+MAX_JSON_BYTES = 16 * 2**20
+"""Recipes, performers and marker maps are small; a larger file is not one."""
+
+
+def read_json(path: str | Path) -> Any:
+    """The decoded content of a small JSON file.
+
+    Raises RecipeError when it is missing, larger than 16 MiB or not JSON, naming the line.
+    """
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > MAX_JSON_BYTES:
+            raise RecipeError(f"{path}: {size / 2**20:.0f} MiB, a file of settings has at most 16")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read ({error.strerror})") from error
+    except json.JSONDecodeError as error:
+        raise RecipeError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise RecipeError(f"{path}: not a JSON text") from error
