@@ -21,8 +21,8 @@ def _finger_limits(digit: str) -> AngleLimits:
     mcp, pip, dip, _ = CHAIN_JOINTS[digit]
     return {
         (mcp, "abduction"): (-15, 15),
-        (mcp, "flexion"): (-30, 90),
         (mcp, "twist"): (-10, 10),
+        (mcp, "flexion"): (-30, 90),
         (pip, "flexion"): (0, 100),
         (dip, "flexion"): (0, 60),
     }

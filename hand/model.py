@@ -4,10 +4,12 @@ Every joint's frame has its origin in the joint, +Y along the bone to the next j
 hand and +X to complete a right-handed frame (towards the little finger on a right hand, towards the thumb on a
 left one). That is Blender's bone frame, and the palm frame of the wrist. Angles of zero are the straight finger.
 
-A joint turns by its degrees of freedom in their order: R = R_abduction · R_flexion · R_twist.
-- flexion > 0 curls towards the palm: about −X on both hands;
+A joint turns by its degrees of freedom in their order: R = R_abduction · R_twist · R_flexion = Rz · Ry · Rx, which
+is Blender's Euler order XYZ. Abduction and twist thus choose the plane in which the digit curls (FABRIK-CGA's
+finger plane), and flexion moves within it.
 - abduction > 0 leans towards the thumb's side: about +Z on a right hand, −Z on a left one;
-- twist > 0 turns about the bone: about +Y on a right hand, −Y on a left one.
+- twist > 0 tilts the finger plane about the straight finger: about +Y on a right hand, −Y on a left one;
+- flexion > 0 curls towards the palm: about −X on both hands.
 """
 
 from dataclasses import dataclass, replace
@@ -22,13 +24,14 @@ from .joints import JOINT_INDEX, Side
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-Movement = Literal["abduction", "flexion", "twist"]
+Movement = Literal["abduction", "twist", "flexion"]
 AXES: dict[Movement, tuple[float, float, float]] = {
     "abduction": (0.0, 0.0, 1.0),
-    "flexion": (-1.0, 0.0, 0.0),
     "twist": (0.0, 1.0, 0.0),
+    "flexion": (-1.0, 0.0, 0.0),
 }
-"""The axis of each movement on a right hand, in the joint's frame; a left hand is its mirror image in X."""
+"""The axis of each movement on a right hand, in the joint's frame, in the order in which a joint turns about them;
+a left hand is its mirror image in X."""
 
 
 @dataclass(frozen=True, slots=True)
