@@ -1,0 +1,52 @@
+# What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-gui check format package docs-pictures clean
+SHELL = /bin/bash -euo pipefail
+
+# Read when a recipe runs, not before: `setup` may just have made it.
+NEWEST = $$(ls -d .venv/3.* | tail -n 1)/bin
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' Makefile | expand -t 20
+
+setup: ## make the Python environments (done by the others too)
+	@tools/setup.sh
+
+demo: setup ## solve the bundled recording into build/demo
+	$(NEWEST)/knuckle demo --out build/demo
+
+test: setup ## test without and with Blender's module, on Python 3.11 and 3.13 where found
+	@for env in .venv/3.*; do \
+	  echo "== $$($$env/bin/python --version)"; \
+	  $$env/bin/python -m pytest -n auto --maxprocesses 4 $(ARGS); \
+	done
+
+test-gui: package ## test the extension's zip in a real Blender on a virtual screen (Linux, root)
+	@tools/real_blender.sh setup
+	$(NEWEST)/python -m pytest tests/gui $(ARGS)
+
+check: ## lint, format, types and the import border
+	@tools/setup.sh check
+	.venv/check/bin/ruff check .
+	.venv/check/bin/ruff format --check .
+	@mkdir -p build/types && ln -sfn ../.. build/types/knuckle
+	git ls-files -z --cached --others --exclude-standard '*.py' | sed -z 's#^#build/types/knuckle/#' > build/types/files
+	@for version in 3.11 3.13; do \
+	  echo "== mypy for Python $$version"; \
+	  xargs -0 .venv/check/bin/mypy --python-version $$version < build/types/files | sed 's#^build/types/knuckle/##'; \
+	done
+
+format: ## format and mend what ruff can mend
+	@tools/setup.sh check
+	.venv/check/bin/ruff check --fix-only --quiet .
+	.venv/check/bin/ruff format .
+
+package: setup ## build and validate the extension's zip
+	$(NEWEST)/python tools/package.py
+	$(NEWEST)/python -m pytest tests/package $(ARGS)
+
+docs-pictures: setup ## render the pictures of the README and docs
+	$(NEWEST)/python tools/docs_pictures.py
+
+clean: ## remove what was built, and the environments
+	rm -rf build .venv
