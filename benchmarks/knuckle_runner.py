@@ -1,0 +1,91 @@
+"""Knuckle's solvers on the standard hand problem: a runner with the interface of the bench's harness.
+
+    python run.py knuckle_runner A --opt solver=fabrik
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import hand as standard
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+import conftest  # noqa: F401  (loads the checkout as the package `knuckle`)
+from knuckle.hand import joints as names
+from knuckle.hand.limits import DIP_PER_PIP, AngleLimits, CouplingRow
+from knuckle.hand.model import HandModel
+from knuckle.hand.proportions import PALM_JOINTS, Proportions, adult, build
+from knuckle.hand.rotations import from_matrix
+from knuckle.hand.targets import Targets
+from knuckle.solvers import SOLVERS
+
+NAME = "Knuckle"
+SETTINGS = "planar FABRIK with limits, DIP = 2/3 PIP"
+KINDS = {"tips"}
+PACKAGES = ("numpy",)
+
+PALM = ("wrist", *names.KNUCKLES)
+_COLUMNS = ((0, "abduction"), (0, "flexion"), (1, "abduction"), (1, "flexion"), (2, "flexion"))
+
+
+def standard_hand() -> HandModel:
+    """The bench's hand as a HandModel: its lengths, frames and limits, no twist."""
+    palm = adult("right").palm.copy()
+    for digit, name in enumerate(names.DIGITS):
+        palm[PALM_JOINTS.index(names.CHAIN_JOINTS[name][0])] = standard.BASE_P[digit] / 1000
+    limits: AngleLimits = {}
+    for digit, name in enumerate(names.DIGITS):
+        for column, (joint, movement) in enumerate(_COLUMNS):
+            if standard.ACTIVE[digit, column]:
+                limits[names.CHAIN_JOINTS[name][joint], movement] = tuple(standard.LIM_DEG[digit, column])
+    rows = tuple(
+        CouplingRow(((joints[2], "flexion", 1.0), (joints[1], "flexion", -DIP_PER_PIP)))
+        for name, joints in names.CHAIN_JOINTS.items()
+        if name != "thumb"
+    )
+    shape = Proportions("right", palm, standard.LEN / 1000, from_matrix(standard.BASE_R))
+    return build(shape, limits, rows)
+
+
+def targets_of(hand: HandModel, problem: dict, frames: slice = slice(None)) -> Targets:
+    """The problem's fingertips in the palm's frame, and the palm itself, as markers."""
+    tips = problem["tip_target"][frames] / 1000
+    sites = [hand.site_index(name) for name in (*PALM, *names.TIPS)]
+    still = np.array([[0, 0, 0], *standard.BASE_P[1:]]) / 1000
+    positions = np.concatenate([np.broadcast_to(still, (len(tips), *still.shape)), tips], axis=1)
+    times = np.arange(len(tips)) * float(problem["dt"])
+    return Targets(times, np.array(sites), positions, np.ones(positions.shape[:2]))
+
+
+def _columns(hand: HandModel, angles: np.ndarray) -> np.ndarray:
+    """(F, 5, 5) the bench's order of angles."""
+    result = np.zeros((len(angles), 5, 5))
+    for digit, name in enumerate(names.DIGITS):
+        for column, (joint, movement) in enumerate(_COLUMNS):
+            dof = hand.dof(names.CHAIN_JOINTS[name][joint], movement)
+            if dof is not None:
+                result[:, digit, column] = angles[:, dof]
+    return result
+
+
+def solve(problem: dict, solver: str = "fabrik") -> dict:
+    """Frame by frame, as live."""
+    hand, method = standard_hand(), SOLVERS[solver]()
+    angles, seconds, state = [], [], None
+    for frame in range(len(problem["q_true"])):
+        targets = targets_of(hand, problem, slice(frame, frame + 1))
+        begin = time.perf_counter()
+        pose, state = method.solve(hand, targets, state)
+        seconds.append(time.perf_counter() - begin)
+        angles.append(pose.angles)
+    return {"angles": _columns(hand, np.concatenate(angles)), "positions": None, "per_frame_seconds": seconds}
+
+
+def solve_batch(problem: dict, solver: str = "fabrik") -> dict:
+    """All frames at once, as offline."""
+    hand, targets = standard_hand(), None
+    targets = targets_of(hand, problem)
+    begin = time.perf_counter()
+    pose, _ = SOLVERS[solver]().solve(hand, targets)
+    return {"angles": _columns(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}

@@ -1,0 +1,111 @@
+"""A hand seen as five planar chains on a rigid palm, which is how FABRIK-CGA section 3.4 tracks it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import HandError
+from ..hand.joints import CHAIN_JOINTS, DIGITS
+from ..hand.kinematics import joint_rotations
+from ..hand.model import HandModel, Movement, Site
+from ..hand.rotations import to_matrix
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Digit:
+    """One finger or the thumb: three bones on a base that is fixed to the palm, bending in one plane."""
+
+    name: str
+    joints: tuple[int, int, int, int]
+    """The indices of MCP, PIP, DIP and tip; for the thumb CMC, MCP, IP and tip."""
+    T_wrist_base: Floats
+    """(4, 4) the first joint at angles of zero."""
+    lengths: Floats
+    """(3,) m."""
+    abduction: int
+    twist: int
+    side_bend: int
+    """Degrees of freedom of the first joint, and the second joint's abduction; −1 where the digit has none."""
+    flexions: tuple[int, int, int]
+    lead: float
+    """rad by which the last joint is bent beyond ratio · the middle one's bend."""
+    ratio: float
+    """How much the last joint bends when the middle one bends: the coupling's slope, ρ of thesis (4.2)."""
+
+
+def digits(hand: HandModel) -> tuple[Digit, ...]:
+    """The hand's digits. Raises HandError for a hand that is not five flexing chains on a rigid palm."""
+    return tuple(_digit(hand, name) for name in DIGITS)
+
+
+def _digit(hand: HandModel, name: str) -> Digit:
+    first, middle, last, tip = (hand.joints.index(joint) for joint in CHAIN_JOINTS[name])
+    base = np.eye(4)
+    joint = first
+    while joint >= 0:
+        if joint != first and (hand.axis_joint == joint).any():
+            raise HandError(f"{hand.side} hand: {hand.joints[joint]} moves, this solver needs a rigid palm")
+        base = hand.rest[joint] @ base
+        joint = hand.parents[joint]
+    for bone in (middle, last, tip):
+        if not np.allclose(hand.rest[bone, :3, :3], np.eye(3)) or not np.allclose(hand.rest[bone, [0, 2], 3], 0):
+            raise HandError(f"{hand.side} hand: {hand.joints[bone]} is not straight on from its parent at zero angles")
+
+    def dof(index: int, movement: Movement) -> int:
+        found = hand.dof(hand.joints[index], movement)
+        return -1 if found is None else found
+
+    flexions = (dof(first, "flexion"), dof(middle, "flexion"), dof(last, "flexion"))
+    if -1 in flexions:
+        raise HandError(f"{hand.side} hand: the {name} has no flexion in each of its three joints")
+    ratio, lead = _coupling(hand, flexions[1], flexions[2])
+    return Digit(
+        name=name,
+        joints=(first, middle, last, tip),
+        T_wrist_base=base,
+        lengths=hand.rest[[middle, last, tip], 1, 3],
+        abduction=dof(first, "abduction"),
+        twist=dof(first, "twist"),
+        side_bend=dof(middle, "abduction"),
+        flexions=flexions,
+        lead=lead,
+        ratio=ratio,
+    )
+
+
+def bone_rotations(hand: HandModel, digit: Digit, angles: Floats) -> Floats:
+    """(F, 3, 3, 3) how the digit's three bones stand in the wrist's frame, from angles (F, D)."""
+    turns = joint_rotations(hand, angles)[:, digit.joints[:3]]
+    matrices = to_matrix(turns)
+    matrices[:, 0] = digit.T_wrist_base[:3, :3] @ matrices[:, 0]
+    for bone in (1, 2):
+        matrices[:, bone] = matrices[:, bone - 1] @ matrices[:, bone]
+    return matrices
+
+
+def speaks_for(hand: HandModel, digit: Digit, site: Site) -> tuple[int, int, Floats] | None:
+    """Which end of which bone a marker tells about: the nearer one.
+
+    Returns the bone's end (0 the base, 1, 2, 3), the bone that carries the marker and the way from that end to the
+    marker in the bone's frame (3,) m; None for a site that is not on this digit.
+    """
+    if site.joint not in digit.joints:
+        return None
+    start = digit.joints.index(site.joint)
+    offset = np.array(site.offset)
+    if start < 3 and offset[1] > digit.lengths[start] / 2:
+        return start + 1, start, offset - [0.0, digit.lengths[start], 0.0]
+    return start, min(start, 2), offset
+
+
+def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:
+    """Slope and offset of the last joint on the middle one: of the hand's row, else of its neutral pose's bend."""
+    for row in hand.couplings:
+        if set(np.flatnonzero(row.coefficients)) == {middle, last}:
+            slope, scale = -row.coefficients[middle], row.coefficients[last]
+            return float(slope / scale), float((row.lower + row.upper) / 2 / scale)
+    bend = float(hand.neutral[middle])
+    return (float(hand.neutral[last]) / bend, 0.0) if bend > 0.01 else (1.0, 0.0)
