@@ -1,0 +1,96 @@
+"""Builds build/knuckle-VERSION.zip, one extension for every platform and Python, with Blender's own build tool.
+
+What goes in: the files git tracks, without what the manifest's [build] excludes, and the wheels of tools/wheels.txt.
+The same sources give the same zip, byte for byte.
+"""
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+import bpy
+
+ROOT = Path(__file__).parents[1]
+BUILD = ROOT / "build"
+STAGE = BUILD / "stage"
+WHEELS = BUILD / "wheels"
+
+
+def main() -> None:
+    """Stage, build, make repeatable, validate."""
+    version = the_version()
+    shutil.rmtree(STAGE, ignore_errors=True)
+    stage_sources()
+    list_wheels(stage_wheels())
+    package = BUILD / f"knuckle-{version}.zip"
+    blender_ext("build", "--source-dir", str(STAGE), "--output-filepath", str(package))
+    make_repeatable(package)
+    blender_ext("validate", str(package))
+    print(f"{package.relative_to(ROOT)}: {package.stat().st_size / 1024:.0f} KiB")
+
+
+def the_version() -> str:
+    """The version, which manifest and pyproject must agree on."""
+    manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text())["version"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    if manifest != project:
+        sys.exit(f"blender_manifest.toml says version {manifest}, pyproject.toml says {project}")
+    return str(manifest)
+
+
+def stage_sources() -> None:
+    """Copy what git tracks, as it is in the work tree."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in listed.split("\0"):
+        if name and (ROOT / name).is_file():
+            (STAGE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, STAGE / name)
+
+
+def stage_wheels() -> list[str]:
+    """Bring the wheels, checked against their hashes, beside the sources."""
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    download = ["download", "-qq", "--no-deps", "--only-binary=:all:", "--require-hashes"]
+    requirements = str(ROOT / "tools" / "wheels.txt")
+    subprocess.run([sys.executable, "-m", "pip", *download, "-r", requirements, "-d", str(WHEELS)], check=True)
+    names = sorted(wheel.name for wheel in WHEELS.iterdir())
+    for name in names:
+        if not name.endswith("-py3-none-any.whl"):
+            sys.exit(f"{name} would shut out every Blender with another Python; only py3-none-any wheels are bundled")
+    shutil.copytree(WHEELS, STAGE / "wheels")
+    return names
+
+
+def list_wheels(names: list[str]) -> None:
+    """Name the wheels in the staged manifest."""
+    manifest = STAGE / "blender_manifest.toml"
+    text = manifest.read_text()
+    if "\nwheels = []\n" not in text:
+        sys.exit("blender_manifest.toml: expected the line 'wheels = []', which the build fills in")
+    paths = ", ".join(f'"./wheels/{name}"' for name in names)
+    manifest.write_text(text.replace("\nwheels = []\n", f"\nwheels = [{paths}]\n"))
+
+
+def make_repeatable(package: Path) -> None:
+    """Write the zip anew in the order of names, without the times and modes of this machine's files."""
+    with ZipFile(package) as built:
+        contents = {name: built.read(name) for name in sorted(built.namelist())}
+    with ZipFile(package, "w", compresslevel=9) as repeatable:
+        for name, content in contents.items():
+            entry = ZipInfo(name)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = ZIP_STORED if name.endswith(".whl") else ZIP_DEFLATED
+            repeatable.writestr(entry, content)
+
+
+def blender_ext(*arguments: str) -> None:
+    """Run Blender's extension tool, which needs no Blender."""
+    tool = Path(bpy.utils.system_resource("SCRIPTS")) / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    subprocess.run([sys.executable, str(tool), *arguments], check=True)
+
+
+if __name__ == "__main__":
+    main()
