@@ -1,0 +1,197 @@
+"""The flesh on a right hand's bones: limbs for digits, palm and webs, from tables in mm of an adult hand.
+
+Widths and depths are those of a hand 185 mm long, between the means of women and men (Greiner 1991, Hand
+anthropometry of US Army personnel); how they run along a digit was drawn by eye.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import rotations as rot
+from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
+from .kinematics import joint_frames, pose
+from .model import HandModel
+from .proportions import Proportions, adult, build
+from .surface_shape import Limb, blend, ramp
+
+Floats = NDArray[np.float64]
+
+# Stations count joints: 0 the MCP, 1 the PIP, 2 the DIP, 3 the tip. Half-width, back, palm side, middle in x, in z.
+FINGER = np.array(
+    [
+        [-0.20, 10.4, 10.6, 13.6, 0, 0],
+        [0.00, 10.4, 10.9, 13.6, 0, 0],
+        [0.20, 10.2, 10.2, 13.0, 0, 0],
+        [0.42, 9.8, 9.1, 11.6, 0, 0],
+        [0.55, 9.4, 8.6, 10.4, 0, 0],
+        [0.75, 9.2, 8.4, 9.8, 0, 0],
+        [0.92, 9.6, 8.9, 9.0, 0, 0],
+        [1.00, 9.7, 9.1, 8.6, 0, 0],
+        [1.12, 9.5, 8.7, 8.8, 0, 0],
+        [1.35, 8.9, 7.7, 9.3, 0, 0],
+        [1.65, 8.5, 7.1, 8.9, 0, 0],
+        [1.90, 8.5, 7.2, 7.8, 0, 0],
+        [2.00, 8.5, 7.1, 7.5, 0, 0],
+        [2.15, 8.4, 6.5, 7.9, 0, 0],
+        [2.45, 8.1, 5.7, 8.6, 0, 0],
+        [2.70, 7.7, 5.3, 8.2, 0, 0],
+        [3.00, 6.9, 4.8, 7.4, 0, 0],
+    ]
+)
+THICKNESS = (1.12, 1.0, 1.03, 0.96, 0.86)
+"""Of each digit against the table."""
+
+# Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
+THUMB = np.array(
+    [
+        [-0.10, 12.0, 11.0, 13.0, 0, 0],
+        [0.15, 13.0, 11.5, 14.5, 0, 0],
+        [0.50, 12.2, 10.8, 14.0, 0, 0],
+        [0.80, 10.6, 10.2, 11.8, 0, 0],
+        [1.00, 10.1, 10.2, 10.4, 0, 0],
+        [1.18, 9.4, 9.2, 9.6, 0, 0],
+        [1.50, 8.8, 8.1, 8.9, 0, 0],
+        [1.80, 9.2, 8.1, 8.5, 0, 0],
+        [2.00, 9.6, 8.2, 8.0, 0, 0],
+        [2.20, 9.7, 7.3, 8.6, 0, 0],
+        [2.45, 9.7, 6.2, 9.2, 0, 0],
+        [2.70, 9.3, 5.5, 8.6, 0, 0],
+        [3.00, 8.4, 5.0, 7.6, 0, 0],
+    ]
+)
+
+# From a finger's metacarpal base to its MCP: half-width, back, palm side.
+METACARPAL = np.array(
+    [[-0.15, 13.5, 12.5, 14.0], [0.2, 13.5, 11.8, 14.0], [0.6, 13.4, 10.4, 13.0], [1.0, 13.0, 10.9, 13.6]]
+)
+WRIST = np.array([[-60, 26.5, 18.5, 18.5], [-15, 27.5, 17.0, 18.0], [8, 28.5, 14.5, 18.0], [28, 26.0, 12.5, 17.0]])
+WRIST_MIDDLE = (1.0, -1.0)
+"""mm, in x and z, of the forearm's axis."""
+TIP_LENGTH = 1.05
+"""Of a rounded fingertip, against its half-width."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomy:
+    """The volume of a right hand."""
+
+    hand: HandModel
+    joints: Floats
+    """(25, 4, 4) T_wrist_joint at angles of zero."""
+    scale: float
+    """Of the tables."""
+    digits: tuple[Limb, ...]
+    """Thumb first; each from its first moving joint to its tip."""
+    reach: Floats
+    """(5, 4) m along each digit's axis, where its joints are: 0 first."""
+    palm: tuple[tuple[Limb, float], ...]
+    """What lies under the digits, and how wide each is filleted into those before it, m."""
+
+    def palm_distance(self, points: Floats) -> Floats:
+        """(N,) m to the palm without its digits."""
+        result = np.full(len(points), 1.0)
+        for limb, width in self.palm:
+            result = blend(result, limb.distance(points), width)
+        return result
+
+    def distance(self, points: Floats) -> Floats:
+        """(N,) m to the skin about the palm and where the digits leave it; below zero inside."""
+        palm = self.palm_distance(points)
+        result = palm
+        for digit, limb in enumerate(self.digits):
+            width = (0.012 if digit == 0 else 0.006) * self.scale
+            result = np.minimum(result, blend(palm, limb.distance(points), width))
+        return result
+
+
+def anatomy(proportions: Proportions) -> Anatomy:
+    """The volume of a right hand of these measures."""
+    hand = build(proportions)
+    joints = joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
+    scale = _scale(proportions)
+    reach = np.concatenate([np.zeros((5, 1)), np.cumsum(proportions.phalanges, axis=1)], axis=1)
+    digits = tuple(_digit(digit, joints, reach[digit], scale) for digit in range(5))
+    metacarpals = [(_metacarpal(digit, joints, scale), 0.008 * scale) for digit in range(1, 5)]
+    webs = [(_web(digit, joints, reach, scale), 0.006 * scale) for digit in range(1, 4)]
+    palm = [(_wrist(scale), 0.0), *metacarpals, (_first_web(joints, scale), 0.010 * scale), *webs]
+    return Anatomy(hand, joints, scale, digits, reach, tuple(palm))
+
+
+def _scale(proportions: Proportions) -> float:
+    """How thick the hand is against the tables: by its length and its breadth alike."""
+    standard = adult("right")
+
+    def breadth(hand: Proportions) -> float:
+        return float(np.linalg.norm(hand.palm[2] - hand.palm[8]))
+
+    return float(np.sqrt(proportions.size / standard.size * breadth(proportions) / breadth(standard)))
+
+
+def _digit(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
+    table = THUMB if digit == 0 else FINGER
+    stations = np.interp(table[:, 0], [-1, 0, 1, 2, 3], [-reach[1], *reach])
+    profile = table[:, 1:] / 1000 * scale * THICKNESS[digit]
+    if digit == 0:
+        profile = profile / THICKNESS[0]
+    return Limb.through(joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]], stations, profile, 2.3, 2.2)
+
+
+def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
+    base, knuckle = (joints[JOINT_INDEX[name]] for name in DIGIT_JOINTS[DIGITS[digit]][:2])
+    length = float(np.linalg.norm(knuckle[:3, 3] - base[:3, 3]))
+    profile = METACARPAL[:, 1:] / 1000 * scale * THICKNESS[digit]
+    return Limb.through(base, METACARPAL[:, 0] * length, profile, 2.4, 2.2)
+
+
+def _wrist(scale: float) -> Limb:
+    frame = np.eye(4)
+    frame[[0, 2], 3] = np.array(WRIST_MIDDLE) / 1000 * scale
+    return Limb.through(frame, WRIST[:, 0] / 1000 * scale, WRIST[:, 1:] / 1000 * scale, 2.3)
+
+
+def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
+    """The fold of skin between two fingers, out to half of their proximal phalanges on the palm side."""
+    a, b = (joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[d]][0]]] for d in (digit, digit + 1))
+    depth = 0.40 * min(reach[digit, 1], reach[digit + 1, 1])
+    frame = np.eye(4)
+    frame[:3, :3] = rot.basis(a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2])
+    frame[:3, 3] = (a[:3, 3] + b[:3, 3]) / 2
+    half = float(np.linalg.norm(a[:3, 3] - b[:3, 3])) / 2
+    mm = scale / 1000
+    profile = np.array(
+        [
+            [half, 9.5 * mm, 13.0 * mm, 0, 0],
+            [half, 8.5 * mm, 12.5 * mm, 0, 0],
+            [half, 3.0 * mm, 10.0 * mm, 0, 0],
+            [half, 0.5 * mm, 8.5 * mm, 0, 0],
+        ]
+    )
+    return Limb.through(frame, [-20 * mm, 0, 0.6 * depth, depth], profile, 2.5)
+
+
+def _first_web(joints: Floats, scale: float) -> Limb:
+    """The sheet of muscle and skin between the thumb's metacarpal and the index finger's."""
+    cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
+    base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
+    thumb, index = cmc + 0.62 * (mcp - cmc), base + 0.66 * (knuckle - base)
+    root, across = (cmc + base) / 2, index - thumb
+    middle = (thumb + index) / 2
+    frame = np.eye(4)
+    frame[:3, :3] = rot.basis(middle - root, np.cross(across, middle - root))
+    frame[:3, 3] = root
+    length, half = float(np.linalg.norm(middle - root)), float(np.linalg.norm(across)) / 2
+    mm = scale / 1000
+    profile = np.array([[0.3 * half, 9 * mm, 11 * mm], [0.7 * half, 7 * mm, 9 * mm], [half, 4 * mm, 5 * mm]])
+    return Limb.through(frame, [0, 0.5 * length, length], profile, 2.2)
+
+
+def tip_profile(anatomy: Anatomy, digit: int, y: Floats) -> Floats:
+    """(N,) how far the rounded tip has drawn in at y m along a digit: 1 before it, 0 at its end."""
+    end = anatomy.reach[digit, 3]
+    start = end - TIP_LENGTH * anatomy.digits[digit].read(np.array([end]))[0, 0]
+    return np.asarray(np.maximum(1 - np.clip((y - start) / (end - start), 0, 1) ** 2.2, 0) ** (1 / 2.2))
+
+
+__all__ = ["Anatomy", "anatomy", "blend", "ramp", "tip_profile"]

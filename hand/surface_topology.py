@@ -1,0 +1,180 @@
+"""The hand's quads: a sleeve for the palm, closed at the wrist, with tubes for the digits set into it.
+
+The layout is the box-modelled hand: a box of C columns and T layers whose far end has a window of 4 x 4 quads for
+each finger, two columns of web between neighbours, and a window in the thumb's side for the thumb. Loops run
+round every digit, so that joints bend along edges. It is the same for every hand; only positions differ.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+LAYERS = 4
+"""Quads from the back of the hand to the palm side."""
+FINGER_COLUMNS = 4
+WEB_COLUMNS = 2
+COLUMNS = 4 * FINGER_COLUMNS + 3 * WEB_COLUMNS
+ROWS = 24
+"""Rows of quads from the wrist's end to the fingers."""
+THUMB_ROWS = (11, 17)
+"""The rows of the sleeve between which the thumb's window lies."""
+FINGER_RINGS = 34
+THUMB_RINGS = 35
+"""Rings of a digit beyond its window."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tube:
+    """A digit's part of the mesh. Rings run from the window outwards."""
+
+    rings: Ints
+    """(K+1, N) vertices; the first ring is the window's rim. Each begins in the middle of the window's back."""
+    cap: Ints
+    """(A+1, B+1) vertices of the grid that closes the tip; its rim is the last ring."""
+    cap_start: int
+    """Where on the ring the cap's corner [0, 0] is."""
+    quads: Ints
+    """(K, N) which quad lies between ring k and k+1, at the vertices n and n+1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Topology:
+    """Vertices by their place and the quads over them; outward on a right hand."""
+
+    count: int
+    quads: Ints
+    """(Q, 4)"""
+    sleeve: Ints
+    """(ROWS+1, 2·COLUMNS + 2·LAYERS) vertices, −1 inside the thumb's window; see `rim`."""
+    wrist: Ints
+    """(COLUMNS+1, LAYERS+1) the grid that closes the wrist."""
+    end: Ints
+    """(COLUMNS+1, LAYERS+1) the far end, −1 inside the fingers' windows."""
+    tubes: tuple[Tube, ...]
+    """Thumb first."""
+
+
+def rim(column: int, layer: int) -> int:
+    """The place on a sleeve's ring of a point on the box's outline: back, little finger's side, palm, thumb's side."""
+    if layer == 0:
+        return column
+    if column == COLUMNS:
+        return COLUMNS + layer
+    if layer == LAYERS:
+        return COLUMNS + LAYERS + (COLUMNS - column)
+    return 2 * COLUMNS + LAYERS + (LAYERS - layer)
+
+
+def finger_columns(finger: int) -> tuple[int, int]:
+    """The first and last column line of a finger, 0 for the index."""
+    first = finger * (FINGER_COLUMNS + WEB_COLUMNS)
+    return first, first + FINGER_COLUMNS
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.count = 0
+        self.quads: list[tuple[int, int, int, int]] = []
+
+    def new(self, number: int) -> Ints:
+        first, self.count = self.count, self.count + number
+        return np.arange(first, self.count)
+
+    def add(self, a: int, b: int, c: int, d: int) -> int:
+        self.quads.append((int(a), int(b), int(c), int(d)))
+        return len(self.quads) - 1
+
+    def tube(self, loop: Ints, rings: int, start: int, sides: tuple[int, int]) -> Tube:
+        """A tube on a window whose rim is `loop`, closed by a grid of sides[0] x sides[1] from ring place `start`."""
+        ids = [loop]
+        quads = np.empty((rings, len(loop)), np.int64)
+        for k in range(rings):
+            ids.append(self.new(len(loop)))
+            for n in range(len(loop)):
+                m = (n + 1) % len(loop)
+                quads[k, n] = self.add(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
+        rim_places = np.roll(ids[-1], -start)
+        return Tube(np.array(ids), self.grid(rim_places, sides), start, quads)
+
+    def grid(self, loop: Ints, sides: tuple[int, int], skip: tuple[tuple[int, int], ...] = ()) -> Ints:
+        """Fills a loop with a grid of a x b quads, the loop running round it from [0, 0] along the first side.
+
+        The columns from skip[0] to skip[1] stay open, and the vertices inside them do not exist.
+        """
+        a, b = sides
+        grid = np.full((a + 1, b + 1), -1, np.int64)
+        grid[:, 0] = loop[: a + 1]
+        grid[a, :] = loop[a : a + b + 1]
+        grid[:, b] = loop[a + b : 2 * a + b + 1][::-1]
+        grid[0, 1:] = loop[2 * a + b :][::-1]
+        for i in range(1, a):
+            if not any(low < i < high for low, high in skip):
+                grid[i, 1:b] = self.new(b - 1)
+        for i in range(a):
+            if not any(low <= i < high for low, high in skip):
+                for j in range(b):
+                    self.add(grid[i, j], grid[i + 1, j], grid[i + 1, j + 1], grid[i, j + 1])
+        return grid
+
+
+def _sleeve(build: _Builder) -> Ints:
+    around = 2 * COLUMNS + 2 * LAYERS
+    first, last = THUMB_ROWS
+    side = rim(0, LAYERS)
+    sleeve = np.full((ROWS + 1, around), -1, np.int64)
+    for row in range(ROWS + 1):
+        keep = around - (LAYERS - 1 if first < row < last else 0)
+        sleeve[row, :keep] = build.new(keep)
+    for row in range(ROWS):
+        for j in range(around):
+            if not (first <= row < last and j >= side):
+                k = (j + 1) % around
+                build.add(sleeve[row, j], sleeve[row, k], sleeve[row + 1, k], sleeve[row + 1, j])
+    return sleeve
+
+
+def _thumb_loop(sleeve: Ints) -> Ints:
+    """The rim of the thumb's window from the middle of its back, the way the fingers' rims run."""
+    first, last = THUMB_ROWS
+    back, palm = 0, rim(0, LAYERS)
+    middle = (first + last) // 2
+    loop = [
+        *sleeve[middle:last, back],
+        sleeve[last, back],
+        *sleeve[last, palm + 1 :][::-1],
+        *sleeve[first : last + 1, palm][::-1],
+        *sleeve[first, palm + 1 :],
+        *sleeve[first:middle, back],
+    ]
+    return np.array(loop)
+
+
+@lru_cache(maxsize=1)
+def topology() -> Topology:
+    """The layout, built once."""
+    build = _Builder()
+    sleeve = _sleeve(build)
+    wrist = build.grid(sleeve[0], (COLUMNS, LAYERS))
+    wrist_quads = len(build.quads)
+    end = build.grid(sleeve[-1], (COLUMNS, LAYERS), tuple(finger_columns(f) for f in range(4)))
+    tubes = []
+    for finger in range(4):
+        low, high = finger_columns(finger)
+        loop = [
+            *end[low:high, 0],
+            *end[high, :LAYERS],
+            *end[high:low:-1, LAYERS],
+            *end[low, LAYERS:0:-1],
+        ]
+        turned = np.roll(np.array(loop), -FINGER_COLUMNS // 2)
+        tubes.append(build.tube(turned, FINGER_RINGS, 14, (FINGER_COLUMNS, LAYERS)))
+    first, last = THUMB_ROWS
+    thumb = build.tube(_thumb_loop(sleeve), THUMB_RINGS, 14, (last - first, LAYERS))
+    quads = np.array(build.quads)
+    turned_in = slice(wrist_quads - COLUMNS * LAYERS, wrist_quads)
+    quads[turned_in] = quads[turned_in, ::-1]
+    return Topology(build.count, quads, sleeve, wrist, end, (thumb, *tubes))

@@ -1,0 +1,134 @@
+"""Knuckle's own hand in a scene: an armature of 25 bones named as the WebXR joints and the skin it moves."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..hand.joints import JOINT_INDEX, JOINTS, PARENTS
+from ..hand.kinematics import joint_frames, pose
+from ..hand.proportions import Proportions, build
+from ..hand.surface import Surface, surface
+
+SKIN = "Knuckle Skin"
+NAIL = "Knuckle Nail"
+_LOOKS = {SKIN: ((0.62, 0.38, 0.29, 1.0), 0.55), NAIL: ((0.72, 0.47, 0.41, 1.0), 0.25)}
+"""Base colour (linear RGBA) and roughness of each material."""
+
+
+def add_hand(proportions: Proportions, name: str, collection: bpy.types.Collection) -> bpy.types.Object:
+    """Adds an armature and the skin it moves, a child, to the collection; returns the armature's object.
+
+    Every bone's matrix is its joint's frame at angles of zero, so a pose bone's quaternion is the joint's rotation
+    relative to rest. The person's mode, selection and active object stay as they were.
+    """
+    skin = surface(proportions)
+    armature = bpy.data.objects.new(name, bpy.data.armatures.new(name))
+    collection.objects.link(armature)
+    _add_bones(armature, proportions, skin.weights.any(axis=0))
+    mesh = bpy.data.objects.new(f"{name} Skin", _mesh(skin, f"{name} Skin"))
+    collection.objects.link(mesh)
+    _bind(mesh, armature, skin)
+    return armature
+
+
+def _add_bones(armature: bpy.types.Object, proportions: Proportions, deforms: np.ndarray) -> None:
+    hand = build(proportions)
+    frames = joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
+    with _editing(armature):
+        bones = armature.data.edit_bones
+        for joint, bone_name in enumerate(JOINTS):
+            bone = bones.new(bone_name)
+            bone.head, bone.tail = (0, 0, 0), (0, _bone_length(frames, joint), 0)
+            bone.matrix = Matrix(frames[joint].tolist())
+            bone.use_deform = bool(deforms[joint])
+            if joint:
+                bone.parent = bones[JOINTS[PARENTS[joint]]]
+                bone.use_connect = (bone.parent.tail - bone.head).length < 1e-6
+    for bone in armature.pose.bones:
+        bone.rotation_mode = "QUATERNION"
+
+
+def _bone_length(frames: np.ndarray, joint: int) -> float:
+    """m, to the next joint; the wrist's reaches to the middle metacarpal, a tip's is a quarter of its phalanx."""
+    children = [child for child, parent in enumerate(PARENTS) if parent == joint]
+    if not children:
+        last = float(np.linalg.norm(frames[joint, :3, 3] - frames[PARENTS[joint], :3, 3]))
+        return max(0.25 * last, 1e-4)
+    child = JOINT_INDEX["middle-finger-metacarpal"] if joint == 0 else children[0]
+    return max(float(np.linalg.norm(frames[child, :3, 3] - frames[joint, :3, 3])), 1e-4)
+
+
+@contextmanager
+def _editing(armature: bpy.types.Object) -> Iterator[None]:
+    """Edit mode on the armature; before and after, the scene as the person left it.
+
+    Edit bones exist in edit mode only, and that works on the active object of the view layer: a collection may be
+    hidden in it, so the armature is linked to the scene's own for the time.
+    """
+    context = bpy.context
+    layer, root = context.view_layer, context.scene.collection
+    active, selected = layer.objects.active, [o.name for o in layer.objects if o.select_get()]
+    mode = active.mode if active else "OBJECT"
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    lent = armature.name not in root.objects
+    if lent:
+        root.objects.link(armature)
+    try:
+        for item in layer.objects:
+            item.select_set(False)
+        layer.objects.active = armature
+        bpy.ops.object.mode_set(mode="EDIT")
+        yield
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+        if lent:
+            root.objects.unlink(armature)
+        for item in layer.objects:
+            item.select_set(item.name in selected)
+        layer.objects.active = active
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)
+
+
+def _mesh(skin: Surface, name: str) -> bpy.types.Mesh:
+    mesh = bpy.data.meshes.new(name)
+    mesh.from_pydata(skin.vertices.tolist(), [], skin.quads.tolist())
+    for material in (SKIN, NAIL):
+        mesh.materials.append(_material(material))
+    mesh.polygons.foreach_set("material_index", skin.nails.astype(np.int32))
+    mesh.shade_smooth()
+    mesh.update()
+    return mesh
+
+
+def _material(name: str) -> bpy.types.Material:
+    """The material of this name, made where the file has none."""
+    found = bpy.data.materials.get(name)
+    if found:
+        return found
+    colour, roughness = _LOOKS[name]
+    material = bpy.data.materials.new(name)
+    material.diffuse_color, material.roughness = colour, roughness
+    material.use_nodes = True
+    shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
+    shader.inputs["Base Color"].default_value = colour
+    shader.inputs["Roughness"].default_value = roughness
+    return material
+
+
+def _bind(mesh: bpy.types.Object, armature: bpy.types.Object, skin: Surface) -> None:
+    """Gives the skin to the armature: its child, a vertex group per weighted joint, an armature modifier."""
+    mesh.parent = armature
+    for joint in np.flatnonzero(skin.weights.any(axis=0)):
+        group = mesh.vertex_groups.new(name=JOINTS[joint])
+        column = skin.weights[:, joint]
+        for vertex in np.flatnonzero(column):
+            group.add([int(vertex)], float(column[vertex]), "REPLACE")
+    modifier = mesh.modifiers.new("Armature", "ARMATURE")
+    modifier.object = armature
+    # Dual quaternions: a bent joint keeps its girth, where linear blending would pinch it.
+    modifier.use_deform_preserve_volume = True
