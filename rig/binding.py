@@ -1,0 +1,169 @@
+"""Which bone of an armature is which joint of the hand, and how each bone stands in its joint."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand import rotations as rot
+from ..hand.joints import JOINT_INDEX, JOINTS, Side
+from ..hand.model import HandModel
+from .rest_frames import joint_rotations, rest_world
+
+if TYPE_CHECKING:
+    from bpy.types import Bone, Object
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RigBinding:
+    """A hand of an armature. Holds names and numbers, so that it outlives an undo or the loading of a file."""
+
+    armature: str
+    """The armature object's name."""
+    side: Side
+    bones: tuple[str | None, ...]
+    """(J,) the bone of each joint, None where the rig has none."""
+    rest: Floats
+    """(J, 4, 4) T_armature_joint of the rig at rest, in the armature's own unit; the identity without a bone."""
+    rest_to_bone: Floats
+    """(J, 4, 4) T_joint_bone at rest."""
+    holders: Ints
+    """(J,) the joint whose bone is the nearest mapped one above this bone in the armature, −1 if there is none."""
+    placed: Bools
+    """(J,) True where the bone's location is keyed as well: nothing above it carries it to where it belongs."""
+    inherits: Bools
+    """(J,) True where the bone turns with its parent."""
+
+    @property
+    def mapped(self) -> tuple[int, ...]:
+        """The joints that have a bone, parents first."""
+        return tuple(joint for joint, bone in enumerate(self.bones) if bone)
+
+    def bone_rest(self) -> Floats:
+        """(J, 4, 4) T_armature_bone at rest."""
+        result: Floats = self.rest @ self.rest_to_bone
+        return result
+
+
+def is_armature(thing: "Object | None") -> "TypeGuard[Object]":
+    """Whether an object is an armature."""
+    return thing is not None and thing.type == "ARMATURE"
+
+
+def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
+    """(J, 3) where the joints of a mapping joint -> bone are at rest in armature space, NaN where there is none.
+
+    A tip without a bone is where the last bone of its digit ends.
+    """
+    points = np.full((len(JOINTS), 3), np.nan)
+    for joint, name in bones.items():
+        points[JOINT_INDEX[joint]] = armature.data.bones[name].head_local
+    for joint in JOINTS:
+        before = JOINTS[JOINT_INDEX[joint] - 1]
+        if joint.endswith("-tip") and joint not in bones and before in bones:
+            points[JOINT_INDEX[joint]] = armature.data.bones[bones[before]].tail_local
+    return points
+
+
+def world_points(armature: "Object", points: Floats) -> Floats:
+    """(..., 3) m in the world, of points in armature space."""
+    world = np.array(armature.matrix_world)
+    moved: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return moved
+
+
+def bind(armature: "Object", side: Side, bones: Mapping[str, str], hand: HandModel) -> RigBinding:
+    """Binds a hand of `armature` by a mapping joint -> bone; `hand` tells how straight digits are rolled.
+
+    Raises RigError for a bone that is not there.
+    """
+    for joint, name in bones.items():
+        if name not in armature.data.bones:
+            raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
+    rest_bones = {joint: armature.data.bones[name] for joint, name in bones.items()}
+    rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
+    rotations = _joint_rotations(armature, bones, hand)
+    for joint, bone in rest_bones.items():
+        index = JOINT_INDEX[joint]
+        rest[index, :3, :3] = rotations[index]
+        rest[index, :3, 3] = bone.head_local
+        rest_to_bone[index] = np.linalg.inv(rest[index]) @ np.array(bone.matrix_local)
+    holders = _holders(bones, rest_bones)
+    return RigBinding(
+        armature=armature.name,
+        side=side,
+        bones=tuple(bones.get(joint) for joint in JOINTS),
+        rest=rest,
+        rest_to_bone=rest_to_bone,
+        holders=holders,
+        placed=_placed(rest_bones, holders, _hand_size(rest)),
+        inherits=np.array([joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]),
+    )
+
+
+def _joint_rotations(armature: "Object", bones: Mapping[str, str], hand: HandModel) -> Floats:
+    """(J, 3, 3) in armature space.
+
+    Frames are made in the world, where a mirrored or squeezed armature shows the hand that is seen, and brought
+    back by their Y and Z: a rotation matrix must not be mirrored, but directions may.
+    """
+    world = joint_rotations(hand, world_points(armature, joint_points(armature, bones)))
+    return into_armature(np.array(armature.matrix_world), world)
+
+
+def into_armature(matrix_world: Floats, rotations: Floats) -> Floats:
+    """(..., 3, 3) rotations in armature space of world rotations (..., 3, 3); Y keeps its direction exactly."""
+    back = np.linalg.inv(matrix_world[:3, :3])
+    turned = back @ rotations
+    return rot.basis(turned[..., :, 1], turned[..., :, 2])
+
+
+def _holders(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]") -> Ints:
+    joints = {name: JOINT_INDEX[joint] for joint, name in bones.items()}
+    holders = np.full(len(JOINTS), -1)
+    for joint, bone in rest_bones.items():
+        above = (joints[parent.name] for parent in bone.parent_recursive if parent.name in joints)
+        holders[JOINT_INDEX[joint]] = next(above, -1)
+    return holders
+
+
+def _hand_size(rest: Floats) -> float:
+    heads = rest[:, :3, 3]
+    return float(np.ptp(heads, axis=0).max())
+
+
+def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float) -> Bools:
+    """A joint hangs on the joint before it; where its bone does not, or hangs on nothing, it is placed by keys.
+
+    A wrist at the end of an arm stays there.
+    """
+    placed = np.zeros(len(JOINTS), bool)
+    for joint, bone in rest_bones.items():
+        index = JOINT_INDEX[joint]
+        placed[index] = not bone.use_connect and holders[index] < 0
+    if placed[0] and (arm := rest_bones["wrist"].parent):
+        gap = float((arm.tail_local - rest_bones["wrist"].head_local).length)
+        placed[0] = gap > 0.05 * size and len(arm.parent_recursive) < 2
+    return placed
+
+
+def default_binding(armature: "Object", hand: HandModel) -> RigBinding:
+    """The binding of a hand that add_hand built: its bones are the joints, in the joints' own frames."""
+    world = rest_world(hand)
+    return RigBinding(
+        armature=armature.name,
+        side=hand.side,
+        bones=hand.joints,
+        rest=world,
+        rest_to_bone=np.tile(np.eye(4), (len(hand.joints), 1, 1)),
+        holders=np.array(hand.parents),
+        placed=np.array([parent < 0 for parent in hand.parents]),
+        inherits=np.ones(len(hand.joints), bool),
+    )

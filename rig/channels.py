@@ -1,0 +1,63 @@
+"""Rotations in the terms in which a bone is keyed: quaternion, one of six Euler orders, or axis and angle."""
+
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+
+Floats = NDArray[np.float64]
+
+EULER_ORDERS = tuple("".join(order) for order in permutations("XYZ"))
+
+
+def channel(mode: str) -> str:
+    """The property of a pose bone that holds the rotation in a rotation mode."""
+    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
+
+
+def in_mode(rotations: Floats, mode: str) -> Floats:
+    """(F, 4) or (F, 3) what to key for unit quaternions (F, 4), continuous over the frames."""
+    if mode == "QUATERNION":
+        return rot.continuous(rotations)
+    if mode == "AXIS_ANGLE":
+        return _axis_angles(rot.continuous(rotations))
+    return eulers(rot.to_matrix(rotations), mode)
+
+
+def _axis_angles(q: Floats) -> Floats:
+    """(F, 4) angle and axis. A turn of nothing has any axis: Y."""
+    sine = np.linalg.norm(q[:, 1:], axis=-1)
+    angle = np.unwrap(2 * np.arctan2(sine, q[:, 0]))
+    axis = np.where(sine[:, None] > 1e-9, q[:, 1:] / np.maximum(sine, 1e-9)[:, None], [0.0, 1.0, 0.0])
+    return np.concatenate([angle[:, None], axis], axis=-1)
+
+
+def eulers(matrices: Floats, order: str) -> Floats:
+    """(F, 3) rad x, y, z of rotations (F, 3, 3); in Blender's order ABC a turn about A comes first.
+
+    R = R_c · R_b · R_a, so R[c, a] = −s · sin(b) and the row and column beside it give the other two, with s the
+    sign of the permutation. The same rotation has a second triple (a + pi, pi − b, c + pi): each frame takes the
+    one that is nearer to the frame before it, counted without whole turns.
+    """
+    a, b, c = ("XYZ".index(axis) for axis in order)
+    sign = 1.0 if (a, b, c) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
+    m = matrices
+    first = np.empty((len(m), 3))
+    across = np.hypot(m[:, a, a], m[:, b, a])
+    first[:, b] = np.arctan2(-sign * m[:, c, a], across)
+    first[:, a] = np.arctan2(sign * m[:, c, b], m[:, c, c])
+    first[:, c] = np.arctan2(sign * m[:, b, a], m[:, a, a])
+    # With b at a right angle only the sum of the others is known: all of it goes to a.
+    locked = across < 1e-7
+    first[locked, a] = np.arctan2(-sign * m[locked, b, c], m[locked, b, b])
+    first[locked, c] = 0.0
+    second = first + np.pi
+    second[:, b] = np.pi - first[:, b]
+    result = np.empty_like(first)
+    before = np.zeros(3)
+    for frame, candidates in enumerate(np.stack([first, second], axis=1)):
+        near = candidates - 2 * np.pi * np.round((candidates - before) / (2 * np.pi))
+        before = result[frame] = near[np.argmin(np.abs(near - before).sum(axis=-1))]
+    return result

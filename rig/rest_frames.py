@@ -1,0 +1,114 @@
+"""The joint frames of a rig at rest, from where its joints are and never from the roll of its bones.
+
+A frame is HandModel's: +Y along the bone to the next joint, +Z out of the back of the hand, +X right-handed. All
+that is needed of a rig is the position of its joints; what it does not show (how a straight finger is rolled)
+comes from a hand model laid over its palm.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, Side
+from ..hand.model import HandModel
+
+Floats = NDArray[np.float64]
+
+PALM = [JOINT_INDEX[name] for name in ("wrist", *KNUCKLES)]
+CURL_SEEN = np.sin(np.deg2rad(10.0))
+"""Below 10 degrees of bend the plane of a finger at rest says more about the modeller's hand than about the bone."""
+CURL_TRUSTED = 0.5
+"""A curl plane further than 60 degrees from what the palm suggests is a finger bent aside, not a curl."""
+
+
+def rest_world(hand: HandModel) -> Floats:
+    """(J, 4, 4) T_wrist_joint of a hand with all angles zero."""
+    world = np.empty_like(hand.rest)
+    for joint, parent in enumerate(hand.parents):
+        world[joint] = hand.rest[joint] if parent < 0 else world[parent] @ hand.rest[joint]
+    return world
+
+
+def side_of(points: Floats) -> tuple[Side, float]:
+    """Left or right from the joints of a hand (J, 3), and how clearly: 0 is a flat hand that could be either.
+
+    With the fingers up and the index to the left we look at the back of a right hand or into a left one. Which of
+    the two is told by the fingers and the thumb, which bend and stand towards the palm.
+    """
+    knuckles = points[PALM[1:]]
+    along = np.nanmean(knuckles, axis=0) - points[PALM[0]]
+    size = np.linalg.norm(along)
+    back_if_right = np.cross(_across(knuckles), along)
+    back_if_right /= max(np.linalg.norm(back_if_right), 1e-12)
+    bends = [_bend(points[[JOINT_INDEX[name] for name in CHAIN_JOINTS[digit]]]) for digit in DIGITS[1:]]
+    thumb_tip = points[JOINT_INDEX[DIGIT_JOINTS["thumb"][-1]]]
+    towards_palm = np.nansum([*bends, (thumb_tip - points[PALM[0]]) / size], axis=0) @ -back_if_right
+    return ("right" if towards_palm >= 0 else "left"), float(min(abs(towards_palm), 1.0))
+
+
+def _across(knuckles: Floats) -> Floats:
+    """The direction from the first knuckle that is there to the last."""
+    there = knuckles[np.isfinite(knuckles).all(axis=-1)]
+    result: Floats = there[-1] - there[0]
+    return result
+
+
+def _bend(chain: Floats) -> Floats:
+    """How much the direction of a finger changes from its first bone to its last."""
+    there = chain[np.isfinite(chain).all(axis=-1)]
+    if len(there) < 3:
+        return np.full(3, np.nan)
+    first, last = there[1] - there[0], there[-1] - there[-2]
+    result: Floats = last / max(np.linalg.norm(last), 1e-12) - first / max(np.linalg.norm(first), 1e-12)
+    return result
+
+
+def joint_rotations(hand: HandModel, points: Floats) -> Floats:
+    """(J, 3, 3) the rotations of a rig's joint frames at rest, from its joints (J, 3), NaN where it has none.
+
+    The hand model is laid over the palm; then each of its bones is swung onto the rig's bone by the shortest turn,
+    and a digit that is bent at rest is rolled into the plane of that bend.
+    """
+    model = rest_world(hand)
+    seen = np.isfinite(points).all(axis=-1)
+    palm = [joint for joint in PALM if seen[joint]]
+    palm_turn = rot.fit_rigid(model[palm, :3, 3], points[palm], np.ones(len(palm)))[:3, :3]
+    rotations = palm_turn @ model[:, :3, :3]
+    for digit in DIGITS:
+        joints = [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
+        for joint, following in zip(joints, joints[1:], strict=False):
+            rotations[joint] = _swung(rotations[joint], points[following] - points[joint])
+        if len(joints) > 1:
+            rotations[joints[-1]] = _swung(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])
+        moving = [joint for joint in joints if hand.joints[joint] in CHAIN_JOINTS[digit]]
+        rotations[moving] = _rolled_into_curl(rotations[moving])
+    return rotations
+
+
+def _swung(rotation: Floats, along: Floats) -> Floats:
+    """A frame (3, 3) turned by the shortest way so that its Y points along a vector (3,)."""
+    length = np.linalg.norm(along)
+    if length < 1e-9:
+        return rotation
+    y, target = rotation[:, 1], along / length
+    axis = np.cross(y, target)
+    sine = np.linalg.norm(axis)
+    # Against each other, any axis across will do: the frame's own X curls the finger.
+    axis = axis / sine if sine > 1e-9 else rotation[:, 0]
+    turn = rot.about(axis, np.arctan2(sine, y @ target))
+    swung: Floats = rot.to_matrix(turn) @ rotation
+    return swung
+
+
+def _rolled_into_curl(rotations: Floats) -> Floats:
+    """The frames of a digit (N, 3, 3), rolled about their bones so that X is across the plane in which it is bent."""
+    if len(rotations) < 3:
+        return rotations
+    along = rotations[:, :, 1]
+    curl_axis = np.cross(along[:-1], along[1:]).sum(axis=0)
+    bend = np.linalg.norm(curl_axis)
+    # Flexion is about −X.
+    x = -curl_axis / max(bend, 1e-12)
+    if bend < CURL_SEEN or (rotations[:, :, 0] @ x).min() < CURL_TRUSTED:
+        return rotations
+    return rot.basis(along, np.cross(x, along))
