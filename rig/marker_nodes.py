@@ -1,0 +1,132 @@
+"""The node group that shows one row of a mesh that holds all rows of a capture's markers.
+
+The mesh is R rows of M vertices. In every frame the group finds the row of that moment, takes M positions from it
+and puts a small ball on each. It is plain Geometry Nodes: it plays back without Knuckle, and in renders.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+if TYPE_CHECKING:
+    from bpy.types import GeometryNodeTree
+
+NAME = "Knuckle Markers"
+
+INPUTS: tuple[tuple[str, str, float, str], ...] = (
+    ("Markers", "NodeSocketInt", 0, "How many markers a row holds"),
+    ("Start", "NodeSocketFloat", 1.0, "The frame on which the first row is shown"),
+    ("Rows per Frame", "NodeSocketFloat", 1.0, "How many rows of the capture pass in a frame of the scene"),
+    ("Size", "NodeSocketFloat", 0.008, "Diameter of a marker in metres"),
+)
+MATERIALS = ("Measured", "Predicted")
+
+
+class _Builder:
+    """Adds nodes to a tree; a socket in place of a value makes a link."""
+
+    def __init__(self, tree: "GeometryNodeTree") -> None:
+        self.tree = tree
+
+    def node(self, kind: str, *inputs: Any, **settings: Any) -> Any:
+        """A node with its first inputs filled in order, None to leave one; returns its outputs."""
+        node = self.tree.nodes.new(kind)
+        for name, value in settings.items():
+            setattr(node, name, value)
+        sockets = [socket for socket in node.inputs if socket.enabled]
+        for socket, value in zip(sockets, inputs, strict=False):
+            if isinstance(value, bpy.types.NodeSocket):
+                self.tree.links.new(value, socket)
+            elif value is not None:
+                socket.default_value = value
+        return [socket for socket in node.outputs if socket.enabled]
+
+    def math(self, operation: str, *inputs: Any) -> Any:
+        return self.node("ShaderNodeMath", *inputs, operation=operation)[0]
+
+    def whole(self, operation: str, *inputs: Any) -> Any:
+        return self.node("FunctionNodeIntegerMath", *inputs, operation=operation)[0]
+
+
+def marker_nodes() -> "GeometryNodeTree":
+    """The node group, made if the file has none."""
+    found = bpy.data.node_groups.get(NAME)
+    if found is not None:
+        return found
+    tree = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
+    tree.is_modifier = True
+    tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
+    for name, kind, value, description in INPUTS:
+        socket = tree.interface.new_socket(name, in_out="INPUT", socket_type=kind)
+        socket.default_value = int(value) if kind == "NodeSocketInt" else value
+        socket.description = description
+    for name in MATERIALS:
+        tree.interface.new_socket(name, in_out="INPUT", socket_type="NodeSocketMaterial")
+    _fill(_Builder(tree))
+    _lay_out(tree)
+    return tree
+
+
+def _fill(b: _Builder) -> None:
+    rows, count, start, per_frame, size, measured, predicted = b.node("NodeGroupInput")[:7]
+    points, nearest = _row_of_the_moment(b, rows, count, start, per_frame)
+    balls = [_ball(b, size, material) for material in (measured, predicted)]
+    joined = b.node("GeometryNodeGeometryToInstance")[0].node
+    for ball in reversed(balls):
+        b.tree.links.new(ball, joined.inputs[0])
+    is_predicted = b.math("SUBTRACT", nearest, 1.0)
+    instances = b.node("GeometryNodeInstanceOnPoints", points, None, joined.outputs[0], True, is_predicted)[0]
+    b.node("NodeGroupOutput", instances)
+
+
+def _ball(b: _Builder, size: Any, material: Any) -> Any:
+    ball = b.node("GeometryNodeMeshIcoSphere", b.math("MULTIPLY", size, 0.5), 2)[0]
+    return b.node("GeometryNodeSetMaterial", ball, None, material)[0]
+
+
+def _row_of_the_moment(b: _Builder, rows: Any, count: Any, start: Any, per_frame: Any) -> tuple[Any, Any]:
+    """The markers as points, and the state of each: between two rows that both know the marker, in between."""
+    size = b.node("GeometryNodeAttributeDomainSize", rows)[0]
+    last = b.whole("SUBTRACT", b.whole("DIVIDE", size, b.whole("MAXIMUM", count, 1)), 1)
+    frame = b.node("GeometryNodeInputSceneTime")[1]
+    row = b.math("MULTIPLY", b.math("SUBTRACT", frame, start), per_frame)
+    # Frames that fall on a row miss it by a rounding error: a thousandth of a row.
+    lower = b.math("FLOOR", b.math("ADD", row, 0.001))
+    share = b.math("MAXIMUM", b.math("SUBTRACT", row, lower), 0.0)
+    late = b.math("GREATER_THAN", share, 0.5)
+    index = b.node("GeometryNodeInputIndex")[0]
+    position = b.node("GeometryNodeInputPosition")[0]
+    state = b.node("GeometryNodeInputNamedAttribute", "state", data_type="INT")[0]
+    places, states = [], []
+    for offset in (0.0, 1.0):
+        held = b.math("MINIMUM", b.math("MAXIMUM", b.math("ADD", lower, offset), 0.0), last)
+        at = b.whole("ADD", b.whole("MULTIPLY", held, count), index)
+        places.append(b.node("GeometryNodeSampleIndex", rows, position, at, data_type="FLOAT_VECTOR")[0])
+        states.append(b.node("GeometryNodeSampleIndex", rows, state, at, data_type="INT")[0])
+    both = b.math("MINIMUM", *states)
+    known = b.math("GREATER_THAN", both, 0.5)
+    blend = b.node("GeometryNodeSwitch", known, late, share, input_type="FLOAT")[0]
+    place = b.node("ShaderNodeMix", blend, *places, data_type="VECTOR")[0]
+    nearest = b.node("GeometryNodeSwitch", late, *states, input_type="INT")[0]
+    points = b.node("GeometryNodePoints", count, place)[0]
+    nearest_on_points = b.node("GeometryNodeStoreNamedAttribute", points, None, "state", nearest, data_type="INT")[0]
+    before = b.math("LESS_THAN", row, -0.001)
+    after = b.math("GREATER_THAN", row, b.math("ADD", last, 0.001))
+    gone = b.math("LESS_THAN", state, 0.5)
+    hidden = b.math("MAXIMUM", gone, b.math("MAXIMUM", before, after))
+    shown = b.node("GeometryNodeDeleteGeometry", nearest_on_points, hidden)[0]
+    return shown, state
+
+
+def _lay_out(tree: "GeometryNodeTree") -> None:
+    """Puts the nodes in columns by their distance from the input, for the person who opens the group."""
+    column: dict[str, int] = {node.name: 0 for node in tree.nodes}
+    for _ in tree.nodes:
+        for link in tree.links:
+            column[link.to_node.name] = max(column[link.to_node.name], column[link.from_node.name] + 1)
+    filled: dict[int, int] = {}
+    for node in tree.nodes:
+        at = column[node.name]
+        node.location = (200 * at, -220 * filled.get(at, 0))
+        filled[at] = filled.get(at, 0) + 1

@@ -1,0 +1,155 @@
+"""The markers of a capture as one object that can be seen, hidden and scrubbed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+
+from ..captures.markers import Markers
+from .marker_nodes import NAME, marker_nodes
+from .marker_rows import PREDICTED, MarkerRows, marker_rows
+
+if TYPE_CHECKING:
+    from bpy.types import Collection, Material, Modifier, Object, Scene
+
+PROPERTY = "knuckle_capture"
+"""The custom property that makes an object a capture's markers: what the panel tells of them."""
+
+COLOURS = {"Knuckle Measured": (1.0, 0.32, 0.05, 1.0), "Knuckle Predicted": (0.28, 0.42, 1.0, 1.0)}
+
+
+def add_markers(
+    markers: Markers, name: str, collection: "Collection", start: float, rate: float, size: float = 0.008
+) -> "Object":
+    """An object that shows the markers, its first frame at scene frame `start` in a scene of `rate` frames a second.
+
+    `size` is a marker's diameter in metres.
+    """
+    rows = marker_rows(markers)
+    obj = bpy.data.objects.new(name, bpy.data.meshes.new(name))
+    collection.objects.link(obj)
+    obj.modifiers.new(NAME, "NODES").node_group = marker_nodes()
+    for slot, material in zip(("Measured", "Predicted"), COLOURS, strict=True):
+        obj.data.materials.append(_material(material))
+        set_input(obj, slot, bpy.data.materials[material])
+    fill(obj, markers, rows)
+    set_input(obj, "Size", size)
+    place(obj, start, rate)
+    return obj
+
+
+def fill(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> None:
+    """Gives a markers object the positions of `markers`, and what can be told of them."""
+    rows = rows or marker_rows(markers)
+    mesh = obj.data
+    mesh.clear_geometry()
+    mesh.vertices.add(rows.states.size)
+    mesh.vertices.foreach_set("co", rows.positions.astype(np.float32).ravel())
+    mesh.attributes.new("state", "INT8", "POINT").data.foreach_set("value", rows.states.ravel())
+    mesh.update()
+    set_input(obj, "Markers", rows.states.shape[1])
+    obj[PROPERTY] = describe(markers) | {"row_rate": rows.rate}
+
+
+def describe(markers: Markers) -> dict[str, Any]:
+    """What the panel tells of a capture, as custom properties hold it."""
+    return {
+        "source": markers.source,
+        "format": markers.format,
+        "frames": len(markers.times),
+        "rate": float(markers.rate),
+        "unit": markers.unit,
+        "first": float(markers.times[0]) if len(markers.times) else 0.0,
+        "duration": markers.duration,
+        "names": list(markers.names),
+        "gaps": float(1.0 - markers.seen.mean()) if markers.seen.size else 0.0,
+        "warnings": list(markers.warnings),
+    }
+
+
+def place(obj: "Object", start: float, rate: float) -> None:
+    """Puts the first frame of the capture at scene frame `start`, in a scene of `rate` frames a second."""
+    set_input(obj, "Start", float(start))
+    set_input(obj, "Rows per Frame", float(obj[PROPERTY]["row_rate"] / rate))
+
+
+def is_markers(obj: "Object | None") -> bool:
+    """Whether an object shows the markers of a capture."""
+    return obj is not None and obj.type == "MESH" and PROPERTY in obj
+
+
+def show_solved(obj: "Object", markers: Markers) -> None:
+    """Replaces the rows that were solved by the cleaned markers, so that filled-in ones show as predicted.
+
+    Rows outside of what was solved stay as they are, and so does an object whose labels are not those of `markers`.
+    """
+    about, count = obj[PROPERTY], len(markers.names)
+    if list(about["names"]) != list(markers.names) or not len(markers.times):
+        return
+    cleaned = marker_rows(markers)
+    times = about["first"] + np.arange(len(obj.data.vertices) // count) / about["row_rate"]
+    solved = np.flatnonzero((times >= markers.times[0] - 1e-6) & (times <= markers.times[-1] + 1e-6))
+    nearest = np.round((times[solved] - cleaned.first) * cleaned.rate).astype(int).clip(0, len(cleaned.states) - 1)
+    positions, states = _read(obj, count)
+    filled = cleaned.states[nearest] == PREDICTED
+    positions[solved] = np.where(filled[..., None], cleaned.positions[nearest], positions[solved])
+    states[solved] = np.where(filled, PREDICTED, states[solved])
+    obj.data.vertices.foreach_set("co", positions.ravel())
+    obj.data.attributes["state"].data.foreach_set("value", states.ravel())
+    obj.data.update()
+
+
+def _read(obj: "Object", count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows (R, M, 3) and their states (R, M)."""
+    positions = np.empty(3 * len(obj.data.vertices), np.float32)
+    states = np.empty(len(obj.data.vertices), np.int8)
+    obj.data.vertices.foreach_get("co", positions)
+    obj.data.attributes["state"].data.foreach_get("value", states)
+    return positions.reshape(-1, count, 3), states.reshape(-1, count)
+
+
+def _modifier(obj: "Object") -> "Modifier":
+    return next(modifier for modifier in obj.modifiers if modifier.type == "NODES" and modifier.node_group)
+
+
+def _identifier(modifier: "Modifier", name: str) -> str:
+    sockets = modifier.node_group.interface.items_tree
+    return next(socket.identifier for socket in sockets if socket.name == name and socket.in_out == "INPUT")
+
+
+def set_input(obj: "Object", name: str, value: object) -> None:
+    """Sets an input of the node group: Start, Rows per Frame, Size, ..."""
+    modifier = _modifier(obj)
+    identifier = _identifier(modifier, name)
+    # Blender 5.2 made properties of the inputs; before, they were custom properties of the modifier.
+    if hasattr(modifier, "properties"):
+        getattr(modifier.properties.inputs, identifier).value = value
+    else:
+        modifier[identifier] = value
+    obj.update_tag()
+
+
+def get_input(obj: "Object", name: str) -> Any:
+    """The value of an input of the node group."""
+    modifier = _modifier(obj)
+    identifier = _identifier(modifier, name)
+    if hasattr(modifier, "properties"):
+        return getattr(modifier.properties.inputs, identifier).value
+    return modifier[identifier]
+
+
+def _material(name: str) -> "Material":
+    """A material that shows its colour in the viewport and in renders."""
+    material = bpy.data.materials.get(name)
+    if material is None:
+        material = bpy.data.materials.new(name)
+        material.use_nodes = True
+        material.diffuse_color = COLOURS[name]
+        material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = COLOURS[name]
+    return material
+
+
+def object_name(markers: Markers) -> str:
+    """What a capture's object is called: its file's name without the suffix."""
+    return Path(markers.source).stem or "Markers"
