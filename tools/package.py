@@ -16,7 +16,6 @@ import bpy
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
 STAGE = BUILD / "stage"
-WHEELS = BUILD / "wheels"
 
 
 def main() -> None:
@@ -52,15 +51,16 @@ def stage_sources() -> None:
 
 def stage_wheels() -> list[str]:
     """Bring the wheels, checked against their hashes, beside the sources."""
-    shutil.rmtree(WHEELS, ignore_errors=True)
-    download = ["download", "-qq", "--no-deps", "--only-binary=:all:", "--require-hashes"]
-    requirements = str(ROOT / "tools" / "wheels.txt")
-    subprocess.run([sys.executable, "-m", "pip", *download, "-r", requirements, "-d", str(WHEELS)], check=True)
-    names = sorted(wheel.name for wheel in WHEELS.iterdir())
+    requirements = ROOT / "tools" / "wheels.txt"
+    if all(line.startswith("#") for line in requirements.read_text().splitlines()):
+        return []
+    wheels = STAGE / "wheels"
+    download = ["download", "-qq", "--no-deps", "--only-binary=:all:", "--require-hashes", "-r", str(requirements)]
+    subprocess.run([sys.executable, "-m", "pip", *download, "-d", str(wheels)], check=True)
+    names = sorted(wheel.name for wheel in wheels.iterdir())
     for name in names:
         if not name.endswith("-py3-none-any.whl"):
             sys.exit(f"{name} would shut out every Blender with another Python; only py3-none-any wheels are bundled")
-    shutil.copytree(WHEELS, STAGE / "wheels")
     return names
 
 
