@@ -1,0 +1,30 @@
+"""Imports point one way: captures, streams, hand ← solvers ← rig ← operators, panels. (That only the last know Blender: ruff.)"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ROWS = [{"captures", "streams", "hand"}, {"solvers"}, {"rig"}, {"operators", "panels"}]
+ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
+FILES = sorted(path for room in ROW_OF for path in (ROOT / room).rglob("*.py"))
+
+
+def imported_rooms(path: Path) -> Iterator[tuple[int, str]]:
+    """The line and the top folder of every relative import in a file."""
+    here = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = [*here[: len(here) - node.level + 1], *(node.module or "").split(".")]
+            inside = [part for part in base if part]
+            for room in inside[:1] or [alias.name for alias in node.names]:
+                yield node.lineno, room
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
+def test_imports_point_one_way(path: Path) -> None:
+    row = ROW_OF[path.relative_to(ROOT).parts[0]]
+    against = [f"line {line}: {room}" for line, room in imported_rooms(path) if ROW_OF.get(room, 0) > row]
+    assert against == []
