@@ -31,9 +31,10 @@ class KeyedHand:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curves:
-    """The F-curves of one property of one bone."""
+    """The F-curves of one property."""
 
-    bone: str
+    group: str
+    """The bone's name; empty for none."""
     data_path: str
     frames: Floats
     """(F,)"""
@@ -49,12 +50,16 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
     """
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
-    curves = [curve for keyed in hands for curve in _curves(armature, keyed, frames)]
+    return new_action(armature, [curve for keyed in hands for curve in _curves(armature, keyed, frames)], name)
+
+
+def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
+    """An action of these curves in a slot of its own, which the object then plays."""
     action = bpy.data.actions.new(name)
-    slot = action.slots.new(id_type="OBJECT", name=armature.name)
+    slot = action.slots.new(id_type="OBJECT", name=obj.name)
     strip = action.layers.new("Take").strips.new(type="KEYFRAME")
     _write(strip.channelbag(slot, ensure=True), curves)
-    _play(armature, action, slot)
+    _play(obj, action, slot)
     return action
 
 
@@ -88,11 +93,11 @@ def _write(channelbag: Any, curves: Sequence[Curves]) -> None:
     groups: dict[str, Any] = {}
     linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
     for curve in curves:
-        if curve.bone not in groups:
-            groups[curve.bone] = channelbag.groups.new(curve.bone)
+        if curve.group and curve.group not in groups:
+            groups[curve.group] = channelbag.groups.new(curve.group)
         for index, column in enumerate(curve.values.T):
             fcurve = channelbag.fcurves.new(curve.data_path, index=index)
-            fcurve.group = groups[curve.bone]
+            fcurve.group = groups.get(curve.group)
             points = fcurve.keyframe_points
             points.add(len(column))
             points.foreach_set("co", np.stack([curve.frames, column], axis=-1).ravel().astype(np.float32))
@@ -101,8 +106,8 @@ def _write(channelbag: Any, curves: Sequence[Curves]) -> None:
             fcurve.update()
 
 
-def _play(armature: "Object", action: "Action", slot: Any) -> None:
-    animation = armature.animation_data or armature.animation_data_create()
+def _play(obj: "Object", action: "Action", slot: Any) -> None:
+    animation = obj.animation_data or obj.animation_data_create()
     if animation.action:
         animation.action.use_fake_user = True
     animation.action = action

@@ -1,0 +1,168 @@
+"""A take in a file of its own, for the shell: an empty scene or a rig's file, hands, keys, markers, camera, light."""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import addon_utils
+import bpy
+
+from ..errors import RecipeError, RigError
+from ..pipeline import Take
+from .binding import is_armature
+from .detect import find_hands
+from .framing import add_view
+from .markers_object import add_markers, object_name
+from .take_scene import Placing, take_frames, take_name, write_take
+from .timing import scene_rate, set_scene_rate
+
+if TYPE_CHECKING:
+    from bpy.types import Object, Scene
+
+DEFAULT_RIG = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class TakeInScene:
+    """What new_scene_with_take made, by name."""
+
+    armatures: tuple[str, ...]
+    markers: str
+    seconds: float
+    """s that building the hands and keying them took."""
+
+
+def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
+    """Replaces the file that is open by one that shows the take at its own rate, from frame 1.
+
+    For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of a
+    .blend or .glb file with an armature. Raises RigError.
+    """
+    if not bpy.app.background:
+        raise RuntimeError("a new file is made for the shell only, it would replace the one that the person works in")
+    armature = _open_rig(rig)
+    scene = bpy.context.scene
+    set_scene_rate(scene, take.recipe.fps or take.markers.rate)
+    collection = bpy.data.collections.new(take_name(take))
+    scene.collection.children.link(collection)
+    placing = Placing()
+    began = time.perf_counter()
+    armatures = write_take(take, armature, scene, collection, placing)
+    seconds = time.perf_counter() - began
+    markers = add_markers(take.markers, f"{object_name(take.markers)} markers", collection, placing.start, scene_rate(scene))
+    frames = take_frames(take, scene, placing)
+    _look(scene)
+    add_view(take, frames, scene, collection)
+    scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
+    scene.frame_set(scene.frame_start)
+    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds)
+
+
+def _open_rig(rig: str) -> "Object | None":
+    """Opens the scene that the take goes into; the rig's armature, None for the hand that Knuckle builds."""
+    if rig == DEFAULT_RIG:
+        _empty()
+        return None
+    path = Path(rig)
+    kind = path.suffix.lower()
+    if kind not in (".blend", ".glb", ".gltf"):
+        raise RigError(f"{path}: a rig is 'default' or a .blend or .glb file")
+    if not path.is_file():
+        raise RigError(f"{path}: there is no such file, expected a rig")
+    try:
+        with quiet():
+            _read(path.resolve(), kind)
+    except RuntimeError as error:
+        raise RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source") from error
+    return _armature_with_hand(path)
+
+
+def _read(path: Path, kind: str) -> None:
+    if kind == ".blend":
+        bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
+        return
+    _empty()
+    addon_utils.enable("io_scene_gltf2")
+    bpy.ops.import_scene.gltf(filepath=str(path))
+
+
+def _empty() -> None:
+    # The preferences stay, and with them the add-on that this runs in.
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+def _armature_with_hand(path: Path) -> "Object":
+    armatures = [obj for obj in bpy.context.scene.objects if is_armature(obj)]
+    if not armatures:
+        raise RigError(f"{path}: there is no armature in it, choose a file with a rigged hand")
+    problem: RigError | None = None
+    for armature in armatures:
+        try:
+            find_hands(armature)
+        except RigError as error:
+            problem = problem or error
+        else:
+            return armature
+    raise RigError(f"{path}: {problem}")
+
+
+def _look(scene: "Scene") -> None:
+    """A picture size, and a plain grey behind the hand unless the file has a world of its own."""
+    scene.render.resolution_x, scene.render.resolution_y, scene.render.resolution_percentage = 1280, 720, 100
+    if scene.world is None:
+        scene.world = bpy.data.worlds.new("World")
+        scene.world.color = (0.22, 0.23, 0.25)
+        scene.world.use_nodes = True
+        scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (0.22, 0.23, 0.25, 1.0)
+
+
+def save(path: str | Path) -> None:
+    """Saves the open file under a path, whole or not at all. Raises RecipeError if it cannot be written."""
+    with written_whole(Path(path)) as half, quiet():
+        bpy.ops.wm.save_as_mainfile(filepath=str(half), copy=True, check_existing=False, compress=True)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to; renamed to it at the end, removed if anything fails.
+
+    Raises RecipeError if the file cannot be written.
+    """
+    half = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}").resolve()
+    try:
+        yield half
+        half.replace(path)
+    except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is the folder there, and may it be written to?"
+        raise RecipeError(f"{path}: cannot be written ({reason})") from error
+    finally:
+        with suppress(OSError):
+            half.unlink()
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keeps what Blender and its importers print off the terminal: a shell command tells of problems in its own words.
+
+    Blender prints from C, so the terminal's file descriptors are turned aside and not Python's streams.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept = [os.dup(descriptor) for descriptor in (1, 2)]
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for descriptor, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, descriptor)
+            os.close(copy)
+        os.close(nowhere)

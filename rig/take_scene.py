@@ -1,0 +1,106 @@
+"""A solved take written into a scene: hands bound or built, keyed, and told of in their custom properties."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand.joints import SIDES
+from ..hand.model import HandModel
+from ..hand.proportions import Proportions
+from ..pipeline import SolvedHand, Take
+from .binding import RigBinding, bind, default_binding
+from .default_hand import add_hand
+from .detect import find_hands
+from .keyframes import KeyedHand, key_hands
+from .limits import add_limits
+from .timing import scene_frames, scene_rate
+
+if TYPE_CHECKING:
+    from bpy.types import Collection, Object, Scene
+
+Floats = NDArray[np.float64]
+
+RESULT = "knuckle_result"
+"""The custom property of an armature that holds the report of the take it plays, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where in a scene's time a take goes."""
+
+    start: float = 1.0
+    """The frame on which `origin` falls."""
+    origin: float | None = None
+    """s, a moment of the capture; None is the take's first frame."""
+
+
+def take_frames(take: Take, scene: "Scene", placing: Placing) -> Floats:
+    """(F,) the scene frames of a take."""
+    origin = float(take.times[0]) if placing.origin is None else placing.origin
+    return scene_frames(take.times, origin, placing.start, scene_rate(scene))
+
+
+def new_hand(proportions: Proportions, hand: HandModel, collection: "Collection") -> tuple["Object", RigBinding]:
+    """Knuckle's own hand with these measures, its limits on its bones."""
+    armature = add_hand(proportions, f"{hand.side.capitalize()} Hand", collection)
+    binding = default_binding(armature, hand)
+    add_limits(armature, binding, hand)
+    return armature, binding
+
+
+def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
+    """The hands of a take on the hands that an armature has.
+
+    Where the recipe asks for certain hands, the armature must have them; where it takes what the capture holds,
+    one of them is enough. Raises RigError.
+    """
+    found = {hand.side: hand for hand in find_hands(armature)}
+    wanted = [solved for solved in take.hands if solved.side in found]
+    lacking = [solved.side for solved in take.hands if solved.side not in found]
+    if not wanted or (lacking and take.recipe.hand != "auto"):
+        raise RigError(
+            f"armature '{armature.name}' has no {' and no '.join(lacking)} hand, only a {' and a '.join(found)} one: "
+            "choose that hand or another armature"
+        )
+    return [_keyed(solved, bind(armature, solved.side, found[solved.side].bones, solved.hand)) for solved in wanted]
+
+
+def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
+    return KeyedHand(binding, solved.hand, solved.pose)
+
+
+def write_take(
+    take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", placing: Placing
+) -> tuple["Object", ...]:
+    """Keys a take on an armature, or on new hands fitted to the performer; returns the armatures.
+
+    Nothing is written if it raises RigError.
+    """
+    frames = take_frames(take, scene, placing)
+    hands: list[tuple[Object, list[KeyedHand]]] = []
+    if armature is not None:
+        hands.append((armature, bind_hands(armature, take)))
+    else:
+        for solved in sorted(take.hands, key=lambda solved: SIDES.index(solved.side)):
+            built, binding = new_hand(solved.proportions, solved.hand, collection)
+            hands.append((built, [_keyed(solved, binding)]))
+    for target, keyed in hands:
+        key_hands(target, keyed, frames, take_name(take))
+        target[RESULT] = json.dumps(take.report)
+    return tuple(target for target, _ in hands)
+
+
+def take_name(take: Take) -> str:
+    """What the action of a take is called: its capture's name."""
+    return Path(take.recipe.capture).stem or "Take"
+
+
+def result_of(armature: "Object | None") -> dict[str, Any] | None:
+    """The report of the take that an armature plays, None if it plays none of Knuckle's."""
+    text = armature.get(RESULT) if armature is not None else None
+    return json.loads(text) if isinstance(text, str) else None
