@@ -1,6 +1,6 @@
 """Markers: what every capture is read into, whatever its format was."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,11 @@ from ..errors import CaptureError
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+
+def _nowhere() -> Bools:
+    """The shape of 'not given': replaced by (F, M) zeros when the Markers are made."""
+    return np.zeros((0, 0), bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,13 +34,13 @@ class Markers:
     source: str
     """Where they come from: a file's name or a device's."""
     rate: float
-    """Hz, measured from the times where the source has timestamps."""
+    """Hz, measured from the times where the source has timestamps; 1 for a single frame without a rate."""
     unit: str
     """The unit of length in the source: m, dm, cm or mm."""
     format: str = ""
     """What the source was read as: 'C3D', 'TRC', ..."""
-    predicted: Bools | None = None
-    """(F, M) True where a position was filled in and not measured; None means nowhere."""
+    predicted: Bools = field(default_factory=_nowhere)
+    """(F, M) True where a position was filled in and not measured; nowhere when left out."""
     warnings: tuple[str, ...] = ()
     """Sentences about what was odd in the source and how it was taken."""
 
@@ -50,20 +55,26 @@ class Markers:
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise CaptureError(f"{self.source}: the label '{twice}' occurs twice, each must occur once")
         if frames > 1 and not (np.diff(self.times) > 0).all():
-            frame = int(np.argmax(np.diff(self.times) <= 0)) + 1
+            frame = int(np.argmin(np.diff(self.times) > 0)) + 1
             raise CaptureError(
                 f"{self.source}: frame {frame + 1} is at {self.times[frame]:.4f} s, "
                 f"not after the frame before it at {self.times[frame - 1]:.4f} s"
             )
-        if self.predicted is None:
+        if self.predicted is None or self.predicted.size == 0:
             object.__setattr__(self, "predicted", np.zeros((frames, count), bool))
+        if self.predicted.shape != (frames, count):
+            raise CaptureError(
+                f"{self.source}: marks of predicted positions of shape {self.predicted.shape}, "
+                f"{frames} frames of {count} markers need ({frames}, {count})"
+            )
         for array in (self.times, self.positions, self.predicted):
             array.setflags(write=False)
 
     @property
     def seen(self) -> Bools:
         """(F, M) True where the marker has a position, measured or predicted."""
-        return np.isfinite(self.positions).all(axis=-1)
+        seen: Bools = np.isfinite(self.positions).all(axis=-1)
+        return seen
 
     @property
     def duration(self) -> float:

@@ -1,0 +1,118 @@
+"""The times of a recording: what its timestamps and its nominal rate say, brought together."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CaptureError
+from .markers import Floats
+
+LATEST = 1e11
+"""s: a time beyond it is a damaged number."""
+FASTEST = 1e6
+"""Hz: a nominal rate beyond it is a damaged number."""
+UNKNOWN_RATE = 60.0
+"""Hz, for several frames without times and without a rate."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clock:
+    """When each kept frame was taken."""
+
+    kept: NDArray[np.intp]
+    """(K,) the frames that stay, in order."""
+    times: Floats
+    """(K,) s, strictly increasing."""
+    rate: float
+    """Hz."""
+    warnings: tuple[str, ...]
+
+
+def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> Clock:
+    """Strictly increasing times and the rate measured from them.
+
+    times (F,) s or None, rate nominal Hz or None. Frames without a sane time, and the fewest that must go to make
+    the rest increase, are dropped. Raises CaptureError when no frame has a time and there is no rate.
+    """
+    if rate is not None and not 0 < rate <= FASTEST:
+        rate = None
+    if times is None:
+        return _by_rate(rate, frames)
+    sane = np.isfinite(times) & (np.abs(np.where(np.isfinite(times), times, 0.0)) < LATEST)
+    if not sane.any():
+        if rate is None:
+            raise CaptureError(f"{source}: none of the {frames} frames has a time, expected seconds")
+        return _by_rate(rate, frames, ("no frame has a time: the nominal rate is used",))
+    kept = np.flatnonzero(sane)
+    kept = kept[_longest_increasing(times[kept])]
+    warnings = _dropped(frames, kept, times)
+    increasing = times[kept]
+    if len(kept) == 1:
+        return Clock(kept, increasing, rate or 1.0, warnings)
+    increasing = _unrounded(increasing, rate)
+    return Clock(kept, increasing, _measured(increasing), warnings)
+
+
+def _by_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Clock:
+    if rate is None and frames > 1:
+        warnings += (f"neither times nor a frame rate in the file: taken as {UNKNOWN_RATE:g} Hz",)
+        rate = UNKNOWN_RATE
+    rate = rate or 1.0
+    return Clock(np.arange(frames), np.arange(frames) / rate, rate, warnings)
+
+
+def _longest_increasing(values: Floats) -> NDArray[np.intp]:
+    """(K,) indices of the longest strictly increasing subsequence: one wild time costs one frame, not all after it."""
+    if (np.diff(values) > 0).all():
+        return np.arange(len(values))
+    tails: list[float] = []
+    ends: list[int] = []
+    before = [-1] * len(values)
+    for index, value in enumerate(values.tolist()):
+        place = bisect_left(tails, value)
+        before[index] = ends[place - 1] if place else -1
+        tails[place : place + 1] = [value]
+        ends[place : place + 1] = [index]
+    chain = [ends[-1]]
+    while before[chain[-1]] >= 0:
+        chain.append(before[chain[-1]])
+    return np.array(chain[::-1], np.intp)
+
+
+def _dropped(frames: int, kept: NDArray[np.intp], times: Floats) -> tuple[str, ...]:
+    if len(kept) == frames:
+        return ()
+    first = int(np.setdiff1d(np.arange(frames), kept)[0])
+    return (
+        f"{frames - len(kept)} of {frames} frames were dropped for a time that is missing or not after the one "
+        f"before (the first is frame {first + 1}, at {times[first]:g} s)",
+    )
+
+
+def _unrounded(times: Floats, rate: float | None) -> Floats:
+    """Times that are the nominal grid rounded to 2, 3 or 4 decimals, put back on the grid; others as they are.
+
+    A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would take for motion.
+    """
+    if rate is None:
+        return times
+    for quantum in (1e-2, 1e-3, 1e-4):
+        if np.abs(times / quantum - np.rint(times / quantum)).max() > 1e-3:
+            continue
+        since = times - times[0]
+        steps = np.rint(since * rate)
+        if 2 * quantum * rate < 1 and (np.diff(steps) > 0).all() and np.abs(since - steps / rate).max() <= quantum:
+            return times[0] + steps / rate
+        return times
+    return times
+
+
+def _measured(times: Floats) -> float:
+    """Hz: frames a second where frames follow each other; a lost frame counts as the step it was."""
+    gaps = np.diff(times)
+    usual = float(np.median(gaps))
+    near = gaps[gaps < 1.5 * usual]
+    rate = float(len(near) / near.sum())
+    return float(round(rate, 6)) if rate > 1e-3 else rate

@@ -1,0 +1,101 @@
+"""The formats a capture can have, and `read`, which finds the right one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CaptureError
+from . import bvh, c3d, landmarks, leap, mediapipe, motive, qualisys, table, trc, webxr
+from .conventions import METRES, UPS
+from .markers import Markers
+from .names import shown
+from .take import Take, to_markers
+
+HEAD = 4096
+"""Bytes shown to each format's sniff."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file: by what it is known, and what reads it."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    sniff: Callable[[bytes], bool]
+    """True if the first bytes of a file are of this format."""
+    read: Callable[[bytes, str], Take]
+
+
+def _looks_like_json(head: bytes) -> bool:
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in {b"{", b"["}
+
+
+def _read_json(data: bytes, source: str) -> Take:
+    """JSON of any recorder: the shape of the document tells which."""
+    document = landmarks.load(data, source)
+    for shape in (leap, webxr, mediapipe):
+        if shape.matches(document):
+            return shape.read(document, source)
+    raise CaptureError(
+        f"{source}: JSON without hands, expected Leap frames, 25 or 26 WebXR joints or 21 MediaPipe world landmarks"
+    )
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("C3D", (".c3d",), c3d.sniff, c3d.read),
+    Format("WebXR handpose", (".handpose",), webxr.sniff_pose, webxr.read_pose),
+    Format("TRC", (".trc",), trc.sniff, trc.read),
+    Format("Qualisys TSV", (".tsv",), qualisys.sniff, qualisys.read),
+    Format("Motive CSV", (".csv",), motive.sniff, motive.read),
+    Format("BVH", (".bvh",), bvh.sniff, bvh.read),
+    Format("JSON", (".json",), _looks_like_json, _read_json),
+    Format("table", (".csv", ".tsv", ".txt"), table.sniff, table.read),
+)
+"""The order is that of asking: what is surest to be told by its content comes first."""
+
+SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for each in FORMATS for suffix in each.suffixes}))
+
+
+def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
+    """The markers of a capture, in metres, seconds and Z up, whatever its format was.
+
+    unit (auto, m, dm, cm, mm) and up (auto, x, y, z, -x, -y, -z) override what the file says or what is guessed.
+    Raises CaptureError, one sentence that names the file, when it cannot be read.
+    """
+    path = Path(path)
+    source = path.name or str(path)
+    if unit != "auto" and unit not in METRES:
+        raise CaptureError(f"{source}: the unit {shown(unit)} is not known, expected auto, {', '.join(METRES)}")
+    if up != "auto" and up not in UPS:
+        raise CaptureError(f"{source}: the up axis {shown(up)} is not known, expected auto, {', '.join(UPS)}")
+    data = _bytes(path, source)
+    return to_markers(_format(data, path, source).read(data, source), source, unit, up)
+
+
+def _bytes(path: Path, source: str) -> bytes:
+    try:
+        if path.is_dir():
+            raise CaptureError(f"{source}: a folder, expected a capture file")
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise CaptureError(f"{source}: no such file at {path}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CaptureError(f"{source}: cannot be opened, {reason.lower()}") from None
+    if not data.strip(b"\0 \t\r\n"):
+        raise CaptureError(f"{source}: the file is empty ({len(data)} bytes), expected a capture")
+    return data
+
+
+def _format(data: bytes, path: Path, source: str) -> Format:
+    """The format by content; by suffix where no content is known, so that its reader says what is wrong."""
+    head = data[:HEAD]
+    for each in FORMATS:
+        if each.sniff(head):
+            return each
+    suffix = path.suffix.lower()
+    for each in FORMATS:
+        if suffix in each.suffixes and each.name != "table":
+            raise CaptureError(f"{source}: named {suffix} but does not begin as {each.name} does")
+    known = ", ".join(each.name for each in FORMATS)
+    raise CaptureError(f"{source}: of no format that is known, expected {known}")

@@ -1,0 +1,62 @@
+"""Labels: made unique, shown in sentences, and the joints of a hand as WebXR names them."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+THUMB = tuple(f"thumb-{part}" for part in ("metacarpal", "phalanx-proximal", "phalanx-distal", "tip"))
+PARTS = ("metacarpal", "phalanx-proximal", "phalanx-intermediate", "phalanx-distal", "tip")
+FINGERS = tuple(
+    tuple(f"{finger}-finger-{part}" for part in PARTS) for finger in ("index", "middle", "ring", "pinky")
+)
+JOINTS: tuple[str, ...] = ("wrist", *THUMB, *(joint for finger in FINGERS for joint in finger))
+"""(25,) the joints of WebXR Hand Input, in its order."""
+OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
+"""(26,) the joints of XR_EXT_hand_tracking, in its order."""
+
+_DIGITS = {"thumb": "thumb", "index": "index-finger", "middle": "middle-finger", "ring": "ring-finger"}
+_DIGITS |= {"pinky": "pinky-finger", "little": "pinky-finger"}
+_SEGMENTS = ("metacarpal", "proximal", "intermediate", "distal", "tip")
+
+
+def unique(labels: Iterable[str]) -> tuple[str, ...]:
+    """The labels, the second of the same spelling with `#2` behind it, the third with `#3`."""
+    taken: set[str] = set()
+    count: dict[str, int] = {}
+    names = []
+    for label in labels:
+        name = label
+        while name in taken:
+            count[label] = count.get(label, 1) + 1
+            name = f"{label}#{count[label]}"
+        taken.add(name)
+        names.append(name)
+    return tuple(names)
+
+
+def duplicates(labels: Sequence[str]) -> tuple[str, ...]:
+    """A warning for labels that occur more than once, or nothing."""
+    twice = len(labels) - len(set(labels))
+    return (f"{twice} labels occur more than once and were numbered, as in '#2'",) if twice else ()
+
+
+def shown(text: str) -> str:
+    """Text from a file, safe in a sentence: printable, quoted and not longer than 40 characters."""
+    text = "".join(character if character.isprintable() else "?" for character in text[:80]).strip()
+    return f"'{text[:37]}...'" if len(text) > 40 else f"'{text}'"
+
+
+def joint_from(text: str) -> str | None:
+    """The WebXR joint that `text` spells (`XR_HAND_JOINT_INDEX_TIP_EXT`, `index_finger_tip`, `indexTip`), or None."""
+    if text in OPENXR_JOINTS:
+        return text
+    if len(text) > 60:
+        return None
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower())
+    if "wrist" in words or "palm" in words:
+        return "wrist" if "wrist" in words else "palm"
+    digit = next((_DIGITS[word] for word in words if word in _DIGITS), None)
+    segment = next((word for word in words if word in _SEGMENTS), None)
+    if digit is None or segment is None:
+        return None
+    joint = f"{digit}-{segment}" if segment in {"metacarpal", "tip"} else f"{digit}-phalanx-{segment}"
+    return joint if joint in JOINTS else None

@@ -1,0 +1,119 @@
+"""Numbers in text tables, quickly: what TRC, Motive, Qualisys and plain tables share."""
+
+import math
+from array import array
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import CaptureError
+from .markers import Floats
+from .names import shown
+
+_BLANKS = {"", "nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "1.#qnan", "-1.#ind", "1.#ind", "na", "n/a", "none", "null"}
+
+
+def text_lines(data: bytes) -> list[str]:
+    """The lines of a text file: UTF-8 or UTF-16 by its mark, else as Latin-1; CR, LF and CRLF alike."""
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        text = data.decode("utf-16", errors="replace")
+    else:
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def blank(line: str) -> bool:
+    """True for a line that holds nothing but separators."""
+    return not line.strip("\t ,;\0")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where the rows of numbers are in a file, and how they are divided."""
+
+    source: str
+    lines: list[str]
+    first: int
+    """Index of the first line that may hold numbers."""
+    separator: str
+    width: int
+    """Columns in a full row."""
+    need: str
+    """What asks for that width, for the sentence: `21 markers`."""
+
+    def numbers(self) -> tuple[Floats, tuple[str, ...]]:
+        """((R, width) with NaN for blank cells, warnings).
+
+        Trailing blank cells may be left out, but not more than half a row: what is made stays in proportion to the
+        file. A last line that was cut off is left out. Raises CaptureError naming the line.
+        """
+        values = array("d")
+        filled = [index for index in range(self.first, len(self.lines)) if not blank(self.lines[index])]
+        warnings: tuple[str, ...] = ()
+        for index in filled:
+            try:
+                row = self._row(index)
+            except CaptureError:
+                # A file that ends without a line end was cut off in its last line.
+                if index != len(self.lines) - 1 or index == filled[0]:
+                    raise
+                warnings = (f"the last line ({index + 1}) is cut off and was left out",)
+                break
+            values.extend(row)
+        return np.frombuffer(values, np.float64).reshape(-1, self.width) if values else np.empty((0, self.width)), warnings
+
+    def _row(self, index: int) -> list[float]:
+        cells = self._cells(index)
+        try:
+            return list(map(float, cells))
+        except ValueError:
+            return [self._number(cell, index, column) for column, cell in enumerate(cells)]
+
+    def _cells(self, index: int) -> list[str]:
+        """The cells of a line, exactly `width` of them."""
+        line = self.lines[index]
+        cells = line.split(self.separator)
+        if len(cells) == self.width:
+            return cells
+        if self.separator == "\t" and len(words := line.split()) == self.width:
+            return words
+        while len(cells) > self.width and blank(cells[-1]):
+            cells.pop()
+        short = self.width - len(cells)
+        if short < 0 or 2 * short > self.width or (short and (self.width - len(cells)) % 3):
+            raise CaptureError(
+                f"{self.source}, line {index + 1}: {len(cells)} columns, {self.need} need {self.width}"
+            )
+        return cells + [""] * short
+
+    def _number(self, cell: str, index: int, column: int) -> float:
+        text = cell.strip(" \"'\0")
+        if text.lower() in _BLANKS:
+            return math.nan
+        try:
+            return float(text)
+        except ValueError:
+            raise CaptureError(
+                f"{self.source}, line {index + 1}, column {column + 1}: {shown(text)}, expected a number or a blank"
+            ) from None
+
+
+def number_in(text: str) -> float | None:
+    """A finite number from a header's cell, or None."""
+    try:
+        value = float(text.strip(" \"'"))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def count_notes(says: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
+    """A warning for each thing of which the header names another count than the data holds."""
+    return tuple(
+        f"the header says {stated:g} {thing}, the data holds {found}"
+        for thing, (stated, found) in says.items()
+        if stated is not None and stated != found
+    )
