@@ -38,6 +38,7 @@ def surface(proportions: Proportions) -> Surface:
     weights = weigh(flesh, vertices)
     quads = top.quads
     nails = np.zeros(len(quads), bool)
+    nails[top.nails] = True
     if left:
         vertices = vertices * [-1.0, 1.0, 1.0]
         quads = quads[:, ::-1]

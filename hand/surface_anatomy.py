@@ -21,23 +21,23 @@ Floats = NDArray[np.float64]
 # Stations count joints: 0 the MCP, 1 the PIP, 2 the DIP, 3 the tip. Half-width, back, palm side, middle in x, in z.
 FINGER = np.array(
     [
-        [-0.20, 10.4, 10.6, 13.6, 0, 0],
-        [0.00, 10.4, 10.9, 13.6, 0, 0],
-        [0.20, 10.2, 10.2, 13.0, 0, 0],
-        [0.42, 9.8, 9.1, 11.6, 0, 0],
-        [0.55, 9.4, 8.6, 10.4, 0, 0],
-        [0.75, 9.2, 8.4, 9.8, 0, 0],
-        [0.92, 9.6, 8.9, 9.0, 0, 0],
-        [1.00, 9.7, 9.1, 8.6, 0, 0],
-        [1.12, 9.5, 8.7, 8.8, 0, 0],
-        [1.35, 8.9, 7.7, 9.3, 0, 0],
-        [1.65, 8.5, 7.1, 8.9, 0, 0],
-        [1.90, 8.5, 7.2, 7.8, 0, 0],
-        [2.00, 8.5, 7.1, 7.5, 0, 0],
-        [2.15, 8.4, 6.5, 7.9, 0, 0],
-        [2.45, 8.1, 5.7, 8.6, 0, 0],
-        [2.70, 7.7, 5.3, 8.2, 0, 0],
-        [3.00, 6.9, 4.8, 7.4, 0, 0],
+        [-0.20, 10.2, 10.4, 13.4, 0, 0],
+        [0.00, 10.3, 10.9, 13.4, 0, 0],
+        [0.20, 10.0, 10.0, 12.8, 0, 0],
+        [0.42, 9.5, 8.8, 11.4, 0, 0],
+        [0.58, 9.1, 8.3, 10.3, 0, 0],
+        [0.76, 8.9, 8.2, 9.6, 0, 0],
+        [0.92, 9.3, 8.8, 8.7, 0, 0],
+        [1.00, 9.4, 9.0, 8.3, 0, 0],
+        [1.12, 9.2, 8.5, 8.6, 0, 0],
+        [1.35, 8.5, 7.4, 9.1, 0, 0],
+        [1.65, 8.0, 6.8, 8.6, 0, 0],
+        [1.90, 8.0, 6.9, 7.4, 0, 0],
+        [2.00, 8.0, 6.8, 7.1, 0, 0],
+        [2.15, 7.8, 6.2, 7.4, 0, 0],
+        [2.45, 7.4, 5.2, 8.0, 0, 0],
+        [2.70, 7.0, 4.8, 7.6, 0, 0],
+        [3.00, 6.2, 4.3, 6.6, 0, 0],
     ]
 )
 THICKNESS = (1.12, 1.0, 1.03, 0.96, 0.86)
@@ -46,30 +46,33 @@ THICKNESS = (1.12, 1.0, 1.03, 0.96, 0.86)
 # Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
 THUMB = np.array(
     [
-        [-0.10, 12.0, 11.0, 13.0, 0, 0],
-        [0.15, 13.0, 11.5, 14.5, 0, 0],
-        [0.50, 12.2, 10.8, 14.0, 0, 0],
-        [0.80, 10.6, 10.2, 11.8, 0, 0],
-        [1.00, 10.1, 10.2, 10.4, 0, 0],
-        [1.18, 9.4, 9.2, 9.6, 0, 0],
-        [1.50, 8.8, 8.1, 8.9, 0, 0],
-        [1.80, 9.2, 8.1, 8.5, 0, 0],
-        [2.00, 9.6, 8.2, 8.0, 0, 0],
-        [2.20, 9.7, 7.3, 8.6, 0, 0],
-        [2.45, 9.7, 6.2, 9.2, 0, 0],
-        [2.70, 9.3, 5.5, 8.6, 0, 0],
-        [3.00, 8.4, 5.0, 7.6, 0, 0],
+        [-0.10, 11.0, 10.0, 12.0, 0, 0],
+        [0.15, 12.5, 11.0, 14.0, 0, 0],
+        [0.50, 12.0, 10.4, 13.5, 0, 0],
+        [0.80, 10.6, 10.2, 11.6, 0, 0],
+        [1.00, 10.2, 10.6, 10.2, 0, 0],
+        [1.18, 9.4, 9.2, 9.4, 0, 0],
+        [1.50, 8.7, 7.9, 9.0, 0, 0],
+        [1.80, 9.4, 8.1, 8.6, 0, 0],
+        [2.00, 10.0, 8.4, 8.0, 0, 0],
+        [2.20, 9.9, 7.4, 8.8, 0, 0],
+        [2.45, 9.8, 6.0, 9.7, 0, 0],
+        [2.70, 9.2, 5.2, 9.0, 0, 0],
+        [3.00, 7.8, 4.6, 7.4, 0, 0],
     ]
 )
 
 # From a finger's metacarpal base to its MCP: half-width, back, palm side.
 METACARPAL = np.array(
-    [[-0.15, 13.5, 12.5, 14.0], [0.2, 13.5, 11.8, 14.0], [0.6, 13.4, 10.4, 13.0], [1.0, 13.0, 10.9, 13.6]]
+    [[-0.15, 13.5, 12.0, 13.0], [0.2, 13.5, 11.2, 12.6], [0.6, 13.2, 10.0, 11.6], [0.97, 12.4, 10.5, 13.2]]
+    + [[1.07, 11.0, 9.8, 12.6], [1.2, 8.0, 7.0, 9.5]]
 )
-WRIST = np.array([[-60, 26.5, 18.5, 18.5], [-15, 27.5, 17.0, 18.0], [8, 28.5, 14.5, 18.0], [28, 26.0, 12.5, 17.0]])
+WRIST = np.array(
+    [[-60, 28.0, 20.0, 20.0], [-36, 26.5, 18.0, 18.5], [-12, 25.5, 15.5, 17.0], [8, 27.0, 13.5, 16.5], [28, 25, 12, 15]]
+)
 WRIST_MIDDLE = (1.0, -1.0)
 """mm, in x and z, of the forearm's axis."""
-TIP_LENGTH = 1.05
+TIP_LENGTH = 1.25
 """Of a rounded fingertip, against its half-width."""
 
 
@@ -86,6 +89,7 @@ class Anatomy:
     """Thumb first; each from its first moving joint to its tip."""
     reach: Floats
     """(5, 4) m along each digit's axis, where its joints are: 0 first."""
+    wrist: Limb
     palm: tuple[tuple[Limb, float], ...]
     """What lies under the digits, and how wide each is filleted into those before it, m."""
 
@@ -115,8 +119,10 @@ def anatomy(proportions: Proportions) -> Anatomy:
     digits = tuple(_digit(digit, joints, reach[digit], scale) for digit in range(5))
     metacarpals = [(_metacarpal(digit, joints, scale), 0.008 * scale) for digit in range(1, 5)]
     webs = [(_web(digit, joints, reach, scale), 0.006 * scale) for digit in range(1, 4)]
-    palm = [(_wrist(scale), 0.0), *metacarpals, (_first_web(joints, scale), 0.010 * scale), *webs]
-    return Anatomy(hand, joints, scale, digits, reach, tuple(palm))
+    pads = [(_thenar(joints, scale), 0.018 * scale), (_hypothenar(joints, scale), 0.012 * scale)]
+    wrist = _wrist(scale)
+    palm = [*metacarpals, (wrist, 0.022 * scale), (_first_web(joints, scale), 0.010 * scale), *pads, *webs]
+    return Anatomy(hand, joints, scale, digits, reach, wrist, tuple(palm))
 
 
 def _scale(proportions: Proportions) -> float:
@@ -154,21 +160,14 @@ def _wrist(scale: float) -> Limb:
 def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
     """The fold of skin between two fingers, out to half of their proximal phalanges on the palm side."""
     a, b = (joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[d]][0]]] for d in (digit, digit + 1))
-    depth = 0.40 * min(reach[digit, 1], reach[digit + 1, 1])
+    bone = min(reach[digit, 1], reach[digit + 1, 1])
+    along, back, across = a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2], b[:3, 3] - a[:3, 3]
     frame = np.eye(4)
-    frame[:3, :3] = rot.basis(a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2])
-    frame[:3, 3] = (a[:3, 3] + b[:3, 3]) / 2
-    half = float(np.linalg.norm(a[:3, 3] - b[:3, 3])) / 2
-    mm = scale / 1000
-    profile = np.array(
-        [
-            [half, 9.5 * mm, 13.0 * mm, 0, 0],
-            [half, 8.5 * mm, 12.5 * mm, 0, 0],
-            [half, 3.0 * mm, 10.0 * mm, 0, 0],
-            [half, 0.5 * mm, 8.5 * mm, 0, 0],
-        ]
-    )
-    return Limb.through(frame, [-20 * mm, 0, 0.6 * depth, depth], profile, 2.5)
+    frame[:3, :3] = rot.basis(across, back)
+    frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone - back / 2 * 0.0025 * scale
+    # The bar lies across: its half-width runs along the fingers.
+    profile = np.array([[0.24 * bone, 0.0085 * scale, 0.0098 * scale]] * 2)
+    return Limb.through(frame, [0, float(np.linalg.norm(across))], profile, 2.2, 2.0)
 
 
 def _first_web(joints: Floats, scale: float) -> Limb:
@@ -185,6 +184,33 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     mm = scale / 1000
     profile = np.array([[0.3 * half, 9 * mm, 11 * mm], [0.7 * half, 7 * mm, 9 * mm], [half, 4 * mm, 5 * mm]])
     return Limb.through(frame, [0, 0.5 * length, length], profile, 2.2)
+
+
+def _pad(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
+    """A muscle's belly from a to b, its profile (K, 3) mm at even steps."""
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rot.basis(b - a, back), a
+    stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))
+    return Limb.through(frame, stations, profile / 1000 * scale, 2.2)
+
+
+def _thenar(joints: Floats, scale: float) -> Limb:
+    """The ball of the thumb, from the middle of the wrist to the thumb's MCP."""
+    cmc, mcp = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
+    middle = joints[JOINT_INDEX["middle-finger-metacarpal"]][:3, 3]
+    a = 0.62 * cmc + 0.38 * middle + np.array([0, -0.018, -0.004]) * scale
+    b = mcp + 0.06 * (cmc - mcp) + np.array([0.004, 0.002, 0]) * scale
+    profile = np.array([[8, 8, 7], [12.5, 10, 11.5], [15, 10, 14], [12.5, 9, 12], [8.5, 8, 8.5]])
+    return _pad(a, b, np.array([-0.25, -0.1, 1.0]), profile, scale)
+
+
+def _hypothenar(joints: Floats, scale: float) -> Limb:
+    """The muscles along the little finger's edge of the palm."""
+    base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["pinky-finger"][:2])
+    a = base + np.array([2.0, -14, -5]) / 1000 * scale
+    b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale
+    profile = np.array([[7.5, 8, 9], [11, 10, 13], [11.5, 10, 13], [10.5, 9, 11], [8.0, 8, 8]])
+    return _pad(a, b, np.array([0.15, 0, 1.0]), profile, scale)
 
 
 def tip_profile(anatomy: Anatomy, digit: int, y: Floats) -> Floats:

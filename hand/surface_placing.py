@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .surface_anatomy import TIP_LENGTH, Anatomy, tip_profile
-from .surface_shape import Limb, ramp
-from .surface_topology import COLUMNS, LAYERS, ROWS, Topology, Tube, finger_columns, rim, topology
+from .surface_marks import mark
+from .surface_nails import bow, place_nail
+from .surface_shape import ramp
+from .surface_topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, Topology, Tube, finger_columns, topology
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -15,7 +17,7 @@ Ints = NDArray[np.int64]
 # Where each ring of a digit stands, in joints; those from 3 on are degrees round the tip's end, counted from 3.
 FINGER_STATIONS = np.array(
     [0.29, 0.36, 0.43, 0.5, 0.57, 0.64, 0.71, 0.78, 0.84, 0.89, 0.93, 0.965, 1, 1.045, 1.1, 1.17, 1.27, 1.4]
-    + [1.55, 1.69, 1.8, 1.88, 1.945, 2, 2.055, 2.12, 2.2, 2.29, 2.38, 2.47, 2.56, 3.2, 3.38, 3.54, 3.67]
+    + [1.55, 1.69, 1.8, 1.88, 1.945, 2, 2.055, 2.13, 2.24, 2.36, 2.44, 2.52, 2.6, 3.2, 3.38, 3.54, 3.67]
 )
 THUMB_STATIONS = np.array(
     [0.3, 0.42, 0.54, 0.64, 0.73, 0.81, 0.88, 0.94, 1, 1.06, 1.12, 1.19, 1.27, 1.36, 1.46, 1.56, 1.66, 1.75]
@@ -37,6 +39,8 @@ def place(anatomy: Anatomy) -> Floats:
         _place_tube(points, anatomy, digit, tube)
     _place_sleeve(points, anatomy, top)
     _relax(points, anatomy, top)
+    mark(anatomy, points, top.quads)
+    _soften(points, top)
     _close_wrist(points, top)
     return points
 
@@ -55,10 +59,32 @@ def _place_tube(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> Non
         end - length + length * np.sin((stations - 3) * np.pi / 1.8),
     )
     fade = 1 - ramp(np.arange(len(stations)), 0, FADE)
-    slanted = y[:, None] + fade[:, None] * _slant(digit, angles) * reach[1]
+    slanted = y[:, None] + fade[:, None] * _slant(digit, angles) * reach[1] + _nail_bow(anatomy, digit, tube, angles)
     for ring, ids in enumerate(tube.rings):
         points[ids] = _tip_section(anatomy, digit, slanted[ring], angles)
-    _place_cap(points, anatomy, digit, tube)
+    _place_cap(points, anatomy, digit, tube, slanted[-1].mean())
+    first, last = nail_rings(tube)
+    across = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / around)
+    place_nail(points, anatomy, digit, tube, y[first : last + 1], across)
+
+
+def nail_rings(tube: Tube) -> tuple[int, int]:
+    """The rings at the rear and at the free edge of a nail."""
+    first, last = (len(tube.rings) - 1 - FINGER_RINGS + ring for ring in NAIL_RINGS)
+    return first, last
+
+
+def _nail_bow(anatomy: Anatomy, digit: int, tube: Tube, angles: Floats) -> Floats:
+    """(K+1, N) m, how far the loops swing forth and back around the nail's round ends, fading out below."""
+    first, last = nail_rings(tube)
+    rings = np.arange(len(tube.rings))
+    along = (rings - first) / (last - first)
+    strength = ramp(rings, first - 4, first) * (1 - 0.6 * ramp(rings, last, last + 1))
+    aside = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
+    half = tube.nail.half * 2 * np.pi / len(angles)
+    share = np.where(aside <= half, (aside / half) ** 2, 1 - ramp(aside, half, np.pi))
+    mm = anatomy.digits[digit].read(anatomy.reach[digit, 3:])[0, 0] / 6.6
+    return np.asarray(bow(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
 
 
 def ring_angles(digit: int, around: int) -> Floats:
@@ -84,12 +110,12 @@ def _tip_section(anatomy: Anatomy, digit: int, y: Floats, angles: Floats) -> Flo
     return limb.world(local)
 
 
-def _place_cap(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> None:
+def _place_cap(points: Floats, anatomy: Anatomy, digit: int, tube: Tube, last: float) -> None:
     """The grid on the tip: a square drawn on to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
     limb, end = anatomy.digits[digit], anatomy.reach[digit, 3]
     a, b = tube.cap.shape
     u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
-    rim_drawn = np.cos(np.deg2rad(67)) * 1.0
+    rim_drawn = tip_profile(anatomy, digit, np.array([last]))
     x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
     rho = np.clip(np.hypot(x, z), 0, 1) * rim_drawn
     length = TIP_LENGTH * limb.read(np.array([end]))[0, 0]
@@ -100,7 +126,7 @@ def _place_cap(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> None
 
 def _place_sleeve(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     """A first guess: straight lines from the wrist's outline to the digits' rims."""
-    wrist: Limb = anatomy.palm[0][0]
+    wrist = anatomy.wrist
     for finger in range(3):
         low = finger_columns(finger)[1]
         for layer in range(LAYERS + 1):
@@ -109,8 +135,8 @@ def _place_sleeve(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     x = np.linspace(-0.93, 0.93, COLUMNS + 1)
     back = np.arccos(x)
     side = np.linspace(back[-1], -back[-1], LAYERS + 1)
-    angles = np.concatenate([back, side[1:-1], -back[::-1], np.pi - side[1:-1]])
-    first = wrist.world(wrist.section(np.full(len(angles), -0.030 * anatomy.scale), angles))
+    angles = np.concatenate([back, side[1:-1], -back[::-1], np.pi + side[1:-1]])
+    first = wrist.world(wrist.section(np.full(len(angles), -0.036 * anatomy.scale), angles))
     last = points[top.sleeve[-1]]
     for row in range(ROWS):
         ids = top.sleeve[row]
@@ -157,6 +183,19 @@ def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     _project(points, anatomy, np.union1d(free, below), 3)
 
 
+def _soften(points: Floats, top: Topology) -> None:
+    """Takes the ripple out of the palm that its columns leave, without moving it in or out on the whole.
+
+    A step towards the neighbours and a little more than that back (Taubin 1995).
+    """
+    table, share = neighbours()
+    digits = np.concatenate([tube.rings[4 if d == 0 else 3 :].ravel() for d, tube in enumerate(top.tubes)])
+    ids = np.setdiff1d(np.concatenate([top.sleeve[1:].ravel(), top.end.ravel()]), [*digits, -1])
+    for amount in (0.6, -0.62) * 3:
+        mean = np.einsum("nk,nkx->nx", share[ids], points[table[ids]])
+        points[ids] += amount * (mean - points[ids])
+
+
 def _project(points: Floats, anatomy: Anatomy, ids: Ints, times: int) -> None:
     """Newton's steps along the gradient on to the skin."""
     step = 1e-5
@@ -179,5 +218,3 @@ def _close_wrist(points: Floats, top: Topology) -> None:
     inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
     points[inner, 1] -= 0.002
 
-
-assert rim(0, 0) == 0

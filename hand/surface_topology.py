@@ -18,13 +18,31 @@ LAYERS = 4
 FINGER_COLUMNS = 4
 WEB_COLUMNS = 2
 COLUMNS = 4 * FINGER_COLUMNS + 3 * WEB_COLUMNS
-ROWS = 24
+ROWS = 30
 """Rows of quads from the wrist's end to the fingers."""
-THUMB_ROWS = (11, 17)
+THUMB_ROWS = (14, 20)
 """The rows of the sleeve between which the thumb's window lies."""
 FINGER_RINGS = 34
 THUMB_RINGS = 35
 """Rings of a digit beyond its window."""
+
+
+NAIL_RINGS = (27, 33)
+"""The rings of every digit, counted to its last, between which the nail lies; see FINGER_STATIONS."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nail:
+    """A plate set into a digit's back: the skin's rim, the groove around it and the plate, each a grid's outline."""
+
+    rim: Ints
+    """(2·(A+B),) vertices of the skin around the nail, from the rear corner on the thumb's side along the rear edge."""
+    groove: Ints
+    """(2·(A+B),) beside them, below the plate's edge."""
+    plate: Ints
+    """(A+1, B+1) the plate itself, across and along."""
+    half: int
+    """A/2: ring places from the nail's middle to its sides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +55,9 @@ class Tube:
     """(A+1, B+1) vertices of the grid that closes the tip; its rim is the last ring."""
     cap_start: int
     """Where on the ring the cap's corner [0, 0] is."""
-    quads: Ints
-    """(K, N) which quad lies between ring k and k+1, at the vertices n and n+1."""
+    middle: int
+    """The place on a ring of the middle of the digit's back."""
+    nail: Nail
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +75,8 @@ class Topology:
     """(COLUMNS+1, LAYERS+1) the far end, −1 inside the fingers' windows."""
     tubes: tuple[Tube, ...]
     """Thumb first."""
+    nails: Ints
+    """The quads that are nail plates."""
 
 
 def rim(column: int, layer: int) -> int:
@@ -79,31 +100,56 @@ class _Builder:
     def __init__(self) -> None:
         self.count = 0
         self.quads: list[tuple[int, int, int, int]] = []
+        self.plates: list[int] = []
 
     def new(self, number: int) -> Ints:
         first, self.count = self.count, self.count + number
         return np.arange(first, self.count)
 
-    def add(self, a: int, b: int, c: int, d: int) -> int:
+    def add(self, a: int, b: int, c: int, d: int) -> None:
         self.quads.append((int(a), int(b), int(c), int(d)))
-        return len(self.quads) - 1
 
-    def tube(self, loop: Ints, rings: int, start: int, sides: tuple[int, int]) -> Tube:
-        """A tube on a window whose rim is `loop`, closed by a grid of sides[0] x sides[1] from ring place `start`."""
-        ids = [loop]
-        quads = np.empty((rings, len(loop)), np.int64)
+    def tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> Tube:
+        """A tube on a window whose rim is `loop`, closed by a grid whose first side has its middle on the back."""
+        ids, around = [loop], len(loop)
+        half = sides[0] // 2
+        first, last = (rings - FINGER_RINGS + ring for ring in NAIL_RINGS)
         for k in range(rings):
-            ids.append(self.new(len(loop)))
-            for n in range(len(loop)):
-                m = (n + 1) % len(loop)
-                quads[k, n] = self.add(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
-        rim_places = np.roll(ids[-1], -start)
-        return Tube(np.array(ids), self.grid(rim_places, sides), start, quads)
+            ids.append(self.new(around))
+            for n in range(around):
+                m = (n + 1) % around
+                covered = first <= k < last and (n - middle + half) % around < sides[0]
+                if not covered:
+                    self.add(ids[k][n], ids[k][m], ids[k + 1][m], ids[k + 1][n])
+        start = (middle - half) % around
+        table = np.array(ids)
+        nail = self.nail(np.roll(table, -start, axis=1)[first : last + 1, : sides[0] + 1].T)
+        return Tube(table, self.grid(np.roll(ids[-1], -start), sides), start, middle, nail)
 
-    def grid(self, loop: Ints, sides: tuple[int, int], skip: tuple[tuple[int, int], ...] = ()) -> Ints:
+    def nail(self, window: Ints) -> Nail:
+        """A plate inset twice into a window (A+1, B+1) of the skin, whose inner vertices it takes over."""
+        outline = _outline(window)
+        groove, edge = self.new(len(outline)), self.new(len(outline))
+        for outer, inner in ((outline, groove), (groove, edge)):
+            for i in range(len(outline)):
+                j = (i + 1) % len(outline)
+                self.add(outer[i], outer[j], inner[j], inner[i])
+        plate = self.grid(edge, (window.shape[0] - 1, window.shape[1] - 1), inner=window[1:-1, 1:-1])
+        count = (window.shape[0] - 1) * (window.shape[1] - 1)
+        self.plates.extend(range(len(self.quads) - count, len(self.quads)))
+        return Nail(outline, groove, plate, (window.shape[0] - 1) // 2)
+
+    def grid(
+        self,
+        loop: Ints,
+        sides: tuple[int, int],
+        skip: tuple[tuple[int, int], ...] = (),
+        inner: Ints | None = None,
+    ) -> Ints:
         """Fills a loop with a grid of a x b quads, the loop running round it from [0, 0] along the first side.
 
-        The columns from skip[0] to skip[1] stay open, and the vertices inside them do not exist.
+        The columns from skip[0] to skip[1] stay open, and the vertices inside them do not exist. Others inside are
+        new ones or `inner` (A-1, B-1).
         """
         a, b = sides
         grid = np.full((a + 1, b + 1), -1, np.int64)
@@ -113,12 +159,17 @@ class _Builder:
         grid[0, 1:] = loop[2 * a + b :][::-1]
         for i in range(1, a):
             if not any(low < i < high for low, high in skip):
-                grid[i, 1:b] = self.new(b - 1)
+                grid[i, 1:b] = self.new(b - 1) if inner is None else inner[i - 1]
         for i in range(a):
             if not any(low <= i < high for low, high in skip):
                 for j in range(b):
                     self.add(grid[i, j], grid[i + 1, j], grid[i + 1, j + 1], grid[i, j + 1])
         return grid
+
+
+def _outline(grid: Ints) -> Ints:
+    """The vertices around a grid (A+1, B+1), from [0, 0] along its first side."""
+    return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 
 def _sleeve(build: _Builder) -> Ints:
@@ -171,10 +222,10 @@ def topology() -> Topology:
             *end[low, LAYERS:0:-1],
         ]
         turned = np.roll(np.array(loop), -FINGER_COLUMNS // 2)
-        tubes.append(build.tube(turned, FINGER_RINGS, 14, (FINGER_COLUMNS, LAYERS)))
+        tubes.append(build.tube(turned, FINGER_RINGS, 0, (FINGER_COLUMNS, LAYERS)))
     first, last = THUMB_ROWS
-    thumb = build.tube(_thumb_loop(sleeve), THUMB_RINGS, 14, (last - first, LAYERS))
+    thumb = build.tube(_thumb_loop(sleeve), THUMB_RINGS, 17, (last - first, LAYERS))
     quads = np.array(build.quads)
     turned_in = slice(wrist_quads - COLUMNS * LAYERS, wrist_quads)
     quads[turned_in] = quads[turned_in, ::-1]
-    return Topology(build.count, quads, sleeve, wrist, end, (thumb, *tubes))
+    return Topology(build.count, quads, sleeve, wrist, end, (thumb, *tubes), np.array(build.plates))

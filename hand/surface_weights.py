@@ -56,7 +56,7 @@ def _shares(anatomy: Anatomy, points: Floats, top: Topology) -> Floats:
     thumb = _thumb_share(anatomy, points)
     share = share * (1 - thumb[:, None]) + np.eye(6)[0] * thumb[:, None]
     for digit, tube in enumerate(top.tubes):
-        whole = np.unique(np.concatenate([tube.rings[0 if digit else FADE :].ravel(), tube.cap.ravel()]))
+        whole = np.unique(np.concatenate([tube.rings[0 if digit else FADE :].ravel(), tube.cap.ravel(), tube.nail.groove, tube.nail.plate.ravel()]))
         share[whole] = np.eye(6)[digit]
     return share
 
@@ -113,7 +113,7 @@ def _smooth(weights: Floats, top: Topology) -> Floats:
     """Evens the palm's weights out; the digits' stay."""
     table, share = neighbours()
     digits = np.concatenate([tube.rings[4 if d else FADE :].ravel() for d, tube in enumerate(top.tubes)])
-    caps = np.concatenate([tube.cap.ravel() for tube in top.tubes])
+    caps = np.concatenate([[*tube.cap.ravel(), *tube.nail.groove, *tube.nail.plate.ravel()] for tube in top.tubes])
     free = np.setdiff1d(np.arange(top.count), np.concatenate([digits, caps]))
     for _ in range(6):
         weights[free] = 0.5 * weights[free] + 0.5 * np.einsum("nk,nkj->nj", share[free], weights[table[free]])

@@ -1,0 +1,163 @@
+"""Renders contact sheets of the hand: a row a pose, seen from the back, the palm, the thumb's side and the fingertips.
+
+    python tools/hand_pictures.py [--out docs/pictures] [--side right] [--pixels 420] [POSE ...]
+    blender --background --python tools/hand_pictures.py -- [...]
+
+One picture a pose, hand-POSE.png. Needs bpy (or Blender) and, without a screen, Mesa's EGL.
+"""
+
+import argparse
+import sys
+import tempfile
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+
+ROOT = Path(__file__).resolve().parents[1]
+BACKGROUND = (0.055, 0.06, 0.07)
+
+# Where the camera looks from and what is up, in the frame of a right hand's wrist.
+VIEWS = {
+    "back": ((0, 0, 1), (0, 1, 0)),
+    "palm": ((0, 0, -1), (0, 1, 0)),
+    "thumb": ((-1, 0, 0), (0, 1, 0)),
+    "tips": ((0.0, 1, 0.0), (0, 0, 1)),
+}
+
+
+def load_package() -> None:
+    """Makes this checkout importable as knuckle, whatever its folder is called."""
+    if "knuckle" not in sys.modules:
+        spec = spec_from_file_location("knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
+        assert spec and spec.loader
+        sys.modules["knuckle"] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["knuckle"])
+
+
+def empty_scene() -> bpy.types.Scene:
+    """A scene with a camera, set up for Workbench's studio light."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.render.engine = "BLENDER_WORKBENCH"
+    scene.render.image_settings.file_format = "PNG"
+    scene.view_settings.view_transform = "Standard"
+    scene.display.render_aa = "8"
+    shading = scene.display.shading
+    shading.light, shading.color_type = "STUDIO", "MATERIAL"
+    shading.show_cavity, shading.cavity_type = True, "BOTH"
+    shading.cavity_valley_factor, shading.cavity_ridge_factor = 1.2, 0.6
+    shading.curvature_valley_factor, shading.curvature_ridge_factor = 0.8, 0.6
+    shading.show_shadows, shading.shadow_intensity = True, 0.35
+    scene.display.light_direction = (-0.35, 0.35, 0.85)
+    scene.world = bpy.data.worlds.new("Backdrop")
+    scene.world.color = BACKGROUND
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    camera.data.type = "ORTHO"
+    scene.collection.objects.link(camera)
+    scene.camera = camera
+    return scene
+
+
+def pose_hand(armature: bpy.types.Object, rotations: np.ndarray) -> None:
+    """Turns the bones, named as the joints, by the rotations (25, 4) of a Pose's frame."""
+    from knuckle.hand.joints import JOINTS
+
+    for name, rotation in zip(JOINTS, rotations, strict=True):
+        armature.pose.bones[name].rotation_quaternion = rotation
+    bpy.context.view_layer.update()
+
+
+def skin_points(mesh: bpy.types.Object) -> np.ndarray:
+    """(V, 3) world positions of a mesh as its modifiers leave it."""
+    evaluated = mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    points = np.empty((len(evaluated.data.vertices), 3), np.float32)
+    evaluated.data.vertices.foreach_get("co", points.ravel())
+    world = np.array(mesh.matrix_world)
+    return points @ world[:3, :3].T + world[:3, 3]
+
+
+def shoot(scene: bpy.types.Scene, points: np.ndarray, view: str, pixels: int, frame: np.ndarray) -> np.ndarray:
+    """(pixels, pixels, 3) one view of the points, looked at along a view's direction in the wrist's frame (3, 3)."""
+    back, up = (frame @ np.array(axis, float) for axis in VIEWS[view])
+    side = np.cross(up, back)
+    axes = np.stack([side, up, back])
+    low, high = (points @ axes.T).min(0), (points @ axes.T).max(0)
+    camera = scene.camera
+    camera.data.ortho_scale = float(1.08 * (high - low)[:2].max())
+    centre = axes.T @ np.array([*((low + high) / 2)[:2], high[2] + 0.3])
+    matrix = Matrix(axes.T.tolist()).to_4x4()
+    matrix.translation = Vector(centre.tolist())
+    camera.matrix_world = matrix
+    scene.render.resolution_x = scene.render.resolution_y = pixels
+    with tempfile.TemporaryDirectory() as folder:
+        scene.render.filepath = str(Path(folder) / "view.png")
+        bpy.ops.render.render(write_still=True)
+        return read_picture(scene.render.filepath)
+
+
+def read_picture(path: str) -> np.ndarray:
+    """(H, W, 3) a picture's pixels, top row first."""
+    image = bpy.data.images.load(path)
+    width, height = image.size
+    pixels = np.empty(width * height * 4, np.float32)
+    image.pixels.foreach_get(pixels)
+    bpy.data.images.remove(image)
+    return pixels.reshape(height, width, 4)[::-1, :, :3]
+
+
+def write_picture(path: Path, pixels: np.ndarray) -> None:
+    """Saves (H, W, 3) as a PNG."""
+    height, width, _ = pixels.shape
+    image = bpy.data.images.new(path.stem, width, height)
+    opaque = np.dstack([pixels[::-1], np.ones((height, width))]).astype(np.float32)
+    image.pixels.foreach_set(np.ascontiguousarray(opaque).ravel())
+    image.filepath_raw, image.file_format = str(path), "PNG"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    image.save()
+    bpy.data.images.remove(image)
+
+
+def sheet(scene: bpy.types.Scene, mesh: bpy.types.Object, pixels: int, frame: np.ndarray | None = None) -> np.ndarray:
+    """(pixels, 4·pixels, 3) a mesh from every view, side by side."""
+    points = skin_points(mesh)
+    axes = np.eye(3) if frame is None else frame
+    return np.concatenate([shoot(scene, points, view, pixels, axes) for view in VIEWS], axis=1)
+
+
+def arguments() -> argparse.Namespace:
+    """What was asked for, after `--` when Blender itself runs this file."""
+    given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
+    parser.add_argument("--side", choices=("left", "right"), default="right")
+    parser.add_argument("--size", type=float, default=0.185, help="m, from the wrist to the middle finger's tip")
+    parser.add_argument("--pixels", type=int, default=420)
+    parser.add_argument("poses", nargs="*", help="all of them when none is named")
+    return parser.parse_args(given)
+
+
+def main() -> None:
+    """Builds the hand once and renders each pose."""
+    load_package()
+    from knuckle.hand.kinematics import joint_rotations
+    from knuckle.hand.poses import POSES, angles
+    from knuckle.hand.proportions import adult, build
+    from knuckle.rig.default_hand import add_hand
+
+    asked = arguments()
+    scene = empty_scene()
+    measures = adult(asked.side, asked.size)
+    armature = add_hand(measures, "Hand", scene.collection)
+    hand = build(measures)
+    flip = np.diag([-1.0 if asked.side == "left" else 1.0, 1, 1])
+    for name in asked.poses or POSES:
+        pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
+        points_frame = None if asked.side == "right" else flip @ np.diag([1.0, 1, 1])
+        write_picture(asked.out / f"hand-{name}.png", sheet(scene, armature.children[0], asked.pixels, points_frame))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""Renders the MakeHuman hand in the same poses and from the same sides, to judge Knuckle's beside it.
+
+    python tools/hand_pictures_peer.py [--rig ../shared/data/rigs/makehuman_default.blend] [POSE ...]
+
+Writes build/pictures/peer-POSE.png: Knuckle's hand above, MakeHuman's below. Its data may not be copied, so these
+pictures stay out of docs.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import hand_pictures
+
+SIDE = "R"
+FINGERS = {
+    digit: tuple(f"finger{number}-{part}.{SIDE}" for part in (1, 2, 3))
+    for number, digit in enumerate(("thumb", "index-finger", "middle-finger", "ring-finger", "pinky-finger"), 1)
+}
+
+
+def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """MakeHuman's armature and its body, cut down to the right hand and a little of the forearm."""
+    with bpy.data.libraries.load(str(path)) as (source, target):
+        target.objects = source.objects
+    objects = [item for item in target.objects if item is not None]
+    armature = next(item for item in objects if item.type == "ARMATURE")
+    body = next(item for item in objects if item.type == "MESH")
+    for item in (armature, body):
+        scene.collection.objects.link(item)
+    wanted = {"wrist", "metacarpal", "finger"}
+    hand = {g.index for g in body.vertex_groups if g.name.endswith(f".{SIDE}") and any(w in g.name for w in wanted)}
+    wrist = np.array(armature.data.bones[f"wrist.{SIDE}"].head_local)
+    keep = np.array([any(g.group in hand and g.weight > 0.02 for g in v.groups) for v in body.data.vertices])
+    near = np.array([np.linalg.norm(np.array(v.co) - wrist) < 0.25 for v in body.data.vertices])
+    keep &= near
+    bm = body.data
+    faces = [list(p.vertices) for p in bm.polygons if keep[list(p.vertices)].all()]
+    used = np.unique(np.concatenate(faces))
+    place = {int(old): new for new, old in enumerate(used)}
+    mesh = bpy.data.meshes.new("Peer")
+    mesh.from_pydata([bm.vertices[int(i)].co for i in used], [], [[place[i] for i in face] for face in faces])
+    mesh.shade_smooth()
+    mesh.materials.append(bpy.data.materials["Knuckle Skin"])
+    cut = bpy.data.objects.new("Peer", mesh)
+    scene.collection.objects.link(cut)
+    for group in body.vertex_groups:
+        cut.vertex_groups.new(name=group.name)
+    for old in used:
+        for g in bm.vertices[int(old)].groups:
+            cut.vertex_groups[g.group].add([place[int(old)]], g.weight, "REPLACE")
+    modifier = cut.modifiers.new("Armature", "ARMATURE")
+    modifier.object = armature
+    bpy.data.objects.remove(body)
+    armature.location = (0, 0, 0)
+    print("peer: quads", len(faces))
+    return armature, cut
+
+
+def joint(armature: bpy.types.Object, bone: str, tail: bool = False) -> np.ndarray:
+    """(3,) where a bone begins or ends, at rest."""
+    data = armature.data.bones[bone]
+    return np.array(data.tail_local if tail else data.head_local)
+
+
+def peer_frame(armature: bpy.types.Object) -> np.ndarray:
+    """(3, 3) the axes of the hand: towards the little finger, along the middle finger, out of the back."""
+    index, middle, pinky = (joint(armature, FINGERS[d][0]) for d in ("index-finger", "middle-finger", "pinky-finger"))
+    y = middle - joint(armature, f"wrist.{SIDE}")
+    y /= np.linalg.norm(y)
+    z = np.cross(pinky - index, y)
+    z /= np.linalg.norm(z)
+    return np.stack([np.cross(y, z), y, z], 1)
+
+
+def bend(armature: bpy.types.Object, frame: np.ndarray, degrees: dict[str, tuple[float, float, float]]) -> None:
+    """Flexes each finger's bones from straight by degrees, about the axis across its own plane."""
+    from mathutils import Matrix, Vector
+
+    for digit, angles in degrees.items():
+        if digit == "thumb":
+            continue
+        names = FINGERS[digit]
+        along = [joint(armature, n, True) - joint(armature, n) for n in names]
+        axis = np.cross(frame[:, 2], joint(armature, names[0]) - joint(armature, f"wrist.{SIDE}"))
+        axis /= -np.linalg.norm(axis)
+        # The rest is bent already: the bend asked for is from straight.
+        palm = frame[:, 1]
+        before = [palm, along[0], along[1]]
+        for name, angle, a, b in zip(names, angles, before, along, strict=True):
+            flat = [v - axis * (v @ axis) for v in (a, b)]
+            now = np.degrees(np.arctan2(np.cross(flat[0], flat[1]) @ axis, flat[0] @ flat[1]))
+            turn = np.deg2rad(angle - abs(now) * np.sign(now if abs(now) > 1 else 1))
+            bone = armature.pose.bones[name]
+            rest = bone.bone.matrix_local.to_3x3()
+            local = rest.transposed() @ Vector(axis.tolist())
+            bone.rotation_mode = "QUATERNION"
+            bone.rotation_quaternion = Matrix.Rotation(float(turn), 3, local).to_quaternion()
+    bpy.context.view_layer.update()
+
+
+def main() -> None:
+    """Two rows a pose."""
+    hand_pictures.load_package()
+    from knuckle.hand.joints import CHAIN_JOINTS
+    from knuckle.hand.kinematics import joint_rotations
+    from knuckle.hand.poses import POSES, angles
+    from knuckle.hand.proportions import adult, build
+    from knuckle.rig.default_hand import add_hand
+
+    root = hand_pictures.ROOT
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rig", type=Path, default=root.parent / "shared/data/rigs/makehuman_default.blend")
+    parser.add_argument("--pixels", type=int, default=420)
+    parser.add_argument("poses", nargs="*")
+    asked = parser.parse_args(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else None)
+    scene = hand_pictures.empty_scene()
+    hand = build(adult("right"))
+    ours = add_hand(adult("right"), "Hand", scene.collection)
+    theirs, cut = peer_hand(asked.rig, scene)
+    frame = peer_frame(theirs)
+    for name in asked.poses or POSES:
+        hand_pictures.pose_hand(ours, joint_rotations(hand, angles(hand, name)[None])[0])
+        flexions = {
+            digit: tuple(float(np.rad2deg(angles(hand, name)[hand.dof(j, "flexion")])) for j in joints[:3])
+            for digit, joints in CHAIN_JOINTS.items()
+        }
+        if name != "open":
+            bend(theirs, frame, flexions)
+        rows = []
+        for mesh, axes in ((ours.children[0], np.eye(3)), (cut, frame)):
+            for other in (ours.children[0], cut):
+                other.hide_render = other is not mesh
+            rows.append(hand_pictures.sheet(scene, mesh, asked.pixels, axes))
+        hand_pictures.write_picture(root / f"build/pictures/peer-{name}.png", np.concatenate(rows))
+
+
+if __name__ == "__main__":
+    main()
