@@ -30,7 +30,7 @@ check: ## lint, format, types and the import border
 	.venv/check/bin/ruff check .
 	.venv/check/bin/ruff format --check .
 	@mkdir -p build/types && ln -sfn ../.. build/types/knuckle
-	git ls-files -z --cached --others --exclude-standard '*.py' | sed -z 's#^#build/types/knuckle/#' > build/types/files
+	git ls-files -z --cached --others --exclude-standard '*.py' ':!benchmarks' | sed -z 's#^#build/types/knuckle/#' > build/types/files
 	@for version in 3.11 3.13; do \
 	  echo "== mypy for Python $$version"; \
 	  xargs -0 .venv/check/bin/mypy --python-version $$version < build/types/files | sed 's#^build/types/knuckle/##'; \

@@ -88,7 +88,8 @@ def make_repeatable(package: Path) -> None:
 
 def blender_ext(*arguments: str) -> None:
     """Run Blender's extension tool, which needs no Blender."""
-    tool = Path(bpy.utils.system_resource("SCRIPTS")) / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    release = "{}.{}".format(*bpy.app.version)
+    tool = Path(bpy.__file__).parent / release / "scripts" / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
     subprocess.run([sys.executable, str(tool), *arguments], check=True)
 
 

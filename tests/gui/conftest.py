@@ -27,10 +27,10 @@ def play() -> Callable[[str], dict[str, Any]]:
         command = [str(ROOT / "tools" / "real_blender.sh"), "run", str(package), name, str(OUT), str(SECONDS)]
         with log.open("w") as file:
             ran = subprocess.run(["bash", *command], stdout=file, stderr=file, stdin=subprocess.DEVNULL, check=False)
-        told = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
+        told: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
         if "failure" in told or ran.returncode != 0:
             end_of_log = "\n".join(log.read_text().splitlines()[-30:])
             pytest.fail(f"{name}: exit {ran.returncode}, {told.get('failure', 'after the answer')}\n{end_of_log}")
-        return dict(told["result"])
+        return {"blender": told["blender"], **told["result"]}
 
     return play_scenario

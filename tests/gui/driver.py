@@ -19,6 +19,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
 OUT = Path("/tmp/out")
@@ -79,6 +80,15 @@ class Screen:
         """The middle of a region on the screen."""
         return region.x + region.width // 2, self.window.height - region.y - region.height // 2
 
+    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> Iterator[float]:
+        """Press at one point, let go at another: `yield from screen.drag(…)`."""
+        xdotool("mousemove", *map(str, start), "mousedown", "1")
+        for part in (0.5, 1.0):  # a jump is not a drag
+            yield 0.1
+            self.move(*(round(a + (b - a) * part) for a, b in zip(start, end, strict=True)))
+        yield 0.1
+        xdotool("mouseup", "1")
+
     def region(self, area: bpy.types.Area, kind: str = "WINDOW") -> bpy.types.Region:
         """The region of a kind in an area."""
         return next(region for region in area.regions if region.type == kind)
@@ -95,7 +105,7 @@ class Screen:
         area = self.area()
         area.spaces.active.show_region_ui = True
         yield 0.5  # drawn once, the region knows its tabs
-        self.region(area, "UI").active_panel_category = tab
+        self.region(area, "UI").active_panel_category = tab  # type: ignore[assignment]  # the stubs know no tabs
         area.tag_redraw()
         yield 0.5
 
@@ -104,8 +114,8 @@ def xdotool(*arguments: str) -> None:
     subprocess.run(["xdotool", *arguments], check=True)
 
 
-def read_xwd(data: bytes) -> np.ndarray:
-    """The picture (H, W, 3) in a dump of the X screen: 25 big-endian numbers and a table of colours before the pixels."""
+def read_xwd(data: bytes) -> NDArray[np.uint8]:
+    """The picture (H, W, 3) in a dump of the X screen: 25 big-endian numbers, a table of colours, then the pixels."""
     header = struct.unpack(">25I", data[:100])
     width, height, line, colours = header[4], header[5], header[12], header[19]
     start = header[0] + 12 * colours
@@ -113,7 +123,7 @@ def read_xwd(data: bytes) -> np.ndarray:
     return pixels[:, :width, 2::-1]  # stored as blue, green, red, unused
 
 
-def write_png(path: Path, picture: np.ndarray) -> None:
+def write_png(path: Path, picture: NDArray[np.uint8]) -> None:
     """A PNG of a picture (H, W, 3), without any library that Blender may lack."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
@@ -134,7 +144,8 @@ def main(name: str) -> None:
     def everything() -> Steps:
         yield from screen.wait_until(lambda: bpy.context.window_manager.windows)
         yield 1.0  # the first drawing, which compiles shaders
-        return (yield from runpy.run_path(str(HERE / "scenarios" / f"{name}.py"))["play"](screen))
+        play: Callable[[Screen], Steps] = runpy.run_path(str(HERE / "scenarios" / f"{name}.py"))["play"]
+        return (yield from play(screen))
 
     steps = everything()
 

@@ -1,4 +1,4 @@
-"""Drops files on the window under a point of the screen, as a file manager does: the source's side of the XDND protocol.
+"""Drops files on the window under a point of the screen, as a file manager does: the source's side of XDND.
 
 Run by the driver in a process of its own, because Blender must answer while it waits: drop.py X Y FILE...
 Ends with 0 when the window has said that it took the drop.
@@ -7,6 +7,7 @@ Ends with 0 when the window has said that it took the drop.
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from Xlib import X, Xatom, display
 from Xlib.protocol import event
@@ -27,9 +28,9 @@ class Drop:
         self.target = self.window_under_pointer()
 
     def atom(self, name: str) -> int:
-        return self.display.intern_atom(name)
+        return int(self.display.intern_atom(name))
 
-    def window_under_pointer(self):
+    def window_under_pointer(self) -> Any:
         self.root.warp_pointer(*self.position)
         self.display.sync()
         window = self.root
@@ -59,7 +60,7 @@ class Drop:
                 return
         sys.exit(f"the window sent no {message} in {SECONDS} s")
 
-    def give(self, request) -> None:
+    def give(self, request: Any) -> None:
         request.requestor.change_property(request.property, request.target, 8, self.uris)
         answer = event.SelectionNotify(
             time=request.time,

@@ -26,16 +26,17 @@ def registered_panels() -> list[str]:
 
 repository = folder / "repository"
 repository.mkdir()
-tool = Path(bpy.utils.system_resource("SCRIPTS")) / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+tool = Path(addon_utils.__file__).parents[1] / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
 version = ".".join(map(str, bpy.app.version))
 options = ["--local-dir", str(repository), "--blender-version", version, "--temp-prefix-and-suffix", "tmp/.tmp"]
 subprocess.run([sys.executable, str(tool), "install-files", *options, str(package)], check=True, stdout=sys.stderr)
 
 bpy.context.preferences.extensions.repos.new(name="Test", module="knuckle_test", custom_directory=str(repository))
 addon_utils.extensions_refresh(ensure_wheels=True, addon_modules_pending=[MODULE])
-enabled = addon_utils.enable(MODULE, default_set=True)
+addon_utils.enable(MODULE, default_set=True)
+_, enabled = addon_utils.check(MODULE)
 panels = registered_panels()
 wheels = sorted(path.name for path in (folder / "user").rglob("site-packages/*.dist-info"))
 addon_utils.disable(MODULE, default_set=True)
-result = {"enabled": enabled is not None, "panels": panels, "panels_left": registered_panels(), "wheels": wheels}
+result = {"enabled": enabled, "panels": panels, "panels_left": registered_panels(), "wheels": wheels}
 print(json.dumps(result))

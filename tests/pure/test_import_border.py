@@ -1,4 +1,4 @@
-"""Imports point one way: captures, streams, hand ← solvers ← rig ← operators, panels. (That only the last know Blender: ruff.)"""
+"""Imports point one way: captures, streams, hand ← solvers ← rig ← operators, panels."""
 
 import ast
 from collections.abc import Iterator

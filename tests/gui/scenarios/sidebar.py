@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 if TYPE_CHECKING:
-    from driver import Screen, Steps
+    from knuckle.tests.gui.driver import Screen, Steps
 
 
 def play(screen: "Screen") -> "Steps":
@@ -17,7 +17,7 @@ def play(screen: "Screen") -> "Steps":
     yield 1.0
     screen.picture("sidebar")
     return {
-        "enabled": [name for name in bpy.context.preferences.addons if name.endswith(".knuckle")],
+        "enabled": [addon.module for addon in bpy.context.preferences.addons if addon.module.endswith(".knuckle")],
         "panels": [panel.bl_label for panel in panels],
         "drawn": sorted(set(drawn)),
     }
