@@ -16,7 +16,7 @@ from ..errors import RecipeError, RigError
 from ..pipeline import Take
 from .binding import is_armature
 from .detect import find_hands
-from .framing import add_view
+from .framing import add_surroundings, add_view
 from .markers_object import add_markers, object_name
 from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
@@ -43,8 +43,6 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of a
     .blend or .glb file with an armature. Raises RigError.
     """
-    if not bpy.app.background:
-        raise RuntimeError("a new file is made for the shell only, it would replace the one that the person works in")
     armature = _open_rig(rig)
     scene = bpy.context.scene
     set_scene_rate(scene, take.recipe.fps or take.markers.rate)
@@ -56,7 +54,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     seconds = time.perf_counter() - began
     markers = add_markers(take.markers, f"{object_name(take.markers)} markers", collection, placing.start, scene_rate(scene))
     frames = take_frames(take, scene, placing)
-    _look(scene)
+    add_surroundings(scene)
     add_view(take, frames, scene, collection)
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
     scene.frame_set(scene.frame_start)
@@ -66,7 +64,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
 def _open_rig(rig: str) -> "Object | None":
     """Opens the scene that the take goes into; the rig's armature, None for the hand that Knuckle builds."""
     if rig == DEFAULT_RIG:
-        _empty()
+        empty_file()
         return None
     path = Path(rig)
     kind = path.suffix.lower()
@@ -86,12 +84,15 @@ def _read(path: Path, kind: str) -> None:
     if kind == ".blend":
         bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
         return
-    _empty()
+    empty_file()
     addon_utils.enable("io_scene_gltf2")
     bpy.ops.import_scene.gltf(filepath=str(path))
 
 
-def _empty() -> None:
+def empty_file() -> None:
+    """Replaces the open file by one with nothing in it; in Blender without windows only."""
+    if not bpy.app.background:
+        raise RuntimeError("a new file is made for the shell only, it would replace the one that the person works in")
     # The preferences stay, and with them the add-on that this runs in.
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
@@ -109,16 +110,6 @@ def _armature_with_hand(path: Path) -> "Object":
         else:
             return armature
     raise RigError(f"{path}: {problem}")
-
-
-def _look(scene: "Scene") -> None:
-    """A picture size, and a plain grey behind the hand unless the file has a world of its own."""
-    scene.render.resolution_x, scene.render.resolution_y, scene.render.resolution_percentage = 1280, 720, 100
-    if scene.world is None:
-        scene.world = bpy.data.worlds.new("World")
-        scene.world.color = (0.22, 0.23, 0.25)
-        scene.world.use_nodes = True
-        scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (0.22, 0.23, 0.25, 1.0)
 
 
 def save(path: str | Path) -> None:

@@ -19,57 +19,96 @@ Floats = NDArray[np.float64]
 
 LENS, SENSOR = 50.0, 36.0
 """mm"""
-MARGIN = 1.25
+MARGIN = 1.12
 FOLLOWED = 0.8
-"""s over which the camera's path is smoothed where the hand wanders too far for a camera that stands still."""
+"""s to both sides over which the camera's path is smoothed where the hand wanders."""
 WANDERS = 2.0
-"""A hand that needs a picture this many times its own size is followed."""
+"""A hand that needs a picture this many times its own size is followed; for less the camera stands still."""
 
 
 def add_view(take: Take, frames: Floats, scene: "Scene", collection: "Collection") -> "Object":
-    """The scene's camera, framing the hands over the whole take and following them where they wander, and a sun."""
-    points = np.concatenate([joint_frames(hand.hand, hand.pose)[..., :3, 3] for hand in take.hands], axis=1)
-    centres = (points.min(axis=1) + points.max(axis=1)) / 2
-    near = np.linalg.norm(points - centres[:, None], axis=-1).max()
-    middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
-    whole = np.linalg.norm(points - middle, axis=-1).max()
-    turn = looking_along(-_backs(take))
-    camera = _camera(scene, collection)
-    camera.rotation_mode = "QUATERNION"
-    camera.rotation_quaternion = rot.from_matrix(turn)
-    if whole <= WANDERS * near:
-        camera.location = middle + turn[:, 2] * distance(whole, scene)
-    else:
-        path = _smoothed(centres, take.times)
-        reach = near + np.linalg.norm(path - centres, axis=-1).max()
-        _follow(camera, frames, path + turn[:, 2] * distance(reach, scene))
-    _sun(collection, turn)
+    """The scene's camera, framing the hands over the whole take, and a sun; the views of the file look through it."""
+    turn = facing(take)
+    camera = add_camera(scene, collection, hand_points(take), turn, take.times, frames)
+    add_sun(collection, turn)
     _show_camera()
     return camera
 
 
-def distance(radius: float, scene: "Scene") -> float:
-    """m from which a ball of this radius fills the picture."""
+GREY = (0.22, 0.23, 0.25)
+
+
+def add_surroundings(scene: "Scene") -> None:
+    """A picture size, and a plain grey behind the hand unless the file has a world of its own."""
+    scene.render.resolution_x, scene.render.resolution_y, scene.render.resolution_percentage = 1280, 720, 100
+    if scene.world is None:
+        scene.world = bpy.data.worlds.new("World")
+        scene.world.color = GREY
+        scene.world.use_nodes = True
+        scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (*GREY, 1.0)
+
+
+def hand_points(take: Take) -> Floats:
+    """(F, N, 3) m, what a picture of the hands has to hold: the joints, and where the skin ends below the wrist."""
+    clouds = []
+    for solved in take.hands:
+        joints = joint_frames(solved.hand, solved.pose)
+        end = joints[:, 0] @ np.array([0.0, -0.25 * solved.proportions.size, 0.0, 1.0])
+        clouds += [joints[..., :3, 3], end[:, None, :3]]
+    return np.concatenate(clouds, axis=1)
+
+
+def facing(take: Take) -> Floats:
+    """(3, 3) a camera's rotation that sees the backs of the hands on the whole, a little from above and from aside."""
+    back = np.asarray(sum(hand.pose.root[:, :3, 2].mean(axis=0) for hand in take.hands))
+    return looking_along(-back / max(float(np.linalg.norm(back)), 1e-9) - [0.25, -0.35, 0.35])
+
+
+def add_camera(
+    scene: "Scene", collection: "Collection", points: Floats, turn: Floats, times: Floats, frames: Floats
+) -> "Object":
+    """A camera turned by `turn` (3, 3) that holds points (F, N, 3) at times (F,) s, which are scene frames (F,).
+
+    It stands still if the points stay together, and otherwise follows their middle smoothly.
+    """
+    centres = (points.min(axis=1) + points.max(axis=1)) / 2
+    middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
+    near = np.linalg.norm(points - centres[:, None], axis=-1).max()
+    still = np.linalg.norm(points - middle, axis=-1).max() <= WANDERS * near
+    path = middle[None] if still else _smoothed(centres, times)
+    camera = _camera(scene, collection)
+    camera.rotation_mode = "QUATERNION"
+    camera.rotation_quaternion = rot.from_matrix(turn)
+    path = path + turn @ _standpoint((points - path[:, None]).reshape(-1, 3) @ turn, scene)
+    camera.location = path[0]
+    if not still:
+        step = max(len(frames) // 200, 1)
+        new_action(camera, [Curves("", "location", frames[::step], path[::step])], "Camera")
+    return camera
+
+
+def _standpoint(points: Floats, scene: "Scene") -> Floats:
+    """(3,) where a camera stands so that points (K, 3), all in its own axes, are in the picture.
+
+    A point at x, y, z is in it if |x| <= (d − z) tan a, with d the camera's z and a half its angle of view; so is y.
+    """
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    x, y, z = (points - middle).T
     width, height = scene.render.resolution_x, scene.render.resolution_y
-    half_angle = np.arctan(SENSOR / 2 / LENS * min(1.0, height / width))
-    return float(MARGIN * radius / np.sin(half_angle))
+    half = SENSOR / 2 / LENS / max(width, height)
+    away = max(np.max(z + MARGIN * np.abs(x) / (half * width)), np.max(z + MARGIN * np.abs(y) / (half * height)))
+    standpoint: Floats = middle + [0.0, 0.0, max(away, 0.05)]
+    return standpoint
 
 
-def looking_along(direction: Floats) -> Floats:
-    """(3, 3) the rotation of a camera that looks along a vector, upright: a camera looks along its −Z."""
+def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
+    """(3, 3) the rotation of a camera that looks along a vector, with `up` upwards: a camera looks along its −Z."""
     back = -direction / np.linalg.norm(direction)
-    up = np.array([0.0, 0.0, 1.0]) if abs(back[2]) < 0.95 else np.array([0.0, 1.0, 0.0])
+    if up is None:
+        up = np.array([0.0, 0.0, 1.0]) if abs(back[2]) < 0.95 else np.array([0.0, 1.0, 0.0])
     x = np.cross(up, back)
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(back, x), back], axis=-1)
-
-
-def _backs(take: Take) -> Floats:
-    """The direction that the backs of the hands face on the whole, seen a little from above and from the side."""
-    facing = sum(hand.pose.root[:, :3, 2].mean(axis=0) for hand in take.hands)
-    facing = np.asarray(facing) / max(float(np.linalg.norm(facing)), 1e-9)
-    direction: Floats = facing + [0.25, -0.35, 0.35]
-    return direction
 
 
 def _smoothed(path: Floats, times: Floats) -> Floats:
@@ -82,11 +121,6 @@ def _smoothed(path: Floats, times: Floats) -> Floats:
     return result
 
 
-def _follow(camera: "Object", frames: Floats, path: Floats) -> None:
-    step = max(len(frames) // 200, 1)
-    new_action(camera, [Curves("", "location", frames[::step], path[::step])], "Camera")
-
-
 def _camera(scene: "Scene", collection: "Collection") -> "Object":
     data = bpy.data.cameras.new("Camera")
     data.lens, data.sensor_width, data.clip_start = LENS, SENSOR, 0.001
@@ -96,7 +130,7 @@ def _camera(scene: "Scene", collection: "Collection") -> "Object":
     return camera
 
 
-def _sun(collection: "Collection", turn: Floats) -> None:
+def add_sun(collection: "Collection", turn: Floats) -> None:
     """Light from above the camera's left shoulder."""
     light = bpy.data.lights.new("Sun", "SUN")
     light.energy, light.angle = 3.0, 0.2

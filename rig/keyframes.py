@@ -97,7 +97,8 @@ def _write(channelbag: Any, curves: Sequence[Curves]) -> None:
             groups[curve.group] = channelbag.groups.new(curve.group)
         for index, column in enumerate(curve.values.T):
             fcurve = channelbag.fcurves.new(curve.data_path, index=index)
-            fcurve.group = groups.get(curve.group)
+            if curve.group:
+                fcurve.group = groups[curve.group]
             points = fcurve.keyframe_points
             points.add(len(column))
             points.foreach_set("co", np.stack([curve.frames, column], axis=-1).ravel().astype(np.float32))

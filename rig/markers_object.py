@@ -29,6 +29,8 @@ def add_markers(
     rows = marker_rows(markers)
     obj = bpy.data.objects.new(name, bpy.data.meshes.new(name))
     collection.objects.link(obj)
+    # Markers of joints lie inside of the skin.
+    obj.show_in_front = True
     obj.modifiers.new(NAME, "NODES").node_group = marker_nodes()
     for slot, material in zip(("Measured", "Predicted"), COLOURS, strict=True):
         obj.data.materials.append(_material(material))

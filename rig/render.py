@@ -1,0 +1,203 @@
+"""Pictures and a short video of what the scene shows, on machines with and without a screen."""
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import bpy
+import numpy as np
+
+from ..hand import poses, proportions
+from ..hand.joints import Side
+from ..hand.kinematics import joint_frames
+from ..hand.kinematics import pose as posed
+from ..pipeline import Take
+from .blend_file import empty_file, quiet, written_whole
+from .framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
+from .keyframes import KeyedHand, key_hands
+from .markers_object import is_markers
+from .take_scene import Placing, new_hand, take_frames
+from .timing import scene_rate
+
+if TYPE_CHECKING:
+    from bpy.types import Scene
+
+Engine = Literal["BLENDER_WORKBENCH", "CYCLES"]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """How pictures are made."""
+
+    width: int = 960
+    height: int = 540
+    engine: Engine = "BLENDER_WORKBENCH"
+    samples: int = 16
+    """Rays for each pixel where Cycles renders."""
+
+
+_DRAWS = """
+import bpy
+scene = bpy.context.scene
+scene.render.engine = "BLENDER_WORKBENCH"
+scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+scene.collection.objects.link(scene.camera)
+scene.render.resolution_x = scene.render.resolution_y = 8
+scene.render.filepath = {path!r}
+bpy.ops.render.render(write_still=True)
+"""
+
+
+def usable_engine() -> Engine:
+    """Workbench where an OpenGL context can be made, else Cycles, which needs none.
+
+    Without a context Blender ends its whole process, so another one tries.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / "try.png"
+        code = _DRAWS.format(path=str(picture))
+        if bpy.app.binary_path:
+            command = [bpy.app.binary_path, "--background", "--factory-startup", "--python-expr", code]
+        else:
+            command = [sys.executable, "-c", code]
+        try:
+            subprocess.run(command, capture_output=True, timeout=120, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return "CYCLES"
+        return "BLENDER_WORKBENCH" if picture.is_file() else "CYCLES"
+
+
+def still(path: Path, picture: Picture, frame: int | None = None) -> None:
+    """A PNG of the scene from its camera. Raises RecipeError if it cannot be written."""
+    scene = bpy.context.scene
+    if frame is not None:
+        scene.frame_set(frame)
+    with _set_up(scene, picture), written_whole(path) as half, quiet():
+        _write_as(scene, "IMAGE", "PNG")
+        scene.render.filepath = str(half)
+        bpy.ops.render.render(write_still=True)
+
+
+def video(path: Path, picture: Picture, first: int, last: int) -> None:
+    """An MP4 of the frames first..last at the scene's rate, or PNGs beside it where this Blender writes no video.
+
+    Raises RecipeError if it cannot be written.
+    """
+    scene = bpy.context.scene
+    if not bpy.app.build_options.codec_ffmpeg:
+        for frame in range(first, last + 1):
+            still(path.with_name(f"{path.stem}-{frame:04d}.png"), picture, frame)
+        return
+    before = scene.frame_start, scene.frame_end
+    try:
+        with _set_up(scene, picture), written_whole(path) as half, quiet():
+            _as_mp4(scene)
+            scene.render.filepath = str(half)
+            scene.frame_start, scene.frame_end = first, last
+            bpy.ops.render.render(animation=True)
+    finally:
+        scene.frame_start, scene.frame_end = before
+
+
+def _write_as(scene: "Scene", media: str, file_format: str) -> None:
+    image = scene.render.image_settings
+    # Blender 5.0 asks first whether it is an image or a video.
+    if hasattr(image, "media_type"):
+        image.media_type = media
+    image.file_format = file_format
+
+
+def _as_mp4(scene: "Scene") -> None:
+    _write_as(scene, "VIDEO", "FFMPEG")
+    ffmpeg = scene.render.ffmpeg
+    ffmpeg.format, ffmpeg.codec, ffmpeg.constant_rate_factor = "MPEG4", "H264", "HIGH"
+    ffmpeg.gopsize, ffmpeg.audio_codec = 15, "NONE"
+
+
+def take_video(path: Path, take: Take, picture: Picture, seconds: float = 6.0) -> None:
+    """A video of the first seconds of a take that the open file shows: the hand, and its markers beside it.
+
+    Adds a camera and a second view of the markers to the open file. Raises RecipeError if it cannot be written.
+    """
+    scene = bpy.context.scene
+    last = min(scene.frame_end, scene.frame_start + round(seconds * scene_rate(scene)) - 1)
+    frames = take_frames(take, scene, Placing())
+    shown = frames <= last + 1
+    points, turn = hand_points(take)[shown], facing(take)
+    extent = np.ptp(points @ turn[:, 0], axis=1).max()
+    aside = turn[:, 0] * 1.2 * extent
+    for markers in [obj for obj in scene.objects if is_markers(obj)]:
+        beside = markers.copy()
+        beside.location = aside
+        scene.collection.objects.link(beside)
+    scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
+    both = np.concatenate([points, points + aside], axis=1)
+    add_camera(scene, scene.collection, both, turn, take.times[shown], frames[shown])
+    video(path, picture, scene.frame_start, last)
+
+
+def pose_pictures(
+    folder: Path, picture: Picture, names: Sequence[str] = tuple(poses.POSES), side: Side = "right"
+) -> list[Path]:
+    """A PNG of Knuckle's own hand in each named pose, from the back of the hand; the open file is replaced.
+
+    Raises RecipeError if they cannot be written.
+    """
+    empty_file()
+    scene = bpy.context.scene
+    measures = proportions.adult(side)
+    hand = proportions.build(measures)
+    armature, binding = new_hand(measures, hand, scene.collection)
+    armature.hide_render = True
+    angles = np.stack([poses.angles(hand, name) for name in names])
+    upright = np.tile(np.eye(4), (len(names), 1, 1))
+    pose = posed(hand, upright, angles)
+    key_hands(armature, [KeyedHand(binding, hand, pose)], 1.0 + np.arange(len(names)), "Poses")
+    points = joint_frames(hand, pose)[:1, :, :3, 3]
+    below = points[:, :1] - [0.0, 0.25 * measures.size, 0.0]
+    add_surroundings(scene)
+    scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
+    # The hand lies with its fingers along Y: seen from above, they point upwards in the picture.
+    turn = looking_along(np.array([-0.3, 0.35, -1.0]), up=np.array([0.0, 1.0, 0.0]))
+    add_camera(scene, scene.collection, np.concatenate([points, below], axis=1), turn, np.zeros(1), np.ones(1))
+    add_sun(scene.collection, turn)
+    paths = [folder / f"{name}.png" for name in names]
+    for frame, path in enumerate(paths, 1):
+        still(path, picture, frame)
+    return paths
+
+
+@contextmanager
+def _set_up(scene: "Scene", picture: Picture) -> Iterator[None]:
+    """The render settings of a picture; what the scene had comes back afterwards."""
+    wanted: list[tuple[Any, str, Any]] = [
+        (scene.render, "engine", picture.engine),
+        (scene.render, "resolution_x", picture.width),
+        (scene.render, "resolution_y", picture.height),
+        (scene.render, "resolution_percentage", 100),
+        (scene.render, "use_file_extension", False),
+        (scene.render, "filepath", scene.render.filepath),
+        (scene.view_settings, "view_transform", "Standard"),
+        (scene.display, "render_aa", "8"),
+        (scene.display.shading, "light", "STUDIO"),
+        (scene.display.shading, "color_type", "MATERIAL"),
+        (scene.display.shading, "show_cavity", True),
+        (scene.display.shading, "cavity_type", "BOTH"),
+        (scene.display.shading, "show_specular_highlight", False),
+    ]
+    if picture.engine == "CYCLES":
+        wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
+    before = []
+    try:
+        for owner, name, value in wanted:
+            before.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in reversed(before):
+            setattr(owner, name, value)
