@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-import bpy
+import bpy  # noqa: F401  # brings addon_utils
 
 ROOT = Path(__file__).parents[1]
 BUILD = ROOT / "build"
@@ -88,8 +88,9 @@ def make_repeatable(package: Path) -> None:
 
 def blender_ext(*arguments: str) -> None:
     """Run Blender's extension tool, which needs no Blender."""
-    release = "{}.{}".format(*bpy.app.version)
-    tool = Path(bpy.__file__).parent / release / "scripts" / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
+    import addon_utils
+
+    tool = Path(addon_utils.__file__).parents[1] / "addons_core" / "bl_pkg" / "cli" / "blender_ext.py"
     subprocess.run([sys.executable, str(tool), *arguments], check=True)
 
 

@@ -47,7 +47,7 @@ up_to_date() { [ -x ".venv/$1/bin/python" ] && [ "$(cat ".venv/$1/ready" 2>/dev/
 
 make_environment() {
   local name=$1 python=$2 extra=$3
-  say "$name: $("$python" --version) at $python; installing, which takes about a minute"
+  say "$name: $("$python" --version) at $python: installing, half a minute the first time"
   # Environments hold absolute paths: one made elsewhere, or half made, is made anew; another is only brought up to date.
   if [ "$(head -n 1 ".venv/$name/ready" 2>/dev/null)" != "$PWD" ]; then
     rm -rf ".venv/$name"
