@@ -11,14 +11,15 @@ Floats = NDArray[np.float64]
 Degrees = dict[tuple[str, Movement], float]
 
 
-def _thumb(cmc: tuple[float, float, float], mcp: float, ip: float) -> Degrees:
-    """CMC abduction, flexion and twist, then the flexion of the MCP and the IP."""
+def _thumb(cmc: tuple[float, float, float], mcp: tuple[float, float], ip: float) -> Degrees:
+    """CMC abduction, twist and flexion, MCP abduction and flexion, IP flexion."""
     joints = CHAIN_JOINTS["thumb"]
     return {
         (joints[0], "abduction"): cmc[0],
-        (joints[0], "flexion"): cmc[1],
-        (joints[0], "twist"): cmc[2],
-        (joints[1], "flexion"): mcp,
+        (joints[0], "twist"): cmc[1],
+        (joints[0], "flexion"): cmc[2],
+        (joints[1], "abduction"): mcp[0],
+        (joints[1], "flexion"): mcp[1],
         (joints[2], "flexion"): ip,
     }
 
@@ -30,26 +31,55 @@ def _finger(digit: str, mcp: float, pip: float, dip: float, abduction: float = 0
     return {**flexions, (joints[0], "abduction"): abduction}
 
 
-def _fingers(mcp: float, pip: float, dip: float, which: tuple[str, ...] = DIGITS[1:]) -> Degrees:
+_INDEX, _MIDDLE, _RING, _PINKY = DIGITS[1:]
+
+
+def _closed(*digits: str) -> Degrees:
+    """Fingers curled until their tips rest on the palm."""
     result: Degrees = {}
-    for digit in which:
-        result.update(_finger(digit, mcp, pip, dip))
+    for digit in digits:
+        result.update(_finger(digit, 90, 100, 60))
     return result
 
-
-_INDEX, _MIDDLE, _RING, _PINKY = DIGITS[1:]
 
 POSES: dict[str, Degrees] = {
     "open": {},
     "relaxed": {},
-    "fist": {**_fingers(88, 98, 58), **_thumb((-30, 25, 10), 40, 50)},
-    "point": {**_fingers(88, 98, 58, (_MIDDLE, _RING, _PINKY)), **_thumb((-30, 25, 10), 40, 50)},
+    "spread": {
+        **_thumb((25, 0, -10), (0, 0), -5),
+        **_finger(_INDEX, -5, 0, 0, 12),
+        **_finger(_MIDDLE, -5, 0, 0, 1),
+        **_finger(_RING, -5, 0, 0, -9),
+        **_finger(_PINKY, -5, 0, 0, -14),
+    },
+    "fist": {**_thumb((0, -6.7, 26), (15, 50), 58.3), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
+    "pinch": {
+        **_thumb((7.3, -7, 29.9), (-11.1, 23.3), 21.9),
+        **_finger(_INDEX, 42.2, 46.4, 31, 4),
+        **_finger(_MIDDLE, 40, 42, 28),
+        **_finger(_RING, 48, 46, 30),
+        **_finger(_PINKY, 52, 46, 30, -4),
+    },
+    "point": {
+        **_thumb((-3.2, -6.2, 24), (15, 50), 55.1),
+        **_finger(_INDEX, 0, 4, 2),
+        **_closed(_MIDDLE, _RING, _PINKY),
+    },
+    "ok": {
+        **_thumb((-13.2, -7.4, 23.5), (-5.6, 21.6), 21.6),
+        **_finger(_INDEX, 15.1, 65.7, 43.7, 4),
+        **_finger(_MIDDLE, 14, 20, 12),
+        **_finger(_RING, 4, 12, 8, -4),
+        **_finger(_PINKY, -6, 8, 5, -10),
+    },
+    "thumbs-up": {**_thumb((9, -15, -15), (-8, 0), -8), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
 }
-"""By name; movements that are not named are at zero, save in 'relaxed', which is the hand's neutral."""
+"""By name, for the hand of `adult`; movements that are not named are at zero, save in 'relaxed', which is the
+hand's neutral."""
 
 
 def angles(hand: HandModel, name: str) -> Floats:
-    """(D,) rad, the angles of a named pose within the hand's limits. Raises HandError for a name that is not known."""
+    """(D,) rad, a named pose within the hand's limits. Raises HandError for a name that is not known."""
     if name not in POSES:
         raise HandError(f"there is no pose '{name}', only {', '.join(POSES)}")
     if name == "relaxed":

@@ -64,11 +64,11 @@ THUMB = np.array(
 
 # From a finger's metacarpal base to its MCP: half-width, back, palm side.
 METACARPAL = np.array(
-    [[-0.15, 13.5, 12.0, 13.0], [0.2, 13.5, 11.2, 12.6], [0.6, 13.2, 10.0, 11.6], [0.97, 12.4, 10.5, 13.2]]
+    [[-0.15, 12.5, 9.5, 11.0], [0.2, 13.3, 10.2, 12.0], [0.6, 13.2, 10.0, 11.6], [0.97, 12.4, 10.5, 13.2]]
     + [[1.07, 11.0, 9.8, 12.6], [1.2, 8.0, 7.0, 9.5]]
 )
 WRIST = np.array(
-    [[-60, 28.0, 20.0, 20.0], [-36, 26.5, 18.0, 18.5], [-12, 25.5, 15.5, 17.0], [8, 27.0, 13.5, 16.5], [28, 25, 12, 15]]
+    [[-60, 28.0, 20.0, 20.0], [-36, 26.5, 18.5, 18.5], [-10, 25.5, 16.0, 17.5], [10, 25.0, 12.0, 15.0], [30, 20, 8, 10]]
 )
 WRIST_MIDDLE = (1.0, -1.0)
 """mm, in x and z, of the forearm's axis."""
@@ -121,7 +121,7 @@ def anatomy(proportions: Proportions) -> Anatomy:
     webs = [(_web(digit, joints, reach, scale), 0.006 * scale) for digit in range(1, 4)]
     pads = [(_thenar(joints, scale), 0.018 * scale), (_hypothenar(joints, scale), 0.012 * scale)]
     wrist = _wrist(scale)
-    palm = [*metacarpals, (wrist, 0.022 * scale), (_first_web(joints, scale), 0.010 * scale), *pads, *webs]
+    palm = [*metacarpals, (wrist, 0.016 * scale), (_first_web(joints, scale), 0.010 * scale), *pads, *webs]
     return Anatomy(hand, joints, scale, digits, reach, wrist, tuple(palm))
 
 
