@@ -1,4 +1,235 @@
-"""stub"""
+"""BVH: a skeleton and its motion, as the positions of its joints by forward kinematics. Y up.
+
+The format names no unit; the length of a hand, or of the body where there is no hand, tells it. A joint gives one
+marker by its name, an end site one named `<joint>_end`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import CaptureError
+from .markers import Floats
+from .names import duplicates, shown, unique
+from .tabular import Table, blank, count_notes, number_in, text_lines
+from .take import Take
+
+HAND = 0.185
+"""m, from the wrist along the bones to the tip of the longest finger of a grown-up."""
+BODY = 1.7
+"""m, the greatest extent of a standing skeleton."""
+_CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
+"""Channel in small letters: (position or rotation, its axis)."""
+_FAR = 1e9
+"""Numbers beyond it, in whatever unit, are damaged."""
+
+
+@dataclass(slots=True)
+class _Joint:
+    name: str
+    parent: int
+    """Index of the parent, -1 for a root."""
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """From the parent at rest, in the file's unit."""
+    channels: list[tuple[str, int, int]] = field(default_factory=list)
+    """(position or rotation, axis, column of the motion), in the order of the file."""
+
+
 def sniff(head: bytes) -> bool:
-    return False
-def read(data, source): raise NotImplementedError
+    """True if the first word is HIERARCHY."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].upper() == b"HIERARCHY"
+
+
+def read(data: bytes, source: str) -> Take:
+    """The joints of a BVH file. Raises CaptureError naming the line."""
+    lines = text_lines(data)
+    joints, columns, motion_at = _hierarchy(lines, source)
+    said, step, first = _motion_head(lines, motion_at, source)
+    if columns == 0:
+        raise CaptureError(f"{source}: no channels in the hierarchy, expected at least one")
+    values, notes = _rows(lines, first, columns, source)
+    # A joint is three numbers of two bytes or more in each frame, and no more end sites than joints come with them.
+    if 3 * len(values) * len(joints) > len(data):
+        raise CaptureError(
+            f"{source}: {len(values)} frames of {len(joints)} joints in {len(data)} bytes, expected channels for them"
+        )
+    labels = [joint.name for joint in joints]
+    return Take(
+        format="BVH",
+        names=unique(labels),
+        positions=_positions(joints, values),
+        rate=_rate(step),
+        likely_unit=_likely_unit(joints),
+        up="y",
+        up_is_sure=True,
+        warnings=notes + count_notes({"frames": (said, len(values))}) + duplicates(labels),
+    )
+
+
+def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
+    """(joints, parents first; channels in a row of the motion; index of the line MOTION)."""
+    joints: list[_Joint] = []
+    stack: list[int] = []
+    opening: int | None = None
+    columns = 0
+    for index, line in enumerate(lines):
+        words = line.split()
+        where = f"{source}, line {index + 1}"
+        match [words[0].upper() if words else "", *words[1:]]:
+            case ["" | "HIERARCHY", *_]:
+                pass
+            case ["MOTION", *_] if not stack:
+                if not joints:
+                    raise CaptureError(f"{where}: MOTION before any joint, expected ROOT and its joints")
+                return joints, columns, index
+            case ["ROOT" | "JOINT" | "END", *rest]:
+                parent = stack[-1] if stack else -1
+                is_end = words[0].upper() == "END"
+                if is_end and parent < 0:
+                    raise CaptureError(f"{where}: an end site outside of any joint, expected ROOT before it")
+                opened = rest[-1:] == ["{"]
+                name = " ".join(rest[: len(rest) - opened]) or f"joint_{len(joints) + 1}"
+                joints.append(_Joint(f"{joints[parent].name}_end" if is_end else name, parent))
+                opening = len(joints) - 1
+                if opened:
+                    stack.append(opening)
+                    opening = None
+            case ["{"] if opening is not None:
+                stack.append(opening)
+                opening = None
+            case ["}"] if stack:
+                stack.pop()
+            case ["OFFSET", *rest] if stack and len(rest) >= 3:
+                x, y, z = (number_in(word) for word in rest[:3])
+                if x is None or y is None or z is None or max(abs(x), abs(y), abs(z)) > _FAR:
+                    raise CaptureError(f"{where}: an offset of {shown(' '.join(rest))}, expected three numbers")
+                joints[stack[-1]].offset = (x, y, z)
+            case ["CHANNELS", _, *rest] if stack:
+                joints[stack[-1]].channels += _channels(words[1], rest, columns, where)
+                columns += len(rest)
+            case _:
+                raise CaptureError(f"{where}: {shown(line)}, expected a joint, its OFFSET, its CHANNELS or a bracket")
+    raise CaptureError(f"{source}: no line MOTION after the hierarchy, expected the frames of the motion")
+
+
+def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
+    """The channels of a joint, the first of them in `column` of the motion."""
+    if number_in(count) != len(names):
+        raise CaptureError(f"{where}: {shown(count)} channels said and {len(names)} named, expected as many")
+    channels = []
+    for place, name in enumerate(names):
+        if name.lower() not in _CHANNELS:
+            raise CaptureError(f"{where}: a channel {shown(name)}, expected one such as Xposition or Zrotation")
+        channels.append((*_CHANNELS[name.lower()], column + place))
+    return channels
+
+
+def _motion_head(lines: list[str], motion_at: int, source: str) -> tuple[float | None, float | None, int]:
+    """(frames as said, seconds a frame, index of the first row)."""
+    frames: float | None = None
+    for index in range(motion_at + 1, len(lines)):
+        key, _, value = lines[index].partition(":")
+        if key.strip().lower() == "frames":
+            frames = number_in(value)
+        elif key.strip().lower() == "frame time":
+            step = number_in(value)
+            if step is None:
+                raise CaptureError(f"{source}, line {index + 1}: a frame time of {shown(value)}, expected seconds")
+            return frames, step, index + 1
+        elif not blank(lines[index]):
+            break
+    raise CaptureError(f"{source}, line {motion_at + 1}: no Frame Time after MOTION, expected seconds a frame")
+
+
+def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floats, tuple[str, ...]]:
+    """((F, columns), warnings): the rows of the motion, divided by any blanks."""
+    tidy = lines[:first] + ["\t".join(line.split()) for line in lines[first:]]
+    values, notes = Table(source, tidy, first, "\t", columns, f"{columns} channels", may_be_short=False).numbers()
+    return np.where(np.abs(values) < _FAR, values, np.nan), notes
+
+
+def _rate(step: float | None) -> float | None:
+    """Hz; a frame time of 0.0333333 means 30 Hz."""
+    if not step or step <= 0 or step < 1e-6:
+        return None
+    whole = round(1.0 / step)
+    return float(whole) if whole and abs(whole * step - 1.0) < 2e-5 else 1.0 / step
+
+
+def _positions(joints: list[_Joint], values: Floats) -> Floats:
+    """(F, J, 3) in the file's unit. T_world_joint = T_world_parent · translation · the rotations in channel order."""
+    frames = len(values)
+    positions = np.empty((frames, len(joints), 3))
+    # Joints stand depth first, so that the rotations still needed are those on the way from the root.
+    way: list[tuple[int, Floats]] = [(-1, np.tile(np.eye(3), (frames, 1, 1)))]
+    for index, joint in enumerate(joints):
+        while way[-1][0] != joint.parent:
+            way.pop()
+        world = way[-1][1]
+        offset = np.tile(np.array(joint.offset), (frames, 1))
+        for kind, axis, column in joint.channels:
+            if kind == "position":
+                # It takes the place of the offset along its axis, it is not added to it.
+                offset[:, axis] = values[:, column]
+        start = positions[:, joint.parent] if joint.parent >= 0 else 0.0
+        positions[:, index] = start + (world @ offset[..., None])[..., 0]
+        for kind, axis, column in joint.channels:
+            if kind == "rotation":
+                world = world @ _rotation(axis, values[:, column])
+        way.append((index, world))
+    return positions
+
+
+def _rotation(axis: int, degrees: Floats) -> Floats:
+    """(F, 3, 3) about x, y or z."""
+    angles = np.radians(degrees)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.zeros((len(degrees), 3, 3))
+    matrix[:, axis, axis] = 1.0
+    matrix[:, first, first] = matrix[:, second, second] = cosine
+    matrix[:, first, second], matrix[:, second, first] = -sine, sine
+    return matrix
+
+
+def _likely_unit(joints: list[_Joint]) -> str:
+    """The unit in which the longest finger, or else the body, is nearest to its usual size."""
+    lengths = np.linalg.norm(np.clip([joint.offset for joint in joints], -1e9, 1e9), axis=1)
+    reach = _hand_reach(joints, lengths)
+    if reach > 0:
+        ratio = reach / HAND
+    else:
+        rest = np.zeros((len(joints), 3))
+        for index, joint in enumerate(joints):
+            if joint.parent >= 0:
+                rest[index] = rest[joint.parent] + np.clip(joint.offset, -1e9, 1e9)
+        ratio = float(np.ptp(rest, axis=0).max()) / BODY
+    if ratio <= 0:
+        return "m"
+    units = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}
+    return min(units, key=lambda unit: abs(np.log10(ratio) - units[unit]))
+
+
+def _hand_reach(joints: list[_Joint], lengths: Floats) -> float:
+    """The longest chain from a hand to the end of a finger, 0 without a hand.
+
+    A hand is a joint from which four or more unbranched chains of two bones or more go out.
+    """
+    children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints))
+    chain = np.zeros(len(joints))
+    bones = np.zeros(len(joints), int)
+    simple = children <= 1
+    fingers: dict[int, list[float]] = {}
+    for index in range(len(joints) - 1, -1, -1):
+        parent = joints[index].parent
+        if parent < 0 or not simple[index]:
+            if parent >= 0:
+                simple[parent] = False
+            continue
+        chain[index] += lengths[index]
+        bones[index] += 1
+        if children[parent] == 1:
+            chain[parent], bones[parent] = chain[index], bones[index]
+        elif bones[index] >= 2:
+            fingers.setdefault(parent, []).append(float(chain[index]))
+    return max((max(chains) for chains in fingers.values() if len(chains) >= 4), default=0.0)

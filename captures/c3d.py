@@ -110,7 +110,11 @@ def _frames(
 
     The header's 16 bits and POINT:FRAMES saturate or wrap in a long take, so that none of them alone can be trusted.
     """
-    named = [header.last - header.first + 1, parameters.whole("POINT", "FRAMES"), parameters.whole("POINT", "LONG_FRAMES")]
+    named = [
+        header.last - header.first + 1,
+        parameters.whole("POINT", "FRAMES"),
+        parameters.whole("POINT", "LONG_FRAMES"),
+    ]
     first, last = parameters.whole("TRIAL", "ACTUAL_START_FIELD"), parameters.whole("TRIAL", "ACTUAL_END_FIELD")
     if first is not None and last is not None:
         named.append(last - first + 1)

@@ -138,7 +138,12 @@ def _end(data: bytes, start: int, processor: int) -> int:
 
 
 def _record(
-    section: bytes, place: int, processor: int, source: str, groups: dict[int, str], found: list[tuple[int, str, Parameter]]
+    section: bytes,
+    place: int,
+    processor: int,
+    source: str,
+    groups: dict[int, str],
+    found: list[tuple[int, str, Parameter]],
 ) -> int | None:
     """Reads one group or parameter at byte `place` into groups or found; where the next one is, None at the end."""
     length, number = struct.unpack_from("bb", section, place) if place + 2 <= len(section) else (0, 0)

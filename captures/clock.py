@@ -92,19 +92,20 @@ def _dropped(frames: int, kept: NDArray[np.intp], times: Floats) -> tuple[str, .
 
 
 def _unrounded(times: Floats, rate: float | None) -> Floats:
-    """Times that are the nominal grid rounded to 2, 3 or 4 decimals, put back on the grid; others as they are.
+    """Times that are the nominal grid rounded to 2 to 6 decimals, put back on the grid; others as they are.
 
     A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would take for motion.
     """
     if rate is None:
         return times
-    for quantum in (1e-2, 1e-3, 1e-4):
+    for quantum in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         if np.abs(times / quantum - np.rint(times / quantum)).max() > 1e-3:
             continue
         since = times - times[0]
         steps = np.rint(since * rate)
         if 2 * quantum * rate < 1 and (np.diff(steps) > 0).all() and np.abs(since - steps / rate).max() <= quantum:
-            return times[0] + steps / rate
+            grid: Floats = times[0] + steps / rate
+            return grid
         return times
     return times
 

@@ -30,12 +30,19 @@ def _looks_like_json(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in {b"{", b"["}
 
 
+_SHAPES: tuple[tuple[Callable[[landmarks.Json], bool], Callable[[landmarks.Json, str], Take]], ...] = (
+    (leap.matches, leap.read),
+    (webxr.matches, webxr.read),
+    (mediapipe.matches, mediapipe.read),
+)
+
+
 def _read_json(data: bytes, source: str) -> Take:
     """JSON of any recorder: the shape of the document tells which."""
     document = landmarks.load(data, source)
-    for shape in (leap, webxr, mediapipe):
-        if shape.matches(document):
-            return shape.read(document, source)
+    for matches, read_shape in _SHAPES:
+        if matches(document):
+            return read_shape(document, source)
     raise CaptureError(
         f"{source}: JSON without hands, expected Leap frames, 25 or 26 WebXR joints or 21 MediaPipe world landmarks"
     )

@@ -25,7 +25,10 @@ _DIGITS = (THUMB, *FINGERS)
 
 def matches(document: Json) -> bool:
     """True for objects with `pointables`, and for a packed recording that lists them."""
-    return any("pointables" in _frame(frame, None) for frame in frames_of(document)[:50]) or _template(document) is not None
+    return (
+        any("pointables" in _frame(frame, None) for frame in frames_of(document)[:50])
+        or _template(document) is not None
+    )
 
 
 def read(document: Json, source: str) -> Take:

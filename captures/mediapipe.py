@@ -143,8 +143,13 @@ def _of_the_image(frames: list[list[Detection]]) -> bool:
     joints = np.array([hand.joints for hands in frames for hand in hands])
     flat = joints[:, 0, 2]
     across = joints[..., :2][np.isfinite(joints[..., :2])]
-    return bool((np.abs(np.where(np.isfinite(flat), flat, 0.0)) < 1e-5).all() and len(across) and across.min() > -0.5
-                and across.max() < 1.5 and np.median(across) > 0.15)
+    return bool(
+        (np.abs(np.where(np.isfinite(flat), flat, 0.0)) < 1e-5).all()
+        and len(across)
+        and across.min() > -0.5
+        and across.max() < 1.5
+        and np.median(across) > 0.15
+    )
 
 
 def _detection(claim: str, points: Floats, image: Floats | None) -> Detection:

@@ -5,9 +5,7 @@ from collections.abc import Iterable, Sequence
 
 THUMB = tuple(f"thumb-{part}" for part in ("metacarpal", "phalanx-proximal", "phalanx-distal", "tip"))
 PARTS = ("metacarpal", "phalanx-proximal", "phalanx-intermediate", "phalanx-distal", "tip")
-FINGERS = tuple(
-    tuple(f"{finger}-finger-{part}" for part in PARTS) for finger in ("index", "middle", "ring", "pinky")
-)
+FINGERS = tuple(tuple(f"{finger}-finger-{part}" for part in PARTS) for finger in ("index", "middle", "ring", "pinky"))
 JOINTS: tuple[str, ...] = ("wrist", *THUMB, *(joint for finger in FINGERS for joint in finger))
 """(25,) the joints of WebXR Hand Input, in its order."""
 OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)

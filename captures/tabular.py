@@ -10,7 +10,21 @@ from ..errors import CaptureError
 from .markers import Floats
 from .names import shown
 
-_BLANKS = {"", "nan", "-nan", "+nan", "nan(ind)", "-nan(ind)", "1.#qnan", "-1.#ind", "1.#ind", "na", "n/a", "none", "null"}
+_BLANKS = {
+    "",
+    "nan",
+    "-nan",
+    "+nan",
+    "nan(ind)",
+    "-nan(ind)",
+    "1.#qnan",
+    "-1.#ind",
+    "1.#ind",
+    "na",
+    "n/a",
+    "none",
+    "null",
+}
 
 
 def text_lines(data: bytes) -> list[str]:
@@ -43,6 +57,10 @@ class Table:
     """Columns in a full row."""
     need: str
     """What asks for that width, for the sentence: `21 markers`."""
+    texts: frozenset[int] = frozenset()
+    """Columns that are no numbers, such as a time code; NaN in the result."""
+    may_be_short: bool = True
+    """True where blank cells at the end of a row may be left out."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
         """((R, width) with NaN for blank cells, warnings).
@@ -63,7 +81,9 @@ class Table:
                 warnings = (f"the last line ({index + 1}) is cut off and was left out",)
                 break
             values.extend(row)
-        return np.frombuffer(values, np.float64).reshape(-1, self.width) if values else np.empty((0, self.width)), warnings
+        return np.frombuffer(values, np.float64).reshape(-1, self.width) if values else np.empty(
+            (0, self.width)
+        ), warnings
 
     def _row(self, index: int) -> list[float]:
         cells = self._cells(index)
@@ -83,15 +103,13 @@ class Table:
         while len(cells) > self.width and blank(cells[-1]):
             cells.pop()
         short = self.width - len(cells)
-        if short < 0 or 2 * short > self.width or (short and (self.width - len(cells)) % 3):
-            raise CaptureError(
-                f"{self.source}, line {index + 1}: {len(cells)} columns, {self.need} need {self.width}"
-            )
+        if short < 0 or 2 * short > self.width or short % 3 or (short and not self.may_be_short):
+            raise CaptureError(f"{self.source}, line {index + 1}: {len(cells)} columns, {self.need} need {self.width}")
         return cells + [""] * short
 
     def _number(self, cell: str, index: int, column: int) -> float:
         text = cell.strip(" \"'\0")
-        if text.lower() in _BLANKS:
+        if column in self.texts or text.lower() in _BLANKS:
             return math.nan
         try:
             return float(text)

@@ -56,7 +56,9 @@ def read(document: Json, source: str) -> Take:
 def _merged(times: Floats, hands: list[list[Detection]]) -> tuple[Floats, list[list[Detection]]]:
     """Rows of the same time, as recorders write that give each hand its own row, as one frame."""
     rows = zip(times.tolist(), hands, strict=True)
-    groups = [(time, [hand for _, row in group for hand in row]) for time, group in groupby(rows, key=lambda row: row[0])]
+    groups = [
+        (time, [hand for _, row in group for hand in row]) for time, group in groupby(rows, key=lambda row: row[0])
+    ]
     return np.array([time for time, _ in groups]), [row for _, row in groups]
 
 

@@ -1,0 +1,75 @@
+"""The low-pass of motion capture: a second-order Butterworth filter run forwards and backwards, without phase."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .markers import Floats
+
+Ints = NDArray[np.intp]
+
+PADDING = 9
+"""Samples of odd reflection at each end, three times the filter's length, as scipy.signal.filtfilt has it."""
+_BLOCK = 64
+"""Samples filtered in one product of matrices; only the state between blocks is carried one by one."""
+
+
+def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
+    """(b (3,), a (3,)) of the filter by the bilinear transform with the cutoff kept in place. Both in Hz."""
+    warped = np.tan(np.pi * cutoff / rate)
+    scale = 1 + np.sqrt(2) * warped + warped**2
+    b = np.array([1.0, 2.0, 1.0]) * warped**2 / scale
+    a = np.array([1.0, 2 * (warped**2 - 1) / scale, (1 - np.sqrt(2) * warped + warped**2) / scale])
+    return b, a
+
+
+def forwards_and_backwards(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
+    """(F, C) signals filtered in both directions, each padded by odd reflection at both of its ends.
+
+    lengths (C,) >= 2: where each signal ends; what stands behind its end is not used, and nothing is said of it after.
+    """
+    column = np.arange(signals.shape[1])
+    padding = min(PADDING, int(lengths.min()) - 1)
+    last = lengths - 1
+    place = np.arange(len(signals) + 2 * padding)[:, None]
+    row = place - padding
+    mirrored = np.where(row < 0, -row, np.where(row > last, 2 * last - row, row))
+    padded = signals[np.clip(mirrored, 0, last), column]
+    padded = np.where(row < 0, 2 * signals[0] - padded, padded)
+    padded = np.where(row > last, 2 * signals[last, column] - padded, padded)
+    backwards = np.maximum(lengths + 2 * padding - 1 - place, 0)
+    filtered = _forwards(padded, b, a)[backwards, column]
+    filtered = _forwards(filtered, b, a)[backwards, column]
+    return filtered[padding : padding + len(signals)]
+
+
+def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
+    """(F, C) filtered once, from a state as if each signal had always had its first value.
+
+    In state space x' = A x + B u, y = C x + b0 u (direct form II transposed). Over a block of L samples the outputs are
+    T u + O x with T the lower triangular matrix of the impulse response, and the state after it A^L x + K u.
+    """
+    A = np.array([[-a[1], 1.0], [-a[2], 0.0]])
+    B = b[1:] - a[1:] * b[0]
+    response = np.zeros(_BLOCK)
+    observe = np.zeros((_BLOCK, 2))
+    control = np.zeros((2, _BLOCK))
+    power = np.eye(2)
+    for step in range(_BLOCK):
+        observe[step] = power[0]
+        control[:, _BLOCK - 1 - step] = power @ B
+        response[step] = b[0] if step == 0 else observe[step - 1] @ B
+        power = A @ power
+    lag = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
+    product = np.where(lag >= 0, response[np.abs(lag)], 0.0)
+    blocks = -(-len(signals) // _BLOCK)
+    filled = np.zeros((blocks * _BLOCK, signals.shape[1]))
+    filled[: len(signals)] = signals
+    inputs = filled.reshape(blocks, _BLOCK, -1)
+    # A constant input u keeps the state (I - A)^-1 B u.
+    state = np.linalg.solve(np.eye(2) - A, B)[:, None] * signals[0]
+    outputs = product @ inputs
+    pushed = control @ inputs
+    for index in range(blocks):
+        outputs[index] += observe @ state
+        state = power @ state + pushed[index]
+    return outputs.reshape(-1, signals.shape[1])[: len(signals)]

@@ -1,0 +1,50 @@
+"""Cubic splines through a few knots, many at once."""
+
+import numpy as np
+
+from .markers import Floats
+
+
+def knot_slopes(times: Floats, values: Floats) -> Floats:
+    """(G, N, 3) the slopes at the knots of the not-a-knot cubic splines through them, which cubics lie on exactly.
+
+    times (G, N) s, increasing, values (G, N, 3). N = 2 gives the line and N = 3 the parabola.
+    """
+    count = times.shape[1]
+    steps = np.diff(times, axis=1)
+    chords = np.diff(values, axis=1) / steps[..., None]
+    if count == 2:
+        return np.repeat(chords, 2, axis=1)
+    matrix = np.zeros((len(times), count, count))
+    right = np.zeros((len(times), count, 3))
+    # The second derivative is continuous at the inner knots.
+    inner = np.arange(1, count - 1)
+    before, after = steps[:, :-1], steps[:, 1:]
+    matrix[:, inner, inner - 1] = after
+    matrix[:, inner, inner] = 2 * (before + after)
+    matrix[:, inner, inner + 1] = before
+    right[:, 1:-1] = 3 * (after[..., None] * chords[:, :-1] + before[..., None] * chords[:, 1:])
+    if count == 3:
+        # The second derivative is the same throughout.
+        matrix[:, 0, :2] = matrix[:, 2, 1:] = 1.0
+        right[:, 0], right[:, 2] = 2 * chords[:, 0], 2 * chords[:, 1]
+        return np.linalg.solve(matrix, right)
+    # The third derivative is continuous at the second knot and at the last but one.
+    for end, near, knot, neighbour in ((0, 1, 0, 1), (-1, -2, -1, -2)):
+        h, k = steps[:, end], steps[:, near]
+        matrix[:, knot, knot], matrix[:, knot, neighbour] = k, h + k
+        weight = ((h + 2 * (h + k)) * k)[:, None] * chords[:, end] + (h**2)[:, None] * chords[:, near]
+        right[:, knot] = weight / (h + k)[:, None]
+    return np.linalg.solve(matrix, right)
+
+
+def hermite(part: Floats, step: Floats, values: tuple[Floats, Floats], slopes: tuple[Floats, Floats]) -> Floats:
+    """(..., 3) the cubic with these values and slopes at both ends, at `part` (...) of 0 to 1 between them.
+
+    step (...) s between the ends, values and slopes (..., 3) each.
+    """
+    s = part[..., None]
+    h = step[..., None]
+    first = values[0] * (1 + 2 * s) * (1 - s) ** 2 + slopes[0] * h * s * (1 - s) ** 2
+    result: Floats = first + values[1] * s**2 * (3 - 2 * s) - slopes[1] * h * s**2 * (1 - s)
+    return result
