@@ -35,10 +35,10 @@ _INDEX, _MIDDLE, _RING, _PINKY = DIGITS[1:]
 
 
 def _closed(*digits: str) -> Degrees:
-    """Fingers curled until their tips rest on the palm."""
+    """Fingers curled until their tips rest on the palm, the little finger's on the ball below it."""
     result: Degrees = {}
     for digit in digits:
-        result.update(_finger(digit, 90, 100, 60))
+        result.update(_finger(digit, *((80, 100, 60) if digit == _PINKY else (90, 100, 60))))
     return result
 
 

@@ -64,11 +64,11 @@ THUMB = np.array(
 
 # From a finger's metacarpal base to its MCP: half-width, back, palm side.
 METACARPAL = np.array(
-    [[-0.15, 12.5, 9.5, 11.0], [0.2, 13.3, 10.2, 12.0], [0.6, 13.2, 10.0, 11.6], [0.97, 12.4, 10.5, 13.2]]
+    [[-0.15, 12.5, 9.5, 11.0], [0.2, 13.3, 10.2, 13.0], [0.6, 13.2, 10.0, 15.3], [0.97, 12.4, 10.5, 14.2]]
     + [[1.07, 11.0, 9.8, 12.6], [1.2, 8.0, 7.0, 9.5]]
 )
 WRIST = np.array(
-    [[-60, 28.0, 20.0, 20.0], [-36, 26.5, 18.5, 18.5], [-10, 25.5, 16.0, 17.5], [10, 25.0, 12.0, 15.0], [30, 20, 8, 10]]
+    [[-60, 28.0, 20.0, 20.0], [-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]]
 )
 WRIST_MIDDLE = (1.0, -1.0)
 """mm, in x and z, of the forearm's axis."""
@@ -105,7 +105,10 @@ class Anatomy:
         palm = self.palm_distance(points)
         result = palm
         for digit, limb in enumerate(self.digits):
-            width = (0.012 if digit == 0 else 0.006) * self.scale
+            width = np.full(len(points), 0.006 * self.scale)
+            if digit == 0:
+                first = self.reach[0, 1]
+                width = 0.018 * self.scale * (1 - ramp(limb.local(points)[:, 1], 0.5 * first, 1.05 * first))
             result = np.minimum(result, blend(palm, limb.distance(points), width))
         return result
 
@@ -119,9 +122,9 @@ def anatomy(proportions: Proportions) -> Anatomy:
     digits = tuple(_digit(digit, joints, reach[digit], scale) for digit in range(5))
     metacarpals = [(_metacarpal(digit, joints, scale), 0.008 * scale) for digit in range(1, 5)]
     webs = [(_web(digit, joints, reach, scale), 0.006 * scale) for digit in range(1, 4)]
-    pads = [(_thenar(joints, scale), 0.018 * scale), (_hypothenar(joints, scale), 0.012 * scale)]
+    pads = [(_thenar(joints, scale), 0.022 * scale), (_hypothenar(joints, scale), 0.012 * scale)]
     wrist = _wrist(scale)
-    palm = [*metacarpals, (wrist, 0.016 * scale), (_first_web(joints, scale), 0.010 * scale), *pads, *webs]
+    palm = [*metacarpals, (wrist, 0.018 * scale), (_first_web(joints, scale), 0.010 * scale), *pads, *webs]
     return Anatomy(hand, joints, scale, digits, reach, wrist, tuple(palm))
 
 
@@ -207,9 +210,9 @@ def _thenar(joints: Floats, scale: float) -> Limb:
 def _hypothenar(joints: Floats, scale: float) -> Limb:
     """The muscles along the little finger's edge of the palm."""
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["pinky-finger"][:2])
-    a = base + np.array([2.0, -14, -5]) / 1000 * scale
+    a = base + np.array([-1.0, -26, -4]) / 1000 * scale
     b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale
-    profile = np.array([[7.5, 8, 9], [11, 10, 13], [11.5, 10, 13], [10.5, 9, 11], [8.0, 8, 8]])
+    profile = np.array([[6, 8, 8], [9.5, 10, 11.5], [11.5, 10, 13], [10.8, 9, 11.5], [8.0, 8, 8]])
     return _pad(a, b, np.array([0.15, 0, 1.0]), profile, scale)
 
 

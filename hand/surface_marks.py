@@ -118,7 +118,7 @@ def _palm_marks(anatomy: Anatomy) -> list[Mark]:
         result.append(Mark(np.stack([middle + [0, 3 * mm, 0], middle - [0, 12 * mm, 0]]), -1.2 * mm, 4.5 * mm, 1))
     middle = (bases[1] + knuckles[1]) / 2
     hollow = np.stack([middle + [4 * mm, -14 * mm, 0], middle + [-3 * mm, 12 * mm, 0]])
-    result.append(Mark(hollow, -2.4 * mm, 14 * mm, -1))
+    result.append(Mark(hollow, -1.2 * mm, 14 * mm, -1))
     return [*result, *_palm_creases(knuckles, bases, mm)]
 
 

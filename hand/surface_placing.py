@@ -191,7 +191,7 @@ def _soften(points: Floats, top: Topology) -> None:
     table, share = neighbours()
     digits = np.concatenate([tube.rings[4 if d == 0 else 3 :].ravel() for d, tube in enumerate(top.tubes)])
     ids = np.setdiff1d(np.concatenate([top.sleeve[1:].ravel(), top.end.ravel()]), [*digits, -1])
-    for amount in (0.6, -0.62) * 3:
+    for amount in (0.6, -0.62) * 6:
         mean = np.einsum("nk,nkx->nx", share[ids], points[table[ids]])
         points[ids] += amount * (mean - points[ids])
 

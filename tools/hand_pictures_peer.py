@@ -87,7 +87,7 @@ def bend(armature: bpy.types.Object, frame: np.ndarray, degrees: dict[str, tuple
         names = FINGERS[digit]
         along = [joint(armature, n, True) - joint(armature, n) for n in names]
         axis = np.cross(frame[:, 2], joint(armature, names[0]) - joint(armature, f"wrist.{SIDE}"))
-        axis /= -np.linalg.norm(axis)
+        axis /= np.linalg.norm(axis)
         # The rest is bent already: the bend asked for is from straight.
         palm = frame[:, 1]
         before = [palm, along[0], along[1]]
