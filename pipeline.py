@@ -1,21 +1,37 @@
 """From a recipe to solved hands: read, clean, assign, measure, solve. The path of the data in one place."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import captures, performer, solvers
+from .captures.clean import clean
 from .captures.markers import Markers
-from .hand.joints import Side
+from .errors import MarkerMapError
+from .hand import calibration
+from .hand.handedness import handedness
+from .hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
+from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, on_palm, suggest
 from .hand.model import HandModel, Pose
-from .hand.proportions import Proportions
-from .hand.targets import Targets
+from .hand.proportions import Proportions, build
+from .hand.targets import Targets, assign
+from .performer import MeasuredHand, Performer
 from .recipe import Recipe
+from .report import hand_report
+from .solvers import Solver, State
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+PIECE = 2000
+"""Frames solved between two steps of progress."""
+SURE = 0.15
+"""How sure a hand's shape must be of its side to overrule its label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,10 +55,10 @@ class Take:
     markers: Markers
     """Cleaned, at the rate of the solved frames."""
     times: Floats
-    """(F,) s of the solved frames, the first at the capture's own time."""
+    """(F,) s of the solved frames, as the capture counts them."""
     hands: tuple[SolvedHand, ...]
     report: dict[str, Any]
-    """capture, frames, rate, solver, hands{side: {digit: {...}}}, seconds{read, solve}: JSON-ready."""
+    """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +67,115 @@ class Progress:
 
     fraction: float
     doing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which markers are which hand's."""
+
+    set_name: str
+    confidence: float
+    hands: dict[Side, dict[str, Spot]]
+    warnings: tuple[str, ...]
+
+
+def read(recipe: Recipe) -> Markers:
+    """The capture's markers over the recipe's frames, not yet cleaned. Raises CaptureError or MarkerMapError."""
+    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    if recipe.start is None and recipe.end is None:
+        return markers
+    first, last = (recipe.start or 1) - 1, recipe.end or len(markers.times)
+    if first >= len(markers.times):
+        raise MarkerMapError(
+            f"{markers.source}: frames from {first + 1} on were asked for, the capture has {len(markers.times)}"
+        )
+    return markers.select(slice(first, last))
+
+
+def assignment(recipe: Recipe, markers: Markers) -> Assignment:
+    """The hands that the recipe asks for, found among the labels.
+
+    Raises MarkerMapError when there is no hand, or not the one asked for.
+    """
+    if recipe.markers is not None:
+        groups = from_json(recipe.markers, "marker map")
+        found = Suggestion("marker map", groups, max(map(completeness, groups.values())))
+    else:
+        found = suggest(markers.names)
+    hands: dict[Side, dict[str, Spot]] = {}
+    warnings: list[str] = []
+    for group, spots in _fullest_first(_present(found.groups, markers)):
+        side = _side(group, spots, markers, told=recipe.markers is not None, warnings=warnings)
+        if side in hands:
+            warnings.append(f"'{group}' is a second {side} hand and was left aside")
+        else:
+            hands[side] = spots
+    return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings))
+
+
+def _present(groups: Groups, markers: Markers) -> Groups:
+    """The groups with the labels that the capture has. Raises MarkerMapError for a map that names another."""
+    for group, spots in groups.items():
+        for label in spots:
+            if label not in markers.names:
+                raise MarkerMapError(f"{markers.source}: the marker map's label '{label}' ({group}) is not in the capture")
+    return groups
+
+
+def _fullest_first(groups: Groups) -> list[tuple[str, dict[str, Spot]]]:
+    return sorted(groups.items(), key=lambda entry: -completeness(entry[1]))
+
+
+def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
+    """(F, T, 3) m, the markers at these spots, NaN where not seen."""
+    return markers.positions[:, [markers.names.index(label) for label in spots]]
+
+
+def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warnings: list[str]) -> Side:
+    """Left or right: as the hand's shape says unless the person said so, as the label claims where shape is unsure."""
+    claimed = claimed_side(group)
+    shape, sure = handedness(tuple(spots.values()), positions_of(markers, spots))
+    if shape is None or sure < SURE:
+        return claimed or "right"
+    if claimed is None or shape == claimed:
+        return shape
+    if told:
+        warnings.append(f"the marker map calls '{group}' what has the shape of a {shape} hand")
+        return claimed
+    warnings.append(f"'{group}' has the shape of a {shape} hand and is taken for one")
+    return shape
+
+
+def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]) -> dict[Side, dict[str, Spot]]:
+    """The hands asked for, each with enough markers to be solved."""
+    wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
+    for side in wanted:
+        if side not in hands:
+            raise MarkerMapError(
+                f"{markers.source}: holds a {' and a '.join(hands)} hand, not the {side} one that was asked for"
+            )
+        digits = {spot.joint for spot in hands[side].values()} & _BENDING
+        if not digits:
+            raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
+        if not np.isfinite(positions_of(markers, hands[side])).all(-1).any():
+            raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
+    return {side: hands[side] for side in SIDES if side in wanted}
+
+
+_BENDING = {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1:]} | {
+    CHAIN_JOINTS[digit][0] for digit in DIGITS
+}
+
+
+def measure(recipe: Recipe, markers: Markers, assigned: Assignment) -> Performer:
+    """The performer: as the recipe has them, else measured on the capture. Raises KnuckleError."""
+    if recipe.performer is not None:
+        return performer.from_dict(recipe.performer, "performer")
+    hands = {}
+    for side, spots in assigned.hands.items():
+        proportions, found = calibration.measure(side, tuple(spots.values()), positions_of(markers, spots))
+        hands[side] = MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
+    return Performer(recipe.capture, hands)
 
 
 class Job:
@@ -65,7 +190,87 @@ class Job:
 
     def steps(self) -> Iterator[Progress]:
         """Reads, cleans, assigns, measures and solves in pieces. Raises KnuckleError."""
-        raise NotImplementedError
+        recipe, begin = self.recipe, time.perf_counter()
+        solver = solvers.make(recipe.solver, recipe.settings)
+        yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
+        raw = read(recipe)
+        seconds = {"read": time.perf_counter() - begin}
+        yield Progress(0.1, "Cleaning")
+        assigned = assignment(recipe, raw)
+        markers = clean(raw, replace(recipe.cleaning, rate=recipe.fps))
+        yield Progress(0.2, "Measuring the performer")
+        person = measure(recipe, markers, assigned)
+        solved = []
+        for number, (side, spots) in enumerate(assigned.hands.items()):
+            span = (0.2 + 0.8 * number / len(assigned.hands), 0.2 + 0.8 * (number + 1) / len(assigned.hands))
+            solved.append((yield from _solve(person.hand(side, spots), markers, solver, span)))
+        seconds["solve"] = time.perf_counter() - begin - seconds["read"]
+        report = _report(recipe, markers, assigned, solved, seconds)
+        self.take = Take(recipe, markers, markers.times, tuple(solved), report)
+
+
+def _solve(
+    measured: MeasuredHand, markers: Markers, solver: Solver, span: tuple[float, float]
+) -> Generator[Progress, None, SolvedHand]:
+    """One hand, piece by piece; the progress goes from the first to the second of `span`."""
+    proportions, spots = measured.proportions, measured.spots
+    positions = positions_of(markers, spots)
+    hand, targets = assign(build(proportions), spots, markers.times, positions)
+    state: State | None = _first_sight(solver, hand, targets)
+    poses = []
+    for start in range(0, len(targets), PIECE):
+        yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
+        pose, state = solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
+        poses.append(pose)
+    pose = Pose(*(np.concatenate([getattr(p, name) for p in poses]) for name in ("root", "angles", "rotations")))
+    filled = markers.predicted[:, [markers.names.index(label) for label in spots]]
+    return SolvedHand(hand.side, hand, proportions, targets, pose, predicted_joints(hand, targets, filled))
+
+
+def _first_sight(solver: Solver, hand: HandModel, targets: Targets) -> State | None:
+    """The state in which the hand is first wholly seen, so that frames before it do not begin at the origin."""
+    whole = np.flatnonzero((targets.weights > 0).all(1))
+    if not len(whole):
+        return None
+    return solver.solve(hand, targets.select(slice(whole[0], whole[0] + 1)))[1]
+
+
+def predicted_joints(hand: HandModel, targets: Targets, filled: Bools) -> Bools:
+    """(F, J) True where no marker measured in that frame holds the joint.
+
+    A joint of a digit is held by a marker on it or beyond it, the palm's joints by three markers on the palm.
+    filled (F, T): True where a target was filled in.
+    """
+    measured = (targets.weights > 0) & ~filled
+    result = np.ones((len(targets), len(hand.joints)), bool)
+    sites = [hand.sites[site] for site in targets.sites]
+    palm = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
+    moving = {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1:]}
+    still = [j for j, name in enumerate(hand.joints) if name not in moving]
+    result[:, still] = (measured[:, palm].sum(1) < 3)[:, None]
+    for digit in DIGITS:
+        chain = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
+        for k in (1, 2, 3):
+            holders = [i for i, site in enumerate(sites) if site.joint in chain[k:]]
+            result[:, chain[k]] = ~measured[:, holders].any(1)
+    return result
+
+
+def _report(
+    recipe: Recipe, markers: Markers, assigned: Assignment, solved: list[SolvedHand], seconds: dict[str, float]
+) -> dict[str, Any]:
+    """The take in figures, JSON-ready."""
+    return {
+        "capture": recipe.capture,
+        "format": markers.format,
+        "frames": len(markers.times),
+        "rate": markers.rate,
+        "solver": recipe.solver,
+        "marker_set": {"name": assigned.set_name, "confidence": round(assigned.confidence, 3)},
+        "hands": {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted) for s in solved},
+        "warnings": [*markers.warnings, *assigned.warnings],
+        "seconds": {name: round(value, 4) for name, value in seconds.items()},
+    }
 
 
 def run(recipe: Recipe) -> Take:

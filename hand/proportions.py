@@ -9,6 +9,7 @@ from ..errors import HandError
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
 from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
+from .markersets import Spot
 from .model import AXES, Coupling, HandModel, Movement, Site
 
 Floats = NDArray[np.float64]
@@ -115,8 +116,8 @@ def adult(side: Side, size: float = _ADULT.size) -> Proportions:
     return right if side == "right" else right.mirrored()
 
 
-def rest_frames(proportions: Proportions) -> Floats:
-    """(J, 4, 4) T_parent_joint of the hand with all angles zero."""
+def world_frames(proportions: Proportions) -> Floats:
+    """(J, 4, 4) T_wrist_joint of the hand with all angles zero."""
     world = np.tile(np.eye(4), (len(JOINTS), 1, 1))
     digit_frames = rot.to_matrix(proportions.frames)
     for digit, name in enumerate(DIGITS):
@@ -130,10 +131,24 @@ def rest_frames(proportions: Proportions) -> Floats:
             begin = proportions.palm[PALM_JOINTS.index(JOINTS[base])]
             world[base, :3, :3] = rot.basis(first - begin, digit_frames[digit][:, 2])
             world[base, :3, 3] = begin
+    return world
+
+
+def rest_frames(proportions: Proportions) -> Floats:
+    """(J, 4, 4) T_parent_joint of the hand with all angles zero."""
+    world = world_frames(proportions)
     parents = np.array(PARENTS)
     local = world.copy()
     local[1:] = np.linalg.inv(world[parents[1:]]) @ world[1:]
     return local
+
+
+def site_places(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
+    """(M, 3) m in the wrist's frame, where spots are at angles of zero."""
+    world = world_frames(proportions)[[JOINT_INDEX[spot.joint] for spot in spots]]
+    offsets = np.array([spot.on(proportions.side) for spot in spots]).reshape(-1, 3)
+    placed: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
+    return placed
 
 
 def build(

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .markersets import Spot
+from .model import HandModel, Site
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -28,3 +31,21 @@ class Targets:
     def select(self, frames: slice) -> "Targets":
         """The targets of some of the frames."""
         return Targets(self.times[frames], self.sites, self.positions[frames], self.weights[frames])
+
+
+def assign(
+    hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats
+) -> tuple[HandModel, Targets]:
+    """The hand with a site for each marker that sits beside a joint, and the markers as its targets.
+
+    spots: label -> where it sits (T,); times (F,) s; positions (F, T, 3) m, NaN where not seen.
+    """
+    beside = tuple(
+        Site(label, hand.joints.index(spot.joint), spot.on(hand.side))
+        for label, spot in spots.items()
+        if any(spot.offset)
+    )
+    hand = hand.with_sites(beside)
+    sites = [hand.site_index(label if any(spot.offset) else spot.joint) for label, spot in spots.items()]
+    seen = np.isfinite(positions).all(-1)
+    return hand, Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))

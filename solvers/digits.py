@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from ..hand.joints import CHAIN_JOINTS, DIGITS
-from ..hand.kinematics import joint_rotations
 from ..hand.model import HandModel, Movement, Site
-from ..hand.rotations import to_matrix
+from .planar import Rider
 
 Floats = NDArray[np.float64]
 
@@ -76,29 +75,18 @@ def _digit(hand: HandModel, name: str) -> Digit:
     )
 
 
-def bone_rotations(hand: HandModel, digit: Digit, angles: Floats) -> Floats:
-    """(F, 3, 3, 3) how the digit's three bones stand in the wrist's frame, from angles (F, D)."""
-    turns = joint_rotations(hand, angles)[:, digit.joints[:3]]
-    matrices = to_matrix(turns)
-    matrices[:, 0] = digit.T_wrist_base[:3, :3] @ matrices[:, 0]
-    for bone in (1, 2):
-        matrices[:, bone] = matrices[:, bone - 1] @ matrices[:, bone]
-    return matrices
+def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
+    """What a site rides on, and how far it sits aside of the finger plane in X, m.
 
-
-def speaks_for(hand: HandModel, digit: Digit, site: Site) -> tuple[int, int, Floats] | None:
-    """Which end of which bone a marker tells about: the nearer one.
-
-    Returns the bone's end (0 the base, 1, 2, 3), the bone that carries the marker and the way from that end to the
-    marker in the bone's frame (3,) m; None for a site that is not on this digit.
+    None for a site of another digit, or one that does not move with this one's bones: its first joint.
     """
     if site.joint not in digit.joints:
         return None
     start = digit.joints.index(site.joint)
-    offset = np.array(site.offset)
-    if start < 3 and offset[1] > digit.lengths[start] / 2:
-        return start + 1, start, offset - [0.0, digit.lengths[start], 0.0]
-    return start, min(start, 2), offset
+    x, y, z = site.offset
+    if any(site.offset) and start < 3:
+        return Rider(start, y, z), x
+    return (Rider(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
 
 
 def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:

@@ -7,7 +7,7 @@ FABRIK keeps close to the pose it begins with (FABRIK-CGA section 3.5), so the b
 leave open: it is the pose whose joints bend as their coupling says and whose reach is the target's distance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +30,37 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
+class Rider:
+    """A point that rides on a bone: a marker, or the bone's own end."""
+
+    bone: int
+    """0, 1 or 2."""
+    along: float
+    """m from the bone's beginning along it."""
+    dorsal: float = 0.0
+    """m out of its back."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hint:
+    """Where a rider short of the end was seen."""
+
+    rider: Rider
+    positions: Floats
+    """(N, 2) m in the plane."""
+    weights: Floats
+    """(N,), 0 = not seen."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stopping:
     """When to stop: near enough, no longer nearer, or often enough."""
 
-    tolerance: float = 1e-5
+    tolerance: float
     """m from the end to its target at which a row is done."""
-    stall: float = 1e-7
+    stall: float
     """m by which a pass must come nearer, else the row is stuck."""
-    passes: int = 60
+    passes: int
     """Most forward and backward passes from one beginning."""
 
 
@@ -48,50 +71,80 @@ def points(chain: Chain, flexions: Floats) -> Floats:
     return np.cumsum(steps, axis=-2)
 
 
-def solve(chain: Chain, targets: Floats, weights: Floats, end: int, stopping: Stopping) -> Floats:
-    """(N, 3) flexions within the limits that bring joint `end` to its target and the joints before it near theirs.
+def place(chain: Chain, flexions: Floats, rider: Rider) -> Floats:
+    """(N, 2) where a rider is, from flexions (N, 3)."""
+    heading = flexions[:, : rider.bone + 1].sum(-1)
+    ahead = np.stack([np.cos(heading), np.sin(heading)], -1)
+    up = np.stack([np.sin(heading), -np.cos(heading)], -1)
+    begin = points(chain, flexions)[:, rider.bone - 1] if rider.bone else 0.0
+    there: Floats = begin + rider.along * ahead + rider.dorsal * up
+    return there
 
-    targets (N, 3, 2) m with weights (N, 3), 0 = not known. `end` is 1, 2 or 3: which of the bones' ends must be
-    reached; joints beyond it follow by the coupling.
+
+def solve(chain: Chain, end: Rider, goal: Floats, hints: list[Hint], stopping: Stopping) -> Floats:
+    """(N, 3) flexions within the limits that bring the rider `end` to its goal (N, 2) and the others near their hints.
+
+    Joints beyond the end's bone follow by the coupling, or are NaN where nothing tells how far they bend.
     """
-    goal = targets[:, end - 1]
-    flexions = begin(chain, targets, weights, end)
-    best = np.clip(flexions, *chain.limits.T)
-    error = _miss(chain, best, goal, end)
-    for lead in (0.0, -0.3, 0.3, -0.6, 0.6, -0.9, 0.9):
+    bones = end.bone + 1
+    aimed, shift = _aimed(chain, end)
+    coupled = begin_bent(aimed, goal, bones, aimed.lead)
+    flexions = _hinted(chain, aimed, shift, coupled, goal, hints) if bones == 3 and hints else coupled
+    best = np.clip(flexions, *aimed.limits.T)
+    error = _miss(aimed, best, goal, bones)
+    for lead in (0.0, *LEADS_TRIED) if bones > 1 else (0.0,):
         rows = np.flatnonzero(error > stopping.tolerance)
-        if not len(rows) or (end < 2 and lead):
+        if not len(rows):
             break
-        start = best[rows] if lead == 0.0 else begin_bent(chain, goal[rows], end, chain.lead + lead)
-        tried = _iterate(chain, np.clip(start, *chain.limits.T), goal[rows], end, stopping)
-        missed = _miss(chain, tried, goal[rows], end)
+        start = begin_bent(aimed, goal[rows], bones, aimed.lead + lead) if lead else best[rows]
+        tried = _iterate(aimed, np.clip(start, *aimed.limits.T), goal[rows], bones, stopping)
+        missed = _miss(aimed, tried, goal[rows], bones)
         better = missed < error[rows] - stopping.stall
         best[rows[better]] = tried[better]
         error[rows[better]] = missed[better]
-    return best
+    return best + shift
 
 
-def begin(chain: Chain, targets: Floats, weights: Floats, end: int) -> Floats:
-    """(N, 3) the flexions to begin with: those of the coupling, bent as far as the target is near.
+LEADS_TRIED = (-0.3, 0.3, -0.6, 0.6, -0.9, 0.9)
+"""rad: the bent poses from which a row that is stuck begins again."""
 
-    Where joints before the end are known too, the last joint leads or lags its coupling by as much as brings them
-    nearest, at a price, so that noise in them does not shake the last joint.
+
+def _aimed(chain: Chain, end: Rider) -> tuple[Chain, Floats]:
+    """The chain with its last bone replaced by the straight way to the rider, and (3,) what its flexions lack.
+
+    A marker on the back of a bone is the end of a bone that is a little longer and raised by a fixed angle.
     """
-    goal = targets[:, end - 1]
-    coupled = begin_bent(chain, goal, end, chain.lead)
-    inner = weights[:, : end - 1].any(axis=1) if end > 1 else np.zeros(len(goal), bool)
-    if end < 3 or not inner.any():
+    raised = np.arctan2(end.dorsal, end.along)
+    shift = np.zeros(3)
+    shift[end.bone] = raised
+    lengths = chain.lengths.copy()
+    lengths[end.bone] = np.hypot(end.dorsal, end.along)
+    lead = chain.lead + (chain.ratio * raised if end.bone == 1 else -raised if end.bone == 2 else 0.0)
+    return replace(chain, lengths=lengths, limits=chain.limits - shift[:, None], lead=lead), shift
+
+
+def _hinted(
+    chain: Chain, aimed: Chain, shift: Floats, coupled: Floats, goal: Floats, hints: list[Hint]
+) -> Floats:
+    """(N, 3) the beginning that also heeds the hints, at a price, so that noise in them does not shake the joints.
+
+    The end's place leaves one freedom: how far the last joint leads or lags its coupling. The lead is taken that
+    brings the riders nearest to where they were seen.
+    """
+    rows = np.flatnonzero(np.any([hint.weights > 0 for hint in hints], axis=0))
+    if not len(rows):
         return coupled
-    leads = chain.lead + np.deg2rad(np.arange(-45.0, 46.0, 7.5))
-    rows = np.flatnonzero(inner)
-    tried = np.stack([_begin_near(chain, goal[rows], lead) for lead in leads], 1)
-    excess = np.maximum(chain.limits[:, 0] - tried, 0) + np.maximum(tried - chain.limits[:, 1], 0)
-    price = (LEAD_PRICE * (leads - chain.lead)) ** 2 + (LIMIT_PRICE**2 * excess**2).sum(-1)
-    at = points(chain, tried.reshape(-1, 3)).reshape(len(rows), len(leads), 3, 2)
-    apart = ((at - targets[rows, None]) ** 2).sum(-1)
-    price = price + np.where(weights[rows, None, :2] > 0, apart[:, :, :2], 0.0).sum(-1)
+    leads = np.deg2rad(np.arange(-45.0, 46.0, 7.5))
+    prices = np.empty((len(rows), len(leads)))
+    for k, lead in enumerate(leads):
+        tried = _begin_near(aimed, goal[rows], aimed.lead + lead)
+        excess = np.maximum(aimed.limits[:, 0] - tried, 0) + np.maximum(tried - aimed.limits[:, 1], 0)
+        prices[:, k] = (LEAD_PRICE * lead) ** 2 + (LIMIT_PRICE**2 * excess**2).sum(-1)
+        for hint in hints:
+            apart = ((place(chain, tried + shift, hint.rider) - hint.positions[rows]) ** 2).sum(-1)
+            prices[:, k] += np.where(hint.weights[rows] > 0, apart, 0.0)
     result = coupled.copy()
-    result[rows] = begin_bent(chain, goal[rows], end, _lowest(leads, price))
+    result[rows] = begin_bent(aimed, goal[rows], 3, aimed.lead + _lowest(leads, prices))
     return result
 
 
@@ -113,80 +166,91 @@ def _lowest(xs: Floats, prices: Floats) -> Floats:
 
 
 def _begin_near(chain: Chain, goal: Floats, lead: float) -> Floats:
-    """begin_bent for the tip to a tenth of a degree, by interpolation: many leads are compared with it."""
-    bends = np.linspace(max(0.0, chain.limits[1, 0]), chain.limits[1, 1], 128)[::-1]
-    reach = np.maximum.accumulate(_reach(chain, bends, np.full(len(bends), lead), 3))
-    bend = np.interp(np.hypot(goal[:, 0], goal[:, 1]), reach, bends)
+    """begin_bent for three bones to a tenth of a degree, by interpolation: many leads are compared with it."""
+    bends = np.linspace(_straightest(chain), chain.limits[1, 1], 128)
+    reach = _reach(chain, bends, np.full(len(bends), lead), 3)
+    farthest = reach.argmax()
+    bend = np.interp(np.hypot(goal[:, 0], goal[:, 1]), reach[farthest:][::-1], bends[farthest:][::-1])
     return _aim(chain, bend, np.full(len(goal), lead), goal, 3)
 
 
-def begin_bent(chain: Chain, goal: Floats, end: int, lead: float | Floats) -> Floats:
-    """(N, 3) flexions, limits of the first joint aside, whose joint `end` lies at the distance of goal (N, 2).
-
-    Joints beyond `end` have NaN where nothing tells how far they bend.
+def begin_bent(chain: Chain, goal: Floats, bones: int, lead: float | Floats) -> Floats:
+    """(N, 3) flexions, limits of the first joint aside, whose first `bones` bones reach as far as goal (N, 2).
 
     With the last joint tied to the middle one the distance falls as the middle one bends, so one bend has the
-    goal's distance; halving finds it between the middle joint's straight and its limit. A goal out of reach is
-    pointed at.
+    goal's distance; halving finds it between the farthest reach and the limit. A goal out of reach is pointed at.
+    Joints beyond have NaN where nothing tells how far they bend.
     """
     lead = np.broadcast_to(np.asarray(lead, float), len(goal))
+    if bones == 1:
+        return _aim(chain, np.full(len(goal), np.nan), lead, goal, 1)
     distance = np.hypot(goal[:, 0], goal[:, 1])
-    low = np.full(len(goal), max(0.0, chain.limits[1, 0]))
-    high = np.full(len(goal), chain.limits[1, 1])
-    if end > 1:
-        for _ in range(HALVINGS):
-            bend = (low + high) / 2
-            far = _reach(chain, bend, lead, end) > distance
-            low, high = np.where(far, bend, low), np.where(far, high, bend)
-    bend = (low + high) / 2 if end > 1 else np.full(len(goal), np.nan)
-    return _aim(chain, bend, lead, goal, end)
-
-
-def _aim(chain: Chain, bend: Floats, lead: Floats, goal: Floats, end: int) -> Floats:
-    """(N, 3) flexions with this bend of the middle joint, the first joint turned so that `end` heads for the goal."""
-    flexions = np.stack([np.zeros(len(goal)), bend, _last(chain, bend, lead)], -1)
-    at = points(chain, flexions)[:, end - 1]
-    flexions[:, 0] = wrapped(np.arctan2(goal[:, 1], goal[:, 0]) - np.arctan2(at[:, 1], at[:, 0]))
-    return flexions
+    low, high = _farthest(chain, lead, bones), np.full(len(goal), chain.limits[1, 1])
+    for _ in range(HALVINGS):
+        bend = (low + high) / 2
+        far = _reach(chain, bend, lead, bones) > distance
+        low, high = np.where(far, bend, low), np.where(far, high, bend)
+    return _aim(chain, (low + high) / 2, lead, goal, bones)
 
 
 HALVINGS = 30
 """100 degrees halved 30 times are 1e-7 degrees."""
 
 
+def _straightest(chain: Chain) -> float:
+    """rad, the middle joint's least bend: fingers are taken to bend forwards."""
+    return float(min(max(0.0, chain.limits[1, 0]), chain.limits[1, 1]))
+
+
+def _farthest(chain: Chain, lead: Floats, bones: int) -> Floats:
+    """(N,) the middle joint's bend at which the chain reaches farthest: straight, unless the last bone is raised."""
+    bends = np.linspace(_straightest(chain), chain.limits[1, 1], 24)
+    reach = np.stack([_reach(chain, np.full(len(lead), bend), lead, bones) for bend in bends])
+    farthest: Floats = bends[reach.argmax(0)]
+    return farthest
+
+
+def _aim(chain: Chain, bend: Floats, lead: Floats, goal: Floats, bones: int) -> Floats:
+    """(N, 3) flexions with this bend of the middle joint, the first joint turned so that the end heads for the goal."""
+    flexions = np.stack([np.zeros(len(goal)), bend, _last(chain, bend, lead)], -1)
+    at = points(chain, flexions)[:, bones - 1]
+    flexions[:, 0] = wrapped(np.arctan2(goal[:, 1], goal[:, 0]) - np.arctan2(at[:, 1], at[:, 0]))
+    return flexions
+
+
 def _last(chain: Chain, bend: Floats, lead: Floats) -> Floats:
     return np.clip(chain.ratio * bend + lead, *chain.limits[2])
 
 
-def _reach(chain: Chain, bend: Floats, lead: Floats, end: int) -> Floats:
-    """(N,) m from the base to joint `end` when the middle joint is bent so."""
+def _reach(chain: Chain, bend: Floats, lead: Floats, bones: int) -> Floats:
+    """(N,) m from the base to the end of the chain's first `bones` bones when the middle joint is bent so."""
     a, b, c = chain.lengths
     u, v = a + b * np.cos(bend), b * np.sin(bend)
-    if end == 3:
+    if bones == 3:
         heading = bend + _last(chain, bend, lead)
         u, v = u + c * np.cos(heading), v + c * np.sin(heading)
     return np.hypot(u, v)
 
 
-def _miss(chain: Chain, flexions: Floats, goal: Floats, end: int) -> Floats:
-    return np.linalg.norm(points(chain, flexions)[:, end - 1] - goal, axis=-1)
+def _miss(chain: Chain, flexions: Floats, goal: Floats, bones: int) -> Floats:
+    return np.linalg.norm(points(chain, flexions)[:, bones - 1] - goal, axis=-1)
 
 
-def _iterate(chain: Chain, flexions: Floats, goal: Floats, end: int, stopping: Stopping) -> Floats:
+def _iterate(chain: Chain, flexions: Floats, goal: Floats, bones: int, stopping: Stopping) -> Floats:
     """Forward and backward passes (FABRIK-CGA Algorithm 1) from flexions (N, 3); the best of each row.
 
     Rows that are near enough or stuck freeze; the others go on alone.
     """
     best = flexions.copy()
-    error = _miss(chain, best, goal, end)
+    error = _miss(chain, best, goal, bones)
     rows = np.flatnonzero(error > stopping.tolerance)
     current = best[rows]
     for _ in range(stopping.passes):
         if not len(rows):
             break
-        joints = _forward(chain, points(chain, current), goal[rows], end)
-        current = _backward(chain, joints, current, goal[rows], end)
-        missed = _miss(chain, current, goal[rows], end)
+        joints = _forward(chain, points(chain, current), goal[rows], bones)
+        current = _backward(chain, joints, current, goal[rows], bones)
+        missed = _miss(chain, current, goal[rows], bones)
         gained = missed < error[rows] - stopping.stall
         best[rows[gained]] = current[gained]
         error[rows[gained]] = missed[gained]
@@ -195,22 +259,22 @@ def _iterate(chain: Chain, flexions: Floats, goal: Floats, end: int, stopping: S
     return best
 
 
-def _forward(chain: Chain, joints: Floats, goal: Floats, end: int) -> Floats:
+def _forward(chain: Chain, joints: Floats, goal: Floats, bones: int) -> Floats:
     """Stage 1: the end on its target, each joint before it the nearest point at its bone's length (line 1.21)."""
     moved = joints.copy()
-    moved[:, end - 1] = goal
-    for k in range(end - 2, -1, -1):
+    moved[:, bones - 1] = goal
+    for k in range(bones - 2, -1, -1):
         moved[:, k] = _nearest(moved[:, k + 1], chain.lengths[k + 1], joints[:, k])
     return moved
 
 
-def _backward(chain: Chain, joints: Floats, flexions: Floats, goal: Floats, end: int) -> Floats:
+def _backward(chain: Chain, joints: Floats, flexions: Floats, goal: Floats, bones: int) -> Floats:
     """Stage 2: from the base outwards each bone heads for its joint as far as the joint's limits let it (1.28)."""
     result = flexions.copy()
     heading = np.zeros(len(joints))
     at = np.zeros((len(joints), 2))
-    for k in range(end):
-        towards = (goal if k == end - 1 else joints[:, k]) - at
+    for k in range(bones):
+        towards = (goal if k == bones - 1 else joints[:, k]) - at
         bend = wrapped(np.arctan2(towards[:, 1], towards[:, 0]) - heading)
         result[:, k] = np.clip(bend, *chain.limits[k])
         heading = heading + result[:, k]

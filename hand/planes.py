@@ -19,14 +19,14 @@ UPRIGHT = 0.012
 def finger_plane(points: Floats, weights: Floats, end: int, limits: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Abduction and twist (N,) rad of the planes in which the digits bend to reach their targets.
 
-    points (N, 3, 3) m and weights (N, 3) of the three bones' ends, of which `end` (1, 2 or 3) must be in the plane
-    as far as the limits (2,), (2,) of abduction and twist let it. The joints before it choose the twist; where none
-    is known the plane is upright unless abduction alone does not reach.
+    points (N, S, 3) m with weights (N, S), 0 = not known. Point `end` must be in the plane as far as the limits (2,),
+    (2,) of abduction and twist let it. The others choose the twist; where none is known the plane is upright unless
+    abduction alone does not reach.
     """
     abduction_limits, twist_limits = limits
-    inner = (weights[:, : end - 1] > 0).any(axis=1)
-    twist = np.where(inner, _twist_of_fit(points, weights), 0.0).clip(*twist_limits)
-    tip = points[:, end - 1]
+    others = np.delete(weights, end, axis=1).any(axis=1)
+    twist = np.where(others, _twist_of_fit(points, weights), 0.0).clip(*twist_limits)
+    tip = points[:, end]
     wanted = _abduction_through(tip, twist)
     abduction = wanted.clip(*abduction_limits)
     tilted = _twist_through(tip, abduction, twist).clip(*twist_limits)
@@ -69,3 +69,11 @@ def plane_axes(abduction: Floats, twist: Floats) -> Floats:
     palmwards = -np.stack([ca * st, sa * st, ct], -1)
     normal = np.stack([ca * ct, sa * ct, -st], -1)
     return np.stack([along, palmwards, normal], -2)
+
+
+def flexions_of(points: Floats) -> Floats:
+    """(N, 3) rad, the three joints' bends of bones whose ends (N, 3, 2) are given in the finger plane."""
+    bones = np.diff(points, axis=1, prepend=np.zeros((len(points), 1, 2)))
+    bends = np.diff(np.arctan2(bones[..., 1], bones[..., 0]), axis=1, prepend=0.0)
+    wrapped: Floats = (bends + np.pi) % (2 * np.pi) - np.pi
+    return wrapped

@@ -1,0 +1,36 @@
+"""Left or right, told by a hand's shape: labels are wrong too often (mirrored cameras, swapped gloves)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .joints import CHAIN_JOINTS, DIGITS, Side
+from .markersets import Spot, on_palm
+from .proportions import adult, site_places
+from .rotations import fit_rigid
+
+Floats = NDArray[np.float64]
+
+_BENDING = {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1:]}
+
+
+def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None, float]:
+    """The side of a hand and how sure that is, 0..1, from marker positions (F, M, 3) m, NaN where not seen.
+
+    A right hand's palm is laid on the palm markers. They are nearly flat, so on a left hand it comes to lie upside
+    down. Fingers curl and the thumb opposes towards the palm: if they stand on the back, it is a left hand. None
+    where fewer than three palm markers are seen together or the fingers tell nothing.
+    """
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    digits = [i for i, spot in enumerate(spots) if spot.joint in _BENDING]
+    together = np.isfinite(positions[:, palm]).all((1, 2))
+    if len(palm) < 3 or not digits or not together.any():
+        return None, 0.0
+    seen = positions[together]
+    source = site_places(adult("right"), tuple(spots[i] for i in palm))
+    moves = fit_rigid(np.broadcast_to(source, (len(seen), *source.shape)), seen[:, palm], np.ones((len(seen), len(palm))))
+    local = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen[:, digits] - moves[:, None, :3, 3])
+    depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
+    total, spread = np.nansum(depth), np.nansum(np.abs(depth))
+    if not spread > 1e-6 * depth.size:
+        return None, 0.0
+    return ("right" if total > 0 else "left"), float(abs(total) / spread)
