@@ -141,6 +141,15 @@ def get_input(obj: "Object", name: str) -> Any:
     return modifier[identifier]
 
 
+def size_property(obj: "Object") -> tuple[Any, str]:
+    """Whose property and which the markers' size is, for a panel."""
+    modifier = _modifier(obj)
+    identifier = _identifier(modifier, "Size")
+    if hasattr(modifier, "properties"):
+        return getattr(modifier.properties.inputs, identifier), "value"
+    return modifier, f'["{identifier}"]'
+
+
 def _material(name: str) -> "Material":
     """A material that shows its colour in the viewport and in renders."""
     material = bpy.data.materials.get(name)

@@ -42,7 +42,12 @@ class Placing:
 def take_frames(take: Take, scene: "Scene", placing: Placing) -> Floats:
     """(F,) the scene frames of a take."""
     origin = float(take.times[0]) if placing.origin is None else placing.origin
-    return scene_frames(take.times, origin, placing.start, scene_rate(scene))
+    rate = scene_rate(scene)
+    frames = scene_frames(take.times, origin, placing.start, rate)
+    if take.recipe.fps is not None and abs(take.recipe.fps - rate) < 1e-6 * rate:
+        # Asked for on the scene's frames, a take of a part of a capture is moved onto them, by half a frame at most.
+        frames = np.round(frames - frames[0]) + np.round(frames[0])
+    return frames
 
 
 def new_hand(proportions: Proportions, hand: HandModel, collection: "Collection") -> tuple["Object", RigBinding]:

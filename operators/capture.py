@@ -1,0 +1,77 @@
+"""Bringing a capture into the scene: its markers as an object, and itself into the panel."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from .. import captures, pipeline
+from ..errors import KnuckleError
+from ..recipe import Recipe
+from ..rig import markers_object
+from ..rig.timing import scene_rate
+from .settings import recipe_of
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object
+
+
+def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) -> "Object":
+    """The object that shows a capture's markers: the one there is for this file, filled again, or a new one."""
+    scene, path = context.scene, recipe.capture
+    shown = capture_object(context, path)
+    if shown is None:
+        shown = markers_object.add_markers(
+            markers,
+            markers_object.object_name(markers),
+            context.collection,
+            scene.knuckle.start,
+            scene_rate(scene),
+        )
+    else:
+        markers_object.fill(shown, markers)
+        markers_object.place(shown, scene.knuckle.start, scene_rate(scene))
+    shown[markers_object.PROPERTY].update({"path": path, **found_hands(recipe, markers)})
+    scene.knuckle.markers = shown
+    return shown
+
+
+def capture_object(context: "Context", path: str) -> "Object | None":
+    """The scene's object with the markers of the capture at a path."""
+    for obj in context.scene.objects:
+        if markers_object.is_markers(obj) and obj[markers_object.PROPERTY].get("path") == path:
+            return obj
+    return None
+
+
+def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
+    """What the panel tells of the hands in a capture; a capture without one can still be looked at."""
+    try:
+        found = pipeline.assignment(recipe, markers)
+    except KnuckleError as error:
+        return {"marker_set": "", "confidence": 0.0, "hands": "", "problem": str(error)}
+    hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())
+    return {"marker_set": found.set_name, "confidence": found.confidence, "hands": hands, "problem": ""}
+
+
+def read_capture(context: "Context", path: str) -> "Object":
+    """Reads a capture and shows it. Raises KnuckleError, and then nothing has changed."""
+    chosen = context.scene.knuckle
+    before, chosen.capture = chosen.capture, path
+    try:
+        recipe = recipe_of(context.scene)
+        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    except KnuckleError:
+        chosen.capture = before
+        raise
+    if not chosen.use_range:
+        chosen.first, chosen.last = 1, len(markers.times)
+    return show_capture(context, markers, recipe)
+
+
+def relative(path: str) -> str:
+    """A path as the panel keeps it: relative to the .blend file where the person prefers that and it is saved."""
+    prefers = bpy.context.preferences.filepaths.use_relative_paths and bpy.data.filepath
+    if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:
+        return bpy.path.relpath(path)
+    return path

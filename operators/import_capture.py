@@ -1,0 +1,77 @@
+"""File > Import > Hand Capture, and dropping a capture on the 3D view."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import StringProperty
+
+from ..captures.formats import SUFFIXES
+from ..errors import KnuckleError
+from .capture import read_capture, relative
+from .job import nothing_runs
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Event
+
+
+class KNUCKLE_OT_import_capture(bpy.types.Operator):
+    """Read the recording of a hand and show its markers in the scene"""
+
+    bl_idname = "knuckle.import_capture"
+    bl_label = "Import Hand Capture"
+    bl_options = {"REGISTER", "UNDO"}
+
+    filepath: StringProperty(
+        name="File", description="The recording of a hand", subtype="FILE_PATH", options={"SKIP_SAVE", "HIDDEN"}
+    )
+    filter_glob: StringProperty(default=";".join(f"*{suffix}" for suffix in SUFFIXES), options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Not while a job runs."""
+        return nothing_runs(cls, context)
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """A dropped file is read at once; without one the person is asked."""
+        if self.filepath:
+            return self.execute(context)
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Reads and shows."""
+        try:
+            shown = read_capture(context, relative(self.filepath))
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        select_only(context, shown)
+        return {"FINISHED"}
+
+
+def select_only(context: "Context", *objects: bpy.types.Object) -> None:
+    """Selects objects of the scene and makes the first the active one."""
+    for obj in context.view_layer.objects:
+        obj.select_set(obj in objects)
+    context.view_layer.objects.active = objects[0]
+
+
+class KNUCKLE_FH_capture(bpy.types.FileHandler):
+    """Captures that are dropped on a 3D view."""
+
+    bl_idname = "KNUCKLE_FH_capture"
+    bl_label = "Hand Capture"
+    bl_import_operator = "knuckle.import_capture"
+    bl_file_extensions = ";".join(SUFFIXES)
+
+    @classmethod
+    def poll_drop(cls, context: "Context") -> bool:
+        """On 3D views only."""
+        return context.area is not None and context.area.type == "VIEW_3D"
+
+
+def draw_import(self: bpy.types.Menu, _context: "Context") -> None:
+    """The entry of File > Import."""
+    shown = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".json"))
+    self.layout.operator(KNUCKLE_OT_import_capture.bl_idname, text=f"Hand Capture ({shown})")

@@ -1,0 +1,183 @@
+"""The JSON files that a person keeps: performers, marker maps, recipes and reports."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import EnumProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper, ImportHelper
+
+from .. import performer
+from ..errors import KnuckleError, RecipeError
+from ..hand import markersets
+from ..recipe import from_dict, read_json, to_dict
+from ..rig.take_scene import result_of
+from .settings import apply_recipe, recipe_of
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+
+class _LoadJson(ImportHelper):
+    """Reads a JSON file that the person chooses; `take` keeps it."""
+
+    filename_ext = ".json"
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Reads, checks, keeps."""
+        try:
+            self.take(context, read_json(self.filepath), Path(self.filepath).name)
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def take(self, context: "Context", data: Any, where: str) -> None:
+        """Keeps decoded JSON. Raises KnuckleError, and then nothing has changed."""
+        raise NotImplementedError
+
+
+class _SaveJson(ExportHelper):
+    """Writes what `give` gives to a JSON file that the person chooses."""
+
+    filename_ext = ".json"
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Writes."""
+        try:
+            text = json.dumps(self.give(context), indent=2)
+            Path(self.filepath).write_text(text + "\n", encoding="utf-8")
+        except OSError as error:
+            self.report({"ERROR"}, f"{self.filepath}: cannot be written ({error.strerror})")
+            return {"CANCELLED"}
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def give(self, context: "Context") -> Any:
+        """What to write. Raises KnuckleError."""
+        raise NotImplementedError
+
+
+class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
+    """Use the measures of a performer from a file, instead of measuring this capture"""
+
+    bl_idname = "knuckle.load_performer"
+    bl_label = "Load Performer"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def take(self, context: "Context", data: Any, where: str) -> None:
+        """Keeps the measures in the scene."""
+        performer.from_dict(data, where)
+        context.scene.knuckle.performer = json.dumps(data)
+
+
+class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
+    """Save the performer's measures, to solve other captures of the same person with them"""
+
+    bl_idname = "knuckle.save_performer"
+    bl_label = "Save Performer"
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With measures."""
+        if not context.scene.knuckle.performer:
+            cls.poll_message_set("There are no measures to save, measure the performer first")
+            return False
+        return True
+
+    def give(self, context: "Context") -> Any:
+        """The measures."""
+        return json.loads(context.scene.knuckle.performer)
+
+
+class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
+    """Use a file that says which label is which joint, for marker sets that are not known"""
+
+    bl_idname = "knuckle.load_markers"
+    bl_label = "Load Marker Map"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def take(self, context: "Context", data: Any, where: str) -> None:
+        """Keeps the map in the scene."""
+        markersets.from_json(data, where)
+        context.scene.knuckle.marker_map = json.dumps(data)
+
+
+class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
+    """Take all settings from a recipe, as the knuckle command and other scenes save it"""
+
+    bl_idname = "knuckle.load_recipe"
+    bl_label = "Load Recipe"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def take(self, context: "Context", data: Any, where: str) -> None:
+        """Gives the scene the recipe's settings."""
+        apply_recipe(from_dict(data, where), context.scene)
+
+
+class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
+    """Save all settings as a recipe, to run the same with the knuckle command or in another scene"""
+
+    bl_idname = "knuckle.save_recipe"
+    bl_label = "Save Recipe"
+
+    def give(self, context: "Context") -> Any:
+        """The recipe of the scene."""
+        return to_dict(recipe_of(context.scene))
+
+
+class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
+    """Save the figures of the last take as a file"""
+
+    bl_idname = "knuckle.export_report"
+    bl_label = "Export Report"
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With a result."""
+        if result_of(shown_result(context)) is None:
+            cls.poll_message_set("There is no result yet, solve a capture")
+            return False
+        return True
+
+    def give(self, context: "Context") -> Any:
+        """The report of the take that the panel shows."""
+        report = result_of(shown_result(context))
+        if report is None:
+            raise RecipeError("there is no result yet, solve a capture")
+        return report
+
+
+def shown_result(context: "Context") -> bpy.types.Object | None:
+    """The armature whose result is of interest: the active one if it plays a take, else the one solved last."""
+    active = context.active_object
+    return active if result_of(active) is not None else context.scene.knuckle.result
+
+
+class KNUCKLE_OT_forget(bpy.types.Operator):
+    """Go back to what Knuckle finds by itself"""
+
+    bl_idname = "knuckle.forget"
+    bl_label = "Forget"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    what: EnumProperty(
+        name="What",
+        items=[
+            ("performer", "Performer", "Measure the performer on the capture"),
+            ("marker_map", "Marker Map", "Find the marker set that fits"),
+            ("rig_file", "Rig File", "Use the rig that is chosen here"),
+        ],
+        options={"SKIP_SAVE"},
+    )
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Empties the setting."""
+        setattr(context.scene.knuckle, self.what, "")
+        return {"FINISHED"}

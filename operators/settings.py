@@ -1,0 +1,226 @@
+"""What the person chooses: properties of the scene, and the recipe that they stand for."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+
+from ..captures.clean import Cleaning
+from ..captures.conventions import METRES
+from ..errors import RecipeError
+from ..recipe import HANDS, Recipe
+from ..rig.binding import is_armature
+from ..rig.markers_object import is_markers
+from ..rig.timing import scene_rate
+from ..solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from bpy.types import Object, Scene
+
+FIXED: set[str] = set()
+"""The options of a property that makes no sense to animate."""
+
+_HAND_WORDS = {
+    "auto": ("Auto", "The hands that the capture holds"),
+    "left": ("Left", "The left hand only"),
+    "right": ("Right", "The right hand only"),
+    "both": ("Both", "Both hands; a capture with one is refused"),
+}
+
+
+def solver_items() -> list[tuple[str, str, str]]:
+    """The solvers as a menu: the first sentence of each one's own text is its tooltip."""
+    return [(name, kind.__name__, (kind.__doc__ or "").split(". ")[0].strip(".")) for name, kind in SOLVERS.items()]
+
+
+def _is_target(_settings: "KnuckleSettings", obj: "Object") -> bool:
+    return is_armature(obj)
+
+
+def _is_capture(_settings: "KnuckleSettings", obj: "Object") -> bool:
+    return is_markers(obj)
+
+
+class KnuckleSettings(bpy.types.PropertyGroup):
+    """A scene's recipe, and where in the scene it goes."""
+
+    capture: StringProperty(
+        name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=FIXED
+    )
+    markers: PointerProperty(
+        name="Markers", description="The object that shows the capture's markers", type=bpy.types.Object, poll=_is_capture
+    )
+    unit: EnumProperty(
+        name="Unit",
+        description="Unit of length of the file, where it says a wrong one or none",
+        items=[("auto", "Auto", "As the file says, else guessed from the size of what it holds")]
+        + [(unit, unit, f"The file is in {unit}, whatever it says") for unit in METRES],
+        options=FIXED,
+    )
+    up: EnumProperty(
+        name="Up",
+        description="Which axis of the file points up",
+        items=[
+            ("auto", "Auto", "As the file says, else what its format usually has"),
+            ("y", "Y", "Y points up in the file"),
+            ("z", "Z", "Z points up in the file"),
+        ],
+        options=FIXED,
+    )
+    use_range: BoolProperty(
+        name="Part of the Capture", description="Solve some of the capture's frames only", options=FIXED
+    )
+    first: IntProperty(name="First", description="First frame of the capture to solve", default=1, min=1, options=FIXED)
+    last: IntProperty(name="Last", description="Last frame of the capture to solve", default=250, min=1, options=FIXED)
+    start: IntProperty(
+        name="Start", description="Frame of the scene on which the capture begins", default=1, update=lambda self, _: replace_markers(self), options=FIXED
+    )
+    hand: EnumProperty(
+        name="Hand",
+        description="Which hand to solve",
+        items=[(choice, *_HAND_WORDS[choice]) for choice in HANDS],
+        options=FIXED,
+    )
+    marker_map: StringProperty(
+        name="Marker Map", description="Labels to joints as JSON; empty finds the marker set that fits", options=FIXED
+    )
+    performer: StringProperty(
+        name="Performer", description="The performer's measures as JSON; empty measures the capture itself", options=FIXED
+    )
+    gap_limit: FloatProperty(
+        name="Fill Gaps",
+        description="Seconds: gaps in a marker up to this length are filled and marked as predicted, longer ones stay",
+        default=Cleaning().gap_limit,
+        min=0.0,
+        soft_max=2.0,
+        precision=2,
+        step=5,
+        options=FIXED,
+    )
+    spikes: BoolProperty(
+        name="Remove Spikes",
+        description="Take out single positions that leave a marker's way",
+        default=Cleaning().spikes,
+        options=FIXED,
+    )
+    use_cutoff: BoolProperty(
+        name="Low-Pass", description="Smooth the markers without delay", default=Cleaning().cutoff is not None, options=FIXED
+    )
+    cutoff: FloatProperty(
+        name="Cutoff",
+        description="Hz: movement faster than this is taken for noise; hands move up to about 10 Hz",
+        default=Cleaning().cutoff or 10.0,
+        min=0.1,
+        soft_max=60.0,
+        precision=1,
+        options=FIXED,
+    )
+    solver: EnumProperty(
+        name="Solver", description="How the joint angles are found", items=solver_items(), options=FIXED
+    )
+    solver_settings: StringProperty(
+        name="Solver Settings", description="The solver's own settings as JSON; empty keeps its defaults", options=FIXED
+    )
+    keys: EnumProperty(
+        name="Keys",
+        description="On which frames the hand is keyed; the scene's own rate is never changed",
+        items=[
+            ("SCENE", "Scene Frames", "A key on every frame of the scene"),
+            ("CAPTURE", "Capture Frames", "A key for every frame of the capture, between the scene's frames where rates differ"),
+            ("OTHER", "Other Rate", "Keys at a rate of your own"),
+        ],
+        options=FIXED,
+    )
+    fps: FloatProperty(
+        name="Rate", description="Keys per second", default=30.0, min=0.1, max=10_000.0, precision=2, options=FIXED
+    )
+    rig: EnumProperty(
+        name="Rig",
+        description="What the hand drives",
+        items=[
+            ("NEW", "New Hand", "A new hand fitted to the performer, one for each hand that is solved"),
+            ("ARMATURE", "Armature", "A hand of an armature in this file"),
+        ],
+        options=FIXED,
+    )
+    armature: PointerProperty(
+        name="Armature", description="The armature whose hand is keyed", type=bpy.types.Object, poll=_is_target
+    )
+    rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=FIXED)
+    result: PointerProperty(
+        name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target
+    )
+
+
+def replace_markers(settings: KnuckleSettings) -> None:
+    """Moves the markers in time to where the settings have the capture begin."""
+    from ..rig.markers_object import place
+
+    if is_markers(settings.markers):
+        place(settings.markers, settings.start, scene_rate(settings.id_data))
+
+
+def recipe_of(scene: "Scene") -> Recipe:
+    """The recipe that a scene's settings stand for. Raises RecipeError."""
+    chosen = scene.knuckle
+    if not chosen.capture:
+        raise RecipeError("there is no capture yet, import one")
+    return Recipe(
+        capture=bpy.path.abspath(chosen.capture),
+        unit=chosen.unit,
+        up=chosen.up,
+        start=chosen.first if chosen.use_range else None,
+        end=chosen.last if chosen.use_range else None,
+        hand=chosen.hand,
+        markers=_decoded(chosen.marker_map, "marker map"),
+        performer=_decoded(chosen.performer, "performer"),
+        cleaning=Cleaning(
+            gap_limit=_plain(chosen.gap_limit),
+            spikes=chosen.spikes,
+            cutoff=_plain(chosen.cutoff) if chosen.use_cutoff else None,
+        ),
+        solver=chosen.solver,
+        settings=_decoded(chosen.solver_settings, "solver settings") or {},
+        rig=chosen.rig_file or "default",
+        fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": _plain(chosen.fps)}[chosen.keys],
+    )
+
+
+def _plain(value: float) -> float:
+    """A setting as the person typed it: Blender keeps 0.2 in 32 bits, as 0.20000000298."""
+    return float(f"{value:.6g}")
+
+
+def _decoded(text: str, what: str) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except json.JSONDecodeError as error:
+        raise RecipeError(f"the {what} of this scene is not JSON ({error.msg}), load it again") from error
+
+
+def apply_recipe(recipe: Recipe, scene: "Scene") -> None:
+    """Gives a scene the settings that a recipe holds."""
+    chosen, cleaning = scene.knuckle, recipe.cleaning
+    chosen.capture, chosen.unit, chosen.up = recipe.capture, recipe.unit, recipe.up
+    chosen.use_range = recipe.start is not None or recipe.end is not None
+    chosen.first, chosen.last = recipe.start or 1, recipe.end or 2**31 - 1
+    chosen.hand = recipe.hand
+    chosen.marker_map = json.dumps(recipe.markers) if recipe.markers else ""
+    chosen.performer = json.dumps(recipe.performer) if recipe.performer else ""
+    chosen.gap_limit, chosen.spikes = cleaning.gap_limit, cleaning.spikes
+    chosen.use_cutoff = cleaning.cutoff is not None
+    chosen.cutoff = cleaning.cutoff or chosen.cutoff
+    chosen.solver = recipe.solver
+    chosen.solver_settings = json.dumps(recipe.settings) if recipe.settings else ""
+    chosen.rig_file = "" if recipe.rig == "default" else recipe.rig
+    chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"
+    chosen.fps = recipe.fps or chosen.fps
+
+
+class KnuckleStatus(bpy.types.PropertyGroup):
+    """How the job that runs is getting on; on the window manager, which is not saved."""
+
+    running: BoolProperty(name="Running", description="A job is running", options={"SKIP_SAVE"})
+    fraction: FloatProperty(name="Progress", description="How far the job is", subtype="FACTOR", min=0, max=1, options={"SKIP_SAVE"})
+    doing: StringProperty(name="Doing", description="What the job does now", options={"SKIP_SAVE"})

@@ -1,0 +1,80 @@
+"""Solving the scene's recipe and keying the hands."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..errors import RigError
+from ..pipeline import Job, Progress, Take
+from ..rig import markers_object
+from ..rig.binding import is_armature
+from ..rig.detect import find_hands
+from ..rig.take_scene import Placing, write_take
+from .capture import capture_object, show_capture
+from .import_capture import select_only
+from .job import JobOperator, nothing_runs
+from .settings import recipe_of
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object
+
+
+class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
+    """Solve the capture and key the hand, as a new action that leaves all others as they are"""
+
+    bl_idname = "knuckle.solve"
+    bl_label = "Solve"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With a capture, an armature if one is to be driven, and nothing else at work."""
+        chosen = context.scene.knuckle
+        if not chosen.capture:
+            cls.poll_message_set("There is no capture yet, import one")
+        elif context.mode not in ("OBJECT", "POSE"):
+            cls.poll_message_set("Solving works in Object Mode and Pose Mode")
+        elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
+            cls.poll_message_set("Choose the armature that the hand drives, or a new hand")
+        else:
+            return nothing_runs(cls, context)
+        return False
+
+    def steps(self, context: "Context") -> Iterator[Progress]:
+        """Reads, cleans, assigns and solves."""
+        armature = target(context)
+        if armature is not None:
+            # A rig without a hand is told before the solving and not after it.
+            find_hands(armature)
+        self._job = Job(recipe_of(context.scene))
+        yield from self._job.steps()
+
+    def finish(self, context: "Context") -> None:
+        """Keys the hands and marks what was predicted."""
+        take = self._job.take
+        assert take is not None
+        scene = context.scene
+        armatures = write_take(take, target(context), scene, context.collection, placing(context, take))
+        shown = capture_object(context, take.recipe.capture) or show_capture(context, take.markers, take.recipe)
+        markers_object.show_solved(shown, take.markers)
+        scene.knuckle.result = armatures[0]
+        if context.mode == "OBJECT":
+            select_only(context, *armatures)
+
+
+def target(context: "Context") -> "Object | None":
+    """The armature that is to be keyed, None for new hands. Raises RigError if the chosen one is gone."""
+    chosen = context.scene.knuckle
+    if chosen.rig == "NEW":
+        return None
+    if not is_armature(chosen.armature) or chosen.armature.name not in context.scene.objects:
+        raise RigError("the armature that was chosen is not in this scene, choose another")
+    return chosen.armature
+
+
+def placing(context: "Context", take: Take) -> Placing:
+    """Where the take goes in time: on the markers that it was made from."""
+    shown = capture_object(context, take.recipe.capture)
+    origin = float(shown[markers_object.PROPERTY]["first"]) if shown else None
+    return Placing(float(context.scene.knuckle.start), origin)

@@ -1,0 +1,226 @@
+"""The sidebar's tab: capture, hand, solve, result, in the order of the work."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..hand.joints import SIDES
+from ..operators.json_files import shown_result
+from ..rig import markers_object
+from ..rig.take_scene import result_of
+from .text import DIGIT_NAMES, millimetres, pair, paragraph
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+
+class _Panel:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+
+
+class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
+    """The recording"""
+
+    bl_label = "Capture"
+
+    def draw(self, context: "Context") -> None:
+        """File, what is in it, how it is shown, how it is understood."""
+        layout, chosen = self.layout, context.scene.knuckle
+        layout.operator("knuckle.import_capture", text="Import Capture", icon="IMPORT")
+        shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
+        if shown is None:
+            paragraph(layout, context, "Or drop a .c3d, .trc, .csv, .tsv, .bvh or .json file on the view.")
+            return
+        about = shown[markers_object.PROPERTY]
+        row = layout.row(align=True)
+        row.prop(chosen, "capture", text="")
+        row.operator("knuckle.import_capture", text="", icon="FILE_REFRESH").filepath = chosen.capture
+        _about_capture(layout.column(align=True), about)
+        for warning in about["warnings"]:
+            paragraph(layout, context, warning, "ERROR")
+        row = layout.row(align=True)
+        row.prop(shown, "hide_viewport", text="Markers", icon="HIDE_OFF", toggle=True, invert_checkbox=True)
+        row.prop(*markers_object.size_property(shown), text="Size")
+        header, body = layout.panel("knuckle_overrides", default_closed=True)
+        header.label(text="Overrides")
+        if body:
+            body.use_property_split = True
+            body.use_property_decorate = False
+            body.prop(chosen, "unit")
+            body.prop(chosen, "up")
+            row = body.row()
+            row.alignment = "RIGHT"
+            row.label(text="Read the file again to apply", icon="FILE_REFRESH")
+
+
+def _about_capture(layout: "UILayout", about: Any) -> None:
+    pair(layout, "Format", f"{about['format']}, {about['unit']}")
+    pair(layout, "Length", f"{about['frames']} frames, {about['duration']:.2f} s")
+    pair(layout, "Rate", f"{about['rate']:.4g} Hz")
+    pair(layout, "Markers", f"{len(about['names'])}")
+    pair(layout, "Missing", f"{about['gaps']:.1%}" if about["gaps"] else "none")
+
+
+class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
+    """The performer's hand"""
+
+    bl_label = "Hand"
+
+    def draw(self, context: "Context") -> None:
+        """Which hand, which markers, whose hand."""
+        layout, chosen = self.layout, context.scene.knuckle
+        layout.row().prop(chosen, "hand", expand=True)
+        shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
+        column = layout.column(align=True)
+        if chosen.marker_map:
+            _kept(column, "Markers", "from a map", "marker_map")
+        elif shown is not None:
+            about = shown[markers_object.PROPERTY]
+            if about.get("problem"):
+                paragraph(column, context, about["problem"], "ERROR")
+            else:
+                pair(column, "Markers", about.get("marker_set", ""))
+                pair(column, "Confidence", f"{about.get('confidence', 0):.0%}")
+                for hand in filter(None, about.get("hands", "").split(", ")):
+                    pair(column, *hand.capitalize().split(": "))
+        column.operator("knuckle.load_markers", icon="FILE_FOLDER", text="Load Marker Map")
+        column = layout.column(align=True)
+        if chosen.performer:
+            _kept(column, "Performer", "measured", "performer")
+        else:
+            pair(column, "Performer", "measured while solving")
+        row = column.row(align=True)
+        row.operator("knuckle.calibrate", icon="DRIVER_DISTANCE", text="Measure")
+        row.operator("knuckle.load_performer", icon="FILE_FOLDER", text="Load")
+        row.operator("knuckle.save_performer", icon="FILE_TICK", text="Save")
+
+
+def _kept(layout: "UILayout", name: str, value: str, setting: str) -> None:
+    """A setting that came from a file, with a button to forget it."""
+    row = layout.row()
+    row.label(text=name)
+    right = row.row(align=True)
+    right.alignment = "RIGHT"
+    right.label(text=value)
+    right.operator("knuckle.forget", text="", icon="X").what = setting
+
+
+class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
+    """From markers to keys"""
+
+    bl_label = "Solve"
+
+    def draw(self, context: "Context") -> None:
+        """Solver, cleaning, frames, rig, and the button."""
+        layout, chosen = self.layout, context.scene.knuckle
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(chosen, "solver")
+        layout.prop(chosen, "rig")
+        if chosen.rig == "ARMATURE":
+            layout.prop(chosen, "armature")
+        header, body = layout.panel("knuckle_frames", default_closed=True)
+        header.label(text="Frames")
+        if body:
+            _frames(body, chosen)
+        header, body = layout.panel("knuckle_cleaning", default_closed=True)
+        header.label(text="Cleaning")
+        if body:
+            _cleaning(body, chosen)
+        self._button(context)
+
+    def _button(self, context: "Context") -> None:
+        status = context.window_manager.knuckle
+        if status.running:
+            self.layout.progress(factor=status.fraction, text=f"{status.doing}  {status.fraction:.0%}")
+            self.layout.label(text="Press ESC to cancel", icon="EVENT_ESC")
+            return
+        row = self.layout.row(align=True)
+        row.scale_y = 1.4
+        row.operator("knuckle.solve", icon="VIEW_PAN")
+        row.menu("KNUCKLE_MT_recipe", text="", icon="DOWNARROW_HLT")
+
+
+def _frames(layout: "UILayout", chosen: Any) -> None:
+    layout.prop(chosen, "start", text="Begin at Frame")
+    layout.prop(chosen, "keys")
+    if chosen.keys == "OTHER":
+        layout.prop(chosen, "fps")
+    layout.prop(chosen, "use_range")
+    column = layout.column(align=True)
+    column.active = chosen.use_range
+    column.prop(chosen, "first")
+    column.prop(chosen, "last")
+
+
+def _cleaning(layout: "UILayout", chosen: Any) -> None:
+    layout.prop(chosen, "gap_limit")
+    layout.prop(chosen, "spikes")
+    row = layout.row(heading="Low-Pass", align=True)
+    row.prop(chosen, "use_cutoff", text="")
+    value = row.row(align=True)
+    value.active = chosen.use_cutoff
+    value.prop(chosen, "cutoff", text="")
+
+
+class KNUCKLE_MT_recipe(bpy.types.Menu):
+    """All settings in a file"""
+
+    bl_label = "Recipe"
+
+    def draw(self, _context: "Context") -> None:
+        """Load and save."""
+        self.layout.operator("knuckle.load_recipe", icon="FILE_FOLDER")
+        self.layout.operator("knuckle.save_recipe", icon="FILE_TICK")
+
+
+class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
+    """How well the take came out"""
+
+    bl_label = "Result"
+
+    def draw(self, context: "Context") -> None:
+        """Errors per finger, what was predicted, what was held by limits, how long it took."""
+        layout = self.layout
+        armature = shown_result(context)
+        report = result_of(armature)
+        if report is None:
+            paragraph(layout, context, "Nothing is solved yet.")
+            return
+        for side in SIDES:
+            if side in report.get("hands", {}):
+                _hand(layout.box(), side, report["hands"][side])
+        column = layout.column(align=True)
+        seconds = report.get("seconds", {})
+        pair(column, "Read, solved", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
+        layout.operator("knuckle.export_report", icon="EXPORT")
+
+
+def _hand(layout: "UILayout", side: str, hand: dict[str, Any]) -> None:
+    row = layout.row()
+    row.label(text=f"{side.capitalize()} hand", icon="VIEW_PAN")
+    right = row.row()
+    right.alignment = "RIGHT"
+    right.label(text="mm, mean / max")
+    grid = layout.column(align=True)
+    _line(grid, "", "Tip", "Markers")
+    for digit, name in DIGIT_NAMES.items():
+        figures = hand["fingers"].get(digit, {})
+        tip, markers = figures.get("tip_error_mm"), figures.get("marker_error_mm")
+        _line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
+    column = layout.column(align=True)
+    pair(column, "Frames with predicted joints", str(hand.get("predicted_frames", 0)))
+    hits = sum(figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values())
+    pair(column, "Finger frames at a limit", str(hits))
+
+
+def _line(layout: "UILayout", *cells: str) -> None:
+    row = layout.split(factor=0.24, align=True)
+    row.label(text=cells[0])
+    rest = row.row(align=True)
+    for cell in cells[1:]:
+        column = rest.row()
+        column.alignment = "RIGHT"
+        column.label(text=cell)

@@ -1,0 +1,41 @@
+"""Words and figures for the panels."""
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+DIGIT_NAMES = {
+    "thumb": "Thumb",
+    "index-finger": "Index",
+    "middle-finger": "Middle",
+    "ring-finger": "Ring",
+    "pinky-finger": "Little",
+}
+
+
+def paragraph(layout: "UILayout", context: "Context", text: str, icon: str = "NONE") -> None:
+    """A text of any length: Blender's labels do not wrap, so it is broken to the region's width."""
+    # A letter is about 6.5 pixels wide at a scale of 1; the icon and the margins take about 60.
+    scale = context.preferences.system.ui_scale
+    letters = max(int((context.region.width / scale - 60) / 6.5), 16)
+    column = layout.column(align=True)
+    column.scale_y = 0.75
+    for number, line in enumerate(textwrap.wrap(text, letters)):
+        column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE")
+
+
+def pair(layout: "UILayout", name: str, value: str) -> None:
+    """A name on the left and a value on the right."""
+    row = layout.row()
+    row.label(text=name)
+    right = row.row()
+    right.alignment = "RIGHT"
+    right.label(text=value)
+
+
+def millimetres(figures: dict[str, Any] | None, name: str) -> str:
+    """A figure of the report, a dash where nothing is known."""
+    value = (figures or {}).get(name)
+    return "–" if value is None else f"{value:.2f}" if value < 9.995 else f"{value:.1f}"

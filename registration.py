@@ -1,0 +1,70 @@
+"""Everything that Blender is told of when the extension is switched on, and forgets when it is switched off."""
+
+from typing import Any
+
+import bpy
+
+from .operators import add_hand, calibrate, import_capture, json_files, settings, solve
+from .panels import sidebar
+
+CLASSES: tuple[type, ...] = (
+    settings.KnuckleSettings,
+    settings.KnuckleStatus,
+    import_capture.KNUCKLE_OT_import_capture,
+    import_capture.KNUCKLE_FH_capture,
+    add_hand.KNUCKLE_OT_add_hand,
+    calibrate.KNUCKLE_OT_calibrate,
+    json_files.KNUCKLE_OT_load_performer,
+    json_files.KNUCKLE_OT_save_performer,
+    json_files.KNUCKLE_OT_load_markers,
+    json_files.KNUCKLE_OT_load_recipe,
+    json_files.KNUCKLE_OT_save_recipe,
+    json_files.KNUCKLE_OT_export_report,
+    json_files.KNUCKLE_OT_forget,
+    solve.KNUCKLE_OT_solve,
+    sidebar.KNUCKLE_PT_capture,
+    sidebar.KNUCKLE_PT_hand,
+    sidebar.KNUCKLE_PT_solve,
+    sidebar.KNUCKLE_MT_recipe,
+    sidebar.KNUCKLE_PT_result,
+)
+
+MENUS = (
+    (bpy.types.TOPBAR_MT_file_import, import_capture.draw_import),
+    (bpy.types.VIEW3D_MT_armature_add, add_hand.draw_add),
+)
+
+
+def _command(arguments: list[str]) -> int:
+    """`blender --command knuckle ...`."""
+    from . import cli
+
+    return cli.main(arguments)
+
+
+class _Registered:
+    """What register() has to hand back to Blender in unregister()."""
+
+    command: Any = None
+
+
+def register() -> None:
+    """Registers classes, properties, menus and the shell command."""
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    bpy.types.Scene.knuckle = bpy.props.PointerProperty(type=settings.KnuckleSettings)
+    bpy.types.WindowManager.knuckle = bpy.props.PointerProperty(type=settings.KnuckleStatus)
+    for menu, draw in MENUS:
+        menu.append(draw)
+    _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
+
+
+def unregister() -> None:
+    """Takes back all that register() gave, in reverse."""
+    bpy.utils.unregister_cli_command(_Registered.command)
+    for menu, draw in reversed(MENUS):
+        menu.remove(draw)
+    del bpy.types.WindowManager.knuckle
+    del bpy.types.Scene.knuckle
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
