@@ -39,7 +39,8 @@ def forwards_and_backwards(signals: Floats, lengths: Ints, b: Floats, a: Floats)
     backwards = np.maximum(lengths + 2 * padding - 1 - place, 0)
     filtered = _forwards(padded, b, a)[backwards, column]
     filtered = _forwards(filtered, b, a)[backwards, column]
-    return filtered[padding : padding + len(signals)]
+    result: Floats = filtered[padding : padding + len(signals)]
+    return result
 
 
 def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
@@ -48,17 +49,17 @@ def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
     In state space x' = A x + B u, y = C x + b0 u (direct form II transposed). Over a block of L samples the outputs are
     T u + O x with T the lower triangular matrix of the impulse response, and the state after it A^L x + K u.
     """
-    A = np.array([[-a[1], 1.0], [-a[2], 0.0]])
-    B = b[1:] - a[1:] * b[0]
+    step_state = np.array([[-a[1], 1.0], [-a[2], 0.0]])
+    step_input = b[1:] - a[1:] * b[0]
     response = np.zeros(_BLOCK)
     observe = np.zeros((_BLOCK, 2))
     control = np.zeros((2, _BLOCK))
     power = np.eye(2)
     for step in range(_BLOCK):
         observe[step] = power[0]
-        control[:, _BLOCK - 1 - step] = power @ B
-        response[step] = b[0] if step == 0 else observe[step - 1] @ B
-        power = A @ power
+        control[:, _BLOCK - 1 - step] = power @ step_input
+        response[step] = b[0] if step == 0 else observe[step - 1] @ step_input
+        power = step_state @ power
     lag = np.subtract.outer(np.arange(_BLOCK), np.arange(_BLOCK))
     product = np.where(lag >= 0, response[np.abs(lag)], 0.0)
     blocks = -(-len(signals) // _BLOCK)
@@ -66,10 +67,11 @@ def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
     filled[: len(signals)] = signals
     inputs = filled.reshape(blocks, _BLOCK, -1)
     # A constant input u keeps the state (I - A)^-1 B u.
-    state = np.linalg.solve(np.eye(2) - A, B)[:, None] * signals[0]
+    state = np.linalg.solve(np.eye(2) - step_state, step_input)[:, None] * signals[0]
     outputs = product @ inputs
     pushed = control @ inputs
     for index in range(blocks):
         outputs[index] += observe @ state
         state = power @ state + pushed[index]
-    return outputs.reshape(-1, signals.shape[1])[: len(signals)]
+    result: Floats = outputs.reshape(-1, signals.shape[1])[: len(signals)]
+    return result

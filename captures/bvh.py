@@ -66,49 +66,68 @@ def read(data: bytes, source: str) -> Take:
     )
 
 
+@dataclass(slots=True)
+class _Hierarchy:
+    """The joints, parents first, as they are read line by line."""
+
+    joints: list[_Joint] = field(default_factory=list)
+    columns: int = 0
+    """Channels of all joints: numbers in a row of the motion."""
+    open_joints: list[int] = field(default_factory=list)
+    named: int | None = None
+    """The joint that was named and whose bracket has not come yet."""
+
+    def line(self, words: list[str], where: str) -> None:
+        """Takes in one line. Raises CaptureError for one that has no place here."""
+        match [words[0].upper(), *words[1:]]:
+            case ["ROOT" | "JOINT" | "END", *_]:
+                self._joint(words, where)
+            case ["{"] if self.named is not None:
+                self.open_joints.append(self.named)
+                self.named = None
+            case ["}"] if self.open_joints:
+                self.open_joints.pop()
+            case ["OFFSET", x, y, z, *_] if self.open_joints:
+                numbers = [number_in(word) for word in (x, y, z)]
+                known = [number for number in numbers if number is not None and abs(number) < _FAR]
+                if len(known) < 3:
+                    raise CaptureError(f"{where}: an offset of {shown(' '.join(words[1:]))}, expected three numbers")
+                self.joints[self.open_joints[-1]].offset = (known[0], known[1], known[2])
+            case ["CHANNELS", count, *names] if self.open_joints:
+                self.joints[self.open_joints[-1]].channels += _channels(count, names, self.columns, where)
+                self.columns += len(names)
+            case _:
+                found = shown(" ".join(words))
+                raise CaptureError(f"{where}: {found}, expected a joint, its OFFSET, its CHANNELS or a bracket")
+
+    def _joint(self, words: list[str], where: str) -> None:
+        """ROOT, JOINT or End Site; its bracket may stand on the same line."""
+        opened = words[-1] == "{"
+        parent = self.open_joints[-1] if self.open_joints else -1
+        name = " ".join(words[1 : len(words) - opened]) or f"joint_{len(self.joints) + 1}"
+        if words[0].upper() == "END":
+            if parent < 0:
+                raise CaptureError(f"{where}: an end site outside of any joint, expected ROOT before it")
+            name = f"{self.joints[parent].name}_end"
+        self.joints.append(_Joint(name, parent))
+        self.named = len(self.joints) - 1
+        if opened:
+            self.open_joints.append(self.named)
+            self.named = None
+
+
 def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
     """(joints, parents first; channels in a row of the motion; index of the line MOTION)."""
-    joints: list[_Joint] = []
-    stack: list[int] = []
-    opening: int | None = None
-    columns = 0
+    hierarchy = _Hierarchy()
     for index, line in enumerate(lines):
         words = line.split()
-        where = f"{source}, line {index + 1}"
-        match [words[0].upper() if words else "", *words[1:]]:
-            case ["" | "HIERARCHY", *_]:
-                pass
-            case ["MOTION", *_] if not stack:
-                if not joints:
-                    raise CaptureError(f"{where}: MOTION before any joint, expected ROOT and its joints")
-                return joints, columns, index
-            case ["ROOT" | "JOINT" | "END", *rest]:
-                parent = stack[-1] if stack else -1
-                is_end = words[0].upper() == "END"
-                if is_end and parent < 0:
-                    raise CaptureError(f"{where}: an end site outside of any joint, expected ROOT before it")
-                opened = rest[-1:] == ["{"]
-                name = " ".join(rest[: len(rest) - opened]) or f"joint_{len(joints) + 1}"
-                joints.append(_Joint(f"{joints[parent].name}_end" if is_end else name, parent))
-                opening = len(joints) - 1
-                if opened:
-                    stack.append(opening)
-                    opening = None
-            case ["{"] if opening is not None:
-                stack.append(opening)
-                opening = None
-            case ["}"] if stack:
-                stack.pop()
-            case ["OFFSET", *rest] if stack and len(rest) >= 3:
-                x, y, z = (number_in(word) for word in rest[:3])
-                if x is None or y is None or z is None or max(abs(x), abs(y), abs(z)) > _FAR:
-                    raise CaptureError(f"{where}: an offset of {shown(' '.join(rest))}, expected three numbers")
-                joints[stack[-1]].offset = (x, y, z)
-            case ["CHANNELS", _, *rest] if stack:
-                joints[stack[-1]].channels += _channels(words[1], rest, columns, where)
-                columns += len(rest)
-            case _:
-                raise CaptureError(f"{where}: {shown(line)}, expected a joint, its OFFSET, its CHANNELS or a bracket")
+        if not words or words[0].upper() == "HIERARCHY":
+            continue
+        if words[0].upper() == "MOTION":
+            if not hierarchy.joints:
+                raise CaptureError(f"{source}, line {index + 1}: MOTION before any joint, expected ROOT and its joints")
+            return hierarchy.joints, hierarchy.columns, index
+        hierarchy.line(words, f"{source}, line {index + 1}")
     raise CaptureError(f"{source}: no line MOTION after the hierarchy, expected the frames of the motion")
 
 

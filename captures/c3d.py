@@ -97,7 +97,7 @@ def _layout(data: bytes, header: _Header, parameters: Parameters, source: str) -
     start = (block - 1) * BLOCK
     if start < BLOCK or start >= len(data):
         raise CaptureError(
-            f"{source}: the header puts the points at block {block}, expected 2 to {len(data) // BLOCK}, the file's last"
+            f"{source}: the header puts the points at block {block}, expected 2 to {len(data) // BLOCK}, the last"
         )
     words = 4 * count + header.analog
     return _Layout(count, words, 4, 1.0, start) if scale < 0 else _Layout(count, words, 2, scale, start)

@@ -8,7 +8,7 @@ It is the oracle of the tests instead.
 
 import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -114,15 +114,13 @@ def read_parameters(data: bytes, block: int, source: str) -> tuple[Parameters, i
         raise CaptureError(
             f"{source}: processor type {processor} in the parameter section, expected 84 (Intel), 85 (DEC) or 86 (MIPS)"
         )
-    section = data[: _end(data, start, processor)]
-    groups: dict[int, str] = {}
-    found: list[tuple[int, str, Parameter]] = []
+    walk = _Walk(data[: _end(data, start, processor)], processor, source)
     place: int | None = start + 4
     while place is not None:
-        place = _record(section, place, processor, source, groups, found)
+        place = walk.record(place)
     values: dict[tuple[str, str], Parameter] = {}
-    for number, name, parameter in found:
-        values.setdefault((groups.get(number, ""), name), parameter)
+    for number, name, parameter in walk.found:
+        values.setdefault((walk.groups.get(number, ""), name), parameter)
     return Parameters(values), processor
 
 
@@ -137,33 +135,39 @@ def _end(data: bytes, start: int, processor: int) -> int:
     return min(ends)
 
 
-def _record(
-    section: bytes,
-    place: int,
-    processor: int,
-    source: str,
-    groups: dict[int, str],
-    found: list[tuple[int, str, Parameter]],
-) -> int | None:
-    """Reads one group or parameter at byte `place` into groups or found; where the next one is, None at the end."""
-    length, number = struct.unpack_from("bb", section, place) if place + 2 <= len(section) else (0, 0)
-    if length == 0 or number == 0:
-        return None
-    after = place + 2 + abs(length)
-    offset = _offset(section, after, processor)
-    if offset is None:
-        raise CaptureError(
-            f"{source}: the parameter section is damaged at byte {place}, "
-            f"the record there runs past the section's end at byte {len(section)}"
-        )
-    name = _text(section[place + 2 : after]).strip(" \0").upper()
-    if number < 0:
-        groups.setdefault(-number, name)
-    else:
-        parameter = _parameter(section[after + 2 : after + offset if offset else len(section)], processor)
-        if parameter:
-            found.append((number, name, parameter))
-    return after + offset if offset else None
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The way through the records of a section, and what was found on it."""
+
+    section: bytes
+    processor: int
+    source: str
+    groups: dict[int, str] = field(default_factory=dict)
+    found: list[tuple[int, str, Parameter]] = field(default_factory=list)
+    """(number of the group, name, value)"""
+
+    def record(self, place: int) -> int | None:
+        """Reads the group or parameter at byte `place`; where the next one is, None at the end."""
+        section = self.section
+        length, number = struct.unpack_from("bb", section, place) if place + 2 <= len(section) else (0, 0)
+        if length == 0 or number == 0:
+            return None
+        after = place + 2 + abs(length)
+        offset = _offset(section, after, self.processor)
+        if offset is None:
+            raise CaptureError(
+                f"{self.source}: the parameter section is damaged at byte {place}, "
+                f"the record there runs past the section's end at byte {len(section)}"
+            )
+        name = _text(section[place + 2 : after]).strip(" \0").upper()
+        if number < 0:
+            self.groups.setdefault(-number, name)
+        else:
+            end = after + offset if offset else len(section)
+            parameter = _parameter(section[after + 2 : end], self.processor)
+            if parameter:
+                self.found.append((number, name, parameter))
+        return after + offset if offset else None
 
 
 def _offset(section: bytes, place: int, processor: int) -> int | None:

@@ -146,7 +146,7 @@ def _counted(frames: list[Json], rate: float | None) -> Floats | None:
 
 
 def points_from(value: Json, counts: tuple[int, ...]) -> Floats | None:
-    """(N, 3) from a list of N points or from N*3, N*7 or N*16 numbers in a row, N one of `counts`; None if it is none."""
+    """(N, 3) from a list of N points or from N*3, N*7 or N*16 numbers in a row, N one of `counts`; else None."""
     if not isinstance(value, list):
         return None
     if value and isinstance(value[0], float):

@@ -7,8 +7,6 @@ as versions leave some out. Rotations, rigid bodies, bones and errors are skippe
 import csv
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from ..errors import CaptureError
 from .conventions import unit_from
 from .names import duplicates, shown, unique

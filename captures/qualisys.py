@@ -65,7 +65,7 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
         key = cells[0].strip().upper()
         if blank(line):
             continue
-        if not key.isascii() or "_" not in key and key not in {"FREQUENCY", "DESCRIPTION"}:
+        if not key.isascii() or ("_" not in key and key not in {"FREQUENCY", "DESCRIPTION"}):
             return header, index
         while len(cells) > 1 and not cells[-1].strip():
             cells.pop()

@@ -25,12 +25,12 @@ _POSE_FLOATS = 16 * len(JOINTS)
 
 def matches(document: Json) -> bool:
     """True where one of the first frames holds a hand of 25 or 26 joints, or joints by their names."""
-    return any(_hands(frame) for frame in frames_of(document)[:200])
+    return any(_hands(frame) for frame in _frames(document)[:200])
 
 
 def read(document: Json, source: str) -> Take:
     """The joints of every hand. Raises CaptureError when no hand is in it."""
-    frames = frames_of(document)
+    frames = _frames(document)
     rate = rate_of(document)
     times = times_of(frames, rate)
     hands = [_hands(frame) for frame in frames]
@@ -51,6 +51,11 @@ def read(document: Json, source: str) -> Take:
         up_is_sure=True,
         warnings=warnings,
     )
+
+
+def _frames(document: Json) -> list[Json]:
+    """The frames, or the document as the only one where it is a hand itself."""
+    return [document] if _joints(document) is not None else frames_of(document)
 
 
 def _merged(times: Floats, hands: list[list[Detection]]) -> tuple[Floats, list[list[Detection]]]:
