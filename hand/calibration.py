@@ -16,7 +16,8 @@ from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from .limits import DEFAULT_LIMITS
 from .markersets import Spot, on_palm
-from .planes import finger_plane, flexions_of, plane_axes
+from .model import Movement
+from .planes import finger_plane
 from .proportions import PALM_JOINTS, Proportions, adult, site_places, world_frames
 
 Floats = NDArray[np.float64]
@@ -126,7 +127,8 @@ WEAK = 0.03
 def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior: float) -> Floats:
     """(3,) the knuckle that the marker on the digit's first bone circles, if there is one; else the guess.
 
-    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, drawn to the guess by a part of its weight.
+    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, drawn to the guess by a part of its weight, and to
+    the planes in which the finger stands.
     """
     riders = [i for i, s in enumerate(spots) if s.joint == CHAIN_JOINTS[digit][0] and any(s.offset)]
     riders += [i for i, s in enumerate(spots) if s.joint == CHAIN_JOINTS[digit][1] and not any(s.offset)]
@@ -138,13 +140,36 @@ def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, 
         return guess
     middle = points.mean(0)
     p = points - middle
-    spread = np.sqrt((p**2).sum(-1).mean())
+    scale = 2 * np.sqrt((p**2).sum(-1).mean())
+    share = 1 / np.sqrt(len(p))
     # Rows are scaled by the spread so that the prior counts alike for an ample and a small movement.
-    rows = np.concatenate([2 * p / np.sqrt(len(p)), 2 * prior * spread * np.eye(3)])
-    ones = np.concatenate([np.ones(len(p)) / np.sqrt(len(p)), np.zeros(3)])
-    right = np.concatenate([(p**2).sum(-1) / np.sqrt(len(p)), 2 * prior * spread * (guess - middle)])
-    centre: Floats = np.linalg.lstsq(np.c_[rows, ones], right, rcond=None)[0][:3] + middle
-    return centre
+    across, offsets = _across(spots, local, digit, riders[0])
+    rows = [2 * p * share, prior * scale * np.eye(3), IN_LINE * scale * across]
+    right = [(p**2).sum(-1) * share, prior * scale * (guess - middle), IN_LINE * scale * (offsets - across @ middle)]
+    radius = np.concatenate([np.full(len(p), share), np.zeros(3 + len(across))])
+    centre: Floats = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(right), rcond=None)[0][:3]
+    return centre + middle
+
+
+IN_LINE = 0.2
+"""How much it counts that a knuckle lies in the plane in which its finger's markers stand on the palm."""
+
+
+def _across(spots: tuple[Spot, ...], local: Floats, digit: str, rider: int) -> tuple[Floats, Floats]:
+    """Unit normals (N, 3) of the upright planes through a digit's marker and its tip's, and their offsets (N,) m.
+
+    Both are divided by the root of their number.
+    """
+    tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
+    if not tips:
+        return np.zeros((0, 3)), np.zeros(0)
+    normals = np.cross(local[:, tips[0]] - local[:, rider], [0.0, 0.0, 1.0])
+    length = np.linalg.norm(normals, axis=-1)
+    # A finger that points at the palm has no upright plane.
+    clear = length > 0.02
+    normals, points = normals[clear] / length[clear, None], local[clear, rider]
+    share = 1 / np.sqrt(max(len(normals), 1))
+    return normals * share, (normals * points).sum(-1) * share
 
 
 def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
@@ -158,8 +183,13 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Pr
             near, far = ends[bone], ends[bone + 1]
             if near is not None and far is not None:
                 phalanges[row, bone] = np.nanmedian(np.linalg.norm(far - near, axis=-1))
-        phalanges[row] *= max(_reach(first, spots, local, digit) / phalanges[row].sum(), 1.0)
+        stretch = max(_reach(first, spots, local, digit) / phalanges[row].sum(), 1.0)
+        phalanges[row] *= min(stretch, MOST_STRETCH) if all(joint is not None for joint in chain) else stretch
     return replace(hand, phalanges=phalanges)
+
+
+MOST_STRETCH = 1.05
+"""Beyond the bones' median lengths, where all are measured: noise reaches farther than any finger."""
 
 
 def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) -> float:
@@ -179,48 +209,75 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
         return 0.0
     # Straight, the marker stands at the bones' reach plus its offset along them, and beside them by the rest.
     x, y, z = spots[tips[0]].offset
-    return float(np.sqrt(max(np.quantile(apart, 0.995 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
+    return float(np.sqrt(max(np.quantile(apart, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
 
 
 def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """The hand with each measured digit turned by as little as brings the angles it takes inside the limits."""
+    """The hand with each digit turned by as little as brings the angles it takes inside the limits."""
     frames = hand.frames.copy()
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
-        chain = [_at(spots, local, joint) for joint in joints[1:]]
-        if any(joint is None for joint in chain):
-            continue
         first = hand.palm[PALM_JOINTS.index(joints[0])]
+        chain = [_at(spots, local, joint) for joint in joints[1:]]
         base = rot.to_matrix(frames[row])
-        points = (np.stack([joint for joint in chain if joint is not None], 1) - first) @ base * mirror
-        points = points[np.isfinite(points).all((1, 2))]
-        if len(points) >= min(ENOUGH, len(local)):
-            frames[row] = rot.multiply(frames[row], _least_turn(joints[0], points, mirror[0]))
+        if all(joint is not None for joint in chain):
+            points = (np.stack([joint for joint in chain if joint is not None], 1) - first) @ base * mirror
+            points = points[np.isfinite(points).all((1, 2))]
+            turn = _least_turn(joints[0], points) if len(points) else rot.IDENTITY
+        else:
+            tips = [i for i, spot in enumerate(spots) if spot.joint == joints[3] and digit != "thumb"]
+            turn = _least_splay(joints[0], (local[:, tips] - first) @ base * mirror)
+        # Seen in the mirror, turns about Y and Z go the other way.
+        frames[row] = rot.multiply(frames[row], turn * [1.0, 1.0, mirror[0], mirror[0]])
     return replace(hand, frames=frames)
+
+
+STRAIGHT_ON = 0.5
+"""The share of a bone's length along the straight digit from which its bearing tells abduction."""
+
+
+def _least_splay(joint: str, tips: Floats) -> Floats:
+    """(4,) the turn that brings a digit's abduction inside its limits, from its tip's markers (N, S, 3) alone."""
+    tips = tips[np.isfinite(tips).all(-1)]
+    ahead = tips[tips[:, 1] > STRAIGHT_ON * np.linalg.norm(tips, axis=-1)]
+    return rot.about([0.0, 0.0, 1.0], _shift(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction"))
+
+
+def _least_turn(joint: str, points: Floats) -> Floats:
+    """(4,) the turn of a digit's base that brings its abduction, flexion and twist inside the limits.
+
+    points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone tells
+    abduction and flexion; twist is told by the plane of the bend, in the frames that bend most.
+    """
+    bone = points[:, 0] / np.linalg.norm(points[:, 0], axis=-1, keepdims=True)
+    ahead = bone[:, 1] > STRAIGHT_ON
+    aside = _shift(np.arctan2(-bone[ahead, 0], bone[ahead, 1]), joint, "abduction")
+    level = np.hypot(bone[:, 0], bone[:, 1]) * np.where(bone[:, 1] < 0, -1.0, 1.0)
+    down = _shift(np.arctan2(-bone[:, 2], level), joint, "flexion")
+    turn = rot.multiply(rot.about([0.0, 0.0, 1.0], aside), rot.about([-1.0, 0.0, 0.0], down))
+    turned = points @ rot.to_matrix(turn)
+    bend = np.linalg.norm(np.cross(turned[:, 0], turned[:, 2] - turned[:, 0]), axis=-1)
+    bent = turned[bend >= np.median(bend)]
+    _, twist = finger_plane(bent, np.ones(bent.shape[:2]), 2, (LOOSE, LOOSE))
+    return rot.multiply(turn, rot.about([0.0, 1.0, 0.0], _shift(twist, joint, "twist")))
 
 
 LOOSE = np.array([-1.4, 1.4])
 """rad, for looking at what angles a digit takes before the limits are laid on it."""
 
 
-def _least_turn(joint: str, points: Floats, mirror: float) -> Floats:
-    """(4,) the turn of a digit's base that brings its abduction, twist and flexion inside the limits."""
-    abduction, twist = finger_plane(points, np.ones(points.shape[:2]), 2, (LOOSE, LOOSE))
-    flexion = flexions_of(np.einsum("nij,nkj->nki", plane_axes(abduction, twist), points)[..., :2])[:, 0]
-    turn = rot.IDENTITY
-    for axis, angles, movement in (
-        (np.array([0.0, 0.0, mirror]), abduction, "abduction"),
-        (np.array([0.0, mirror, 0.0]), twist, "twist"),
-        (np.array([-1.0, 0.0, 0.0]), flexion, "flexion"),
-    ):
-        low, high = np.deg2rad(DEFAULT_LIMITS[joint, movement])  # type: ignore[index]
-        least, most = np.quantile(angles, [0.02, 0.98])
-        over, under = most - high, least - low
-        # Outside at both ends: the middle of what is taken goes to the middle of what is allowed.
-        shift = (over + under) / 2 if over > 0 > under else max(over, 0.0) + min(under, 0.0)
-        turn = rot.multiply(turn, rot.about(axis, shift))
-    return turn
+def _shift(angles: Floats, joint: str, movement: Movement) -> float:
+    """rad by which angles must be moved so that the bulk of them lies inside the joint's limits.
+
+    Outside at both ends, the middle of what is taken goes to the middle of what is allowed.
+    """
+    if not len(angles):
+        return 0.0
+    low, high = np.deg2rad(DEFAULT_LIMITS[joint, movement])
+    least, most = np.quantile(angles, [0.05, 0.95])
+    over, under = most - high, least - low
+    return float((over + under) / 2 if over > 0 > under else max(over, 0.0) + min(under, 0.0))
 
 
 def to_json(proportions: Proportions) -> dict[str, object]:

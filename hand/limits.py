@@ -31,7 +31,7 @@ def _finger_limits(digit: str) -> AngleLimits:
 DEFAULT_LIMITS: AngleLimits = {
     (_CMC, "abduction"): (-60, 60),
     (_CMC, "flexion"): (-15, 30),
-    (_CMC, "twist"): (-15, 15),
+    (_CMC, "twist"): (-20, 20),
     (_THUMB_MCP, "abduction"): (-15, 15),
     (_THUMB_MCP, "flexion"): (0, 50),
     (_IP, "flexion"): (-15, 70),

@@ -100,7 +100,7 @@ _ADULT = Proportions(
     # Splay as the fingers of a flat hand stand; roll so that curling fingers converge on the thumb's base. The
     # thumb points aside and palmwards and is rolled so that it flexes across the palm.
     frames=np.stack(
-        [_turned(50, -20, -55), _turned(5, 0, -8), _turned(0, 0, -4), _turned(-5, 0, 1), _turned(-12, 0, 7)]
+        [_turned(50, -20, -70), _turned(5, 0, -8), _turned(0, 0, -4), _turned(-5, 0, 1), _turned(-12, 0, 7)]
     ),
 )
 

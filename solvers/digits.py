@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from ..hand.joints import CHAIN_JOINTS, DIGITS
-from ..hand.model import HandModel, Movement, Site
+from ..hand.model import AXES, HandModel, Movement, Site
+from .closest import Turn
 from .planar import Rider
 
 Floats = NDArray[np.float64]
@@ -87,6 +88,21 @@ def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
     if any(site.offset) and start < 3:
         return Rider(start, y, z), x
     return (Rider(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
+
+
+def turns_of(hand: HandModel, digit: Digit, end: Rider) -> tuple[list[int], tuple[Turn, ...], Floats]:
+    """The degrees of freedom that move a rider, each as a turn, and the way along the bones to it (3, 3) m.
+
+    In the digit's base frame, mirrored in X for a left hand: the axes are a right hand's.
+    """
+    dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
+    turns = tuple(
+        Turn(digit.joints.index(hand.axis_joint[d]), np.array(AXES[hand.movements[d]]), hand.limits[d]) for d in dofs
+    )
+    ends = np.zeros((3, 3))
+    ends[: end.bone, 1] = digit.lengths[: end.bone]
+    ends[end.bone] = [0.0, end.along, end.dorsal]
+    return dofs, turns, ends
 
 
 def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:

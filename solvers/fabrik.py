@@ -10,7 +10,8 @@ from ..hand.model import HandModel, Pose
 from ..hand.planes import finger_plane, plane_axes
 from ..hand.targets import Targets
 from . import planar
-from .digits import Digit, digits, rider
+from .closest import approach, where
+from .digits import Digit, digits, rider, turns_of
 from .palm import palm_roots
 from .solver import State, hold_last
 
@@ -18,6 +19,9 @@ Floats = NDArray[np.float64]
 
 ROUNDS = 4
 """Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""
+
+NEAR = 1e-4
+"""m from its target at which a digit's end has arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,9 @@ class Fabrik:
     """m from a digit's end to its target at which it is done."""
     passes: int = 60
     """Most forward and backward passes from one beginning."""
+
+    sweeps: int = 20
+    """Times that each joint turns as near as its limits let it, where they keep a digit from its target."""
 
     @property
     def stopping(self) -> planar.Stopping:
@@ -84,6 +91,15 @@ class Fabrik:
             if d >= 0:
                 solved[:, d] = values
         solved[:, digit.flexions] = flexions
+        return self._nearer(hand, digit, goal.rider, points[:, end], solved)
+
+    def _nearer(self, hand: HandModel, digit: Digit, end: planar.Rider, goal: Floats, solved: Floats) -> Floats:
+        """The angles (N, D), those of rows that the limits keep from their goal (N, 3) brought as near as they may."""
+        dofs, turns, ends = turns_of(hand, digit, end)
+        missed = np.linalg.norm(where(turns, solved[:, dofs], ends) - goal, axis=-1)
+        rows = np.flatnonzero(missed > NEAR)
+        if len(rows):
+            solved[np.ix_(rows, dofs)] = approach(turns, solved[np.ix_(rows, dofs)], ends, goal[rows], self.sweeps)
         return solved
 
     def _bend_sideways(
