@@ -45,7 +45,7 @@ def play() -> Callable[[str], dict[str, Any]]:
 
 @pytest.fixture
 def command() -> Callable[..., str]:
-    """Run `blender --command ARGUMENTS` and give what it prints; files are under /tmp/knuckle, results under /tmp/out."""
+    """Run `blender --command ARGUMENTS` and give what it prints; paths as inside, see tools/real_blender.sh."""
 
     def run_command(*arguments: str) -> str:
         log = OUT / "command.log"
