@@ -4,7 +4,7 @@ from typing import Any
 
 import bpy
 
-from .operators import add_hand, calibrate, import_capture, json_files, settings, solve
+from .operators import add_hand, calibrate, fit_range, import_capture, json_files, settings, solve
 from .panels import sidebar
 
 CLASSES: tuple[type, ...] = (
@@ -22,6 +22,7 @@ CLASSES: tuple[type, ...] = (
     json_files.KNUCKLE_OT_export_report,
     json_files.KNUCKLE_OT_forget,
     solve.KNUCKLE_OT_solve,
+    fit_range.KNUCKLE_OT_fit_range,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,
     sidebar.KNUCKLE_PT_solve,

@@ -52,8 +52,10 @@ class KNUCKLE_OT_import_capture(bpy.types.Operator):
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:
     """Selects objects of the scene and makes the first the active one."""
-    for obj in context.view_layer.objects:
-        obj.select_set(obj in objects)
+    for obj in context.selected_objects:
+        obj.select_set(False)
+    for obj in objects:
+        obj.select_set(True)
     context.view_layer.objects.active = objects[0]
 
 

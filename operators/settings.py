@@ -29,9 +29,15 @@ _HAND_WORDS = {
 }
 
 
+ACRONYMS = {"fabrik", "cga"}
+
+
 def solver_items() -> list[tuple[str, str, str]]:
     """The solvers as a menu: the first sentence of each one's own text is its tooltip."""
-    return [(name, kind.__name__, (kind.__doc__ or "").split(". ")[0].strip(".")) for name, kind in SOLVERS.items()]
+    return [
+        (name, name.upper() if name in ACRONYMS else name.capitalize(), (kind.__doc__ or "").split(". ")[0].strip("."))
+        for name, kind in SOLVERS.items()
+    ]
 
 
 def _is_target(_settings: "KnuckleSettings", obj: "Object") -> bool:

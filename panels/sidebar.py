@@ -41,7 +41,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         for warning in about["warnings"]:
             paragraph(layout, context, warning, "ERROR")
         row = layout.row(align=True)
-        row.prop(shown, "hide_viewport", text="Markers", icon="HIDE_OFF", toggle=True, invert_checkbox=True)
+        row.prop(shown, "hide_viewport", text="Show Markers", icon="NONE", toggle=True, invert_checkbox=True)
         row.prop(*markers_object.size_property(shown), text="Size")
         header, body = layout.panel("knuckle_overrides", default_closed=True)
         header.label(text="Overrides")
@@ -134,8 +134,10 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
     def _button(self, context: "Context") -> None:
         status = context.window_manager.knuckle
         if status.running:
-            self.layout.progress(factor=status.fraction, text=f"{status.doing}  {status.fraction:.0%}")
-            self.layout.label(text="Press ESC to cancel", icon="EVENT_ESC")
+            row = self.layout.row(align=True)
+            row.scale_y = 1.4
+            row.progress(factor=status.fraction, text=f"{status.doing}  {status.fraction:.0%}")
+            row.label(text="", icon="EVENT_ESC")
             return
         row = self.layout.row(align=True)
         row.scale_y = 1.4
@@ -194,8 +196,13 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
                 _hand(layout.box(), side, report["hands"][side])
         column = layout.column(align=True)
         seconds = report.get("seconds", {})
+        if armature.animation_data and armature.animation_data.action:
+            first, last = armature.animation_data.action.frame_range
+            pair(column, "Scene frames", f"{first:.0f} to {last:.0f}")
         pair(column, "Read, solved", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
-        layout.operator("knuckle.export_report", icon="EXPORT")
+        column.separator()
+        column.operator("knuckle.fit_range", icon="PREVIEW_RANGE")
+        column.operator("knuckle.export_report", icon="EXPORT")
 
 
 def _hand(layout: "UILayout", side: str, hand: dict[str, Any]) -> None:

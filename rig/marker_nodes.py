@@ -61,6 +61,8 @@ def marker_nodes() -> "GeometryNodeTree":
         socket = tree.interface.new_socket(name, in_out="INPUT", socket_type=kind)
         socket.default_value = int(value) if kind == "NodeSocketInt" else value
         socket.description = description
+        if name == "Size":
+            socket.subtype = "DISTANCE"
     for name in MATERIALS:
         tree.interface.new_socket(name, in_out="INPUT", socket_type="NodeSocketMaterial")
     _fill(_Builder(tree))
@@ -77,7 +79,8 @@ def _fill(b: _Builder) -> None:
         b.tree.links.new(ball, joined.inputs[0])
     is_predicted = b.math("SUBTRACT", nearest, 1.0)
     instances = b.node("GeometryNodeInstanceOnPoints", points, None, joined.outputs[0], True, is_predicted)[0]
-    b.node("NodeGroupOutput", instances)
+    # Instances alone have no bounds: an object of points can be framed and picked, and so can its balls.
+    b.node("NodeGroupOutput", b.node("GeometryNodeRealizeInstances", instances)[0])
 
 
 def _ball(b: _Builder, size: Any, material: Any) -> Any:

@@ -1,0 +1,36 @@
+"""Setting the scene's frames to those of the take: only when the person asks for it."""
+
+from math import ceil, floor
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..rig.take_scene import result_of
+from .json_files import shown_result
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+
+class KNUCKLE_OT_fit_range(bpy.types.Operator):
+    """Make the scene as long as the take"""
+
+    bl_idname = "knuckle.fit_range"
+    bl_label = "Set Scene Range"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With a take."""
+        armature = shown_result(context)
+        if result_of(armature) is None or not (armature.animation_data and armature.animation_data.action):
+            cls.poll_message_set("There is no take yet, solve a capture")
+            return False
+        return True
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """From the first key to the last."""
+        first, last = shown_result(context).animation_data.action.frame_range
+        context.scene.frame_start, context.scene.frame_end = max(floor(first), 0), max(ceil(last), 1)
+        return {"FINISHED"}
