@@ -21,7 +21,7 @@ from .hand.model import HandModel, Pose
 from .hand.proportions import Proportions, build
 from .hand.targets import Targets, assign
 from .performer import MeasuredHand, Performer
-from .recipe import Recipe
+from .recipe import Recipe, to_dict
 from .report import hand_report
 from .solvers import Solver, State
 
@@ -269,6 +269,7 @@ def _report(
         "marker_set": {"name": assigned.set_name, "confidence": round(assigned.confidence, 3)},
         "hands": {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted) for s in solved},
         "warnings": [*markers.warnings, *assigned.warnings],
+        "recipe": to_dict(recipe),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import addon_utils
 import bpy
 
 from ..errors import RecipeError, RigError
@@ -84,6 +83,9 @@ def _read(path: Path, kind: str) -> None:
     if kind == ".blend":
         bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
         return
+    # Blender's module brings addon_utils along: it is there only once bpy is.
+    import addon_utils
+
     empty_file()
     addon_utils.enable("io_scene_gltf2")
     bpy.ops.import_scene.gltf(filepath=str(path))

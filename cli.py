@@ -1,0 +1,243 @@
+"""The shell command: `knuckle` with Blender's module from pip, `blender --command knuckle` in Blender itself."""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import captures, performer, pipeline, recipe
+from .captures.summary import as_text, summary
+from .errors import KnuckleError
+from .files import expect_writable, write_json, written_whole
+from .hand.kinematics import joint_frames
+from .hand.rotations import from_matrix
+from .recipe import HANDS, Recipe, read_json
+from .solvers import SOLVERS
+
+EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
+DEMO_CAPTURE = Path(__file__).parent / "data" / "leap_finger_tap.json"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line and returns its exit status."""
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        options.run(options)
+    except KnuckleError as problem:
+        print(f"knuckle: {problem}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # Whoever reads the output has seen enough: `knuckle info FILE | head`.
+        sys.stderr.close()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="knuckle", description="From a recorded hand to a keyed one.", epilog=EPILOG)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_info(commands)
+    _add_calibrate(commands)
+    _add_solve(commands)
+    _add_demo(commands)
+    return parser
+
+
+def _command(commands: Any, name: str, text: str, run: Callable[[argparse.Namespace], None]) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EPILOG)
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
+    parser.add_argument("--unit", choices=["auto", "m", "dm", "cm", "mm"], help="overrides the file's unit of length")
+    parser.add_argument("--up", choices=["auto", "y", "z"], help="overrides which axis points up in the file")
+
+
+def _add_hands(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--hand", choices=HANDS, help="which hand; auto takes those that the capture holds")
+    parser.add_argument("--markers", type=Path, metavar="MAP.json", help="which label is which joint")
+    parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
+    parser.add_argument("--end", type=int, metavar="F", help="last frame of the capture to use")
+
+
+def _add_info(commands: Any) -> None:
+    parser = _command(commands, "info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
+    _add_reading(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_calibrate(commands: Any) -> None:
+    parser = _command(commands, "calibrate", "Measure a performer's hands on a capture.", _calibrate)
+    _add_reading(parser)
+    _add_hands(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measures go")
+
+
+def _add_solve(commands: Any) -> None:
+    parser = _command(commands, "solve", "Solve a capture and save a file with the keyed hand.", _solve)
+    _add_reading(parser)
+    _add_hands(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
+    parser.add_argument("--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand")
+    parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
+    parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measures that calibrate saved")
+    parser.add_argument("--fps", type=float, metavar="N", help="frames per second; else the capture's own frames")
+    parser.add_argument("--report", type=Path, metavar="R.json", help="where the figures go")
+    parser.add_argument("--joints", type=Path, metavar="J.npz", help="where the solved joints go")
+    parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="choices to start from; options overrule them")
+
+
+def _add_demo(commands: Any) -> None:
+    parser = _command(commands, "demo", "Solve the bundled recording; save the take, pictures and a video.", _demo)
+    parser.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder, made if need be")
+
+
+def recipe_of(options: argparse.Namespace) -> Recipe:
+    """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
+    stated = {name: getattr(options, name, None) for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "fps")}
+    for name in ("markers", "performer"):
+        path = getattr(options, name, None)
+        stated[name] = read_json(path) if path is not None else None
+    base_path = getattr(options, "recipe", None)
+    base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
+    return replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
+
+
+def _info(options: argparse.Namespace) -> None:
+    facts = summary(captures.read(options.file, unit=options.unit or "auto", up=options.up or "auto"))
+    print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else as_text(facts))
+
+
+def _calibrate(options: argparse.Namespace) -> None:
+    expect_writable(options.out, ".json")
+    chosen = recipe_of(options)
+    markers = pipeline.read(chosen)
+    person = pipeline.measure(chosen, markers, pipeline.assignment(chosen, markers))
+    write_json(options.out, performer.to_dict(person))
+    for side, measured in person.hands.items():
+        print(f"{side} hand: {1000 * measured.proportions.size:.0f} mm from wrist to middle fingertip")
+
+
+def _solve(options: argparse.Namespace) -> None:
+    for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
+        if path is not None:
+            expect_writable(path, suffix)
+    chosen = recipe_of(options)
+    blend_file = _blender()
+    with _progress_bar() as show:
+        take = _run(chosen, show)
+        show(0.9, "Keying")
+        written = blend_file.new_scene_with_take(take, chosen.rig)
+        blend_file.save(options.out)
+        report = take.report | {"seconds": take.report["seconds"] | {"key": round(written.seconds, 4)}}
+        if options.joints is not None:
+            write_joints(options.joints, take)
+        if options.report is not None:
+            write_json(options.report, report)
+        show(1.0, "Done")
+    print(_told(report, options.out))
+
+
+def _blender() -> Any:
+    """What writes Blender files. Raises KnuckleError where Blender's module is not installed."""
+    try:
+        from .rig import blend_file
+    except ModuleNotFoundError as error:
+        if error.name != "bpy":
+            raise
+        raise KnuckleError("Blender's Python module is not installed: pip install bpy, or blender --command knuckle") from error
+    return blend_file
+
+
+def _run(chosen: Recipe, show: Callable[[float, str], None]) -> pipeline.Take:
+    job = pipeline.Job(chosen)
+    for progress in job.steps():
+        show(0.9 * progress.fraction, progress.doing)
+    assert job.take is not None
+    return job.take
+
+
+def write_joints(path: Path, take: pipeline.Take) -> None:
+    """The solved joints for researchers, as arrays in a .npz.
+
+    times (F,) s and, for each hand in WebXR's joint order: left_positions (F, 25, 3) m in the world, left_rotations
+    (F, 25, 4) wxyz of the joints' frames in the world, left_predicted (F, 25), left_angles (F, D) rad with their
+    names left_angle_names (D,). Raises FileError if the file cannot be written.
+    """
+    arrays: dict[str, Any] = {"times": take.times}
+    for solved in take.hands:
+        frames = joint_frames(solved.hand, solved.pose)
+        arrays |= {
+            f"{solved.side}_positions": frames[..., :3, 3],
+            f"{solved.side}_rotations": from_matrix(frames[..., :3, :3]),
+            f"{solved.side}_predicted": solved.predicted,
+            f"{solved.side}_angles": solved.pose.angles,
+            f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
+        }
+    with written_whole(path) as half, half.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def _told(report: dict[str, Any], out: Path) -> str:
+    """The report in a few lines for a terminal."""
+    lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
+    for side, hand in report["hands"].items():
+        tips = [finger["tip_error_mm"] for finger in hand["fingers"].values() if finger["tip_error_mm"]["mean"] is not None]
+        if tips:
+            mean = sum(tip["mean"] for tip in tips) / len(tips)
+            worst = max(tip["max"] for tip in tips)
+            lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
+    lines += [f"  note: {warning}" for warning in report["warnings"]]
+    return "\n".join(lines)
+
+
+def _demo(options: argparse.Namespace) -> None:
+    blend_file = _blender()
+    from .rig import render
+
+    options.out.mkdir(parents=True, exist_ok=True)
+    with _progress_bar() as show:
+        take = _run(Recipe(str(DEMO_CAPTURE)), show)
+        show(0.3, "Keying")
+        written = blend_file.new_scene_with_take(take)
+        blend_file.save(options.out / "take.blend")
+        report = take.report | {"seconds": take.report["seconds"] | {"key": round(written.seconds, 4)}}
+        write_json(options.out / "report.json", report)
+        picture = render.Picture(engine=render.usable_engine())
+        show(0.4, "Rendering the video")
+        render.take_video(options.out / "take.mp4", take, picture)
+        show(0.8, "Rendering pictures")
+        render.pose_pictures(options.out, picture)
+        show(1.0, "Done")
+    print(_told(report, options.out))
+
+
+@contextmanager
+def _progress_bar() -> Iterator[Callable[[float, str], None]]:
+    """Shows a bar on a terminal and nothing elsewhere; the line is wiped in the end."""
+    terminal = sys.stderr.isatty()
+
+    def show(fraction: float, doing: str) -> None:
+        if terminal:
+            filled = round(30 * fraction)
+            print(f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {doing}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

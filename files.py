@@ -1,0 +1,52 @@
+"""Files that are written whole or not at all."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from .errors import KnuckleError
+
+
+class FileError(KnuckleError):
+    """A file that cannot be written."""
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to; renamed to it at the end, removed if anything fails.
+
+    Raises FileError if the file cannot be written.
+    """
+    half = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}").resolve()
+    try:
+        yield half
+        half.replace(path)
+    except (OSError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is the folder there, and may it be written to?"
+        raise FileError(f"{path}: cannot be written ({reason})") from error
+    finally:
+        with suppress(OSError):
+            half.unlink()
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Writes data as indented JSON. Raises FileError if the file cannot be written."""
+    with written_whole(path) as half:
+        half.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def expect_writable(path: Path, suffix: str = "") -> Path:
+    """The path, if its folder is there and its suffix is the one expected: asked before hours of work, not after.
+
+    Raises FileError.
+    """
+    if suffix and path.suffix.lower() != suffix:
+        raise FileError(f"{path}: expected a name that ends in {suffix}")
+    if not path.resolve().parent.is_dir():
+        raise FileError(f"{path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise FileError(f"{path}: is a folder, expected a file")
+    return path
