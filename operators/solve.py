@@ -10,6 +10,7 @@ from ..pipeline import Job, Progress, Take
 from ..rig import markers_object
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
+from ..rig.keyframes import check_keyable
 from ..rig.take_scene import Placing, write_take
 from .capture import capture_object, show_capture
 from .import_capture import select_only
@@ -46,6 +47,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         armature = target(context)
         if armature is not None:
             # A rig without a hand is told before the solving and not after it.
+            check_keyable(armature)
             find_hands(armature)
         self._job = Job(recipe_of(context.scene))
         yield from self._job.steps()

@@ -193,7 +193,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
             return
         for side in SIDES:
             if side in report.get("hands", {}):
-                _hand(layout.box(), side, report["hands"][side])
+                _hand(layout.box(), side, report["hands"][side], report.get("frames", 0))
         column = layout.column(align=True)
         seconds = report.get("seconds", {})
         if armature.animation_data and armature.animation_data.action:
@@ -205,7 +205,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
         column.operator("knuckle.export_report", icon="EXPORT")
 
 
-def _hand(layout: "UILayout", side: str, hand: dict[str, Any]) -> None:
+def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> None:
     row = layout.row()
     row.label(text=f"{side.capitalize()} hand", icon="VIEW_PAN")
     right = row.row()
@@ -218,9 +218,9 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any]) -> None:
         tip, markers = figures.get("tip_error_mm"), figures.get("marker_error_mm")
         _line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
     column = layout.column(align=True)
-    pair(column, "Frames with predicted joints", str(hand.get("predicted_frames", 0)))
-    hits = sum(figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values())
-    pair(column, "Finger frames at a limit", str(hits))
+    pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
+    hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
+    pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")
 
 
 def _line(layout: "UILayout", *cells: str) -> None:

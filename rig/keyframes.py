@@ -45,11 +45,9 @@ class Curves:
 def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Action":
     """Keys hands of one armature at scene frames (F,) into a new action, which the armature then plays.
 
-    The action that was there keeps its keys and gets a fake user, so that saving does not lose it; NLA strips,
-    the rotation modes of bones and the scene stay as they are. Raises RigError if the armature is gone.
+    The action that was there keeps its keys, and gets a fake user if nothing else uses it, so that saving does not
+    lose it; NLA strips, the rotation modes of bones and the scene stay as they are.
     """
-    if not is_armature(armature):
-        raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     return new_action(armature, [curve for keyed in hands for curve in _curves(armature, keyed, frames)], name)
 
 
@@ -107,9 +105,20 @@ def _write(channelbag: Any, curves: Sequence[Curves]) -> None:
             fcurve.update()
 
 
+def check_keyable(armature: "Object") -> None:
+    """Raises RigError for an armature that cannot be given an action, and says what to do."""
+    if not is_armature(armature):
+        raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
+    if not armature.is_editable:
+        raise RigError(f"armature '{armature.name}' is linked from another file, make a library override of it first")
+    if armature.animation_data and armature.animation_data.use_tweak_mode:
+        raise RigError(f"a strip of armature '{armature.name}' is being tweaked in the NLA, leave Tweak Mode first")
+
+
 def _play(obj: "Object", action: "Action", slot: Any) -> None:
     animation = obj.animation_data or obj.animation_data_create()
-    if animation.action:
-        animation.action.use_fake_user = True
+    before = animation.action
     animation.action = action
     animation.action_slot = slot
+    if before and before.users == 0 and before.is_editable:
+        before.use_fake_user = True

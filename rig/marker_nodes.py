@@ -85,6 +85,7 @@ def _fill(b: _Builder) -> None:
 
 def _ball(b: _Builder, size: Any, material: Any) -> Any:
     ball = b.node("GeometryNodeMeshIcoSphere", b.math("MULTIPLY", size, 0.5), 2)[0]
+    ball = b.node("GeometryNodeSetShadeSmooth", ball)[0]
     return b.node("GeometryNodeSetMaterial", ball, None, material)[0]
 
 

@@ -28,35 +28,40 @@ class MarkerRows:
 
 
 def marker_rows(markers: Markers) -> MarkerRows:
-    """The frames as they are where they are evenly spaced; else the capture drawn anew on even steps.
-
-    An even step between two frames that both saw the marker lies on the line between them.
-    """
+    """The frames as they are where they are evenly spaced; else the capture drawn anew on even steps."""
     frames, times = len(markers.times), markers.times
-    rate = (frames - 1) / markers.duration if frames > 1 else max(markers.rate, 1.0)
-    states = np.where(markers.seen, np.where(markers.predicted, PREDICTED, MEASURED), MISSING).astype(np.int8)
-    positions = np.where(states[..., None] > 0, markers.positions, 0.0)
+    nominal = markers.rate if np.isfinite(markers.rate) and markers.rate > 0 else 1.0
+    rate = (frames - 1) / markers.duration if frames > 1 else nominal
     even = times[0] + np.arange(frames) / rate
-    rows = round(markers.duration * markers.rate) + 1
+    rows = round(markers.duration * nominal) + 1
     # A pause of hours between two frames is not worth rows without end: such captures are shown frame by frame.
     if frames < 3 or np.abs(times - even).max() < 0.05 / rate or rows > 4 * frames:
-        return MarkerRows(positions, states, rate, float(times[0]))
-    return _evenly(positions, states, times, times[0] + np.arange(rows) / markers.rate, markers.rate)
+        return MarkerRows(*_flat(markers), rate, float(times[0]))
+    at = times[0] + np.arange(rows) / nominal
+    return MarkerRows(*sampled(markers, at, 1.0 / nominal), nominal, float(times[0]))
 
 
-def _evenly(
-    positions: Floats, states: NDArray[np.int8], times: Floats, at: Floats, rate: float
-) -> MarkerRows:
-    before = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 2)
-    share = np.clip((at - times[before]) / (times[before + 1] - times[before]), 0.0, 1.0)
-    nearer = before + (share >= 0.5)
-    both = (states[before] > 0) & (states[before + 1] > 0)
-    share = np.where(both, share[:, None], (share >= 0.5)[:, None])[..., None]
-    # Where nothing was recorded for longer than a step there is nothing to show.
-    known = np.abs(times[nearer] - at) <= 1.0 / rate
-    return MarkerRows(
-        positions=positions[before] * (1 - share) + positions[before + 1] * share,
-        states=np.where(known[:, None], states[nearer], MISSING).astype(np.int8),
-        rate=rate,
-        first=float(times[0]),
-    )
+def _flat(markers: Markers) -> tuple[Floats, NDArray[np.int8]]:
+    """Positions (F, M, 3) without NaN and states (F, M)."""
+    states = np.where(markers.seen, np.where(markers.predicted, PREDICTED, MEASURED), MISSING).astype(np.int8)
+    return np.where(states[..., None] > 0, markers.positions, 0.0), states
+
+
+def sampled(markers: Markers, at: Floats, pause: float) -> tuple[Floats, NDArray[np.int8]]:
+    """Positions (R, M, 3) and states (R, M) at times `at` (R,) s.
+
+    Between two frames that both know a marker it is on the line between them, else where the nearer one knows it.
+    Further than `pause` s from any frame there is nothing to show.
+    """
+    positions, states = _flat(markers)
+    times = markers.times
+    after = np.clip(np.searchsorted(times, at, side="right"), min(1, len(times) - 1), len(times) - 1)
+    before = np.maximum(after - 1, 0)
+    share = np.clip((at - times[before]) / np.maximum(times[after] - times[before], 1e-12), 0.0, 1.0)
+    late = share >= 0.5
+    nearer = np.where(late, after, before)
+    both = (states[before] > 0) & (states[after] > 0)
+    share = np.where(both, share[:, None], late[:, None])[..., None]
+    known = np.abs(times[nearer] - at) <= pause
+    between = positions[before] * (1 - share) + positions[after] * share
+    return between, np.where(known[:, None], states[nearer], MISSING).astype(np.int8)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..captures.markers import Markers
 from .marker_nodes import NAME, marker_nodes
-from .marker_rows import PREDICTED, MarkerRows, marker_rows
+from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
 
 if TYPE_CHECKING:
     from bpy.types import Collection, Material, Modifier, Object, Scene
@@ -89,13 +89,12 @@ def show_solved(obj: "Object", markers: Markers) -> None:
     about, count = obj[PROPERTY], len(markers.names)
     if list(about["names"]) != list(markers.names) or not len(markers.times):
         return
-    cleaned = marker_rows(markers)
     times = about["first"] + np.arange(len(obj.data.vertices) // count) / about["row_rate"]
     solved = np.flatnonzero((times >= markers.times[0] - 1e-6) & (times <= markers.times[-1] + 1e-6))
-    nearest = np.round((times[solved] - cleaned.first) * cleaned.rate).astype(int).clip(0, len(cleaned.states) - 1)
+    places, found = sampled(markers, times[solved], np.inf)
     positions, states = _read(obj, count)
-    filled = cleaned.states[nearest] == PREDICTED
-    positions[solved] = np.where(filled[..., None], cleaned.positions[nearest], positions[solved])
+    filled = found == PREDICTED
+    positions[solved] = np.where(filled[..., None], places, positions[solved])
     states[solved] = np.where(filled, PREDICTED, states[solved])
     obj.data.vertices.foreach_set("co", positions.ravel())
     obj.data.attributes["state"].data.foreach_set("value", states.ravel())

@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.joints import SIDES
+from ..hand.joints import JOINTS, SIDES
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..pipeline import SolvedHand, Take
-from .binding import RigBinding, bind, default_binding
+from .binding import RigBinding, bind, default_binding, is_armature
 from .default_hand import add_hand
 from .detect import find_hands
-from .keyframes import KeyedHand, key_hands
+from .keyframes import KeyedHand, check_keyable, key_hands
 from .limits import add_limits
+from .rest_frames import rest_world
 from .timing import scene_frames, scene_rate
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     Where the recipe asks for certain hands, the armature must have them; where it takes what the capture holds,
     one of them is enough. Raises RigError.
     """
+    check_keyable(armature)
     found = {hand.side: hand for hand in find_hands(armature)}
     wanted = [solved for solved in take.hands if solved.side in found]
     lacking = [solved.side for solved in take.hands if solved.side not in found]
@@ -82,7 +84,7 @@ def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
 def write_take(
     take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", placing: Placing
 ) -> tuple["Object", ...]:
-    """Keys a take on an armature, or on new hands fitted to the performer; returns the armatures.
+    """Keys a take on an armature, or on hands fitted to the performer, built if there are none; returns them.
 
     Nothing is written if it raises RigError.
     """
@@ -92,12 +94,32 @@ def write_take(
         hands.append((armature, bind_hands(armature, take)))
     else:
         for solved in sorted(take.hands, key=lambda solved: SIDES.index(solved.side)):
-            built, binding = new_hand(solved.proportions, solved.hand, collection)
+            built, binding = _standing_hand(take, solved, scene) or new_hand(
+                solved.proportions, solved.hand, collection
+            )
             hands.append((built, [_keyed(solved, binding)]))
     for target, keyed in hands:
         key_hands(target, keyed, frames, take_name(take))
         target[RESULT] = json.dumps(take.report)
     return tuple(target for target, _ in hands)
+
+
+def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Object, RigBinding] | None":
+    """The hand that a take of the same capture was given before, if it still has these measures and was not moved.
+
+    Solving once more gives that hand another action, and not the scene another hand in the same place.
+    """
+    rest = rest_world(solved.hand)
+    for armature in scene.objects:
+        report = result_of(armature) if is_armature(armature) else None
+        if report is None or report.get("capture") != take.recipe.capture:
+            continue
+        bones = [armature.data.bones.get(joint) for joint in JOINTS]
+        if not all(bones) or not np.allclose(np.array(armature.matrix_world), np.eye(4), atol=1e-6):
+            continue
+        if np.allclose([np.array(bone.matrix_local) for bone in bones if bone], rest, atol=1e-5):
+            return armature, default_binding(armature, solved.hand)
+    return None
 
 
 def take_name(take: Take) -> str:
