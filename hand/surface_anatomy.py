@@ -17,6 +17,7 @@ from .proportions import Proportions, adult, build
 from .surface_shape import Limb, blend, ramp
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 # Stations count joints: 0 the MCP, 1 the PIP, 2 the DIP, 3 the tip. Half-width, back, palm side, middle in x, in z.
 FINGER = np.array(
@@ -40,7 +41,7 @@ FINGER = np.array(
         [3.00, 6.2, 4.3, 6.6, 0, 0],
     ]
 )
-THICKNESS = (1.12, 1.0, 1.03, 0.96, 0.86)
+THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
 """Of each digit against the table."""
 
 # Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
@@ -64,14 +65,23 @@ THUMB = np.array(
 
 # From a finger's metacarpal base to its MCP: half-width, back, palm side.
 METACARPAL = np.array(
-    [[-0.15, 12.5, 9.5, 11.0], [0.2, 13.3, 10.2, 13.0], [0.6, 13.2, 10.0, 15.3], [0.97, 12.4, 10.5, 14.2]]
-    + [[1.07, 11.0, 9.8, 12.6], [1.2, 8.0, 7.0, 9.5]]
+    [
+        [-0.15, 12.5, 9.5, 11.0],
+        [0.20, 13.3, 10.2, 13.0],
+        [0.60, 13.2, 10.0, 15.3],
+        [0.97, 12.4, 10.5, 14.2],
+        [1.07, 11.0, 9.8, 12.6],
+        [1.20, 8.0, 7.0, 9.5],
+    ]
 )
+# Along the forearm's axis in mm: half-width, back, palm side.
 WRIST = np.array(
     [[-60, 28.0, 20.0, 20.0], [-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]]
 )
 WRIST_MIDDLE = (1.0, -1.0)
 """mm, in x and z, of the forearm's axis."""
+LEAST_ROOM = 0.5
+"""A finger is not thinned below this share of its width."""
 TIP_LENGTH = 1.25
 """Of a rounded fingertip, against its half-width."""
 
@@ -100,17 +110,28 @@ class Anatomy:
             result = blend(result, limb.distance(points), width)
         return result
 
-    def distance(self, points: Floats) -> Floats:
-        """(N,) m to the skin about the palm and where the digits leave it; below zero inside."""
+    def distance(self, points: Floats, owner: Ints) -> Floats:
+        """(N,) m to the skin about the palm and where the digits leave it; below zero inside.
+
+        A point of a digit, `owner` (N,), is kept to that digit and the palm however near the next digit is; −1
+        is a point of the palm, kept to all.
+        """
         palm = self.palm_distance(points)
-        result = palm
+        result = palm.copy()
         for digit, limb in enumerate(self.digits):
-            width = np.full(len(points), 0.006 * self.scale)
-            if digit == 0:
-                first = self.reach[0, 1]
-                width = 0.018 * self.scale * (1 - ramp(limb.local(points)[:, 1], 0.5 * first, 1.05 * first))
-            result = np.minimum(result, blend(palm, limb.distance(points), width))
+            mine = (owner == digit) | (owner < 0)
+            if mine.any():
+                width = self._fillet(digit, points[mine])
+                result[mine] = np.minimum(result[mine], blend(palm[mine], limb.distance(points[mine]), width))
         return result
+
+    def _fillet(self, digit: int, points: Floats) -> Floats:
+        """(N,) m, how wide a digit is blended into the palm: the thumb widely, but not beyond its MCP."""
+        if digit:
+            return np.full(len(points), 0.006 * self.scale)
+        y = self.digits[0].local(points)[:, 1]
+        first = self.reach[0, 1]
+        return np.asarray(0.018 * self.scale * (1 - ramp(y, 0.5 * first, 1.05 * first)))
 
 
 def anatomy(proportions: Proportions) -> Anatomy:
@@ -119,7 +140,9 @@ def anatomy(proportions: Proportions) -> Anatomy:
     joints = joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     scale = _scale(proportions)
     reach = np.concatenate([np.zeros((5, 1)), np.cumsum(proportions.phalanges, axis=1)], axis=1)
-    digits = tuple(_digit(digit, joints, reach[digit], scale) for digit in range(5))
+    thick = np.array(THICKNESS) * scale
+    room = _room(joints, reach, thick)
+    digits = tuple(_digit(digit, joints, reach[digit], thick[digit], room[digit]) for digit in range(5))
     metacarpals = [(_metacarpal(digit, joints, scale), 0.008 * scale) for digit in range(1, 5)]
     webs = [(_web(digit, joints, reach, scale), 0.006 * scale) for digit in range(1, 4)]
     pads = [(_thenar(joints, scale), 0.022 * scale), (_hypothenar(joints, scale), 0.012 * scale)]
@@ -138,20 +161,40 @@ def _scale(proportions: Proportions) -> float:
     return float(np.sqrt(proportions.size / standard.size * breadth(proportions) / breadth(standard)))
 
 
-def _digit(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
+ROOM_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3])
+
+
+def _room(joints: Floats, reach: Floats, thick: Floats) -> Floats:
+    """(5, ROOM_STATIONS) how much of its width each digit keeps, so that neighbours standing close do not touch."""
+    keep = np.ones((5, len(ROOM_STATIONS)))
+    lines, widths = [], []
+    for digit in range(1, 5):
+        frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
+        lines.append(frame[:3, 3] + np.interp(ROOM_STATIONS, range(4), reach[digit])[:, None] * frame[:3, 1])
+        widths.append(np.interp(ROOM_STATIONS, FINGER[:, 0], FINGER[:, 1]) / 1000 * thick[digit])
+    for a in range(3):
+        apart = np.linalg.norm(lines[a][:, None] - lines[a + 1][None], axis=-1)
+        share = np.clip(0.87 * apart / (widths[a][:, None] + widths[a + 1][None]), LEAST_ROOM, 1)
+        keep[a + 1] = np.minimum(keep[a + 1], share.min(1))
+        keep[a + 2] = np.minimum(keep[a + 2], share.min(0))
+    return keep
+
+
+def _digit(digit: int, joints: Floats, reach: Floats, thick: float, room: Floats) -> Limb:
     table = THUMB if digit == 0 else FINGER
     stations = np.interp(table[:, 0], [-1, 0, 1, 2, 3], [-reach[1], *reach])
-    profile = table[:, 1:] / 1000 * scale * THICKNESS[digit]
-    if digit == 0:
-        profile = profile / THICKNESS[0]
-    return Limb.through(joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]], stations, profile, 2.3, 2.2)
+    profile = table[:, 1:] / 1000 * thick
+    # Before the web the width is the palm's.
+    profile[:, 0] *= np.interp(table[:, 0], [0, *ROOM_STATIONS], [1, *room])
+    frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
+    return Limb.through(frame, stations, profile, 2.3, back=2.2, tip=TIP_LENGTH * profile[-1, 0])
 
 
 def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
     base, knuckle = (joints[JOINT_INDEX[name]] for name in DIGIT_JOINTS[DIGITS[digit]][:2])
     length = float(np.linalg.norm(knuckle[:3, 3] - base[:3, 3]))
     profile = METACARPAL[:, 1:] / 1000 * scale * THICKNESS[digit]
-    return Limb.through(base, METACARPAL[:, 0] * length, profile, 2.4, 2.2)
+    return Limb.through(base, METACARPAL[:, 0] * length, profile, 2.4, back=2.2)
 
 
 def _wrist(scale: float) -> Limb:
@@ -170,7 +213,7 @@ def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
     frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone - back / 2 * 0.0025 * scale
     # The bar lies across: its half-width runs along the fingers.
     profile = np.array([[0.24 * bone, 0.0085 * scale, 0.0098 * scale]] * 2)
-    return Limb.through(frame, [0, float(np.linalg.norm(across))], profile, 2.2, 2.0)
+    return Limb.through(frame, [0, float(np.linalg.norm(across))], profile, 2.2, back=2.0)
 
 
 def _first_web(joints: Floats, scale: float) -> Limb:
@@ -214,13 +257,3 @@ def _hypothenar(joints: Floats, scale: float) -> Limb:
     b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale
     profile = np.array([[6, 8, 8], [9.5, 10, 11.5], [11.5, 10, 13], [10.8, 9, 11.5], [8.0, 8, 8]])
     return _pad(a, b, np.array([0.15, 0, 1.0]), profile, scale)
-
-
-def tip_profile(anatomy: Anatomy, digit: int, y: Floats) -> Floats:
-    """(N,) how far the rounded tip has drawn in at y m along a digit: 1 before it, 0 at its end."""
-    end = anatomy.reach[digit, 3]
-    start = end - TIP_LENGTH * anatomy.digits[digit].read(np.array([end]))[0, 0]
-    return np.asarray(np.maximum(1 - np.clip((y - start) / (end - start), 0, 1) ** 2.2, 0) ** (1 / 2.2))
-
-
-__all__ = ["Anatomy", "anatomy", "blend", "ramp", "tip_profile"]

@@ -1,6 +1,7 @@
 """What is drawn into the skin after it is laid: creases, tendons, hollows. Each moves it along its normals."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,10 +76,10 @@ def normals(points: Floats, quads: Ints) -> Floats:
 def distance_to_line(points: Floats, line: Floats) -> Floats:
     """(N,) m from points (N, 3) to the nearest of a line's segments (K, 3)."""
     best = np.full(len(points), np.inf)
-    for a, b in zip(line[:-1], line[1:], strict=True):
+    for a, b in pairwise(line):
         along = np.clip((points - a) @ (b - a) / max(float((b - a) @ (b - a)), 1e-18), 0, 1)
         best = np.minimum(best, ((points - a - along[:, None] * (b - a)) ** 2).sum(-1))
-    return np.sqrt(best)
+    return np.asarray(np.sqrt(best))
 
 
 def marks(anatomy: Anatomy) -> list[Mark]:
@@ -104,35 +105,36 @@ def _across(limb: Limb, y: float, first: float, last: float) -> Floats:
 
 def _palm_marks(anatomy: Anatomy) -> list[Mark]:
     mm = anatomy.scale / 1000
-    joints = anatomy.joints[:, :3, 3]
-    at = {name: joints[index] for name, index in JOINT_INDEX.items()}
+    at = {name: anatomy.joints[index, :3, 3] / mm for name, index in JOINT_INDEX.items()}
     knuckles = [at[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
     bases = [at[DIGIT_JOINTS[digit][0]] for digit in DIGITS[1:]]
-    result = []
+    lines: list[tuple[list[Floats], float, float, float]] = []
     for knuckle, base in zip(knuckles, bases, strict=True):
-        end = base * [0.55, 1, 1]
-        result.append(Mark(np.stack([knuckle - [0, 3 * mm, 0], end]), 0.7 * mm, 3.0 * mm, 1))
-        result.append(Mark(np.stack([knuckle - [0, 1 * mm, 0], knuckle + [0, 1 * mm, 0]]), 0.9 * mm, 6.0 * mm, 1))
-    for a, b in zip(knuckles[:-1], knuckles[1:], strict=True):
-        middle = (a + b) / 2
-        result.append(Mark(np.stack([middle + [0, 3 * mm, 0], middle - [0, 12 * mm, 0]]), -1.2 * mm, 4.5 * mm, 1))
+        lines.append(([_by(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
+        lines.append(([_by(knuckle, 0, -1), _by(knuckle, 0, 1)], 0.9, 6.0, 1))
+    for a, b in pairwise(knuckles):
+        lines.append(([_by((a + b) / 2, 0, 3), _by((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
     middle = (bases[1] + knuckles[1]) / 2
-    hollow = np.stack([middle + [4 * mm, -14 * mm, 0], middle + [-3 * mm, 12 * mm, 0]])
-    result.append(Mark(hollow, -1.2 * mm, 14 * mm, -1))
-    return [*result, *_palm_creases(knuckles, bases, mm)]
+    lines.append(([_by(middle, 4, -14), _by(middle, -3, 12)], -1.2, 14.0, -1))
+    lines += _palm_creases(knuckles, bases)
+    return [Mark(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
 
 
-def _palm_creases(knuckles: list[Floats], bases: list[Floats], mm: float) -> list[Mark]:
-    """The three long lines of the palm: round the thumb's eminence, and the two across."""
+def _by(point: Floats, x: float, y: float) -> Floats:
+    """(3,) a point moved in the palm's plane."""
+    return np.asarray(point + np.array([x, y, 0.0]))
+
+
+def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
+    """The three long lines of the palm, in mm: round the thumb's eminence, and the two across."""
     i, m, r, p = knuckles
     round_thumb = [
-        i + [-11 * mm, -20 * mm, 0],
-        (i + m) / 2 + [-1 * mm, -28 * mm, 0],
-        (m + bases[1]) / 2 + [0, -4 * mm, 0],
-        bases[2] + [-7 * mm, 4 * mm, 0],
-        bases[2] + [-8 * mm, -12 * mm, 0],
+        _by(i, -11, -20),
+        _by((i + m) / 2, -1, -28),
+        _by((m + bases[1]) / 2, 0, -4),
+        _by(bases[2], -7, 4),
+        _by(bases[2], -8, -12),
     ]
-    near = [i + [-11 * mm, -18 * mm, 0], (i + m) / 2 + [0, -20 * mm, 0], (m + r) / 2 + [0, -27 * mm, 0], r + [8 * mm, -34 * mm, 0]]
-    far = [p + [10 * mm, -9 * mm, 0], r + [2 * mm, -9 * mm, 0], m + [2 * mm, -7 * mm, 0], (i + m) / 2 + [0, 4 * mm, 0]]
-    lines = [(round_thumb, -1.0, 2.8), (near, -0.8, 2.4), (far, -0.8, 2.4)]
-    return [Mark(np.array(line), height * mm, radius * mm, -1) for line, height, radius in lines]
+    near = [_by(i, -11, -18), _by((i + m) / 2, 0, -20), _by((m + r) / 2, 0, -27), _by(r, 8, -34)]
+    far = [_by(p, 10, -9), _by(r, 2, -9), _by(m, 2, -7), _by((i + m) / 2, 0, 4)]
+    return [(round_thumb, -1.0, 2.8, -1), (near, -0.8, 2.4, -1), (far, -0.8, 2.4, -1)]

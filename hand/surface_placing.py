@@ -5,24 +5,26 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .surface_anatomy import TIP_LENGTH, Anatomy, tip_profile
+from .surface_anatomy import Anatomy
 from .surface_marks import mark
 from .surface_nails import bow, place_nail
-from .surface_shape import ramp
+from .surface_shape import TIP_POWER, Limb, ramp
 from .surface_topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, Topology, Tube, finger_columns, topology
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Where each ring of a digit stands, in joints; those from 3 on are degrees round the tip's end, counted from 3.
-FINGER_STATIONS = np.array(
-    [0.29, 0.36, 0.43, 0.5, 0.57, 0.64, 0.71, 0.78, 0.84, 0.89, 0.93, 0.965, 1, 1.045, 1.1, 1.17, 1.27, 1.4]
-    + [1.55, 1.69, 1.8, 1.88, 1.945, 2, 2.055, 2.13, 2.24, 2.36, 2.44, 2.52, 2.6, 3.2, 3.38, 3.54, 3.67]
-)
-THUMB_STATIONS = np.array(
-    [0.3, 0.42, 0.54, 0.64, 0.73, 0.81, 0.88, 0.94, 1, 1.06, 1.12, 1.19, 1.27, 1.36, 1.46, 1.56, 1.66, 1.75]
-    + [1.83, 1.89, 1.945, 2, 2.05, 2.105, 2.16, 2.22, 2.28, 2.34, 2.4, 2.46, 2.53, 2.6, 3.2, 3.38, 3.54, 3.67]
-)
+# Where each ring of a digit stands, in joints; those from 3 on are hundreds of degrees round the tip, counted from 3.
+# fmt: off
+FINGER_STATIONS = np.array([
+    0.29, 0.36, 0.43, 0.5, 0.57, 0.64, 0.71, 0.78, 0.84, 0.89, 0.93, 0.965, 1, 1.045, 1.1, 1.17, 1.27, 1.4,
+    1.55, 1.69, 1.8, 1.88, 1.945, 2, 2.055, 2.13, 2.24, 2.36, 2.44, 2.52, 2.6, 3.2, 3.38, 3.54, 3.67,
+])
+THUMB_STATIONS = np.array([
+    0.3, 0.42, 0.54, 0.64, 0.73, 0.81, 0.88, 0.94, 1, 1.06, 1.12, 1.19, 1.27, 1.36, 1.46, 1.56, 1.66, 1.75,
+    1.83, 1.89, 1.945, 2, 2.05, 2.105, 2.16, 2.22, 2.28, 2.34, 2.4, 2.46, 2.53, 2.6, 3.2, 3.38, 3.54, 3.67,
+])
+# fmt: on
 THUMB_PHASE = np.deg2rad(36)
 """The angle in the thumb's section of the middle of its window's back: the window lies aslant to the nail."""
 FADE = 7
@@ -49,23 +51,17 @@ def _place_tube(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> Non
     """A digit's rings on its limb: slanted at the window, straight beyond FADE, drawn in round the tip."""
     limb, reach = anatomy.digits[digit], anatomy.reach[digit]
     stations = THUMB_STATIONS if digit == 0 else FINGER_STATIONS
-    around = tube.rings.shape[1]
-    angles = ring_angles(digit, around)
-    end = reach[3]
-    length = TIP_LENGTH * limb.read(np.array([end]))[0, 0]
-    y = np.where(
-        stations < 3,
-        np.interp(stations, [0, 1, 2, 3], reach),
-        end - length + length * np.sin((stations - 3) * np.pi / 1.8),
-    )
-    fade = 1 - ramp(np.arange(len(stations)), 0, FADE)
-    slanted = y[:, None] + fade[:, None] * _slant(digit, angles) * reach[1] + _nail_bow(anatomy, digit, tube, angles)
+    angles = ring_angles(digit, tube.rings.shape[1])
+    round_tip = limb.end - limb.tip * (1 - np.sin(np.deg2rad(100 * (stations - 3))))
+    y = np.where(stations < 3, np.interp(stations, [0, 1, 2, 3], reach), round_tip)
+    fade = 1 - ramp(np.arange(len(stations), dtype=float), 0, FADE)
+    slanted = y[:, None] + fade[:, None] * _slant(digit, angles) * reach[1] + _nail_bow(limb, tube, angles)
     for ring, ids in enumerate(tube.rings):
-        points[ids] = _tip_section(anatomy, digit, slanted[ring], angles)
-    _place_cap(points, anatomy, digit, tube, slanted[-1].mean())
+        points[ids] = limb.skin(slanted[ring], angles)
+    _place_cap(points, limb, tube, slanted[-1].mean())
     first, last = nail_rings(tube)
-    across = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / around)
-    place_nail(points, anatomy, digit, tube, y[first : last + 1], across)
+    across = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / len(angles))
+    place_nail(points, limb, tube.nail, y[first : last + 1], np.asarray(across, float))
 
 
 def nail_rings(tube: Tube) -> tuple[int, int]:
@@ -74,22 +70,22 @@ def nail_rings(tube: Tube) -> tuple[int, int]:
     return first, last
 
 
-def _nail_bow(anatomy: Anatomy, digit: int, tube: Tube, angles: Floats) -> Floats:
+def _nail_bow(limb: Limb, tube: Tube, angles: Floats) -> Floats:
     """(K+1, N) m, how far the loops swing forth and back around the nail's round ends, fading out below."""
     first, last = nail_rings(tube)
-    rings = np.arange(len(tube.rings))
+    rings = np.arange(len(tube.rings), dtype=float)
     along = (rings - first) / (last - first)
     strength = ramp(rings, first - 4, first) * (1 - 0.6 * ramp(rings, last, last + 1))
     aside = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
     half = tube.nail.half * 2 * np.pi / len(angles)
     share = np.where(aside <= half, (aside / half) ** 2, 1 - ramp(aside, half, np.pi))
-    mm = anatomy.digits[digit].read(anatomy.reach[digit, 3:])[0, 0] / 6.6
+    mm = limb.read(np.array([limb.end]))[0, 0] / 6.6
     return np.asarray(bow(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
 
 
 def ring_angles(digit: int, around: int) -> Floats:
     """(N,) rad, where a ring's vertices stand in the digit's section."""
-    return (THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around)
+    return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
 
 
 def _slant(digit: int, angles: Floats) -> Floats:
@@ -100,27 +96,14 @@ def _slant(digit: int, angles: Floats) -> Floats:
     return np.asarray(-0.17 * np.sin(angles))
 
 
-def _tip_section(anatomy: Anatomy, digit: int, y: Floats, angles: Floats) -> Floats:
-    """(N, 3) world points on a digit with its rounded end."""
-    limb = anatomy.digits[digit]
-    local = limb.section(y, angles)
-    drawn = tip_profile(anatomy, digit, y)
-    middle = limb.read(y)[:, 3:5]
-    local[:, [0, 2]] = middle + (local[:, [0, 2]] - middle) * drawn[:, None]
-    return limb.world(local)
-
-
-def _place_cap(points: Floats, anatomy: Anatomy, digit: int, tube: Tube, last: float) -> None:
+def _place_cap(points: Floats, limb: Limb, tube: Tube, last: float) -> None:
     """The grid on the tip: a square drawn on to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
-    limb, end = anatomy.digits[digit], anatomy.reach[digit, 3]
     a, b = tube.cap.shape
     u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
-    rim_drawn = tip_profile(anatomy, digit, np.array([last]))
     x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
-    rho = np.clip(np.hypot(x, z), 0, 1) * rim_drawn
-    length = TIP_LENGTH * limb.read(np.array([end]))[0, 0]
-    y = end - length + length * (1 - rho**2.2) ** (1 / 2.2)
-    inner = _tip_section(anatomy, digit, y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
+    rho = np.clip(np.hypot(x, z), 0, 1) * limb.drawn(np.array([last]))
+    y = limb.end - limb.tip * (1 - (1 - rho**TIP_POWER) ** (1 / TIP_POWER))
+    inner = limb.skin(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
     points[tube.cap[1:-1, 1:-1]] = inner[1:-1, 1:-1]
 
 
@@ -169,6 +152,9 @@ def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     rings = [tube.rings[: FADE if d == 0 else FREE_RINGS].ravel() for d, tube in enumerate(top.tubes)]
     free = np.unique(np.concatenate([sleeve, *rings]))
     table, share = neighbours()
+    owner = np.full(top.count, -1)
+    for digit, tube in enumerate(top.tubes):
+        owner[tube.rings] = digit
 
     def smooth(ids: Ints, times: int, amount: float) -> None:
         for _ in range(times):
@@ -178,9 +164,9 @@ def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     smooth(sleeve, 40, 0.8)
     for _ in range(8):
         smooth(free, 3, 0.5)
-        _project(points, anatomy, free, 2)
+        _project(points, anatomy, free, owner, 2)
     below = np.unique(np.concatenate([tube.rings[: FADE + 3].ravel() for tube in top.tubes]))
-    _project(points, anatomy, np.union1d(free, below), 3)
+    _project(points, anatomy, np.union1d(free, below), owner, 3)
 
 
 def _soften(points: Floats, top: Topology) -> None:
@@ -196,13 +182,13 @@ def _soften(points: Floats, top: Topology) -> None:
         points[ids] += amount * (mean - points[ids])
 
 
-def _project(points: Floats, anatomy: Anatomy, ids: Ints, times: int) -> None:
+def _project(points: Floats, anatomy: Anatomy, ids: Ints, owner: Ints, times: int) -> None:
     """Newton's steps along the gradient on to the skin."""
     step = 1e-5
     for _ in range(times):
         at = points[ids]
-        here = anatomy.distance(at)
-        gradient = np.stack([anatomy.distance(at + step * axis) - here for axis in np.eye(3)], -1) / step
+        here = anatomy.distance(at, owner[ids])
+        gradient = np.stack([anatomy.distance(at + step * axis, owner[ids]) - here for axis in np.eye(3)], -1) / step
         length = np.maximum((gradient**2).sum(-1), 0.2)
         move = -here[:, None] * gradient / length[:, None]
         far = np.linalg.norm(move, axis=-1, keepdims=True)
@@ -217,4 +203,3 @@ def _close_wrist(points: Floats, top: Topology) -> None:
         points[top.wrist[column, 1:-1]] = back + t * (palm - back)
     inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
     points[inner, 1] -= 0.002
-

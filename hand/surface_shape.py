@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 SAMPLES = 160
 """Stations at which a profile is kept: 1 mm apart on a long limb."""
 
+TIP_POWER = 2.2
+"""Of a rounded end's outline, as the sections'."""
+
 
 def smooth_curve(knots: ArrayLike, values: Floats, at: ArrayLike) -> Floats:
     """Values (K, ...) at ascending knots (K,), read at (N,): a cubic through the knots without overshoot.
@@ -56,10 +59,19 @@ class Limb:
     """Of the cross-section |x|^power + |z|^power = 1: 2 is an ellipse, more is squarer."""
     back_power: float
     """The same for the half above the axis."""
+    tip: float = 0.0
+    """m before the end over which it is rounded off; 0 leaves the end flat."""
 
     @classmethod
     def through(
-        cls, frame: Floats, stations: ArrayLike, profile: Floats, power: float, back_power: float | None = None
+        cls,
+        frame: Floats,
+        stations: ArrayLike,
+        profile: Floats,
+        power: float,
+        *,
+        back: float | None = None,
+        tip: float = 0,
     ) -> "Limb":
         """A limb whose profile (K, 3..5) is given at stations (K,) m along its axis."""
         stations = np.asarray(stations, float)
@@ -67,7 +79,7 @@ class Limb:
         full[:, : profile.shape[1]] = profile
         even = np.linspace(stations[0], stations[-1], SAMPLES)
         sampled = smooth_curve(stations, full, even)
-        return cls(frame, float(even[0]), float(even[-1]), sampled, power, back_power or power)
+        return cls(frame, float(even[0]), float(even[-1]), sampled, power, back or power, tip)
 
     def read(self, y: Floats) -> Floats:
         """(N, 5) the profile at (N,) m along the axis, its ends kept beyond them."""
@@ -95,6 +107,20 @@ class Limb:
         power = np.where(s > 0, self.back_power, self.power)
         radius = (np.abs(c) ** power + np.abs(s) ** power) ** (-1 / power)
         return np.stack([cx + w * radius * c, y, cz + height * radius * s], -1)
+
+    def drawn(self, y: Floats) -> Floats:
+        """(N,) what the rounded tip leaves of the section at y (N,) m: 1 before it, 0 at the end."""
+        if not self.tip:
+            return np.ones_like(y)
+        along = np.clip((y - self.end + self.tip) / self.tip, 0, 1)
+        return np.asarray(np.maximum(1 - along**TIP_POWER, 0) ** (1 / TIP_POWER))
+
+    def skin(self, y: Floats, angle: Floats) -> Floats:
+        """(N, 3) world points on the limb with its rounded end."""
+        local = self.section(y, angle)
+        middle = self.read(y)[:, 3:5]
+        local[:, [0, 2]] = middle + (local[:, [0, 2]] - middle) * self.drawn(y)[:, None]
+        return self.world(local)
 
     def distance(self, points: Floats) -> Floats:
         """(N,) m, below zero inside."""

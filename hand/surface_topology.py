@@ -7,11 +7,13 @@ round every digit, so that joints bend along edges. It is the same for every han
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Scalar = TypeVar("Scalar", np.int64, np.float64)
 
 LAYERS = 4
 """Quads from the back of the hand to the palm side."""
@@ -128,16 +130,16 @@ class _Builder:
 
     def nail(self, window: Ints) -> Nail:
         """A plate inset twice into a window (A+1, B+1) of the skin, whose inner vertices it takes over."""
-        outline = _outline(window)
-        groove, edge = self.new(len(outline)), self.new(len(outline))
-        for outer, inner in ((outline, groove), (groove, edge)):
-            for i in range(len(outline)):
-                j = (i + 1) % len(outline)
+        rim = outline(window)
+        groove, edge = self.new(len(rim)), self.new(len(rim))
+        for outer, inner in ((rim, groove), (groove, edge)):
+            for i in range(len(rim)):
+                j = (i + 1) % len(rim)
                 self.add(outer[i], outer[j], inner[j], inner[i])
         plate = self.grid(edge, (window.shape[0] - 1, window.shape[1] - 1), inner=window[1:-1, 1:-1])
         count = (window.shape[0] - 1) * (window.shape[1] - 1)
         self.plates.extend(range(len(self.quads) - count, len(self.quads)))
-        return Nail(outline, groove, plate, (window.shape[0] - 1) // 2)
+        return Nail(rim, groove, plate, (window.shape[0] - 1) // 2)
 
     def grid(
         self,
@@ -167,8 +169,8 @@ class _Builder:
         return grid
 
 
-def _outline(grid: Ints) -> Ints:
-    """The vertices around a grid (A+1, B+1), from [0, 0] along its first side."""
+def outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
+    """What lies around a grid (A+1, B+1, ...), from [0, 0] along its first side."""
     return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 

@@ -12,6 +12,9 @@ from .surface_topology import COLUMNS, LAYERS, WEB_COLUMNS, Topology, finger_col
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+BEND = 5.5
+"""mm before and behind an interphalangeal joint over which its bend is spread."""
+WRIST = np.eye(6)[5]
 MOST = 4
 """Joints per vertex."""
 
@@ -39,12 +42,12 @@ def sparse(weights: Floats) -> Floats:
 def _shares(anatomy: Anatomy, points: Floats, top: Topology) -> Floats:
     """(V, 6) how far each vertex belongs to each digit's chain, last to the wrist: its columns and tubes tell."""
     share = np.zeros((top.count, 6))
+    columns = np.arange(COLUMNS + 1)
     column_share = np.zeros((COLUMNS + 1, 6))
     for finger in range(4):
         low, high = finger_columns(finger)
-        for column in range(COLUMNS + 1):
-            outside = max(low - column, column - high, 0)
-            column_share[column, finger + 1] = max(1 - outside / WEB_COLUMNS, 0)
+        outside = np.maximum(np.maximum(low - columns, columns - high), 0)
+        column_share[:, finger + 1] = np.maximum(1 - outside / WEB_COLUMNS, 0)
     for column in range(COLUMNS + 1):
         for layer in range(LAYERS + 1):
             if column in (0, COLUMNS) or layer in (0, LAYERS):
@@ -52,25 +55,28 @@ def _shares(anatomy: Anatomy, points: Floats, top: Topology) -> Floats:
                 share[ids[ids >= 0]] = column_share[column]
             if top.end[column, layer] >= 0:
                 share[top.end[column, layer]] = column_share[column]
-    share[top.wrist[1:-1, 1:-1].ravel()] = np.eye(6)[5]
-    thumb = _thumb_share(anatomy, points)
-    share = share * (1 - thumb[:, None]) + np.eye(6)[0] * thumb[:, None]
+    share[top.wrist[1:-1, 1:-1]] = WRIST
+    thumb = _thumb_share(anatomy, points)[:, None]
+    share += (np.eye(6)[0] - share) * thumb
     for digit, tube in enumerate(top.tubes):
-        whole = np.unique(np.concatenate([tube.rings[0 if digit else FADE :].ravel(), tube.cap.ravel(), tube.nail.groove, tube.nail.plate.ravel()]))
+        rings = tube.rings[0 if digit else FADE :]
+        whole = np.concatenate([rings.ravel(), tube.cap.ravel(), tube.nail.groove, tube.nail.plate.ravel()])
         share[whole] = np.eye(6)[digit]
     return share
 
 
 def _thumb_share(anatomy: Anatomy, points: Floats) -> Floats:
     """(V,) how far the thumb's metacarpal carries the palm: by the distances to it and to the rest of the palm."""
-    base, _, knuckle = (anatomy.joints[JOINT_INDEX[name]][:3, 3] for name in ("thumb-metacarpal", "wrist", "thumb-phalanx-proximal"))
+    base, knuckle = (anatomy.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     to_thumb = segment_distance(points, base + 0.25 * (knuckle - base), knuckle)
     others = []
     for name in DIGITS[1:]:
         a, b = (anatomy.joints[JOINT_INDEX[joint]][:3, 3] for joint in DIGIT_JOINTS[name][:2])
         others.append(segment_distance(points, a, b + 0.3 * (b - a)))
-    others.append(segment_distance(points, np.array([0, -0.04, 0]), np.array([0, 0.02, 0])))
-    to_palm = np.min(others, axis=0)
+    others.append(
+        segment_distance(points, np.array([0, -0.04, 0]) * anatomy.scale, np.array([0, 0.02, 0]) * anatomy.scale)
+    )
+    to_palm = np.min(np.array(others), axis=0)
     return ramp((to_palm - to_thumb) / (to_palm + to_thumb), -0.45, 0.55)
 
 
@@ -82,30 +88,23 @@ def segment_distance(points: Floats, a: Floats, b: Floats) -> Floats:
 
 def _along(anatomy: Anatomy, digit: int, points: Floats) -> Floats:
     """(V, 25) the weights of one digit's chain, by how far along it a vertex lies."""
-    name = DIGITS[digit]
-    limb, reach = anatomy.digits[digit], anatomy.reach[digit]
-    local = limb.local(points)
-    y, z = local[:, 1], local[:, 2]
+    name, reach = DIGITS[digit], anatomy.reach[digit]
+    _, y, z = anatomy.digits[digit].local(points).T
     mm = anatomy.scale / 1000
     weights = np.zeros((len(points), len(JOINT_INDEX)))
-    rest = np.ones(len(points))
-    chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[name]]
     if digit:
         base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
-        first = ramp(points[:, 1], 5 * mm, 40 * mm)
-        weights[:, 0], weights[:, base] = 1 - first, first
+        weights[:, base] = ramp(points[:, 1], 5 * mm, 40 * mm)
+        weights[:, 0] = 1 - weights[:, base]
+        # The palm side folds further out than the knuckle: at the crease, not over the joint.
+        fold = 3 * mm - 0.45 * np.minimum(z, 0)
+        passed = [ramp(y, fold - 10 * mm, fold + 10 * mm)]
     else:
-        weights[:, 0] = 1.0
-    for place, joint in enumerate(chain[:3]):
-        if digit and place == 0:
-            middle = 3 * mm - 0.45 * np.minimum(z, 0)
-            passed = ramp(y, middle - 10 * mm, middle + 10 * mm)
-        elif place == 0:
-            passed = np.ones(len(points))
-        else:
-            passed = ramp(y, reach[place] - 5.5 * mm, reach[place] + 5.5 * mm)
-        weights *= 1 - passed[:, None] if place else 1 - passed[:, None]
-        weights[:, joint] += rest * passed
+        passed = [np.ones(len(points))]
+    passed += [ramp(y, at - BEND * mm, at + BEND * mm) for at in reach[1:3]]
+    for joint, share in zip(CHAIN_JOINTS[name], passed, strict=False):
+        weights *= 1 - share[:, None]
+        weights[:, JOINT_INDEX[joint]] = share
     return weights
 
 

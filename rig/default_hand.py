@@ -27,7 +27,7 @@ def add_hand(proportions: Proportions, name: str, collection: bpy.types.Collecti
     skin = surface(proportions)
     armature = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     collection.objects.link(armature)
-    _add_bones(armature, proportions, skin.weights.any(axis=0))
+    _add_bones(armature, proportions, np.asarray(skin.weights.any(axis=0)))
     mesh = bpy.data.objects.new(f"{name} Skin", _mesh(skin, f"{name} Skin"))
     collection.objects.link(mesh)
     _bind(mesh, armature, skin)
@@ -129,6 +129,7 @@ def _bind(mesh: bpy.types.Object, armature: bpy.types.Object, skin: Surface) -> 
         for vertex in np.flatnonzero(column):
             group.add([int(vertex)], float(column[vertex]), "REPLACE")
     modifier = mesh.modifiers.new("Armature", "ARMATURE")
+    assert isinstance(modifier, bpy.types.ArmatureModifier)
     modifier.object = armature
     # Dual quaternions: a bent joint keeps its girth, where linear blending would pinch it.
     modifier.use_deform_preserve_volume = True

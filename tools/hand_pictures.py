@@ -11,10 +11,14 @@ import sys
 import tempfile
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 from mathutils import Matrix, Vector
+from numpy.typing import NDArray
+
+Floats = NDArray[np.floating[Any]]
 
 ROOT = Path(__file__).resolve().parents[1]
 BACKGROUND = (0.055, 0.06, 0.07)
@@ -41,7 +45,9 @@ def empty_scene() -> bpy.types.Scene:
     """A scene with a camera, set up for Workbench's studio light."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
-    scene.render.engine = "BLENDER_WORKBENCH"
+    assert scene
+    render: Any = scene.render
+    render.engine = "BLENDER_WORKBENCH"
     scene.render.image_settings.file_format = "PNG"
     scene.view_settings.view_transform = "Standard"
     scene.display.render_aa = "8"
@@ -54,14 +60,15 @@ def empty_scene() -> bpy.types.Scene:
     scene.display.light_direction = (-0.35, 0.35, 0.85)
     scene.world = bpy.data.worlds.new("Backdrop")
     scene.world.color = BACKGROUND
-    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    camera.data.type = "ORTHO"
+    lens = bpy.data.cameras.new("Camera")
+    lens.type = "ORTHO"
+    camera = bpy.data.objects.new("Camera", lens)
     scene.collection.objects.link(camera)
     scene.camera = camera
     return scene
 
 
-def pose_hand(armature: bpy.types.Object, rotations: np.ndarray) -> None:
+def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
     """Turns the bones, named as the joints, by the rotations (25, 4) of a Pose's frame."""
     from knuckle.hand.joints import JOINTS
 
@@ -70,16 +77,17 @@ def pose_hand(armature: bpy.types.Object, rotations: np.ndarray) -> None:
     bpy.context.view_layer.update()
 
 
-def skin_points(mesh: bpy.types.Object) -> np.ndarray:
+def skin_points(mesh: bpy.types.Object) -> Floats:
     """(V, 3) world positions of a mesh as its modifiers leave it."""
     evaluated = mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.empty((len(evaluated.data.vertices), 3), np.float32)
     evaluated.data.vertices.foreach_get("co", points.ravel())
     world = np.array(mesh.matrix_world)
-    return points @ world[:3, :3].T + world[:3, 3]
+    moved: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return moved
 
 
-def shoot(scene: bpy.types.Scene, points: np.ndarray, view: str, pixels: int, frame: np.ndarray) -> np.ndarray:
+def shoot(scene: bpy.types.Scene, points: Floats, view: str, pixels: int, frame: Floats) -> Floats:
     """(pixels, pixels, 3) one view of the points, looked at along a view's direction in the wrist's frame (3, 3)."""
     back, up = (frame @ np.array(axis, float) for axis in VIEWS[view])
     side = np.cross(up, back)
@@ -98,32 +106,33 @@ def shoot(scene: bpy.types.Scene, points: np.ndarray, view: str, pixels: int, fr
         return read_picture(scene.render.filepath)
 
 
-def read_picture(path: str) -> np.ndarray:
+def read_picture(path: str) -> Floats:
     """(H, W, 3) a picture's pixels, top row first."""
     image = bpy.data.images.load(path)
     width, height = image.size
     pixels = np.empty(width * height * 4, np.float32)
-    image.pixels.foreach_get(pixels)
+    stored: Any = image.pixels
+    stored.foreach_get(pixels)
     bpy.data.images.remove(image)
     return pixels.reshape(height, width, 4)[::-1, :, :3]
 
 
-def write_picture(path: Path, pixels: np.ndarray) -> None:
+def write_picture(path: Path, pixels: Floats) -> None:
     """Saves (H, W, 3) as a PNG."""
     height, width, _ = pixels.shape
     image = bpy.data.images.new(path.stem, width, height)
     opaque = np.dstack([pixels[::-1], np.ones((height, width))]).astype(np.float32)
-    image.pixels.foreach_set(np.ascontiguousarray(opaque).ravel())
+    stored: Any = image.pixels
+    stored.foreach_set(np.ascontiguousarray(opaque).ravel())
     image.filepath_raw, image.file_format = str(path), "PNG"
     path.parent.mkdir(parents=True, exist_ok=True)
     image.save()
     bpy.data.images.remove(image)
 
 
-def sheet(scene: bpy.types.Scene, mesh: bpy.types.Object, pixels: int, frame: np.ndarray | None = None) -> np.ndarray:
-    """(pixels, 4·pixels, 3) a mesh from every view, side by side."""
+def sheet(scene: bpy.types.Scene, mesh: bpy.types.Object, pixels: int, axes: Floats) -> Floats:
+    """(pixels, 4·pixels, 3) a mesh from every view, side by side; `axes` (3, 3) are the wrist's, in columns."""
     points = skin_points(mesh)
-    axes = np.eye(3) if frame is None else frame
     return np.concatenate([shoot(scene, points, view, pixels, axes) for view in VIEWS], axis=1)
 
 
@@ -152,11 +161,10 @@ def main() -> None:
     measures = adult(asked.side, asked.size)
     armature = add_hand(measures, "Hand", scene.collection)
     hand = build(measures)
-    flip = np.diag([-1.0 if asked.side == "left" else 1.0, 1, 1])
+    axes = np.diag([-1.0 if asked.side == "left" else 1.0, 1, 1])
     for name in asked.poses or POSES:
         pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
-        points_frame = None if asked.side == "right" else flip @ np.diag([1.0, 1, 1])
-        write_picture(asked.out / f"hand-{name}.png", sheet(scene, armature.children[0], asked.pixels, points_frame))
+        write_picture(asked.out / f"hand-{name}.png", sheet(scene, armature.children[0], asked.pixels, axes))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ pictures stay out of docs.
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix, Vector
 
 sys.path.insert(0, str(Path(__file__).parent))
 import hand_pictures
@@ -25,49 +27,51 @@ FINGERS = {
 
 def peer_hand(path: Path, scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object]:
     """MakeHuman's armature and its body, cut down to the right hand and a little of the forearm."""
-    with bpy.data.libraries.load(str(path)) as (source, target):
+    libraries: Any = bpy.data.libraries
+    with libraries.load(str(path)) as (source, target):
         target.objects = source.objects
-    objects = [item for item in target.objects if item is not None]
-    armature = next(item for item in objects if item.type == "ARMATURE")
-    body = next(item for item in objects if item.type == "MESH")
+    armature = next(item for item in target.objects if item.type == "ARMATURE")
+    body = next(item for item in target.objects if item.type == "MESH")
     for item in (armature, body):
         scene.collection.objects.link(item)
-    wanted = {"wrist", "metacarpal", "finger"}
-    hand = {g.index for g in body.vertex_groups if g.name.endswith(f".{SIDE}") and any(w in g.name for w in wanted)}
-    wrist = np.array(armature.data.bones[f"wrist.{SIDE}"].head_local)
-    keep = np.array([any(g.group in hand and g.weight > 0.02 for g in v.groups) for v in body.data.vertices])
-    near = np.array([np.linalg.norm(np.array(v.co) - wrist) < 0.25 for v in body.data.vertices])
-    keep &= near
-    bm = body.data
-    faces = [list(p.vertices) for p in bm.polygons if keep[list(p.vertices)].all()]
-    used = np.unique(np.concatenate(faces))
-    place = {int(old): new for new, old in enumerate(used)}
-    mesh = bpy.data.meshes.new("Peer")
-    mesh.from_pydata([bm.vertices[int(i)].co for i in used], [], [[place[i] for i in face] for face in faces])
-    mesh.shade_smooth()
-    mesh.materials.append(bpy.data.materials["Knuckle Skin"])
-    cut = bpy.data.objects.new("Peer", mesh)
+    names = ("wrist", "metacarpal", "finger")
+    groups = {g.index for g in body.vertex_groups if g.name.endswith(f".{SIDE}") and g.name.startswith(names)}
+    kept = {v.index for v in body.data.vertices if any(g.group in groups and g.weight > 0.02 for g in v.groups)}
+    cut = cut_out(body, kept)
     scene.collection.objects.link(cut)
-    for group in body.vertex_groups:
-        cut.vertex_groups.new(name=group.name)
-    for old in used:
-        for g in bm.vertices[int(old)].groups:
-            cut.vertex_groups[g.group].add([place[int(old)]], g.weight, "REPLACE")
-    modifier = cut.modifiers.new("Armature", "ARMATURE")
+    modifier: Any = cut.modifiers.new("Armature", "ARMATURE")
     modifier.object = armature
     bpy.data.objects.remove(body)
-    armature.location = (0, 0, 0)
-    print("peer: quads", len(faces))
     return armature, cut
 
 
-def joint(armature: bpy.types.Object, bone: str, tail: bool = False) -> np.ndarray:
+def cut_out(body: bpy.types.Object, kept: set[int]) -> bpy.types.Object:
+    """A copy of the faces whose vertices are all kept, with their weights, in Knuckle's skin material."""
+    whole: Any = body.data
+    faces = [list(face.vertices) for face in whole.polygons if kept.issuperset(face.vertices)]
+    used = sorted({vertex for face in faces for vertex in face})
+    place = {old: new for new, old in enumerate(used)}
+    mesh = bpy.data.meshes.new("Peer")
+    mesh.from_pydata([whole.vertices[old].co for old in used], [], [[place[v] for v in face] for face in faces])
+    mesh.shade_smooth()
+    mesh.materials.append(bpy.data.materials["Knuckle Skin"])
+    cut = bpy.data.objects.new("Peer", mesh)
+    for group in body.vertex_groups:
+        cut.vertex_groups.new(name=group.name)
+    for old in used:
+        for member in whole.vertices[old].groups:
+            cut.vertex_groups[member.group].add([place[old]], member.weight, "REPLACE")
+    return cut
+
+
+def joint(armature: bpy.types.Object, bone: str, tail: bool = False) -> hand_pictures.Floats:
     """(3,) where a bone begins or ends, at rest."""
-    data = armature.data.bones[bone]
+    bones: Any = armature.data
+    data = bones.bones[bone]
     return np.array(data.tail_local if tail else data.head_local)
 
 
-def peer_frame(armature: bpy.types.Object) -> np.ndarray:
+def peer_frame(armature: bpy.types.Object) -> hand_pictures.Floats:
     """(3, 3) the axes of the hand: towards the little finger, along the middle finger, out of the back."""
     index, middle, pinky = (joint(armature, FINGERS[d][0]) for d in ("index-finger", "middle-finger", "pinky-finger"))
     y = middle - joint(armature, f"wrist.{SIDE}")
@@ -77,10 +81,8 @@ def peer_frame(armature: bpy.types.Object) -> np.ndarray:
     return np.stack([np.cross(y, z), y, z], 1)
 
 
-def bend(armature: bpy.types.Object, frame: np.ndarray, degrees: dict[str, tuple[float, float, float]]) -> None:
+def bend(armature: bpy.types.Object, frame: hand_pictures.Floats, degrees: dict[str, tuple[float, ...]]) -> None:
     """Flexes each finger's bones from straight by degrees, about the axis across its own plane."""
-    from mathutils import Matrix, Vector
-
     for digit, angles in degrees.items():
         if digit == "thumb":
             continue
