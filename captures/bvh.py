@@ -20,6 +20,7 @@ BODY = 1.7
 """m, the greatest extent of a standing skeleton."""
 _CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
 """Channel in small letters: (position or rotation, its axis)."""
+_FINGERS = ("thumb", "index", "middle", "ring", "pinky", "little", "finger")
 _FAR = 1e9
 """Numbers beyond it, in whatever unit, are damaged."""
 
@@ -213,42 +214,43 @@ def _rotation(axis: int, degrees: Floats) -> Floats:
 
 def _likely_unit(joints: list[_Joint]) -> str:
     """The unit in which the longest finger, or else the body, is nearest to its usual size."""
-    lengths = np.linalg.norm(np.clip([joint.offset for joint in joints], -1e9, 1e9), axis=1)
-    reach = _hand_reach(joints, lengths)
+    offsets = np.array([joint.offset for joint in joints])
+    lengths = np.linalg.norm(offsets, axis=1).tolist()
+    reach = _named_reach(joints, lengths) or _branched_reach(joints, lengths)
     if reach > 0:
         ratio = reach / HAND
     else:
         rest = np.zeros((len(joints), 3))
         for index, joint in enumerate(joints):
-            if joint.parent >= 0:
-                rest[index] = rest[joint.parent] + np.clip(joint.offset, -1e9, 1e9)
+            rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0
         ratio = float(np.ptp(rest, axis=0).max()) / BODY
     if ratio <= 0:
         return "m"
-    units = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}
-    return min(units, key=lambda unit: abs(np.log10(ratio) - units[unit]))
+    powers = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}
+    return min(powers, key=lambda unit: abs(np.log10(ratio) - powers[unit]))
 
 
-def _hand_reach(joints: list[_Joint], lengths: Floats) -> float:
-    """The longest chain from a hand to the end of a finger, 0 without a hand.
+def _named_reach(joints: list[_Joint], lengths: list[float]) -> float:
+    """The longest way from a hand along joints with the names of fingers, 0 without such names."""
+    reach = [0.0] * len(joints)
+    for index, joint in enumerate(joints):
+        if any(word in joint.name.lower() for word in _FINGERS):
+            reach[index] = lengths[index] + (reach[joint.parent] if joint.parent >= 0 else 0.0)
+    return max(reach)
 
-    A hand is a joint from which four or more unbranched chains of two bones or more go out.
-    """
-    children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints))
-    chain = np.zeros(len(joints))
-    bones = np.zeros(len(joints), int)
-    simple = children <= 1
-    fingers: dict[int, list[float]] = {}
+
+def _branched_reach(joints: list[_Joint], lengths: list[float]) -> float:
+    """The longest way from a joint from which four or more unbranched chains of two bones or more go out."""
+    children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints)).tolist()
+    chains: list[list[tuple[float, int]]] = [[] for _ in joints]
+    best = 0.0
     for index in range(len(joints) - 1, -1, -1):
+        fingers = [length for length, bones in chains[index] if bones >= 2]
+        if len(fingers) >= 4:
+            best = max(best, *fingers)
+        # A chain ends where it branches, and where one of its branches does.
         parent = joints[index].parent
-        if parent < 0 or not simple[index]:
-            if parent >= 0:
-                simple[parent] = False
-            continue
-        chain[index] += lengths[index]
-        bones[index] += 1
-        if children[parent] == 1:
-            chain[parent], bones[parent] = chain[index], bones[index]
-        elif bones[index] >= 2:
-            fingers.setdefault(parent, []).append(float(chain[index]))
-    return max((max(chains) for chains in fingers.values() if len(chains) >= 4), default=0.0)
+        if parent >= 0 and len(chains[index]) == children[index] <= 1:
+            length, bones = chains[index][0] if chains[index] else (0.0, 0)
+            chains[parent].append((length + lengths[index], bones + 1))
+    return best

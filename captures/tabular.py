@@ -72,11 +72,12 @@ class Table:
         filled = [index for index in range(self.first, len(self.lines)) if not blank(self.lines[index])]
         warnings: tuple[str, ...] = ()
         for index in filled:
+            # A file that ends without a line end may have been cut off in its last line.
+            may_be_cut = index == len(self.lines) - 1 and index != filled[0]
             try:
-                row = self._row(index)
+                row = self._row(index, self.may_be_short and not may_be_cut)
             except CaptureError:
-                # A file that ends without a line end was cut off in its last line.
-                if index != len(self.lines) - 1 or index == filled[0]:
+                if not may_be_cut:
                     raise
                 warnings = (f"the last line ({index + 1}) is cut off and was left out",)
                 break
@@ -85,14 +86,14 @@ class Table:
             (0, self.width)
         ), warnings
 
-    def _row(self, index: int) -> list[float]:
-        cells = self._cells(index)
+    def _row(self, index: int, may_be_short: bool) -> list[float]:
+        cells = self._cells(index, may_be_short)
         try:
             return list(map(float, cells))
         except ValueError:
             return [self._number(cell, index, column) for column, cell in enumerate(cells)]
 
-    def _cells(self, index: int) -> list[str]:
+    def _cells(self, index: int, may_be_short: bool) -> list[str]:
         """The cells of a line, exactly `width` of them."""
         line = self.lines[index]
         cells = line.split(self.separator)
@@ -103,7 +104,7 @@ class Table:
         while len(cells) > self.width and blank(cells[-1]):
             cells.pop()
         short = self.width - len(cells)
-        if short < 0 or 2 * short > self.width or short % 3 or (short and not self.may_be_short):
+        if short < 0 or 2 * short > self.width or short % 3 or (short and not may_be_short):
             raise CaptureError(f"{self.source}, line {index + 1}: {len(cells)} columns, {self.need} need {self.width}")
         return cells + [""] * short
 
