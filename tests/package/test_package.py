@@ -59,6 +59,13 @@ def test_building_again_gives_the_same_zip() -> None:
     assert PACKAGE.read_bytes() == before
 
 
+def test_every_folder_of_code_in_the_zip_is_installed_by_pip(names: list[str]) -> None:
+    folders = {str(Path(name).parent) for name in names if name.endswith(".py")}
+    packages = {"knuckle" if folder == "." else f"knuckle.{folder.replace('/', '.')}" for folder in folders}
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert packages == set(pyproject["tool"]["setuptools"]["packages"])
+
+
 @pytest.mark.parametrize("python", PYTHONS, ids=[path.parts[-3] for path in PYTHONS])
 def test_the_zip_installs_in_blenders_module(python: Path, tmp_path: Path) -> None:
     script = Path(__file__).with_name("install.py")
