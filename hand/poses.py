@@ -52,27 +52,27 @@ POSES: dict[str, Degrees] = {
         **_finger(_RING, -5, 0, 0, -9),
         **_finger(_PINKY, -5, 0, 0, -14),
     },
-    "fist": {**_thumb((0, -6.7, 26), (15, 50), 58.3), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
+    "fist": {**_thumb((0, 8.3, 26.1), (15, 50), 58.3), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
     "pinch": {
-        **_thumb((7.3, -7, 29.9), (-11.1, 23.3), 21.9),
-        **_finger(_INDEX, 42.2, 46.4, 31, 4),
+        **_thumb((10.2, -1.5, 29.7), (-2.7, 21.5), 21.6),
+        **_finger(_INDEX, 41, 46, 30.7, 4),
         **_finger(_MIDDLE, 40, 42, 28),
         **_finger(_RING, 48, 46, 30),
         **_finger(_PINKY, 52, 46, 30, -4),
     },
     "point": {
-        **_thumb((-3.2, -6.2, 24), (15, 50), 55.1),
+        **_thumb((-3.2, 8.8, 24.8), (15, 50), 55.1),
         **_finger(_INDEX, 0, 4, 2),
         **_closed(_MIDDLE, _RING, _PINKY),
     },
     "ok": {
-        **_thumb((-13.2, -7.4, 23.5), (-5.6, 21.6), 21.6),
-        **_finger(_INDEX, 15.1, 65.7, 43.7, 4),
+        **_thumb((-5.5, -3.2, 27.1), (-2.3, 21.6), 21.6),
+        **_finger(_INDEX, 14.9, 65.7, 43.8, 4),
         **_finger(_MIDDLE, 14, 20, 12),
         **_finger(_RING, 4, 12, 8, -4),
         **_finger(_PINKY, -6, 8, 5, -10),
     },
-    "thumbs-up": {**_thumb((9, -15, -15), (-8, 0), -8), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
+    "thumbs-up": {**_thumb((1, -18, -15), (-10, 0), -5), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
 }
 """By name, for the hand of `adult`; movements that are not named are at zero, save in 'relaxed', which is the
 hand's neutral."""

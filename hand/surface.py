@@ -41,5 +41,5 @@ def surface(proportions: Proportions) -> Surface:
     nails[top.nails] = True
     if left:
         vertices = vertices * [-1.0, 1.0, 1.0]
-        quads = quads[:, ::-1]
+        quads = quads[:, [0, 3, 2, 1]]
     return Surface(vertices, quads, weights, nails)

@@ -25,9 +25,9 @@ FINGER = np.array(
         [-0.20, 10.2, 10.4, 13.4, 0, 0],
         [0.00, 10.3, 10.9, 13.4, 0, 0],
         [0.20, 10.0, 10.0, 12.8, 0, 0],
-        [0.42, 9.5, 8.8, 11.4, 0, 0],
-        [0.58, 9.1, 8.3, 10.3, 0, 0],
-        [0.76, 8.9, 8.2, 9.6, 0, 0],
+        [0.42, 9.1, 8.8, 11.4, 0, 0],
+        [0.58, 8.7, 8.3, 10.3, 0, 0],
+        [0.76, 8.7, 8.2, 9.6, 0, 0],
         [0.92, 9.3, 8.8, 8.7, 0, 0],
         [1.00, 9.4, 9.0, 8.3, 0, 0],
         [1.12, 9.2, 8.5, 8.6, 0, 0],
@@ -128,7 +128,7 @@ class Anatomy:
     def _fillet(self, digit: int, points: Floats) -> Floats:
         """(N,) m, how wide a digit is blended into the palm: the thumb widely, but not beyond its MCP."""
         if digit:
-            return np.full(len(points), 0.006 * self.scale)
+            return np.full(len(points), 0.0035 * self.scale)
         y = self.digits[0].local(points)[:, 1]
         first = self.reach[0, 1]
         return np.asarray(0.018 * self.scale * (1 - ramp(y, 0.5 * first, 1.05 * first)))

@@ -43,7 +43,7 @@ def place(anatomy: Anatomy) -> Floats:
     _relax(points, anatomy, top)
     mark(anatomy, points, top.quads)
     _soften(points, top)
-    _close_wrist(points, top)
+    _close_wrist(points, anatomy, top)
     return points
 
 
@@ -121,7 +121,8 @@ def _place_sleeve(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     angles = np.concatenate([back, side[1:-1], -back[::-1], np.pi + side[1:-1]])
     first = wrist.world(wrist.section(np.full(len(angles), -0.036 * anatomy.scale), angles))
     last = points[top.sleeve[-1]]
-    for row in range(ROWS):
+    points[top.sleeve[0]] = wrist.world(wrist.local(first) * [0.93, 1.0, 0.93])
+    for row in range(1, ROWS):
         ids = top.sleeve[row]
         v = row / ROWS
         there = (ids >= 0) & ~np.isin(ids, top.tubes[0].rings[0])
@@ -184,7 +185,7 @@ def _soften(points: Floats, top: Topology) -> None:
 
 def _project(points: Floats, anatomy: Anatomy, ids: Ints, owner: Ints, times: int) -> None:
     """Newton's steps along the gradient on to the skin."""
-    step = 1e-5
+    step = 1e-5 * anatomy.scale
     for _ in range(times):
         at = points[ids]
         here = anatomy.distance(at, owner[ids])
@@ -192,14 +193,14 @@ def _project(points: Floats, anatomy: Anatomy, ids: Ints, owner: Ints, times: in
         length = np.maximum((gradient**2).sum(-1), 0.2)
         move = -here[:, None] * gradient / length[:, None]
         far = np.linalg.norm(move, axis=-1, keepdims=True)
-        points[ids] = at + move * np.minimum(1, 0.006 / np.maximum(far, 1e-9))
+        points[ids] = at + move * np.minimum(1, 0.006 * anatomy.scale / np.maximum(far, 1e-9))
 
 
-def _close_wrist(points: Floats, top: Topology) -> None:
+def _close_wrist(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     """The stump's end, slightly domed."""
     t = np.linspace(0, 1, LAYERS + 1)[1:-1, None]
     for column in range(1, COLUMNS):
         back, palm = points[top.wrist[column, 0]], points[top.wrist[column, LAYERS]]
         points[top.wrist[column, 1:-1]] = back + t * (palm - back)
     inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
-    points[inner, 1] -= 0.002
+    points[inner, 1] -= 0.002 * anatomy.scale
