@@ -14,7 +14,7 @@ from ..hand.surface import Surface, surface
 
 SKIN = "Knuckle Skin"
 NAIL = "Knuckle Nail"
-_LOOKS = {SKIN: ((0.62, 0.38, 0.29, 1.0), 0.55), NAIL: ((0.72, 0.47, 0.41, 1.0), 0.25)}
+_LOOKS = {SKIN: ((0.66, 0.41, 0.31, 1.0), 0.5), NAIL: ((0.80, 0.54, 0.48, 1.0), 0.25)}
 """Base colour (linear RGBA) and roughness of each material."""
 
 
@@ -113,7 +113,8 @@ def _material(name: str) -> bpy.types.Material:
     colour, roughness = _LOOKS[name]
     material = bpy.data.materials.new(name)
     material.diffuse_color, material.roughness = colour, roughness
-    material.use_nodes = True
+    if not material.use_nodes:
+        material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = colour
     shader.inputs["Roughness"].default_value = roughness

@@ -132,7 +132,9 @@ def test_a_fingertip_follows_its_last_bone_alone(made: tuple[Proportions, Surfac
     tube = topology().tubes[DIGITS.index(digit)]
     last = JOINT_INDEX[CHAIN_JOINTS[digit][2]]
     assert (skinned.weights[tube.cap.ravel(), last] == 1).all()
-    assert skinned.nails.sum() == sum((t.nail.plate.shape[0] - 1) * (t.nail.plate.shape[1] - 1) for t in topology().tubes)
+    assert skinned.nails.sum() == sum(
+        (t.nail.plate.shape[0] - 1) * (t.nail.plate.shape[1] - 1) for t in topology().tubes
+    )
 
 
 @pytest.mark.parametrize("size", [0.12, 0.185, 0.24])
