@@ -50,6 +50,7 @@ setup() {
 # In namespaces of its own: the folder with /proc, an empty /tmp, the sources to read, and OUT.
 enter() {
   local out
+  mkdir -p "$3"
   out=$(realpath "$3")
   cp "$2" "$out/knuckle.zip"
   mount --types proc proc "$ROOT/proc"
