@@ -67,9 +67,9 @@ THUMB = np.array(
 METACARPAL = np.array(
     [
         [-0.15, 12.5, 9.5, 11.0],
-        [0.20, 13.3, 10.2, 13.0],
-        [0.60, 13.2, 10.0, 15.3],
-        [0.97, 12.4, 10.5, 14.2],
+        [0.20, 13.3, 10.2, 11.5],
+        [0.60, 13.2, 10.0, 13.2],
+        [0.97, 12.4, 10.5, 13.2],
         [1.07, 11.0, 9.8, 12.6],
         [1.20, 8.0, 7.0, 9.5],
     ]
@@ -100,14 +100,16 @@ class Anatomy:
     reach: Floats
     """(5, 4) m along each digit's axis, where its joints are: 0 first."""
     wrist: Limb
-    palm: tuple[tuple[Limb, float], ...]
-    """What lies under the digits, and how wide each is filleted into those before it, m."""
+    palm: tuple[tuple[Limb, float, float], ...]
+    """What lies under the digits, and how wide each is filleted into those before it on the back and in the palm, m."""
 
     def palm_distance(self, points: Floats) -> Floats:
         """(N,) m to the palm without its digits."""
         result = np.full(len(points), 1.0)
-        for limb, width in self.palm:
-            result = blend(result, limb.distance(points), width)
+        # The back shows its bones, the palm side is padded over.
+        padded = ramp(-points[:, 2], 0, 0.008 * self.scale)
+        for limb, back, front in self.palm:
+            result = blend(result, limb.distance(points), back + (front - back) * padded)
         return result
 
     def distance(self, points: Floats, owner: Ints) -> Floats:
@@ -143,12 +145,17 @@ def anatomy(proportions: Proportions) -> Anatomy:
     thick = np.array(THICKNESS) * scale
     room = _room(joints, reach, thick)
     digits = tuple(_digit(digit, joints, reach[digit], thick[digit], room[digit]) for digit in range(5))
-    metacarpals = [(_metacarpal(digit, joints, scale), 0.008 * scale) for digit in range(1, 5)]
-    webs = [(_web(digit, joints, reach, scale), 0.006 * scale) for digit in range(1, 4)]
-    pads = [(_thenar(joints, scale), 0.022 * scale), (_hypothenar(joints, scale), 0.012 * scale)]
     wrist = _wrist(scale)
-    palm = [*metacarpals, (wrist, 0.018 * scale), (_first_web(joints, scale), 0.010 * scale), *pads, *webs]
-    return Anatomy(hand, joints, scale, digits, reach, wrist, tuple(palm))
+    blended = [
+        *((_metacarpal(digit, joints, scale), 0.008, 0.017) for digit in range(1, 5)),
+        (wrist, 0.018, 0.018),
+        (_first_web(joints, scale), 0.010, 0.010),
+        (_thenar(joints, scale), 0.022, 0.022),
+        (_hypothenar(joints, scale), 0.012, 0.012),
+        *((_web(digit, joints, reach, scale), 0.006, 0.006) for digit in range(1, 4)),
+    ]
+    palm = tuple((limb, back * scale, front * scale) for limb, back, front in blended)
+    return Anatomy(hand, joints, scale, digits, reach, wrist, palm)
 
 
 def _scale(proportions: Proportions) -> float:

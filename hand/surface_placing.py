@@ -165,7 +165,7 @@ def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     smooth(sleeve, 40, 0.8)
     for _ in range(8):
         smooth(free, 3, 0.5)
-        _project(points, anatomy, free, owner, 2)
+        _project(points, anatomy, free, owner, 1)
     below = np.unique(np.concatenate([tube.rings[: FADE + 3].ravel() for tube in top.tubes]))
     _project(points, anatomy, np.union1d(free, below), owner, 3)
 

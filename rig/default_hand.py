@@ -107,13 +107,13 @@ def _mesh(skin: Surface, name: str) -> bpy.types.Mesh:
 
 def _material(name: str) -> bpy.types.Material:
     """The material of this name, made where the file has none."""
-    found = bpy.data.materials.get(name)
+    found: bpy.types.Material | None = bpy.data.materials.get(name)
     if found:
         return found
     colour, roughness = _LOOKS[name]
     material = bpy.data.materials.new(name)
     material.diffuse_color, material.roughness = colour, roughness
-    if not material.use_nodes:
+    if bpy.app.version < (5, 0, 0):
         material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = colour
@@ -127,8 +127,8 @@ def _bind(mesh: bpy.types.Object, armature: bpy.types.Object, skin: Surface) -> 
     for joint in np.flatnonzero(skin.weights.any(axis=0)):
         group = mesh.vertex_groups.new(name=JOINTS[joint])
         column = skin.weights[:, joint]
-        for vertex in np.flatnonzero(column):
-            group.add([int(vertex)], float(column[vertex]), "REPLACE")
+        for weight in np.unique(column[column > 0]):
+            group.add(np.flatnonzero(column == weight).tolist(), float(weight), "REPLACE")
     modifier = mesh.modifiers.new("Armature", "ARMATURE")
     assert isinstance(modifier, bpy.types.ArmatureModifier)
     modifier.object = armature

@@ -49,7 +49,8 @@ def empty_scene() -> bpy.types.Scene:
     render: Any = scene.render
     render.engine = "BLENDER_WORKBENCH"
     scene.render.image_settings.file_format = "PNG"
-    scene.view_settings.view_transform = "Standard"
+    colours: Any = scene.view_settings
+    colours.view_transform = "Standard"
     scene.display.render_aa = "8"
     shading = scene.display.shading
     shading.light, shading.color_type = "STUDIO", "MATERIAL"

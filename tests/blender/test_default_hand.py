@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 import pytest
+from mathutils.bvhtree import BVHTree
+
 from knuckle.hand.joints import JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.hand.kinematics import joint_frames, joint_rotations, pose
 from knuckle.hand.poses import angles
@@ -12,7 +14,6 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.skinning import skin
 from knuckle.hand.surface import surface
 from knuckle.rig.default_hand import NAIL, SKIN, add_hand
-from mathutils.bvhtree import BVHTree
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from knuckle.errors import HandError
 from knuckle.hand.joints import JOINT_INDEX, Side
 from knuckle.hand.kinematics import joint_frames, pose
