@@ -18,7 +18,7 @@ def real_blender(kind: str, *arguments: str, log: Path) -> subprocess.CompletedP
     """Run tools/real_blender.sh with the zip that `make package` built; what it prints on stderr goes to the log."""
     version = tomllib.loads((ROOT / "blender_manifest.toml").read_text())["version"]
     package = ROOT / "build" / f"knuckle-{version}.zip"
-    OUT.mkdir(parents=True, exist_ok=True)
+    OUT.mkdir(parents=True, exist_ok=True)  # for the log
     command = [str(ROOT / "tools" / "real_blender.sh"), kind, str(package), str(OUT), str(SECONDS), *arguments]
     with log.open("w") as file:
         return subprocess.run(
