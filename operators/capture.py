@@ -25,8 +25,8 @@ def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) 
             markers,
             markers_object.object_name(markers),
             context.collection,
-            scene.knuckle.start,
-            scene_rate(scene),
+            start=scene.knuckle.start,
+            rate=scene_rate(scene),
         )
     else:
         markers_object.fill(shown, markers)

@@ -31,6 +31,6 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """From the first key to the last."""
-        first, last = shown_result(context).animation_data.action.frame_range
-        context.scene.frame_start, context.scene.frame_end = max(floor(first), 0), max(ceil(last), 1)
+        frames = shown_result(context).animation_data.action.frame_range
+        context.scene.frame_start, context.scene.frame_end = max(floor(frames[0]), 0), max(ceil(frames[1]), 1)
         return {"FINISHED"}

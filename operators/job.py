@@ -50,7 +50,7 @@ class JobOperator:
         self._work = self.steps(context)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         self._show(context, Progress(0.0, "Starting"))
-        context.window_manager.modal_handler_add(self)
+        context.window_manager.modal_handler_add(self)  # type: ignore[arg-type]  # an Operator where it is used
         return {"RUNNING_MODAL"}
 
     def modal(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
@@ -104,7 +104,10 @@ class JobOperator:
         _redraw(context)
 
 
-LOOKING = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE", "TRACKPADPAN", "TRACKPADZOOM"}
+LOOKING = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"} | {
+    "TRACKPADPAN",
+    "TRACKPADZOOM",
+}
 """The events by which a person turns and zooms a view."""
 
 

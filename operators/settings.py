@@ -11,7 +11,7 @@ from ..captures.conventions import METRES
 from ..errors import RecipeError
 from ..recipe import HANDS, Recipe
 from ..rig.binding import is_armature
-from ..rig.markers_object import is_markers
+from ..rig.markers_object import is_markers, place
 from ..rig.timing import scene_rate
 from ..solvers import SOLVERS
 
@@ -51,11 +51,12 @@ def _is_capture(_settings: "KnuckleSettings", obj: "Object") -> bool:
 class KnuckleSettings(bpy.types.PropertyGroup):
     """A scene's recipe, and where in the scene it goes."""
 
-    capture: StringProperty(
-        name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=FIXED
-    )
+    capture: StringProperty(name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=FIXED)
     markers: PointerProperty(
-        name="Markers", description="The object that shows the capture's markers", type=bpy.types.Object, poll=_is_capture
+        name="Markers",
+        description="The object that shows the capture's markers",
+        type=bpy.types.Object,
+        poll=_is_capture,
     )
     unit: EnumProperty(
         name="Unit",
@@ -80,7 +81,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     first: IntProperty(name="First", description="First frame of the capture to solve", default=1, min=1, options=FIXED)
     last: IntProperty(name="Last", description="Last frame of the capture to solve", default=250, min=1, options=FIXED)
     start: IntProperty(
-        name="Start", description="Frame of the scene on which the capture begins", default=1, update=lambda self, _: replace_markers(self), options=FIXED
+        name="Start",
+        description="Frame of the scene on which the capture begins",
+        default=1,
+        update=lambda self, _: place_markers(self),
+        options=FIXED,
     )
     hand: EnumProperty(
         name="Hand",
@@ -92,7 +97,9 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         name="Marker Map", description="Labels to joints as JSON; empty finds the marker set that fits", options=FIXED
     )
     performer: StringProperty(
-        name="Performer", description="The performer's measures as JSON; empty measures the capture itself", options=FIXED
+        name="Performer",
+        description="The performer's measures as JSON; empty measures the capture itself",
+        options=FIXED,
     )
     gap_limit: FloatProperty(
         name="Fill Gaps",
@@ -111,7 +118,10 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=FIXED,
     )
     use_cutoff: BoolProperty(
-        name="Low-Pass", description="Smooth the markers without delay", default=Cleaning().cutoff is not None, options=FIXED
+        name="Low-Pass",
+        description="Smooth the markers without delay",
+        default=Cleaning().cutoff is not None,
+        options=FIXED,
     )
     cutoff: FloatProperty(
         name="Cutoff",
@@ -133,7 +143,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         description="On which frames the hand is keyed; the scene's own rate is never changed",
         items=[
             ("SCENE", "Scene Frames", "A key on every frame of the scene"),
-            ("CAPTURE", "Capture Frames", "A key for every frame of the capture, between the scene's frames where rates differ"),
+            (
+                "CAPTURE",
+                "Capture Frames",
+                "A key for every frame of the capture, between scene frames where rates differ",
+            ),
             ("OTHER", "Other Rate", "Keys at a rate of your own"),
         ],
         options=FIXED,
@@ -159,12 +173,11 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
 
 
-def replace_markers(settings: KnuckleSettings) -> None:
+def place_markers(settings: KnuckleSettings) -> None:
     """Moves the markers in time to where the settings have the capture begin."""
-    from ..rig.markers_object import place
-
-    if is_markers(settings.markers):
-        place(settings.markers, settings.start, scene_rate(settings.id_data))
+    scene = settings.id_data
+    if isinstance(scene, bpy.types.Scene) and is_markers(settings.markers):
+        place(settings.markers, settings.start, scene_rate(scene))
 
 
 def recipe_of(scene: "Scene") -> Recipe:
@@ -228,5 +241,7 @@ class KnuckleStatus(bpy.types.PropertyGroup):
     """How the job that runs is getting on; on the window manager, which is not saved."""
 
     running: BoolProperty(name="Running", description="A job is running", options={"SKIP_SAVE"})
-    fraction: FloatProperty(name="Progress", description="How far the job is", subtype="FACTOR", min=0, max=1, options={"SKIP_SAVE"})
+    fraction: FloatProperty(
+        name="Progress", description="How far the job is", subtype="FACTOR", min=0, max=1, options={"SKIP_SAVE"}
+    )
     doing: StringProperty(name="Doing", description="What the job does now", options={"SKIP_SAVE"})

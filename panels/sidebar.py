@@ -197,8 +197,8 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
         column = layout.column(align=True)
         seconds = report.get("seconds", {})
         if armature.animation_data and armature.animation_data.action:
-            first, last = armature.animation_data.action.frame_range
-            pair(column, "Scene frames", f"{first:.0f} to {last:.0f}")
+            frames = armature.animation_data.action.frame_range
+            pair(column, "Scene frames", f"{frames[0]:.0f} to {frames[1]:.0f}")
         pair(column, "Read, solved", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
         column.separator()
         column.operator("knuckle.fit_range", icon="PREVIEW_RANGE")

@@ -1,7 +1,7 @@
 """Words and figures for the panels."""
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -15,7 +15,7 @@ DIGIT_NAMES = {
 }
 
 
-def paragraph(layout: "UILayout", context: "Context", text: str, icon: str = "NONE") -> None:
+def paragraph(layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR"] = "NONE") -> None:
     """A text of any length: Blender's labels do not wrap, so it is broken to the region's width."""
     # A letter is about 6.5 pixels wide at a scale of 1; the icon and the margins take about 60.
     scale = context.preferences.system.ui_scale

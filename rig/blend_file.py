@@ -21,7 +21,7 @@ from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
 
 if TYPE_CHECKING:
-    from bpy.types import Object, Scene
+    from bpy.types import Object
 
 DEFAULT_RIG = "default"
 
@@ -51,7 +51,8 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     began = time.perf_counter()
     armatures = write_take(take, armature, scene, collection, placing)
     seconds = time.perf_counter() - began
-    markers = add_markers(take.markers, f"{object_name(take.markers)} markers", collection, placing.start, scene_rate(scene))
+    name = f"{object_name(take.markers)} markers"
+    markers = add_markers(take.markers, name, collection, start=placing.start, rate=scene_rate(scene))
     frames = take_frames(take, scene, placing)
     add_surroundings(scene)
     add_view(take, frames, scene, collection)

@@ -70,7 +70,7 @@ def _spellings() -> list[tuple[Family, Side]]:
 
 def _by_plain_name(armature: "Object") -> dict[str, str]:
     """The bones' names by what they are without a namespace and in lower case."""
-    return {name.rsplit(":", 1)[-1].lower(): name for name in armature.data.bones.keys()}
+    return {bone.name.rsplit(":", 1)[-1].lower(): bone.name for bone in armature.data.bones}
 
 
 def _best(armature: "Object", names: dict[str, str], family_side: tuple[Family, Side]) -> FoundHand | None:

@@ -29,7 +29,7 @@ WANDERS = 2.0
 def add_view(take: Take, frames: Floats, scene: "Scene", collection: "Collection") -> "Object":
     """The scene's camera, framing the hands over the whole take, and a sun; the views of the file look through it."""
     turn = facing(take)
-    camera = add_camera(scene, collection, hand_points(take), turn, take.times, frames)
+    camera = add_camera(scene, collection, hand_points(take), turn, times=take.times, frames=frames)
     add_sun(collection, turn)
     _show_camera()
     return camera
@@ -65,7 +65,7 @@ def facing(take: Take) -> Floats:
 
 
 def add_camera(
-    scene: "Scene", collection: "Collection", points: Floats, turn: Floats, times: Floats, frames: Floats
+    scene: "Scene", collection: "Collection", points: Floats, turn: Floats, *, times: Floats, frames: Floats
 ) -> "Object":
     """A camera turned by `turn` (3, 3) that holds points (F, N, 3) at times (F,) s, which are scene frames (F,).
 
@@ -78,7 +78,7 @@ def add_camera(
     path = middle[None] if still else _smoothed(centres, times)
     camera = _camera(scene, collection)
     camera.rotation_mode = "QUATERNION"
-    camera.rotation_quaternion = rot.from_matrix(turn)
+    camera.rotation_quaternion = rot.from_matrix(turn).tolist()
     path = path + turn @ _standpoint((points - path[:, None]).reshape(-1, 3) @ turn, scene)
     camera.location = path[0]
     if not still:

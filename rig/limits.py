@@ -36,9 +36,8 @@ def add_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> None
 
 def remove_limit(bone: "PoseBone") -> None:
     """Takes Knuckle's limit from a bone and leaves all other constraints."""
-    constraint = bone.constraints.get(NAME)
-    if constraint:
-        bone.constraints.remove(constraint)
+    if NAME in bone.constraints:
+        bone.constraints.remove(bone.constraints[NAME])
 
 
 def _lock(bone: "PoseBone", ranges: np.ndarray) -> None:

@@ -50,10 +50,11 @@ class _Builder:
 
 def marker_nodes() -> "GeometryNodeTree":
     """The node group, made if the file has none."""
-    found = bpy.data.node_groups.get(NAME)
-    if found is not None:
+    found: bpy.types.NodeTree | None = bpy.data.node_groups.get(NAME)
+    if isinstance(found, bpy.types.GeometryNodeTree):
         return found
     tree = bpy.data.node_groups.new(NAME, "GeometryNodeTree")
+    assert isinstance(tree, bpy.types.GeometryNodeTree)
     tree.is_modifier = True
     tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     tree.interface.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")

@@ -11,7 +11,7 @@ from .marker_nodes import NAME, marker_nodes
 from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
 
 if TYPE_CHECKING:
-    from bpy.types import Collection, Material, Modifier, Object, Scene
+    from bpy.types import Collection, Material, Modifier, Object
 
 PROPERTY = "knuckle_capture"
 """The custom property that makes an object a capture's markers: what the panel tells of them."""
@@ -20,7 +20,7 @@ COLOURS = {"Knuckle Measured": (1.0, 0.32, 0.05, 1.0), "Knuckle Predicted": (0.2
 
 
 def add_markers(
-    markers: Markers, name: str, collection: "Collection", start: float, rate: float, size: float = 0.008
+    markers: Markers, name: str, collection: "Collection", *, start: float, rate: float, size: float = 0.008
 ) -> "Object":
     """An object that shows the markers, its first frame at scene frame `start` in a scene of `rate` frames a second.
 
@@ -78,7 +78,7 @@ def place(obj: "Object", start: float, rate: float) -> None:
 
 def is_markers(obj: "Object | None") -> bool:
     """Whether an object shows the markers of a capture."""
-    return obj is not None and obj.type == "MESH" and PROPERTY in obj
+    return obj is not None and obj.type == "MESH" and obj.get(PROPERTY) is not None
 
 
 def show_solved(obj: "Object", markers: Markers) -> None:
@@ -116,7 +116,7 @@ def _modifier(obj: "Object") -> "Modifier":
 
 def _identifier(modifier: "Modifier", name: str) -> str:
     sockets = modifier.node_group.interface.items_tree
-    return next(socket.identifier for socket in sockets if socket.name == name and socket.in_out == "INPUT")
+    return str(next(socket.identifier for socket in sockets if socket.name == name and socket.in_out == "INPUT"))
 
 
 def set_input(obj: "Object", name: str, value: object) -> None:
@@ -151,12 +151,12 @@ def size_property(obj: "Object") -> tuple[Any, str]:
 
 def _material(name: str) -> "Material":
     """A material that shows its colour in the viewport and in renders."""
-    material = bpy.data.materials.get(name)
-    if material is None:
-        material = bpy.data.materials.new(name)
-        material.use_nodes = True
-        material.diffuse_color = COLOURS[name]
-        material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = COLOURS[name]
+    if name in bpy.data.materials:
+        return bpy.data.materials[name]
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    material.diffuse_color = COLOURS[name]
+    material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = COLOURS[name]
     return material
 
 

@@ -104,7 +104,7 @@ def video(path: Path, picture: Picture, first: int, last: int) -> None:
         scene.frame_start, scene.frame_end = before
 
 
-def _write_as(scene: "Scene", media: str, file_format: str) -> None:
+def _write_as(scene: "Scene", media: str, file_format: Literal["PNG", "FFMPEG"]) -> None:
     image = scene.render.image_settings
     # Blender 5.0 asks first whether it is an image or a video.
     if hasattr(image, "media_type"):
@@ -137,7 +137,7 @@ def take_video(path: Path, take: Take, picture: Picture, seconds: float = 6.0) -
         scene.collection.objects.link(beside)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
     both = np.concatenate([points, points + aside], axis=1)
-    add_camera(scene, scene.collection, both, turn, take.times[shown], frames[shown])
+    add_camera(scene, scene.collection, both, turn, times=take.times[shown], frames=frames[shown])
     video(path, picture, scene.frame_start, last)
 
 
@@ -157,14 +157,15 @@ def pose_pictures(
     angles = np.stack([poses.angles(hand, name) for name in names])
     upright = np.tile(np.eye(4), (len(names), 1, 1))
     pose = posed(hand, upright, angles)
-    key_hands(armature, [KeyedHand(binding, hand, pose)], 1.0 + np.arange(len(names)), "Poses")
+    key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, len(names) + 1), "Poses")
     points = joint_frames(hand, pose)[:1, :, :3, 3]
     below = points[:, :1] - [0.0, 0.25 * measures.size, 0.0]
     add_surroundings(scene)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
     # The hand lies with its fingers along Y: seen from above, they point upwards in the picture.
     turn = looking_along(np.array([-0.3, 0.35, -1.0]), up=np.array([0.0, 1.0, 0.0]))
-    add_camera(scene, scene.collection, np.concatenate([points, below], axis=1), turn, np.zeros(1), np.ones(1))
+    whole = np.concatenate([points, below], axis=1)
+    add_camera(scene, scene.collection, whole, turn, times=np.zeros(1), frames=np.ones(1))
     add_sun(scene.collection, turn)
     paths = [folder / f"{name}.png" for name in names]
     for frame, path in enumerate(paths, 1):

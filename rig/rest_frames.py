@@ -5,6 +5,8 @@ that is needed of a rig is the position of its joints; what it does not show (ho
 comes from a hand model laid over its palm.
 """
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -70,13 +72,13 @@ def joint_rotations(hand: HandModel, points: Floats) -> Floats:
     and a digit that is bent at rest is rolled into the plane of that bend.
     """
     model = rest_world(hand)
-    seen = np.isfinite(points).all(axis=-1)
+    seen = np.atleast_1d(np.isfinite(points).all(axis=-1))
     palm = [joint for joint in PALM if seen[joint]]
     palm_turn = rot.fit_rigid(model[palm, :3, 3], points[palm], np.ones(len(palm)))[:3, :3]
     rotations = palm_turn @ model[:, :3, :3]
     for digit in DIGITS:
         joints = [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
-        for joint, following in zip(joints, joints[1:], strict=False):
+        for joint, following in pairwise(joints):
             rotations[joint] = _swung(rotations[joint], points[following] - points[joint])
         if len(joints) > 1:
             rotations[joints[-1]] = _swung(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])

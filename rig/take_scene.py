@@ -130,4 +130,7 @@ def take_name(take: Take) -> str:
 def result_of(armature: "Object | None") -> dict[str, Any] | None:
     """The report of the take that an armature plays, None if it plays none of Knuckle's."""
     text = armature.get(RESULT) if armature is not None else None
-    return json.loads(text) if isinstance(text, str) else None
+    if not isinstance(text, str):
+        return None
+    report: dict[str, Any] = json.loads(text)
+    return report

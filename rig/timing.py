@@ -13,7 +13,8 @@ Floats = NDArray[np.float64]
 
 def scene_rate(scene: "Scene") -> float:
     """Frames per second of a scene: 30 / 1.001 where fps is 30 and fps_base 1.001."""
-    return float(scene.render.fps) / float(scene.render.fps_base)
+    # Blender keeps the base in 32 bits, as 1.00100005; after an hour that is a frame's tenth.
+    return float(scene.render.fps) / float(f"{scene.render.fps_base:.7g}")
 
 
 def scene_frames(times: ArrayLike, origin: float, start: float, rate: float) -> Floats:

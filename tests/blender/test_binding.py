@@ -1,0 +1,150 @@
+"""Hands of rigs: found by name, sided by geometry, and driven so that directions are kept."""
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle.errors import RigError
+from knuckle.hand import kinematics, proportions
+from knuckle.hand.joints import JOINT_INDEX, JOINTS, SIDES, Side
+from knuckle.rig.binding import bind, default_binding
+from knuckle.rig.detect import find_hand, find_hands
+from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.mappings import FAMILIES, Family
+from knuckle.rig.take_scene import Placing, bind_hands, new_hand, write_take
+from knuckle.tests.blender.making import evaluated, motion, moved, rig, take, worst_direction
+
+FRAMES = 6
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("transform", ["still", "turned and small", "mirrored", "squeezed"])
+@pytest.mark.parametrize("kind", ["flat", "chain", "arm", "no metacarpals"])
+def test_every_bone_points_where_the_performers_does(kind: str, transform: str, side: Side) -> None:
+    # An armature at a hundredth holds its bones in centimetres.
+    metre = 100.0 if transform == "turned and small" else 1.0
+    armature = rig(side, flat=kind == "flat", arm=kind == "arm", metacarpals=kind != "no metacarpals", metre=metre)
+    moved(armature, transform)
+    (found,) = find_hands(armature)
+    assert (found.side == side) == (transform != "mirrored")
+    hand = proportions.build(proportions.adult(found.side))
+    binding = bind(armature, found.side, found.bones, hand)
+    assert binding.placed[0] == (kind != "arm")
+    pose = motion(hand, FRAMES)
+    key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, FRAMES + 1), "Take")
+    solved = kinematics.joint_frames(hand, pose)
+    for frame in range(FRAMES):
+        bpy.context.scene.frame_set(frame + 1)
+        worst = worst_direction(armature, solved[frame])
+        # A squeezed rig in a chain is sheared by its parents; Blender's bones lean with them.
+        most = 8.0 if transform == "squeezed" and kind != "flat" else 1.0 if transform == "squeezed" else 0.05
+        assert worst < most, f"frame {frame + 1}: {worst:.3f} degrees > {most}"
+        if kind != "arm":
+            wrist = evaluated(armature, {"wrist": "wrist"})[0, :3, 3]
+            assert np.abs(wrist - pose.root[frame, :3, 3]).max() < 1e-5
+
+
+def test_a_flat_rig_keeps_its_own_lengths() -> None:
+    armature = rig("left", flat=True)
+    (found,) = find_hands(armature)
+    rest = np.array([armature.data.bones[joint].head_local for joint in JOINTS])
+    hand = proportions.build(proportions.adult("left", 0.15))
+    pose = motion(hand, 1)
+    binding = bind(armature, "left", found.bones, hand)
+    key_hands(armature, [KeyedHand(binding, hand, pose)], np.array([1.0]), "Take")
+    bpy.context.scene.frame_set(1)
+    seen = evaluated(armature)[:, :3, 3]
+    for joint, parent in enumerate(hand.parents):
+        if parent >= 0:
+            lengths = [np.linalg.norm(places[joint] - places[parent]) for places in (rest, seen)]
+            assert abs(lengths[0] - lengths[1]) < 1e-5
+
+
+def test_the_binding_of_knuckles_own_hand_is_the_one_that_geometry_finds() -> None:
+    for side in SIDES:
+        measures = proportions.adult(side)
+        hand = proportions.build(measures)
+        armature, known = new_hand(measures, hand, bpy.context.scene.collection)
+        found = bind(armature, side, find_hand(armature, side).bones, hand)
+        assert np.abs(found.rest_to_bone - known.rest_to_bone).max() < 1e-5
+        assert np.abs(found.rest - known.rest).max() < 1e-6
+        assert found.holders.tolist() == known.holders.tolist() == default_binding(armature, hand).holders.tolist()
+
+
+def renamed(armature: bpy.types.Object, family: Family, side: Side, prefix: str = "") -> None:
+    names = family.hand(side)
+    for joint in JOINTS:
+        if joint in armature.data.bones:
+            armature.data.bones[joint].name = prefix + names.get(joint, f"other {joint}")
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@pytest.mark.parametrize("side", SIDES)
+def test_the_hands_of_all_families_are_found(family: Family, side: Side) -> None:
+    armature = rig(side)
+    renamed(armature, family, side, "mixamorig:" if family.name == "Mixamo" else "")
+    (found,) = find_hands(armature)
+    assert (found.family, found.side) == (family.name, side)
+    assert set(found.bones) == set(family.bones)
+
+
+def test_digits_with_a_bone_less_are_found_and_missing_digits_are_told() -> None:
+    armature = rig("right")
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    for joint in JOINTS:
+        if joint.endswith("tip"):
+            bones.remove(bones[joint])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert len(find_hands(armature)[0].bones) == len(JOINTS) - 5
+    bpy.ops.object.mode_set(mode="EDIT")
+    for joint in JOINTS:
+        if joint.startswith("ring") and joint in bones:
+            bones.remove(bones[joint])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RigError, match="no bones named for the ring-finger"):
+        find_hands(armature)
+
+
+def test_what_is_no_hand_is_told_in_one_sentence() -> None:
+    scene = bpy.context.scene
+    empty = bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty"))
+    mesh = bpy.data.objects.new("Cube", bpy.data.meshes.new("Cube"))
+    scene.collection.objects.link(empty)
+    with pytest.raises(RigError, match="'Empty' has no bones"):
+        find_hands(empty)
+    with pytest.raises(RigError, match="'Cube' is not an armature"):
+        find_hands(mesh)
+    stranger = rig("left")
+    for bone in stranger.data.bones:
+        bone.name = f"x{bone.name[::-1]}"
+    with pytest.raises(RigError, match="no hand whose bones are named"):
+        find_hands(stranger)
+    left = rig("left")
+    with pytest.raises(RigError, match="has a left hand and no right one"):
+        find_hand(left, "right")
+
+
+def test_of_two_hands_a_rig_with_one_takes_that_one_unless_both_were_asked_for() -> None:
+    scene = bpy.context.scene
+    armature = rig("left")
+    assert [keyed.hand.side for keyed in bind_hands(armature, take())] == ["left"]
+    with pytest.raises(RigError, match="no right hand, only a left one"):
+        write_take(take(hand="both"), armature, scene, scene.collection, Placing())
+    assert armature.animation_data is None
+    with pytest.raises(RigError, match="no right hand"):
+        bind_hands(armature, take(("right",)))
+
+
+def test_joints_are_rolled_into_the_plane_in_which_a_finger_curls() -> None:
+    """A finger that is bent at rest shows its plane: X stands across it to a degree, whatever the bones' roll."""
+    for side in SIDES:
+        armature = rig(side, seed=5)
+        hand = proportions.build(proportions.adult(side))
+        binding = bind(armature, side, find_hand(armature, side).bones, hand)
+        bent = kinematics.joint_frames(hand, kinematics.pose(hand, np.eye(4)[None], hand.neutral[None]))[0]
+        for joint in ("index-finger-phalanx-proximal", "pinky-finger-phalanx-intermediate", "thumb-phalanx-proximal"):
+            cosine = binding.rest[JOINT_INDEX[joint], :3, 0] @ bent[JOINT_INDEX[joint], :3, 0]
+            apart = np.degrees(np.arccos(min(float(cosine), 1.0)))
+            assert apart < 3.0, f"{side} {joint}: {apart:.2f} degrees > 3"

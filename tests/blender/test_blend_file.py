@@ -1,0 +1,108 @@
+"""Takes in files of their own: what is saved is the take, whole or not at all."""
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle.errors import RecipeError, RigError
+from knuckle.hand import kinematics
+from knuckle.hand.joints import JOINT_INDEX, TIPS
+from knuckle.rig.blend_file import new_scene_with_take, save
+from knuckle.rig.markers_object import is_markers
+from knuckle.tests.blender.making import evaluated, rig, take
+
+
+def saved(path: Path) -> bpy.types.Scene:
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.context.scene
+
+
+@pytest.mark.parametrize("rate", [60.0, 30 / 1.001, 54.3])
+def test_the_fingertips_of_a_saved_take_are_where_they_were_solved(tmp_path: Path, rate: float) -> None:
+    solved = take(rate=rate)
+    made = new_scene_with_take(solved)
+    assert made.armatures == ("Left Hand", "Right Hand")
+    assert made.seconds < 5
+    save(tmp_path / "take.blend")
+    scene = saved(tmp_path / "take.blend")
+    assert scene.render.fps / scene.render.fps_base == pytest.approx(rate, rel=1e-6)
+    assert (scene.frame_start, scene.frame_end) == (1, 60)
+    assert scene.camera is not None
+    tips = [JOINT_INDEX[tip] for tip in TIPS]
+    for frame in (1, 17, 60):
+        scene.frame_set(frame)
+        for hand, name in zip(solved.hands, made.armatures, strict=True):
+            seen = evaluated(scene.objects[name])[tips, :3, 3]
+            away = np.abs(seen - kinematics.joint_frames(hand.hand, hand.pose)[frame - 1, tips, :3, 3]).max()
+            assert away * 1000 < 0.05, f"frame {frame}: {away * 1000:.4f} mm > 0.05 mm"
+
+
+def test_a_take_has_its_markers_and_a_camera_that_sees_the_hands_in_every_frame() -> None:
+    solved = take(frames=90)
+    new_scene_with_take(solved)
+    scene = bpy.context.scene
+    assert [obj.name for obj in scene.objects if is_markers(obj)] == ["clap markers"]
+    for frame in range(scene.frame_start, scene.frame_end + 1, 7):
+        scene.frame_set(frame)
+        into = np.array(scene.camera.matrix_world.inverted())
+        half = 0.5 * scene.camera.data.sensor_width / scene.camera.data.lens
+        for hand in solved.hands:
+            places = kinematics.joint_frames(hand.hand, hand.pose)[frame - 1, :, :3, 3]
+            x, y, z = into[:3, :3] @ places.T + into[:3, 3:]
+            assert (z < 0).all()
+            assert (np.abs(x / z) < half).all()
+            assert (np.abs(y / z) < half * 9 / 16).all()
+
+
+def test_a_rig_from_a_file_is_keyed_and_its_file_is_not_touched(tmp_path: Path) -> None:
+    rig("left", arm=True)
+    path = tmp_path / "rig.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    before = path.read_bytes()
+    made = new_scene_with_take(take(), str(path))
+    assert made.armatures == ("Rig",)
+    save(tmp_path / "take.blend")
+    assert path.read_bytes() == before
+    scene = saved(tmp_path / "take.blend")
+    assert scene.objects["Rig"].animation_data.action.name == "clap"
+
+
+def test_rigs_that_cannot_be_used_are_told_of(tmp_path: Path) -> None:
+    for name, content in (
+        ("empty.blend", b""),
+        ("text.blend", b"hello"),
+        ("text.glb", b"hello"),
+        ("rig.fbx", b"hello"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(RigError, match=name):
+            new_scene_with_take(take(), str(tmp_path / name))
+    with pytest.raises(RigError, match="no such file"):
+        new_scene_with_take(take(), str(tmp_path / "nowhere.blend"))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "bare.blend"))
+    with pytest.raises(RigError, match="no armature"):
+        new_scene_with_take(take(), str(tmp_path / "bare.blend"))
+    armature = bpy.data.objects.new("Bare", bpy.data.armatures.new("Bare"))
+    bpy.context.scene.collection.objects.link(armature)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "boneless.blend"))
+    with pytest.raises(RigError, match="has no bones"):
+        new_scene_with_take(take(), str(tmp_path / "boneless.blend"))
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_and_one_that_was_there_stays(tmp_path: Path) -> None:
+    new_scene_with_take(take(("right",), frames=5))
+    with pytest.raises(RecipeError, match="cannot be written"):
+        save(tmp_path / "nowhere" / "take.blend")
+    folder = tmp_path / "take.blend"
+    folder.mkdir()
+    with pytest.raises(RecipeError, match="cannot be written"):
+        save(folder)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["take.blend"]
+    kept = tmp_path / "kept.blend"
+    kept.write_bytes(b"before")
+    save(kept)
+    assert kept.read_bytes() != b"before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.blend", "take.blend"]
