@@ -10,8 +10,9 @@ from pathlib import Path
 import hand as standard
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-import conftest  # noqa: F401  (loads the checkout as the package `knuckle`)
+if "knuckle" not in sys.modules:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    import conftest  # noqa: F401  (loads the checkout as the package `knuckle`)
 from knuckle.hand import joints as names
 from knuckle.hand.limits import DIP_PER_PIP, AngleLimits, CouplingRow
 from knuckle.hand.model import HandModel
@@ -58,14 +59,21 @@ def targets_of(hand: HandModel, problem: dict, frames: slice = slice(None)) -> T
     return Targets(times, np.array(sites), positions, np.ones(positions.shape[:2]))
 
 
+def columns(hand: HandModel) -> list[tuple[int, int, int]]:
+    """The bench's digit and column of each degree of freedom, and its index in the HandModel."""
+    found = [
+        (digit, column, hand.dof(names.CHAIN_JOINTS[name][joint], movement))
+        for digit, name in enumerate(names.DIGITS)
+        for column, (joint, movement) in enumerate(_COLUMNS)
+    ]
+    return [(digit, column, dof) for digit, column, dof in found if dof is not None]
+
+
 def _columns(hand: HandModel, angles: np.ndarray) -> np.ndarray:
     """(F, 5, 5) the bench's order of angles."""
     result = np.zeros((len(angles), 5, 5))
-    for digit, name in enumerate(names.DIGITS):
-        for column, (joint, movement) in enumerate(_COLUMNS):
-            dof = hand.dof(names.CHAIN_JOINTS[name][joint], movement)
-            if dof is not None:
-                result[:, digit, column] = angles[:, dof]
+    for digit, column, dof in columns(hand):
+        result[:, digit, column] = angles[:, dof]
     return result
 
 
@@ -84,7 +92,7 @@ def solve(problem: dict, solver: str = "fabrik") -> dict:
 
 def solve_batch(problem: dict, solver: str = "fabrik") -> dict:
     """All frames at once, as offline."""
-    hand, targets = standard_hand(), None
+    hand = standard_hand()
     targets = targets_of(hand, problem)
     begin = time.perf_counter()
     pose, _ = SOLVERS[solver]().solve(hand, targets)

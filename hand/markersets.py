@@ -267,7 +267,7 @@ def _spot(value: Any, where: str) -> Spot:
     if not isinstance(entry, dict) or not {"joint"} <= set(entry) <= {"joint", "offset"}:
         raise MarkerMapError(f"{where}: expected a joint's name or an object with 'joint' and 'offset'")
     joint, offset = entry["joint"], entry.get("offset", [0.0, 0.0, 0.0])
-    if joint not in JOINT_INDEX:
+    if not isinstance(joint, str) or joint not in JOINT_INDEX:
         raise MarkerMapError(f"{where}: '{joint}' is no joint, expected a WebXR name such as index-finger-tip")
     numbers = isinstance(offset, list) and len(offset) == 3 and all(isinstance(x, int | float) for x in offset)
     if not numbers or not all(abs(x) < 0.5 for x in offset):

@@ -11,7 +11,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 AHEAD = 0.001
-"""m. A fingertip right below its knuckle tells nothing about abduction; the finger then points straight ahead."""
+"""m. A fingertip right below its knuckle tells nothing about abduction: its other joints do, else the finger points
+straight ahead."""
 UPRIGHT = 0.012
 """m. Joints in a line tell nothing about twist; the plane then stands upright on the palm, as (3.8) has it."""
 
@@ -25,34 +26,37 @@ def finger_plane(points: Floats, weights: Floats, end: int, limits: tuple[Floats
     """
     abduction_limits, twist_limits = limits
     others = np.delete(weights, end, axis=1).any(axis=1)
-    twist = np.where(others, _twist_of_fit(points, weights), 0.0).clip(*twist_limits)
+    leaning, tilted = _fit(points, weights)
+    twist = np.where(others, tilted, 0.0).clip(*twist_limits)
     tip = points[:, end]
-    wanted = _abduction_through(tip, twist)
+    wanted = _abduction_through(tip, twist, np.where(others, leaning, 0.0))
     abduction = wanted.clip(*abduction_limits)
-    tilted = _twist_through(tip, abduction, twist).clip(*twist_limits)
-    return abduction, np.where(abduction == wanted, twist, tilted)
+    further = _twist_through(tip, abduction, twist).clip(*twist_limits)
+    return abduction, np.where(abduction == wanted, twist, further)
 
 
-def _twist_of_fit(points: Floats, weights: Floats) -> Floats:
-    """(N,) the twist of the plane nearest to all known points, drawn to upright where they are in a line."""
+def _fit(points: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Abduction and twist (N,) of the plane nearest to all known points, drawn to upright and straight ahead."""
     known = np.where(weights[..., None] > 0, points, 0.0)
     scatter = np.einsum("nk,nki,nkj->nij", weights, known, known)
     scatter = scatter + np.diag([0.0, AHEAD**2, UPRIGHT**2])
     normal = np.linalg.eigh(scatter)[1][..., 0]
     normal = normal * np.where(normal[:, :1] < 0, -1.0, 1.0)
-    twist: Floats = np.arcsin(np.clip(-normal[:, 2], -1.0, 1.0))
-    return twist
+    return np.arctan2(normal[:, 1], normal[:, 0]), np.arcsin(np.clip(-normal[:, 2], -1.0, 1.0))
 
 
-def _abduction_through(tip: Floats, twist: Floats) -> Floats:
-    """(N,) where x cos a + y sin a = z tan(twist): of the two solutions the one nearer to straight ahead."""
+def _abduction_through(tip: Floats, twist: Floats, otherwise: Floats) -> Floats:
+    """(N,) where x cos a + y sin a = z tan(twist): of the two solutions the one nearer to `otherwise`.
+
+    A tip right below the knuckle leaves abduction open: the nearer it is, the more counts `otherwise`.
+    """
     across = np.hypot(tip[:, 0], tip[:, 1])
     turn = np.arccos(np.clip(tip[:, 2] * np.tan(twist) / np.maximum(across, 1e-12), -1.0, 1.0))
     bearing = np.arctan2(tip[:, 1], tip[:, 0])
-    both = np.stack([bearing - turn, bearing + turn])
-    both = (both + np.pi) % (2 * np.pi) - np.pi
-    nearer = np.where(np.abs(both[0]) <= np.abs(both[1]), both[0], both[1])
-    return nearer * across**2 / (across**2 + AHEAD**2)
+    apart = np.stack([bearing - turn, bearing + turn]) - otherwise
+    apart = (apart + np.pi) % (2 * np.pi) - np.pi
+    nearer = np.where(np.abs(apart[0]) <= np.abs(apart[1]), apart[0], apart[1])
+    return otherwise + nearer * across**2 / (across**2 + AHEAD**2)
 
 
 def _twist_through(tip: Floats, abduction: Floats, otherwise: Floats) -> Floats:
@@ -70,10 +74,3 @@ def plane_axes(abduction: Floats, twist: Floats) -> Floats:
     normal = np.stack([ca * ct, sa * ct, -st], -1)
     return np.stack([along, palmwards, normal], -2)
 
-
-def flexions_of(points: Floats) -> Floats:
-    """(N, 3) rad, the three joints' bends of bones whose ends (N, 3, 2) are given in the finger plane."""
-    bones = np.diff(points, axis=1, prepend=np.zeros((len(points), 1, 2)))
-    bends = np.diff(np.arctan2(bones[..., 1], bones[..., 0]), axis=1, prepend=0.0)
-    wrapped: Floats = (bends + np.pi) % (2 * np.pi) - np.pi
-    return wrapped

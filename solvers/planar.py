@@ -134,7 +134,7 @@ def _hinted(
     rows = np.flatnonzero(np.any([hint.weights > 0 for hint in hints], axis=0))
     if not len(rows):
         return coupled
-    leads = np.deg2rad(np.arange(-45.0, 46.0, 7.5))
+    leads = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
     prices = np.empty((len(rows), len(leads)))
     for k, lead in enumerate(leads):
         tried = _begin_near(aimed, goal[rows], aimed.lead + lead)
@@ -148,7 +148,7 @@ def _hinted(
     return result
 
 
-LEAD_PRICE = 0.010
+LEAD_PRICE = 0.003
 """m of misplaced inner joints that one radian away from the coupling is worth."""
 LIMIT_PRICE = 0.1
 """m per rad beyond a limit."""

@@ -1,0 +1,69 @@
+"""Rotations, against scipy's."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from knuckle.hand import rotations as rot
+
+Rotation = pytest.importorskip("scipy.spatial.transform").Rotation
+
+quaternions = (
+    hnp.arrays(float, (6, 4), elements=st.floats(-1, 1))
+    .filter(lambda q: (np.linalg.norm(q, axis=1) > 0.1).all())
+    .map(lambda q: q / np.linalg.norm(q, axis=1, keepdims=True))
+)
+
+
+def theirs(q):
+    return Rotation.from_quat(q, scalar_first=True)
+
+
+@given(quaternions)
+def test_matrices_and_back(q):
+    matrices = rot.to_matrix(q)
+    assert np.abs(matrices - theirs(q).as_matrix()).max() < 1e-12
+    back = rot.from_matrix(matrices)
+    assert (np.abs((back * q).sum(1)) > 1 - 1e-12).all()
+    assert (back[:, 0] >= 0).all()
+
+
+@given(quaternions, quaternions)
+def test_products_and_turned_vectors(a, b):
+    assert np.abs(rot.to_matrix(rot.multiply(a, b)) - (theirs(a) * theirs(b)).as_matrix()).max() < 1e-12
+    vectors = np.arange(18.0).reshape(6, 3)
+    assert np.abs(rot.rotate(a, vectors) - theirs(a).apply(vectors)).max() < 1e-11
+    assert np.abs(rot.rotate(rot.conjugate(a), rot.rotate(a, vectors)) - vectors).max() < 1e-11
+
+
+@given(quaternions, hnp.arrays(bool, 6))
+def test_continuous_keeps_the_rotations_and_takes_the_short_way(q, flips):
+    result = rot.continuous(np.where(flips[:, None], -q, q))
+    assert np.allclose(np.abs((result * q).sum(1)), 1)
+    assert ((result[1:] * result[:-1]).sum(1) >= -1e-12).all()
+
+
+@given(quaternions, st.integers(3, 8), st.integers(0, 999))
+def test_a_rigid_move_is_found_again(q, count, seed):
+    rng = np.random.default_rng(seed)
+    source, place = rng.normal(size=(6, count, 3)), rng.normal(size=(6, 1, 3))
+    target = rot.rotate(q[:, None], source) + place
+    moves = rot.fit_rigid(source, target, rng.uniform(0.5, 2, (6, count)))
+    assert np.abs(moves[:, :3, :3] - theirs(q).as_matrix()).max() < 1e-7
+    assert np.abs(moves[:, :3, 3] - place[:, 0]).max() < 1e-7
+
+
+@given(st.integers(0, 999))
+def test_a_mirrored_set_is_turned_and_never_reflected(seed):
+    source = np.random.default_rng(seed).normal(size=(1, 5, 3))
+    moves = rot.fit_rigid(source, source * [-1.0, 1.0, 1.0], np.ones((1, 5)))
+    assert np.linalg.det(moves[0, :3, :3]) > 0.999
+
+
+def test_points_in_a_line_and_in_one_place_give_a_finite_move():
+    line = np.outer(np.arange(4.0), [1.0, 2.0, 3.0])[None]
+    for source, target in ((line, line * 2), (line * 0, line * 0), (line, line * 0)):
+        moves = rot.fit_rigid(source, target, np.ones((1, 4)))
+        assert np.isfinite(moves).all()
+        assert abs(np.linalg.det(moves[0, :3, :3]) - 1) < 1e-9

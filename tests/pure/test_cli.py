@@ -1,0 +1,59 @@
+"""The shell command's parts that need no Blender."""
+
+import json
+
+import pytest
+from knuckle.cli import DEMO_CAPTURE, main
+
+
+def test_info_prints_what_is_in_a_capture(capsys):
+    assert main(["info", str(DEMO_CAPTURE)]) == 0
+    text = capsys.readouterr().out
+    assert "89 frames" in text and "right:index-finger-tip" in text
+
+
+def test_info_as_json(capsys):
+    assert main(["info", str(DEMO_CAPTURE), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["frames"] == 89
+    assert facts["unit"] == "mm"
+    assert 50 < facts["rate"] < 60
+
+
+def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
+    out = tmp_path / "me.json"
+    assert main(["calibrate", str(DEMO_CAPTURE), "--out", str(out)]) == 0
+    saved = json.loads(out.read_text())
+    assert saved["format"] == "knuckle performer 1"
+    assert 150 < saved["hands"]["right"]["size_mm"] < 210
+    assert "right hand:" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["me.json"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["info"], ["solve", "x"], ["dance"], ["info", "x", "--unit", "inch"], ["calibrate", "x", "--start", "a", "--out", "b"]]
+)
+def test_wrong_usage_exits_with_2(arguments, capsys):
+    assert main(arguments) == 2
+    assert "usage: knuckle" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["info", "missing.c3d"], "missing.c3d"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "nowhere/me.json"], "nowhere/me.json: there is no folder nowhere"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.txt"], "me.txt: expected a name that ends in .json"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--hand", "left"], "holds a right hand, not the left one"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--markers", "no.json"], "no.json: cannot be read"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--start", "0"], "start is 0"),
+    ],
+)
+def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("knuckle: ") and sentence in told.err
+    assert list(tmp_path.iterdir()) == [], "nothing is half written"
