@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import CaptureError
 from .c3d_parameters import BLOCK, MIPS, Parameters, read_parameters, real_from
-from .conventions import UPS, unit_from
+from .conventions import UPS
 from .markers import Floats
-from .names import duplicates, shown, unique
+from .names import duplicates, unique
 from .take import Take
 
 MOST_IN_HEADER = 65535
@@ -51,8 +51,8 @@ class _Layout:
 
 
 def sniff(head: bytes) -> bool:
-    """True if the second byte is the key of C3D and the first can be a block's number."""
-    return len(head) > 1 and head[1] == 0x50 and head[0] > 0 and not head[:4].isalpha()
+    """True if the second byte is the key of C3D and the first a block near the beginning (in a PNG it is 137)."""
+    return len(head) > 1 and head[1] == 0x50 and 0 < head[0] < 128 and not head[:4].isalpha()
 
 
 def read(data: bytes, source: str) -> Take:
@@ -71,7 +71,7 @@ def read(data: bytes, source: str) -> Take:
         names=unique(labels),
         positions=_positions(data, layout, processor, frames),
         rate=rate,
-        unit=_unit(parameters, source),
+        unit_text=parameters.word("POINT", "UNITS"),
         up=screen if screen in UPS else None,
         # X_SCREEN +X with Y_SCREEN +Y is also what is written by those who never thought of it.
         up_is_sure=screen == "z",
@@ -168,12 +168,3 @@ def _rate(header: _Header, parameters: Parameters) -> tuple[float | None, tuple[
     if np.isfinite(header.rate) and header.rate > 0:
         return header.rate, (f"POINT:RATE is missing, the {header.rate:g} Hz of the header are used",)
     return None, ()
-
-
-def _unit(parameters: Parameters, source: str) -> str | None:
-    """The unit of POINT:UNITS, None where it is missing."""
-    text = parameters.word("POINT", "UNITS")
-    unit = unit_from(text)
-    if text and unit is None:
-        raise CaptureError(f"{source}: the unit of length is {shown(text)}, expected mm, cm, dm or m (or say the unit)")
-    return unit

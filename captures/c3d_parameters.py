@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import CaptureError
+from .binary import reals
 from .markers import Floats
 
 BLOCK = 512
@@ -21,13 +22,11 @@ INTEL, DEC, MIPS = 84, 85, 86
 
 def real_from(raw: bytes, processor: int) -> Floats:
     """(N,) the four-byte reals in `raw`, in the processor's format. Damaged ones come out as inf or NaN."""
-    if processor == MIPS:
-        return np.frombuffer(raw, ">f4").astype(np.float64)
-    if processor == INTEL:
-        return np.frombuffer(raw, "<f4").astype(np.float64)
+    if processor != DEC:
+        return reals(raw, ">" if processor == MIPS else "<")
     # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.
     halves = np.frombuffer(raw, "<u2").reshape(-1, 2)[:, ::-1]
-    return np.ascontiguousarray(halves).view("<f4").ravel().astype(np.float64) / 4.0
+    return reals(halves.tobytes()) / 4.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,29 +105,46 @@ def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats,
 def remove_spikes(
     markers: Markers, deviation: float = 0.005, acceleration: float = 50.0, factor: float = 3.0
 ) -> Markers:
-    """Positions that leave the marker's way for one or two frames become gaps (Hampel's test over five).
+    """Positions that leave the marker's way for one or two frames become gaps.
 
-    A spike is farther from the median of the five positions around it than `deviation` m, than a fingertip could get
-    and return between the frames at `acceleration` m/s², and than `factor` times the usual deviation of the five. Fast
-    motion deviates in all five and is left alone. Predicted positions are judged as measured ones.
+    Such a position is farther from the median of the five around it than `deviation` m, and than a fingertip could get
+    and return between the frames at `acceleration` m/s². It is also farther than `factor` times the usual from the
+    line on which the seven around it move (Hampel's test on the residuals), so that fast motion is left alone.
+    Predicted positions are judged as measured ones.
     """
     positions = markers.positions.copy()
     seen = markers.seen
     for marker in range(len(markers.names)):
         frames = np.flatnonzero(seen[:, marker])
-        if len(frames) < 5:
+        if len(frames) < 7:
             continue
-        path = positions[frames, marker]
-        window = _five(np.concatenate([path[2:0:-1], path, path[-2:-4:-1]]))
-        middle = _median_of_five(window)
-        away = [np.linalg.norm(each - middle, axis=1) for each in window]
-        usual = 1.4826 * _median_of_five(away)
-        times = markers.times[frames]
+        path, times = positions[frames, marker], markers.times[frames]
         around = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
-        bound = np.maximum(np.maximum(deviation, acceleration / 2 * np.minimum(around, 10.0) ** 2), factor * usual)
-        positions[frames[away[2] > bound], marker] = np.nan
+        bound = np.maximum(deviation, acceleration / 2 * np.minimum(around, 10.0) ** 2)
+        window = _five(np.concatenate([path[2:0:-1], path, path[-2:-4:-1]]))
+        doubtful = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
+        if len(doubtful):
+            middle, usual = _from_line(path, times, doubtful)
+            spikes = doubtful[middle > np.maximum(bound[doubtful], factor * usual)]
+            positions[frames[spikes], marker] = np.nan
     predicted = markers.predicted & np.isfinite(positions).all(axis=-1)
     return replace(markers, positions=positions, predicted=predicted)
+
+
+def _from_line(path: Floats, times: Floats, places: Ints) -> tuple[Floats, Floats]:
+    """((D,), (D,)) m: how far the positions at `places` are from the line of the seven around them, and the usual.
+
+    The line is Siegel's of repeated medians, which three wild ones of seven do not bend. At the ends of the path the
+    seven are its first or last ones.
+    """
+    rows = np.clip(places - 3, 0, len(path) - 7)[:, None] + np.arange(7)
+    near, when = path[rows], times[rows] - times[places, None]
+    others = np.array([[other for other in range(7) if other != each] for each in range(7)])
+    rises = (near[:, others] - near[:, :, None]) / (when[:, others] - when[:, :, None])[..., None]
+    slope = np.median(np.median(rises, axis=2), axis=1)
+    level = near - slope[:, None] * when[..., None]
+    away = np.linalg.norm(level - np.median(level, axis=1)[:, None], axis=2)
+    return away[np.arange(len(places)), places - rows[:, 0]], 1.4826 * np.median(away, axis=1)
 
 
 def _five(padded: Floats) -> list[Floats]:

@@ -75,34 +75,37 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
         raise CaptureError(f"{source}: the unit {shown(unit)} is not known, expected auto, {', '.join(METRES)}")
     if up != "auto" and up not in UPS:
         raise CaptureError(f"{source}: the up axis {shown(up)} is not known, expected auto, {', '.join(UPS)}")
-    data = _bytes(path, source)
-    return to_markers(_format(data, path, source).read(data, source), source, unit, up)
+    form, data = _opened(path, source)
+    return to_markers(form.read(data, source), source, unit, up)
 
 
-def _bytes(path: Path, source: str) -> bytes:
+def _opened(path: Path, source: str) -> tuple[Format, bytes]:
+    """The format of a file and all its bytes; a file of no format is not read beyond its head."""
     try:
-        if path.is_dir():
-            raise CaptureError(f"{source}: a folder, expected a capture file")
-        data = path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise CaptureError(f"{source}: a folder or a device, expected a capture file")
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+            form = _format(head, path, source)
+            return form, head + file.read()
     except FileNotFoundError:
         raise CaptureError(f"{source}: no such file at {path}") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise CaptureError(f"{source}: cannot be opened, {reason.lower()}") from None
-    if not data.strip(b"\0 \t\r\n"):
-        raise CaptureError(f"{source}: the file is empty ({len(data)} bytes), expected a capture")
-    return data
 
 
-def _format(data: bytes, path: Path, source: str) -> Format:
-    """The format by content; by suffix where no content is known, so that its reader says what is wrong."""
-    head = data[:HEAD]
+def _format(head: bytes, path: Path, source: str) -> Format:
+    """The format by content. Raises CaptureError that names the formats of the suffix where the content is unknown."""
+    if not head.strip(b"\0 \t\r\n"):
+        size = f"its first {HEAD} bytes are blank" if len(head) == HEAD else f"{len(head)} bytes"
+        raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")
     for each in FORMATS:
         if each.sniff(head):
             return each
     suffix = path.suffix.lower()
-    for each in FORMATS:
-        if suffix in each.suffixes and each.name != "table":
-            raise CaptureError(f"{source}: named {suffix} but does not begin as {each.name} does")
+    named = " or ".join(each.name for each in FORMATS if suffix in each.suffixes)
+    if named:
+        raise CaptureError(f"{source}: of the name {suffix}, but it does not begin as {named} does")
     known = ", ".join(each.name for each in FORMATS)
     raise CaptureError(f"{source}: of no format that is known, expected {known}")

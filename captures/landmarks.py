@@ -12,6 +12,8 @@ from .markers import Floats
 Json = Any
 """What json.loads gives: dict, list, str, float, bool or None. Integers come as floats, however long they are."""
 
+MOST_HANDS = 64
+"""Entries of a frame that are looked at: more than `tracks` allows, so that it can tell."""
 DEEPEST = 64
 """Levels of nesting; the deepest known recorder has nine."""
 
@@ -27,7 +29,9 @@ def load(data: bytes, source: str) -> Json:
     try:
         return json.loads(text, parse_int=float)
     except json.JSONDecodeError as error:
-        raise CaptureError(f"{source}, line {error.lineno}: not JSON, {error.msg[:60].lower()}") from None
+        raise CaptureError(
+            f"{source}, line {error.lineno}, column {error.colno}: not JSON, {error.msg[:60].lower()}"
+        ) from None
 
 
 def _depth(data: bytes) -> int:
@@ -41,6 +45,9 @@ def _depth(data: bytes) -> int:
 
 def point_from(value: Json) -> tuple[float, float, float] | None:
     """x, y, z of [x, y, z, ...], of {x, y, z} or of something that has such a position inside; None if it is none."""
+    if isinstance(value, list) and len(value) == 3:
+        x, y, z = value
+        return (x, y, z) if isinstance(x, float) and isinstance(y, float) and isinstance(z, float) else None
     if isinstance(value, dict):
         for key in ("position", "positionM", "position_m", "pos", "pose", "transform", "p"):
             if key in value:

@@ -7,7 +7,7 @@ what it got, and is not used.
 
 import numpy as np
 
-from .landmarks import Json, claim_from, frames_of, point_from
+from .landmarks import MOST_HANDS, Json, claim_from, frames_of, point_from
 from .markers import Floats
 from .names import FINGERS, JOINTS, THUMB
 from .take import Take
@@ -95,7 +95,7 @@ def _detections(frame: dict[str, Json]) -> list[Detection]:
         if isinstance(pointable, dict) and not pointable.get("tool"):
             fingers.setdefault(str(pointable.get("handId")), []).append(pointable)
     found = []
-    for hand in hands:
+    for hand in hands[:MOST_HANDS]:
         if isinstance(hand, dict):
             identity = str(hand.get("id"))
             joints = _joints(hand, fingers.get(identity, []))

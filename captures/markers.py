@@ -60,7 +60,7 @@ class Markers:
                 f"{self.source}: frame {frame + 1} is at {self.times[frame]:.4f} s, "
                 f"not after the frame before it at {self.times[frame - 1]:.4f} s"
             )
-        if self.predicted is None or self.predicted.size == 0:
+        if not self.predicted.size:
             object.__setattr__(self, "predicted", np.zeros((frames, count), bool))
         if self.predicted.shape != (frames, count):
             raise CaptureError(

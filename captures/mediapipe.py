@@ -10,7 +10,7 @@ from itertools import zip_longest
 import numpy as np
 
 from ..errors import CaptureError
-from .landmarks import Json, claim_from, frames_of, points_from, rate_of, times_of
+from .landmarks import MOST_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
 from .markers import Floats
 from .names import FINGERS, THUMB
 from .take import Take
@@ -83,7 +83,7 @@ def _each(value: Json) -> list[Floats]:
     one = _points(value)
     if one is not None:
         return [one]
-    several = [_points(item) for item in value] if isinstance(value, list) else []
+    several = [_points(item) for item in value[:MOST_HANDS]] if isinstance(value, list) else []
     return [points for points in several if points is not None]
 
 
@@ -97,11 +97,11 @@ def _hands(frame: Json) -> list[Detection]:
         plain = _each(frame)
         if plain:
             return [_detection("hand", points, None) for points in plain]
-        return [detection for hand in frame[:64] if isinstance(hand, dict) for detection in _hands(hand)]
+        return [detection for hand in frame[:MOST_HANDS] if isinstance(hand, dict) for detection in _hands(hand)]
     if not isinstance(frame, dict):
         return []
     if isinstance(frame.get("hands"), list):
-        return [detection for hand in frame["hands"] for detection in _hands(hand)]
+        return [detection for hand in frame["hands"][:MOST_HANDS] for detection in _hands(hand)]
     holder = frame["hands"] if isinstance(frame.get("hands"), dict) else frame
     sides = [key for key in holder if key.lower() in {"left", "right", "left_hand", "right_hand"}]
     if sides:
@@ -154,9 +154,8 @@ def _of_the_image(frames: list[list[Detection]]) -> bool:
 
 def _detection(claim: str, points: Floats, image: Floats | None) -> Detection:
     """A hand, placed by its image where there is one: world landmarks are centred on each hand and tell no place."""
-    if image is not None and np.isfinite(image[[0, 9], :2]).all():
-        place = image[:, :2].mean(axis=0)
-        size = float(np.linalg.norm(np.clip(image[0, :2] - image[9, :2], -1e9, 1e9)))
-        return Detection(claim, points, np.nan_to_num(place, nan=0.0), size)
-    shape = np.nan_to_num(points, nan=0.0, posinf=0.0, neginf=0.0).ravel() / np.sqrt(len(points))
+    if image is not None and (np.abs(image[:, :2]) < 1e9).all():
+        size = float(np.abs(image[0, :2] - image[9, :2]).max())
+        return Detection(claim, points, image[:, :2].sum(axis=0) / len(image), size)
+    shape = np.where(np.abs(points) < 1e9, points, 0.0).ravel() / np.sqrt(len(points))
     return Detection(claim, points, shape, Detection.of(claim, points).size)

@@ -8,8 +8,7 @@ import csv
 from dataclasses import dataclass, field
 
 from ..errors import CaptureError
-from .conventions import unit_from
-from .names import duplicates, shown, unique
+from .names import duplicates, unique
 from .tabular import Table, count_notes, number_in, text_lines
 from .take import Take
 
@@ -60,7 +59,7 @@ def read(data: bytes, source: str) -> Take:
         positions=numbers[:, order].reshape(len(numbers), len(labels), 3),
         times=numbers[:, time_at] if time_at is not None else None,
         rate=number_in(settings.get("export frame rate", settings.get("capture frame rate", ""))),
-        unit=_unit(settings, source),
+        unit_text=settings.get("length units", ""),
         up="y",
         up_is_sure=True,
         warnings=notes + count_notes({"frames": (frames, len(numbers))}) + duplicates(labels),
@@ -80,14 +79,6 @@ def _cells(line: str) -> list[str]:
 def _settings(row: list[str]) -> dict[str, str]:
     """The first line's settings, by name in small letters."""
     return {name.lower(): value for name, value in zip(row[::2], row[1::2], strict=False)}
-
-
-def _unit(settings: dict[str, str], source: str) -> str | None:
-    text = settings.get("length units", "")
-    unit = unit_from(text)
-    if text and unit is None:
-        raise CaptureError(f"{source}: the length units are {shown(text)}, expected Meters, Centimeters or Millimeters")
-    return unit
 
 
 def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:

@@ -24,8 +24,8 @@ def read(data: bytes, source: str) -> Take:
     """The markers of a TSV export. Raises CaptureError naming the line."""
     lines = text_lines(data)
     header, first = _header(lines)
-    if "MARKER_NAMES" not in header:
-        raise CaptureError(f"{source}: no line MARKER_NAMES in the header, expected one with a name a marker")
+    if not header.get("MARKER_NAMES"):
+        raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one a marker")
     included = header.get("DATA_INCLUDED", [""])[0].upper()
     if included not in {"", "3D", "2D3D"}:
         raise CaptureError(f"{source}: the data included is {included[:20]!r}, expected 3D markers")

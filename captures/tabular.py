@@ -75,16 +75,16 @@ class Table:
             # A file that ends without a line end may have been cut off in its last line.
             may_be_cut = index == len(self.lines) - 1 and index != filled[0]
             try:
-                row = self._row(index, self.may_be_short and not may_be_cut)
+                values.extend(self._row(index, self.may_be_short and not may_be_cut))
             except CaptureError:
                 if not may_be_cut:
                     raise
                 warnings = (f"the last line ({index + 1}) is cut off and was left out",)
-                break
-            values.extend(row)
-        return np.frombuffer(values, np.float64).reshape(-1, self.width) if values else np.empty(
-            (0, self.width)
-        ), warnings
+        if filled and not any(len(self._parts(index)) >= self.width for index in filled):
+            # Blanks may be left out here and there; where they are in all rows, the columns themselves are missing.
+            raise self._wrong(filled[0], len(self._parts(filled[0])))
+        table = np.frombuffer(values, np.float64) if values else np.empty(0)
+        return table.reshape(-1, self.width), warnings
 
     def _row(self, index: int, may_be_short: bool) -> list[float]:
         cells = self._cells(index, may_be_short)
@@ -95,18 +95,24 @@ class Table:
 
     def _cells(self, index: int, may_be_short: bool) -> list[str]:
         """The cells of a line, exactly `width` of them."""
-        line = self.lines[index]
-        cells = line.split(self.separator)
-        if len(cells) == self.width:
-            return cells
-        if self.separator == "\t" and len(words := line.split()) == self.width:
-            return words
+        cells = self._parts(index)
         while len(cells) > self.width and blank(cells[-1]):
             cells.pop()
         short = self.width - len(cells)
         if short < 0 or 2 * short > self.width or short % 3 or (short and not may_be_short):
-            raise CaptureError(f"{self.source}, line {index + 1}: {len(cells)} columns, {self.need} need {self.width}")
+            raise self._wrong(index, len(cells))
         return cells + [""] * short
+
+    def _parts(self, index: int) -> list[str]:
+        """The cells of a line as they are; by words where that is how it has all of them."""
+        cells = self.lines[index].split(self.separator)
+        if len(cells) != self.width and self.separator == "\t":
+            words = self.lines[index].split()
+            return words if len(words) == self.width else cells
+        return cells
+
+    def _wrong(self, index: int, columns: int) -> CaptureError:
+        return CaptureError(f"{self.source}, line {index + 1}: {columns} columns, {self.need} need {self.width}")
 
     def _number(self, cell: str, index: int, column: int) -> float:
         text = cell.strip(" \"'\0")

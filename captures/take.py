@@ -9,8 +9,9 @@ import numpy as np
 
 from ..errors import CaptureError
 from .clock import Clock, tidy
-from .conventions import METRES, guess_unit, standing_axis, to_z_up
+from .conventions import METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .markers import Floats, Markers
+from .names import shown
 
 FARTHEST = 1e5
 """m: a position farther out than this is a damaged number, not a place."""
@@ -31,6 +32,8 @@ class Take:
     """Hz, the nominal rate; None where the file names none that could be trusted."""
     unit: str | None = None
     """m, dm, cm or mm; None where the file does not say."""
+    unit_text: str = ""
+    """The unit as the file spells it, where it does and `unit` is left out."""
     likely_unit: str | None = None
     """What to take without a unit; None means a guess from the size of the cloud of points."""
     up: str | None = None
@@ -45,14 +48,19 @@ class Take:
 def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") -> Markers:
     """Metres, seconds, Z up; damaged numbers become gaps, disordered frames are dropped.
 
-    Raises CaptureError when nothing is left that could be used.
+    Raises CaptureError when nothing is left that could be used, or the file's unit is none that is known.
     """
     frames, count = take.positions.shape[:2]
     if not count:
         raise CaptureError(f"{source}: no markers found, expected at least one")
     if not frames:
         raise CaptureError(f"{source}: no frames found, expected at least one")
-    positions, unit, unit_notes = _in_metres(take, unit)
+    said = take.unit or unit_from(take.unit_text)
+    if unit == "auto" and said is None and take.unit_text.strip():
+        raise CaptureError(
+            f"{source}: the unit of length is {shown(take.unit_text)}, expected m, dm, cm or mm, or a unit given"
+        )
+    positions, unit, unit_notes = _in_metres(take, unit if unit != "auto" else said)
     if not np.isfinite(positions[..., 0]).any():
         raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
     positions, up_notes = _z_up(take, positions, up)
@@ -69,15 +77,14 @@ def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") ->
     )
 
 
-def _in_metres(take: Take, unit: str) -> tuple[Floats, str, tuple[str, ...]]:
+def _in_metres(take: Take, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
     """(F, M, 3) m with NaN in all three where a coordinate is missing or damaged, the unit, and what was guessed."""
     notes: tuple[str, ...] = ()
     raw = take.positions
     seen = np.isfinite(raw).all(axis=-1)
-    if unit == "auto":
-        unit = take.unit or take.likely_unit or guess_unit(raw, seen)
-        if take.unit is None:
-            notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
+    if unit is None:
+        unit = take.likely_unit or guess_unit(raw, seen)
+        notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
     sane = seen & (np.abs(np.where(seen[..., None], raw, 0.0)) < FARTHEST / METRES[unit]).all(axis=-1)
     far = int((seen & ~sane).sum())
     if far:

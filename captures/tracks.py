@@ -1,5 +1,6 @@
 """Hands seen frame by frame, put together into tracks: a hand keeps its track while its claim or its id changes."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,10 +36,11 @@ class Detection:
     @classmethod
     def of(cls, claim: str, joints: Floats, identity: str = "") -> "Detection":
         """A hand whose joints say where it is: placed at the middle of those that are known."""
-        known = joints[(np.abs(np.nan_to_num(joints, nan=np.inf)) < 1e9).all(axis=-1)]
+        known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
         if not len(known):
             return cls(claim, joints, np.zeros(3), 1.0, identity)
-        return cls(claim, joints, known.mean(axis=0), float(np.ptp(known, axis=0).max()) / 2, identity)
+        size = float((known.max(axis=0) - known.min(axis=0)).max()) / 2
+        return cls(claim, joints, known.sum(axis=0) / len(known), size, identity)
 
     @property
     def reach(self) -> float:
@@ -56,8 +58,7 @@ class _Track:
         last = self.detections[-1]
         if last.place.shape != detection.place.shape:
             return np.inf
-        away = float(np.linalg.norm(np.clip(last.place, -1e9, 1e9) - np.clip(detection.place, -1e9, 1e9)))
-        away = min(away / max(detection.size, 1e-9), 1e6)
+        away = min(math.dist(last.place.tolist(), detection.place.tolist()) / max(detection.size, 1e-9), 1e6)
         if detection.identity and detection.identity == last.identity:
             return away - 1e7
         if detection.claim == last.claim:
@@ -140,9 +141,10 @@ def _changes(tracks: list[_Track]) -> tuple[str, ...]:
     """A warning for each track whose claim changes on the way."""
     notes = []
     for track in tracks:
-        other = sum(detection.claim != track.claim for detection in track.detections)
+        claim = track.claim
+        other = sum(detection.claim != claim for detection in track.detections)
         if other:
-            notes.append(f"the '{track.claim}' hand is called otherwise in {other} of its {len(track.frames)} frames")
+            notes.append(f"the '{claim}' hand is called otherwise in {other} of its {len(track.frames)} frames")
     return tuple(notes)
 
 

@@ -6,8 +6,7 @@ field says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analys
 """
 
 from ..errors import CaptureError
-from .conventions import unit_from
-from .names import duplicates, shown, unique
+from .names import duplicates, unique
 from .tabular import Table, blank, count_notes, number_in, text_lines
 from .take import Take
 
@@ -32,9 +31,6 @@ def read(data: bytes, source: str) -> Take:
         raise CaptureError(f"{source}, line {names_at + 1}: no labels after Frame# and Time, expected one a marker")
     width = 2 + 3 * len(labels)
     numbers, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
-    unit = unit_from(fields.get("units", ""))
-    if unit is None and fields.get("units", "").strip():
-        raise CaptureError(f"{source}: the unit of length is {shown(fields['units'])}, expected mm, cm, dm or m")
     counts = count_notes(
         {
             "frames": (number_in(fields.get("numframes", "")), len(numbers)),
@@ -47,7 +43,7 @@ def read(data: bytes, source: str) -> Take:
         positions=numbers[:, 2:].reshape(len(numbers), len(labels), 3),
         times=numbers[:, 1],
         rate=number_in(fields.get("datarate", "")),
-        unit=unit,
+        unit_text=fields.get("units", ""),
         likely_up="y",
         warnings=notes + counts + extra + duplicates(labels),
     )

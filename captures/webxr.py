@@ -12,7 +12,8 @@ from itertools import groupby
 import numpy as np
 
 from ..errors import CaptureError
-from .landmarks import Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
+from .binary import reals
+from .landmarks import MOST_HANDS, Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
 from .markers import Floats
 from .names import JOINTS, OPENXR_JOINTS, joint_from
 from .take import Take
@@ -73,12 +74,12 @@ def _hands(frame: Json) -> list[Detection]:
         joints = _joints(frame)
         if joints is not None:
             return [Detection.of("hand", joints)]
-        return [detection for hand in frame[:64] for detection in _hand(hand, claim_from(hand))]
+        return [detection for hand in frame[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
     if not isinstance(frame, dict):
         return []
     inside = frame.get("hands", frame.get("data"))
     if isinstance(inside, list):
-        return [detection for hand in inside for detection in _hand(hand, claim_from(hand))]
+        return [detection for hand in inside[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
     holder = inside if isinstance(inside, dict) else frame
     sides = [key for key in holder if key.lower().replace("hand", "").strip("_- ") in {"left", "right", "l", "r"}]
     if sides:
@@ -97,21 +98,23 @@ def _hand(value: Json, claim: str) -> list[Detection]:
 
 def _joints(value: Json) -> Floats | None:
     """(26, 3) in the order of OPENXR_JOINTS, NaN where the hand does not have one; None if it is no hand."""
-    joints = np.full((len(OPENXR_JOINTS), 3), np.nan)
     if isinstance(value, list):
         points = points_from(value, (len(JOINTS), len(OPENXR_JOINTS)))
         if points is not None and not _named(value):
-            joints[len(joints) - len(points) :] = points
-            return joints
+            # 26 are OpenXR's, whose palm comes before WebXR's 25.
+            palm = np.full((len(OPENXR_JOINTS) - len(points), 3), np.nan)
+            whole: Floats = np.concatenate([palm, points])
+            return whole
         value = {name: item for item in value[:64] if isinstance(item, dict) and (name := _name(item))}
     if not isinstance(value, dict):
         return None
-    for key, item in value.items():
-        joint = joint_from(key)
-        point = point_from(item) if joint else None
-        if joint and point:
-            joints[_INDEX[joint]] = point
-    return joints if np.isfinite(joints).all(axis=-1).sum() >= 3 else None
+    found = {joint: point for key, item in value.items() if (joint := joint_from(key)) and (point := point_from(item))}
+    if len(found) < 3:
+        return None
+    joints = np.full((len(OPENXR_JOINTS), 3), np.nan)
+    for joint, point in found.items():
+        joints[_INDEX[joint]] = point
+    return joints
 
 
 def _name(item: dict[str, Json]) -> str | None:
@@ -143,7 +146,7 @@ def read_pose(data: bytes, source: str) -> Take:
     need = 4 * (1 + 2 * _POSE_FLOATS + 2 * len(JOINTS))
     if len(data) != need:
         raise CaptureError(f"{source}: {len(data)} bytes, a handpose of two hands of {len(JOINTS)} joints has {need}")
-    values = np.frombuffer(data, "<f4")[1 : 1 + 2 * _POSE_FLOATS].astype(np.float64)
+    values = reals(data)[1 : 1 + 2 * _POSE_FLOATS]
     places = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
     return Take(
         format="WebXR handpose",

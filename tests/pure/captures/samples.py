@@ -24,7 +24,8 @@ def path(frames: int = 12, markers: int = 3, seed: int = 1) -> Floats:
     """(F, M, 3) m: markers 2 to 10 cm apart that drift a few mm a frame, rounded to a tenth of a mm."""
     rng = np.random.default_rng(seed)
     start = rng.uniform(0.02, 0.1, (1, markers, 3))
-    return np.round(start + np.cumsum(rng.uniform(0.001, 0.004, (frames, markers, 3)), axis=0), 4)
+    result: Floats = np.round(start + np.cumsum(rng.uniform(0.001, 0.004, (frames, markers, 3)), axis=0), 4)
+    return result
 
 
 @dataclass
@@ -89,14 +90,14 @@ class C3D:
         return (struct.pack("4B", 1, 0x50, blocks, self.processor) + body).ljust(blocks * BLOCK, b"\0")
 
     def data(self) -> bytes:
-        frames, count = self.points.shape[:2]
+        frames = len(self.points)
         analog = np.zeros((frames, self.analog))
         if self.scale < 0:
             values = np.concatenate([self.points.reshape(frames, -1), analog], axis=1)
             return self.reals(values.ravel())
         words = self.points / [self.scale, self.scale, self.scale, 1.0]
         values = np.concatenate([np.rint(words).reshape(frames, -1), analog], axis=1)
-        return values.astype(f"{self.order}i2").tobytes()
+        return bytes(values.astype(f"{self.order}i2").tobytes())
 
     def bytes(self) -> bytes:
         section = self.section()
@@ -238,7 +239,8 @@ def hand(seed: int = 3) -> Floats:
     rows += [[-0.02 - 0.012 * part, 0.0, -0.03 - 0.02 * part] for part in range(4)]
     for digit in range(4):
         rows += [[-0.03 + 0.02 * digit, 0.0, z] for z in (-0.03, -0.09, -0.13, -0.155, -0.175)]
-    return np.round(np.array(rows) + np.random.default_rng(seed).normal(scale=0.002, size=(25, 3)), 5)
+    result: Floats = np.round(np.array(rows) + np.random.default_rng(seed).normal(scale=0.002, size=(25, 3)), 5)
+    return result
 
 
 def webxr(frames: int = 6) -> bytes:
@@ -268,7 +270,8 @@ LANDMARKS = [index for index, joint in enumerate(JOINTS) if not joint.endswith("
 def landmarks() -> Floats:
     """(21, 3) m in MediaPipe's axes: x right, y down, z away from the camera, centred."""
     points = hand()[LANDMARKS] * [1.0, -1.0, -1.0]
-    return np.round((points - points.mean(axis=0))[:, [0, 2, 1]] + [0.0, 0.0, 0.01], 5)
+    result: Floats = np.round((points - points.mean(axis=0))[:, [0, 2, 1]] + [0.0, 0.0, 0.01], 5)
+    return result
 
 
 def mediapipe(frames: int = 6) -> bytes:

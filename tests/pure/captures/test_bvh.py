@@ -34,9 +34,14 @@ def test_a_chain_turned_by_right_angles(tmp_path: Path) -> None:
 def test_channels_act_in_the_order_of_the_file(tmp_path: Path) -> None:
     """Z then X: v = Rz Rx v0. The y axis, turned by 90° about X, is z, which Z leaves; in the other order it is -x."""
     row = "0 10 0 90 90 0 0 0 0 0 0 0"
-    text = samples.BVH.replace("OFFSET 9.0 0.0 0.0", "OFFSET 0.0 9.0 0.0").split("Frames:")[0] + f"Frames: 1\nFrame Time: 0.1\n{row}\n"
+    text = (
+        samples.BVH.replace("OFFSET 9.0 0.0 0.0", "OFFSET 0.0 9.0 0.0").split("Frames:")[0]
+        + f"Frames: 1\nFrame Time: 0.1\n{row}\n"
+    )
     zx = read(tmp_path, text, unit="cm").positions[0, 1] - [0, 0.1, 0]
-    xz = read(tmp_path, text.replace("Zrotation Xrotation Yrotation\n\tJOINT", "Xrotation Zrotation Yrotation\n\tJOINT"), "cm")
+    xz = read(
+        tmp_path, text.replace("Zrotation Xrotation Yrotation\n\tJOINT", "Xrotation Zrotation Yrotation\n\tJOINT"), "cm"
+    )
     np.testing.assert_allclose(zx, [0, 0, 0.09], atol=1e-12)
     np.testing.assert_allclose(xz.positions[0, 1] - [0, 0.1, 0], [-0.09, 0, 0], atol=1e-12)
 
@@ -70,7 +75,8 @@ def test_the_unit_is_told_by_the_length_of_the_hand(tmp_path: Path, factor: floa
 def test_a_body_without_fingers_tells_the_unit_by_its_height(tmp_path: Path) -> None:
     text = "HIERARCHY\nROOT Hips {\nOFFSET 0 0 0\nCHANNELS 3 Xposition Yposition Zposition\n"
     for name, offset in (("Leg", "-10 -90 0"), ("Leg", "10 -90 0"), ("Head", "0 75 0")):
-        text += f"JOINT {name}\n{{\nOFFSET {offset}\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{{\nOFFSET 0 0 0\n}}\n}}\n"
+        text += f"JOINT {name}\n{{\nOFFSET {offset}\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+        text += "End Site\n{\nOFFSET 0 0 0\n}\n}\n"
     markers = read(tmp_path, text + "}\nMOTION\nFrames: 1\nFrame Time: 0.01\n" + "0 " * 12)
     assert markers.unit == "cm"
     assert markers.names == ("Hips", "Leg", "Leg_end", "Leg#2", "Leg_end#2", "Head", "Head_end")
@@ -88,14 +94,17 @@ def test_a_wrong_number_of_frames_gives_way_to_the_data(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_frames_of_a_hand_are_read_in_two_seconds(tmp_path: Path) -> None:
-    rows = "\n".join(" ".join(f"{value:.4f}" for value in row) for row in np.random.default_rng(0).normal(size=(10_000, 66)))
-    text = "HIERARCHY\nROOT Wrist\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
+    rows = "\n".join(
+        " ".join(f"{value:.4f}" for value in row) for row in np.random.default_rng(0).normal(size=(10_000, 66))
+    )
+    text = "HIERARCHY\nROOT Wrist\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition "
+    text += "Zrotation Xrotation Yrotation\n"
     for finger in range(5):
         for bone in range(4):
             text += f"JOINT F{finger}{bone}\n{{\nOFFSET 4 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
         text += "End Site\n{\nOFFSET 2 0 0\n}\n" + "}\n" * 4
-    began = time.perf_counter()
+    began = time.process_time()
     markers = read(tmp_path, text + f"}}\nMOTION\nFrames: 10000\nFrame Time: 0.01\n{rows}\n")
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     assert markers.positions.shape == (10_000, 26, 3)
     assert seconds < 2.0, f"{seconds:.2f} s > 2 s"

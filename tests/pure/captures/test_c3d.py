@@ -138,7 +138,9 @@ def test_labels_that_are_missing_or_repeat_become_unique(tmp_path: Path) -> None
     assert captures.read(file).names == ("A", "B", "A#2", "A#3", "point_5")
 
 
-@pytest.mark.parametrize(("units", "metres"), [("mm", 0.001), ("cm", 0.01), ("m", 1.0), ("mete", 1.0), ("millimet", 1e-3)])
+@pytest.mark.parametrize(
+    ("units", "metres"), [("mm", 0.001), ("cm", 0.01), ("m", 1.0), ("mete", 1.0), ("millimet", 1e-3)]
+)
 def test_units_are_understood_also_when_cut_off(tmp_path: Path, units: str, metres: float) -> None:
     points = samples.c3d_points(samples.path())
     file = tmp_path / "units.c3d"

@@ -130,11 +130,17 @@ def webxr_forms() -> dict[str, Any]:
     named = dict(zip(samples.JOINTS, hand, strict=True))
     xyz = {name: dict(zip("xyz", point, strict=True)) for name, point in named.items()}
     poses = {name: {"position": point, "orientation": [0, 0, 0, 1]} for name, point in named.items()}
-    matrices = {name: {"offsetMatrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, *point, 1], "radius": 0.01}
-                for name, point in named.items()}
+    matrices = {
+        name: {"offsetMatrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, *point, 1], "radius": 0.01}
+        for name, point in named.items()
+    }
     palm = [[0.0, 0.0, -0.05], *hand]
-    enums = {f"XR_HAND_JOINT_{name.replace('-finger', '').replace('pinky', 'little').replace('-phalanx', '')}_EXT"
-             .replace("-", "_").upper(): point for name, point in named.items()}
+    enums = {
+        f"XR_HAND_JOINT_{name.replace('-finger', '').replace('pinky', 'little').replace('-phalanx', '')}_EXT".replace(
+            "-", "_"
+        ).upper(): point
+        for name, point in named.items()
+    }
     return {
         "named": {"frames": [{"t": 0.0, "hands": {"right": named}}]},
         "list of frames": [{"time": 0.0, "right": named, "left": None}],
@@ -144,7 +150,9 @@ def webxr_forms() -> dict[str, Any]:
         "25 arrays": {"frames": [{"t": 0.0, "hands": {"right": hand}}]},
         "26 arrays": {"frames": [{"t": 0.0, "hands": {"Right": palm}}]},
         "flat numbers": {"frames": [{"t": 0.0, "hands": {"right": [value for point in hand for value in point]}}]},
-        "named items": {"frames": [{"t": 0.0, "rightHand": [{"name": name, "position": point} for name, point in named.items()]}]},
+        "named items": {
+            "frames": [{"t": 0.0, "rightHand": [{"name": name, "position": point} for name, point in named.items()]}]
+        },
         "enumerators": {"frames": [{"t": 0.0, "hands": {"right": enums}}]},
     }
 
@@ -162,7 +170,9 @@ def test_a_hand_without_a_frame_around_it_is_one_frame(tmp_path: Path) -> None:
     np.testing.assert_allclose(joints_of(markers, "hand")[0], z_up(samples.hand()), atol=1e-9)
 
 
-@pytest.mark.parametrize(("key", "ticks"), [("t", 1.0), ("time", 1e3), ("timestamp", 1e6), ("timestamp_ns", 1e9), ("tMs", 1e3)])
+@pytest.mark.parametrize(
+    ("key", "ticks"), [("t", 1.0), ("time", 1e3), ("timestamp", 1e6), ("timestamp_ns", 1e9), ("tMs", 1e3)]
+)
 def test_clocks_of_any_unit_become_seconds_from_the_first_frame(tmp_path: Path, key: str, ticks: float) -> None:
     hand = {"right": samples.hand().tolist()}
     document = [{key: (1000.0 + index / 72) * ticks, "hands": hand} for index in range(10)]
@@ -171,7 +181,11 @@ def test_clocks_of_any_unit_become_seconds_from_the_first_frame(tmp_path: Path, 
 
 
 def test_rows_of_one_hand_each_become_frames_of_both(tmp_path: Path) -> None:
-    rows = [{"t": index / 50, "hand": side, "joints": samples.hand().tolist()} for index in range(4) for side in ("left", "right")]
+    rows = [
+        {"t": index / 50, "hand": side, "joints": samples.hand().tolist()}
+        for index in range(4)
+        for side in ("left", "right")
+    ]
     markers = captures.read(written(tmp_path, rows))
     assert (len(markers.times), len(markers.names)) == (4, 50)
     assert markers.seen.all()
@@ -179,10 +193,17 @@ def test_rows_of_one_hand_each_become_frames_of_both(tmp_path: Path) -> None:
 
 def test_two_hands_of_the_same_claim_are_numbered(tmp_path: Path) -> None:
     far = samples.hand() + [0.5, 0.0, 0.0]
-    rows = [{"t": index / 50, "hands": [{"handedness": "left", "joints": joints.tolist()} for joints in (samples.hand(), far)]}
-            for index in range(4)]
+    rows = [
+        {
+            "t": index / 50,
+            "hands": [{"handedness": "left", "joints": joints.tolist()} for joints in (samples.hand(), far)],
+        }
+        for index in range(4)
+    ]
     markers = captures.read(written(tmp_path, rows))
-    np.testing.assert_allclose(joints_of(markers, "left#2") - joints_of(markers, "left"), np.tile([0.5, 0, 0], (4, 25, 1)))
+    np.testing.assert_allclose(
+        joints_of(markers, "left#2") - joints_of(markers, "left"), np.tile([0.5, 0, 0], (4, 25, 1))
+    )
 
 
 # --- MediaPipe ----------------------------------------------------------------------------------------------------
@@ -219,10 +240,18 @@ def landmark_forms() -> dict[str, Any]:
         "21 points a frame": [world],
         "63 numbers a frame": {"frames": [{"landmarks": [value for point in world for value in point]}]},
         "hands a frame": [[world]],
-        "solutions": [{"multi_hand_world_landmarks": [{"landmark": xyz}], "multi_hand_landmarks": [{"landmark": image_xyz}],
-                       "multi_handedness": [{"classification": [{"index": 0, "score": 0.9, "label": "Right"}]}]}],
-        "tasks": {"landmarks": [image_xyz], "worldLandmarks": [xyz],
-                  "handedness": [[{"score": 0.9, "index": 0, "categoryName": "Right", "displayName": "Right"}]]},
+        "solutions": [
+            {
+                "multi_hand_world_landmarks": [{"landmark": xyz}],
+                "multi_hand_landmarks": [{"landmark": image_xyz}],
+                "multi_handedness": [{"classification": [{"index": 0, "score": 0.9, "label": "Right"}]}],
+            }
+        ],
+        "tasks": {
+            "landmarks": [image_xyz],
+            "worldLandmarks": [xyz],
+            "handedness": [[{"score": 0.9, "index": 0, "categoryName": "Right", "displayName": "Right"}]],
+        },
         "sides": {"frames": [{"t": 0, "right": world}]},
         "hands by side": {"frames": [{"t": 0, "hands": {"Right": {"world_landmarks": world}}}]},
         "results": {"results": [{"timestampMs": 7, "hands": [{"handedness": "Right", "worldLandmarks": xyz}]}]},
@@ -279,8 +308,15 @@ def test_two_hands_keep_their_tracks_while_one_is_called_wrongly(tmp_path: Path)
 
 
 def test_frames_without_a_hand_are_gaps(tmp_path: Path) -> None:
-    rows = [{"t": index / 30, "hands": [] if index in {3, 4} else [
-        {"handedness": "Right", "world_landmarks": samples.landmarks().tolist()}]} for index in range(10)]
+    rows = [
+        {
+            "t": index / 30,
+            "hands": []
+            if index in {3, 4}
+            else [{"handedness": "Right", "world_landmarks": samples.landmarks().tolist()}],
+        }
+        for index in range(10)
+    ]
     markers = captures.read(written(tmp_path, rows))
     assert len(markers.times) == 10
     assert (~markers.seen).all(axis=1).nonzero()[0].tolist() == [3, 4]
@@ -288,5 +324,7 @@ def test_frames_without_a_hand_are_gaps(tmp_path: Path) -> None:
 
 def test_frames_left_out_of_the_list_are_counted_by_their_numbers(tmp_path: Path) -> None:
     hand = [{"handedness": "Right", "world_landmarks": samples.landmarks().tolist()}]
-    markers = captures.read(written(tmp_path, {"fps": 30, "frames": [{"frame": number, "hands": hand} for number in (0, 1, 4, 5)]}))
+    markers = captures.read(
+        written(tmp_path, {"fps": 30, "frames": [{"frame": number, "hands": hand} for number in (0, 1, 4, 5)]})
+    )
     np.testing.assert_allclose(markers.times, np.array([0, 1, 4, 5]) / 30)

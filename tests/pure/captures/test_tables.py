@@ -25,29 +25,29 @@ def cell(file: Path, line: int, marker: int) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("name", "frames", "markers", "metres", "line", "rate"),
+    ("name", "shape", "metres", "rate"),
     [
-        ("dataWithBlanksForMissingMarkers.trc", 464, 40, 0.001, 469, 250.0),
-        ("dataWithEformat.trc", 5, 14, 1.0, 8, 119.88),
-        ("exampleFormat.trc", 5, 3, 1.0, 8, 100.0),
-        ("futureMarkerPreviewData.trc", 73, 31, 1.0, 79, 60.0),
-        ("gait10dof18musc_walk_CRLF_line_ending.trc", 10, 41, 0.001, 15, 60.0),
-        ("init100.trc", 120, 22, 0.001, 40, 120.0),
-        ("std_walking2_markers.trc", 126, 44, 0.001, 40, 25.0),
+        ("dataWithBlanksForMissingMarkers.trc", (464, 40), 0.001, 250.0),
+        ("dataWithEformat.trc", (5, 14), 1.0, 119.88),
+        ("exampleFormat.trc", (5, 3), 1.0, 100.0),
+        ("futureMarkerPreviewData.trc", (73, 31), 1.0, 60.0),
+        ("gait10dof18musc_walk_CRLF_line_ending.trc", (10, 41), 0.001, 60.0),
+        ("init100.trc", (120, 22), 0.001, 120.0),
+        ("std_walking2_markers.trc", (126, 44), 0.001, 25.0),
     ],
 )
-def test_trc_files_of_many_writers(
-    shared: Path, name: str, frames: int, markers: int, metres: float, line: int, rate: float
-) -> None:
+def test_trc_files_of_many_writers(shared: Path, name: str, shape: tuple[int, int], metres: float, rate: float) -> None:
+    frames, markers = shape
     file = shared / "data/trc" / name
     read = captures.read(file, up="z")
-    assert (len(read.times), len(read.names)) == (frames, markers)
+    assert (len(read.times), len(read.names)) == shape
     assert read.rate == pytest.approx(rate, rel=0.002)
     text = file.read_text().splitlines()
     first = next(index for index in range(5, 12) if text[index].strip() and text[index].split()[0].isdigit()) + 1
-    for marker in (0, markers // 2, markers - 1):
-        position = read.positions[line - first, marker]
-        np.testing.assert_allclose(position, np.array(cell(file, line, marker)) * metres, rtol=1e-12)
+    for frame in (0, frames // 2, frames - 1):
+        for marker in (0, markers // 2, markers - 1):
+            expected = np.array(cell(file, first + frame, marker)) * metres
+            np.testing.assert_allclose(read.positions[frame, marker], expected, rtol=1e-12)
 
 
 def test_trc_nan_spellings_and_blanks_are_gaps(shared: Path) -> None:
@@ -83,7 +83,12 @@ def test_trc_with_wrong_counts_follows_its_data(tmp_path: Path) -> None:
 
 def test_trc_with_doubled_tabs_and_carriage_returns(tmp_path: Path) -> None:
     lines = samples.trc().decode().splitlines()
-    doubled = [*lines[:3], lines[3].replace("\t\t\t", "\t"), lines[4], *(line.replace("\t", "\t\t") for line in lines[6:])]
+    doubled = [
+        *lines[:3],
+        lines[3].replace("\t\t\t", "\t"),
+        lines[4],
+        *(line.replace("\t", "\t\t") for line in lines[6:]),
+    ]
     read = captures.read(written(tmp_path, "hand.trc", "\r\n".join(doubled).encode()), up="z")
     np.testing.assert_allclose(read.positions, samples.path(), atol=1e-9)
 
@@ -121,9 +126,9 @@ def test_frames_out_of_order_are_dropped_and_told(tmp_path: Path) -> None:
 
 def test_qualisys_glove(shared: Path) -> None:
     file = shared / "data/captures/qualisys_glove.tsv"
-    began = time.perf_counter()
+    began = time.process_time()
     read = captures.read(file)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     assert (len(read.times), len(read.names), read.rate, read.unit) == (6000, 21, 100.0, "mm")
     assert read.names[:3] == ("hand_top", "hand_left", "hand_right")
     text = file.read_text().splitlines()[12:]
@@ -131,8 +136,8 @@ def test_qualisys_glove(shared: Path) -> None:
         numbers = np.array([float(word or 0) for word in text[frame].split("\t")[2:65]]).reshape(21, 3)
         numbers[(numbers == 0).all(axis=1)] = np.nan
         np.testing.assert_allclose(read.positions[frame], numbers / 1000, rtol=1e-12)
-    numbers = np.array([[float(word or 0) for word in line.split("\t")[2:65]] for line in text]).reshape(6000, 21, 3)
-    gaps = ((numbers == 0) | np.isnan(numbers)).all(axis=-1).sum()
+    whole = np.array([[float(word or 0) for word in line.split("\t")[2:65]] for line in text]).reshape(6000, 21, 3)
+    gaps = ((whole == 0) | np.isnan(whole)).all(axis=-1).sum()
     assert (~read.seen).sum() == gaps
     assert seconds < 1.0, f"{seconds:.2f} s > 1 s"
 
@@ -188,7 +193,7 @@ def test_plain_table_with_columns_in_any_order(tmp_path: Path, separator: str) -
     text = "\ufefftime,b.z,a.x,a.y,a.z,b.x,b.y\r\n0,6,1,2,3,4,5\r\n0.5,,1,2,nan,4,5\r\n".replace(",", separator)
     read = captures.read(written(tmp_path, "plain.txt", text.encode()))
     assert read.names == ("b", "a")
-    np.testing.assert_allclose(read.positions, [[[4, 5, 6], [1, 2, 3]], [NAN, NAN]])
+    np.testing.assert_allclose(read.positions, np.array([[[4, 5, 6], [1, 2, 3]], [NAN, NAN]]))
     assert (read.rate, read.unit) == (2.0, "m")
 
 
@@ -206,7 +211,7 @@ def test_a_last_line_that_is_cut_off_is_left_out_and_told(tmp_path: Path) -> Non
 
 def test_sixty_markers_of_six_thousand_frames_are_read_in_a_second(tmp_path: Path) -> None:
     file = written(tmp_path, "long.tsv", samples.qualisys(samples.path(6000, 60)))
-    began = time.perf_counter()
+    began = time.process_time()
     assert captures.read(file).positions.shape == (6000, 60, 3)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     assert seconds < 1.0, f"{seconds:.2f} s > 1 s"
