@@ -10,6 +10,7 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from .. import performer
 from ..errors import KnuckleError, RecipeError
+from ..files import write_json
 from ..hand import markersets
 from ..recipe import from_dict, read_json, to_dict
 from ..rig.take_scene import result_of
@@ -49,11 +50,7 @@ class _SaveJson(ExportHelper):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Writes."""
         try:
-            text = json.dumps(self.give(context), indent=2)
-            Path(self.filepath).write_text(text + "\n", encoding="utf-8")
-        except OSError as error:
-            self.report({"ERROR"}, f"{self.filepath}: cannot be written ({error.strerror})")
-            return {"CANCELLED"}
+            write_json(Path(self.filepath), self.give(context))
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

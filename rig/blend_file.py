@@ -4,14 +4,15 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
 
-from ..errors import RecipeError, RigError
+from ..errors import RigError
+from ..files import written_whole
 from ..pipeline import Take
 from .binding import is_armature
 from .detect import find_hands
@@ -116,27 +117,9 @@ def _armature_with_hand(path: Path) -> "Object":
 
 
 def save(path: str | Path) -> None:
-    """Saves the open file under a path, whole or not at all. Raises RecipeError if it cannot be written."""
+    """Saves the open file under a path, whole or not at all. Raises FileError if it cannot be written."""
     with written_whole(Path(path)) as half, quiet():
         bpy.ops.wm.save_as_mainfile(filepath=str(half), copy=True, check_existing=False, compress=True)
-
-
-@contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to; renamed to it at the end, removed if anything fails.
-
-    Raises RecipeError if the file cannot be written.
-    """
-    half = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}").resolve()
-    try:
-        yield half
-        half.replace(path)
-    except (OSError, RuntimeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is the folder there, and may it be written to?"
-        raise RecipeError(f"{path}: cannot be written ({reason})") from error
-    finally:
-        with suppress(OSError):
-            half.unlink()
 
 
 @contextmanager

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import bpy
 import numpy as np
 
+from ..files import written_whole
 from ..hand import poses, proportions
 from ..hand.joints import Side
 from ..hand.kinematics import joint_frames
 from ..hand.kinematics import pose as posed
 from ..pipeline import Take
-from .blend_file import empty_file, quiet, written_whole
+from .blend_file import empty_file, quiet
 from .framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
 from .keyframes import KeyedHand, key_hands
 from .markers_object import is_markers
@@ -73,7 +74,7 @@ def usable_engine() -> Engine:
 
 
 def still(path: Path, picture: Picture, frame: int | None = None) -> None:
-    """A PNG of the scene from its camera. Raises RecipeError if it cannot be written."""
+    """A PNG of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
     if frame is not None:
         scene.frame_set(frame)
@@ -86,7 +87,7 @@ def still(path: Path, picture: Picture, frame: int | None = None) -> None:
 def video(path: Path, picture: Picture, first: int, last: int) -> None:
     """An MP4 of the frames first..last at the scene's rate, or PNGs beside it where this Blender writes no video.
 
-    Raises RecipeError if it cannot be written.
+    Raises FileError if it cannot be written.
     """
     scene = bpy.context.scene
     if not bpy.app.build_options.codec_ffmpeg:
@@ -122,7 +123,7 @@ def _as_mp4(scene: "Scene") -> None:
 def take_video(path: Path, take: Take, picture: Picture, seconds: float = 6.0) -> None:
     """A video of the first seconds of a take that the open file shows: the hand, and its markers beside it.
 
-    Adds a camera and a second view of the markers to the open file. Raises RecipeError if it cannot be written.
+    Adds a camera and a second view of the markers to the open file. Raises FileError if it cannot be written.
     """
     scene = bpy.context.scene
     last = min(scene.frame_end, scene.frame_start + round(seconds * scene_rate(scene)) - 1)
@@ -146,7 +147,7 @@ def pose_pictures(
 ) -> list[Path]:
     """A PNG of Knuckle's own hand in each named pose, from the back of the hand; the open file is replaced.
 
-    Raises RecipeError if they cannot be written.
+    Raises FileError if they cannot be written.
     """
     empty_file()
     scene = bpy.context.scene

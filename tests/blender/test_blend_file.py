@@ -6,7 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.errors import RecipeError, RigError
+from knuckle.errors import RigError
+from knuckle.files import FileError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import JOINT_INDEX, TIPS
 from knuckle.rig.blend_file import new_scene_with_take, save
@@ -94,11 +95,11 @@ def test_rigs_that_cannot_be_used_are_told_of(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_leaves_nothing_and_one_that_was_there_stays(tmp_path: Path) -> None:
     new_scene_with_take(take(("right",), frames=5))
-    with pytest.raises(RecipeError, match="cannot be written"):
+    with pytest.raises(FileError, match="cannot be written"):
         save(tmp_path / "nowhere" / "take.blend")
     folder = tmp_path / "take.blend"
     folder.mkdir()
-    with pytest.raises(RecipeError, match="cannot be written"):
+    with pytest.raises(FileError, match="cannot be written"):
         save(folder)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["take.blend"]
     kept = tmp_path / "kept.blend"

@@ -40,7 +40,7 @@ def test_add_hand_gives_a_hand_of_that_size_with_visible_limits(side: str) -> No
     tip = armature.data.bones["middle-finger-tip"].head_local
     knuckle = armature.data.bones["middle-finger-phalanx-proximal"].head_local
     assert knuckle.length + (tip - knuckle).length == pytest.approx(0.25, rel=1e-4)
-    assert tuple(armature.matrix_world.translation) == pytest.approx((1, 2, 3))
+    assert armature.matrix_world.translation.to_tuple() == pytest.approx((1, 2, 3))
     assert sum(NAME in bone.constraints for bone in armature.pose.bones) == 15
     thumb = armature.data.bones["thumb-tip"].head_local.x
     assert (thumb > 0) == (side == "left")
@@ -181,7 +181,7 @@ def test_everything_a_person_meets_is_explained() -> None:
     from knuckle.registration import CLASSES
 
     for cls in CLASSES:
-        kind = cls.bl_rna  # type: ignore[attr-defined]
+        kind = cls.bl_rna
         if issubclass(cls, bpy.types.Operator | bpy.types.PropertyGroup):
             for prop in kind.properties:
                 own = prop.identifier in getattr(cls, "__annotations__", {})

@@ -18,9 +18,8 @@ def picture() -> render.Picture:
 
 def pixels(path: Path) -> np.ndarray:
     image = bpy.data.images.load(str(path))
-    values = np.empty(len(image.pixels), np.float32)
-    image.pixels.foreach_get(values)
-    return values.reshape(image.size[1], image.size[0], 4)
+    width, height = image.size
+    return np.array(image.pixels[:], np.float32).reshape(height, width, 4)  # type: ignore[index]  # the stubs: a float
 
 
 def test_poses_are_drawn_and_differ(tmp_path: Path, picture: render.Picture) -> None:
