@@ -47,7 +47,8 @@ THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
 # Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
 THUMB = np.array(
     [
-        [-0.10, 11.0, 10.0, 12.0, 0, 0],
+        [-0.28, 5.5, 6.0, 5.0, 0, 0],
+        [-0.10, 10.0, 9.0, 10.5, 0, 0],
         [0.15, 12.5, 11.0, 14.0, 0, 0],
         [0.50, 12.0, 10.4, 13.5, 0, 0],
         [0.80, 10.6, 10.2, 11.6, 0, 0],
@@ -75,13 +76,13 @@ METACARPAL = np.array(
     ]
 )
 # Along the forearm's axis in mm: half-width, back, palm side.
-WRIST = np.array(
-    [[-60, 28.0, 20.0, 20.0], [-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]]
-)
+WRIST = np.array([[-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]])
 WRIST_MIDDLE = (1.0, -1.0)
 """mm, in x and z, of the forearm's axis."""
 LEAST_ROOM = 0.5
 """A finger is not thinned below this share of its width."""
+WRIST_SHIFT = (-35.0, 0.0)
+"""mm that the forearm may begin behind its usual place."""
 TIP_LENGTH = 1.25
 """Of a rounded fingertip, against its half-width."""
 
@@ -145,7 +146,7 @@ def anatomy(proportions: Proportions) -> Anatomy:
     thick = np.array(THICKNESS) * scale
     room = _room(joints, reach, thick)
     digits = tuple(_digit(digit, joints, reach[digit], thick[digit], room[digit]) for digit in range(5))
-    wrist = _wrist(scale)
+    wrist = _wrist(proportions, scale)
     blended = [
         *((_metacarpal(digit, joints, scale), 0.008, 0.017) for digit in range(1, 5)),
         (wrist, 0.018, 0.018),
@@ -204,10 +205,16 @@ def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
     return Limb.through(base, METACARPAL[:, 0] * length, profile, 2.4, back=2.2)
 
 
-def _wrist(scale: float) -> Limb:
+def _wrist(proportions: Proportions, scale: float) -> Limb:
+    """The wrist and the forearm's end. It begins further back where a performer's palm does."""
+    mm = scale / 1000
+    cmc, bases = proportions.palm[0, 1], proportions.palm[1::2, 1].mean()
+    usual = adult("right").palm[:, 1]
+    behind = min(cmc / mm - usual[0] * 1000, bases / mm - usual[1::2].mean() * 1000)
+    shift = WRIST[:, 0] + np.clip(behind, *WRIST_SHIFT) * np.array([1, 1, 0.5, 0])
     frame = np.eye(4)
-    frame[[0, 2], 3] = np.array(WRIST_MIDDLE) / 1000 * scale
-    return Limb.through(frame, WRIST[:, 0] / 1000 * scale, WRIST[:, 1:] / 1000 * scale, 2.3)
+    frame[[0, 2], 3] = np.array(WRIST_MIDDLE) * mm
+    return Limb.through(frame, shift * mm, WRIST[:, 1:] * mm, 2.3)
 
 
 def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
@@ -227,7 +234,10 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     """The sheet of muscle and skin between the thumb's metacarpal and the index finger's."""
     cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
-    thumb, index = cmc + 0.62 * (mcp - cmc), base + 0.66 * (knuckle - base)
+    thumb = cmc + 0.62 * (mcp - cmc)
+    # As far ahead of the thumb's end as in the standard hand, wherever the thumb begins.
+    ahead = (thumb[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
+    index = base + np.clip(ahead, 0.3, 0.66) * (knuckle - base)
     root, across = (cmc + base) / 2, index - thumb
     middle = (thumb + index) / 2
     frame = np.eye(4)
@@ -252,6 +262,8 @@ def _thenar(joints: Floats, scale: float) -> Limb:
     cmc, mcp = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     middle = joints[JOINT_INDEX["middle-finger-metacarpal"]][:3, 3]
     a = 0.62 * cmc + 0.38 * middle + np.array([0, -0.018, -0.004]) * scale
+    # Where the thumb stands far out of the palm its ball still begins in the wrist.
+    a[2] = max(a[2], -0.0112 * scale)
     b = mcp + 0.06 * (cmc - mcp) + np.array([0.004, 0.002, 0]) * scale
     profile = np.array([[8, 8, 7], [12.5, 10, 11.5], [15, 10, 14], [12.5, 9, 12], [8.5, 8, 8.5]])
     return _pad(a, b, np.array([-0.25, -0.1, 1.0]), profile, scale)

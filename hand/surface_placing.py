@@ -119,7 +119,7 @@ def _place_sleeve(points: Floats, anatomy: Anatomy, top: Topology) -> None:
     back = np.arccos(x)
     side = np.linspace(back[-1], -back[-1], LAYERS + 1)
     angles = np.concatenate([back, side[1:-1], -back[::-1], np.pi + side[1:-1]])
-    first = wrist.world(wrist.section(np.full(len(angles), -0.036 * anatomy.scale), angles))
+    first = wrist.world(wrist.section(np.full(len(angles), wrist.start), angles))
     last = points[top.sleeve[-1]]
     points[top.sleeve[0]] = wrist.world(wrist.local(first) * [0.93, 1.0, 0.93])
     for row in range(1, ROWS):
@@ -163,8 +163,8 @@ def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
             points[ids] += amount * (mean - points[ids])
 
     smooth(sleeve, 40, 0.8)
-    for _ in range(8):
-        smooth(free, 3, 0.5)
+    for _ in range(10):
+        smooth(free, 5, 0.5)
         _project(points, anatomy, free, owner, 1)
     below = np.unique(np.concatenate([tube.rings[: FADE + 3].ravel() for tube in top.tubes]))
     _project(points, anatomy, np.union1d(free, below), owner, 3)
