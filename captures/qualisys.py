@@ -7,7 +7,7 @@ the settings of the export.
 import numpy as np
 
 from ..errors import CaptureError
-from .names import duplicates, unique
+from .names import duplicates, shown, unique
 from .tabular import Table, blank, count_notes, number_in, text_lines
 from .take import Take
 
@@ -26,9 +26,9 @@ def read(data: bytes, source: str) -> Take:
     header, first = _header(lines)
     if not header.get("MARKER_NAMES"):
         raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one a marker")
-    included = header.get("DATA_INCLUDED", [""])[0].upper()
+    included = _value(header, "DATA_INCLUDED").upper()
     if included not in {"", "3D", "2D3D"}:
-        raise CaptureError(f"{source}: the data included is {included[:20]!r}, expected 3D markers")
+        raise CaptureError(f"{source}: the data included is {shown(included)}, expected 3D markers")
     labels = [name.strip() or f"marker_{index + 1}" for index, name in enumerate(header["MARKER_NAMES"])]
     titles = [cell.strip() for cell in lines[first].split("\t")] if first < len(lines) else []
     lead = _lead(titles, 3 * len(labels))
@@ -37,11 +37,10 @@ def read(data: bytes, source: str) -> Take:
     table, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
     positions = table[:, lead:].reshape(len(table), len(labels), 3)
     missing = (positions == 0).all(axis=-1)
-    frequency = number_in(header.get("FREQUENCY", [""])[0])
     counts = count_notes(
         {
-            "frames": (number_in(header.get("NO_OF_FRAMES", [""])[0]), len(table)),
-            "markers": (number_in(header.get("NO_OF_MARKERS", [""])[0]), len(labels)),
+            "frames": (number_in(_value(header, "NO_OF_FRAMES")), len(table)),
+            "markers": (number_in(_value(header, "NO_OF_MARKERS")), len(labels)),
         }
     )
     return Take(
@@ -49,7 +48,7 @@ def read(data: bytes, source: str) -> Take:
         names=unique(labels),
         positions=np.where(missing[..., None], np.nan, positions),
         times=table[:, lead - 1] if lead == 2 else None,
-        rate=frequency,
+        rate=number_in(_value(header, "FREQUENCY")),
         unit="mm",
         up="z",
         up_is_sure=True,
@@ -71,6 +70,11 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
             cells.pop()
         header[key] = cells[1:]
     return header, len(lines)
+
+
+def _value(header: dict[str, list[str]], key: str) -> str:
+    """The first value of a key, empty where there is none."""
+    return next(iter(header.get(key, [])), "").strip()
 
 
 def _lead(titles: list[str], width: int) -> int:

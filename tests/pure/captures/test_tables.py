@@ -157,6 +157,11 @@ def test_qualisys_without_frame_time_and_titles(tmp_path: Path) -> None:
     assert read.rate == 100.0
 
 
+def test_qualisys_keys_without_values(tmp_path: Path) -> None:
+    text = samples.qualisys().replace(b"NO_OF_FRAMES\t12", b"NO_OF_FRAMES").replace(b"FREQUENCY\t100", b"FREQUENCY\t")
+    assert captures.read(written(tmp_path, "hand.tsv", text)).rate == pytest.approx(100.0)
+
+
 def test_motive_takes_the_measured_markers_and_nothing_else(tmp_path: Path) -> None:
     points = samples.path(markers=4)
     points[2, 1] = np.nan
