@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.floating[Any]]
 
 ROOT = Path(__file__).resolve().parents[1]
-BACKGROUND = (0.055, 0.06, 0.07)
+BACKGROUND = (0.022, 0.024, 0.028)
 
 # Where the camera looks from and what is up, in the frame of a right hand's wrist.
 VIEWS = {
@@ -47,10 +47,10 @@ def empty_scene() -> bpy.types.Scene:
     scene = bpy.context.scene
     assert scene
     render: Any = scene.render
-    render.engine = "BLENDER_WORKBENCH"
+    render.engine, render.dither_intensity = "BLENDER_WORKBENCH", 0.0
     scene.render.image_settings.file_format = "PNG"
     colours: Any = scene.view_settings
-    colours.view_transform = "Standard"
+    colours.view_transform, colours.exposure = "Standard", 0.7
     scene.display.render_aa = "8"
     shading = scene.display.shading
     shading.light, shading.color_type = "STUDIO", "MATERIAL"
