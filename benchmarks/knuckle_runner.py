@@ -5,14 +5,20 @@
 
 import sys
 import time
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import hand as standard
 import numpy as np
 
 if "knuckle" not in sys.modules:
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-    import conftest  # noqa: F401  (loads the checkout as the package `knuckle`)
+    # The harness runs this file from anywhere; Knuckle need not be installed.
+    root = Path(__file__).resolve().parents[1]
+    spec = spec_from_file_location("knuckle", root / "__init__.py", submodule_search_locations=[str(root)])
+    assert spec and spec.loader
+    sys.modules["knuckle"] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["knuckle"])
+
 from knuckle.hand import joints as names
 from knuckle.hand.limits import DIP_PER_PIP, AngleLimits, CouplingRow
 from knuckle.hand.model import HandModel

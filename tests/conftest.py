@@ -1,8 +1,10 @@
-"""Loads the checkout as the package `knuckle`, whatever its folder is called."""
+"""Loads the checkout as the package `knuckle`, whatever its folder is called, and finds what lies beside it."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 
@@ -11,3 +13,13 @@ if "knuckle" not in sys.modules:
     assert spec and spec.loader
     sys.modules["knuckle"] = module_from_spec(spec)
     spec.loader.exec_module(sys.modules["knuckle"])
+
+SHARED = ROOT.parent / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real captures beside the checkout; a test that asks for it is skipped where there is none."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("no real captures beside the checkout (../shared/data)")
+    return SHARED

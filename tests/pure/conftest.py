@@ -1,4 +1,4 @@
-"""Where the recordings are that are shared between the people of the project and not part of it."""
+"""The standard hand problem, whose files are shared between the people of the project and not part of it."""
 
 import sys
 from collections.abc import Iterator
@@ -7,17 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-SHARED = Path(__file__).parents[3] / "shared"
-
-
-@pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of real captures beside the checkout; a test that asks for it is skipped where there is none."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip("no real captures beside the checkout (../shared/data)")
-    return SHARED
-
 
 @pytest.fixture(scope="session")
 def standard(shared: Path) -> Iterator[SimpleNamespace]:

@@ -1,0 +1,93 @@
+"""`knuckle solve`, measured in the file that it saves: the armature as Blender evaluates it against the recording."""
+
+import json
+
+import bpy
+import numpy as np
+import pytest
+from knuckle.cli import main
+from knuckle.hand.joints import DIGITS, JOINTS
+
+
+def evaluated_heads(armature_name, bones, frames):
+    """(F, B, 3) m in the world, where Blender puts the heads of bones."""
+    scene, armature = bpy.context.scene, bpy.data.objects[armature_name]
+    places = np.empty((len(frames), len(bones), 3))
+    for row, frame in enumerate(frames):
+        scene.frame_set(int(frame))
+        evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for column, bone in enumerate(bones):
+            places[row, column] = evaluated.matrix_world @ evaluated.pose.bones[bone].head
+    return places
+
+
+def test_fingertips_in_the_saved_file_are_where_the_recording_has_them(shared, tmp_path):
+    """The recording is read by another library; the file is opened afresh. 50 frames are looked at."""
+    ezc3d = pytest.importorskip("ezc3d")
+    capture, out = shared / "data/captures/two_hands_glove.c3d", tmp_path / "take.blend"
+    report = tmp_path / "report.json"
+    assert main(["solve", str(capture), "--out", str(out), "--report", str(report)]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    file = ezc3d.c3d(str(capture))
+    labels = [label.split(":")[-1] for label in file["parameters"]["POINT"]["LABELS"]["value"]]
+    recorded = file["data"]["points"][:3].transpose(2, 1, 0) / 1000
+    rows = np.linspace(0, len(recorded) - 1, 50).astype(int)
+    for side in ("Left", "Right"):
+        tips = evaluated_heads(f"{side} Hand", [f"{digit}-tip" for digit in DIGITS], rows + 1)
+        for column, end in enumerate(("TTI", "IFT", "MFT", "RFT", "PTI")):
+            marker = recorded[rows, labels.index(side[0] + end)]
+            apart = 1000 * np.linalg.norm(tips[:, column] - marker, axis=1)
+            assert apart.max() < 2.0, f"{side} {DIGITS[column]}: {apart.max():.2f} mm > 2 mm"
+    figures = json.loads(report.read_text())
+    assert set(figures["seconds"]) == {"read", "solve", "key"}
+    assert figures["hands"]["left"]["limit_violations"] == 0
+
+
+def test_joints_for_researchers_are_those_of_the_armature(shared, tmp_path):
+    capture, out, joints = shared / "data/captures/leap_finger_tap.json", tmp_path / "take.blend", tmp_path / "j.npz"
+    assert main(["solve", str(capture), "--out", str(out), "--joints", str(joints), "--fps", "30"]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    arrays = np.load(joints, allow_pickle=False)
+    count = len(arrays["times"])
+    assert arrays["right_positions"].shape == (count, 25, 3)
+    assert arrays["right_rotations"].shape == (count, 25, 4)
+    assert arrays["right_predicted"].shape == (count, 25)
+    assert bpy.context.scene.render.fps == 30
+    heads = evaluated_heads("Right Hand", JOINTS, range(1, count + 1))
+    assert np.abs(heads - arrays["right_positions"]).max() < 5e-5
+
+
+@pytest.mark.parametrize("name", ["makehuman_default.blend", "makehuman_game_engine.blend", "generic_hand_right.glb"])
+def test_rigs_of_others_are_keyed_and_saved(shared, tmp_path, name):
+    capture, rig, out = (
+        shared / "data/captures/leap_finger_tap.json",
+        shared / "data/rigs" / name,
+        tmp_path / "take.blend",
+    )
+    before = rig.read_bytes()
+    assert main(["solve", str(capture), "--out", str(out), "--rig", str(rig)]) == 0
+    assert rig.read_bytes() == before
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    armature = next(obj for obj in bpy.context.scene.objects if obj.animation_data and obj.type == "ARMATURE")
+    assert armature.animation_data.action.name.startswith("leap_finger_tap")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--rig", "nothing.blend"], "nothing.blend: there is no such file"),
+        (["--rig", "rig.fbx"], "rig.fbx: a rig is 'default' or a .blend or .glb file"),
+        (["--out", "take.txt"], "take.txt: expected a name that ends in .blend"),
+        (["--out", "nowhere/take.blend"], "there is no folder nowhere"),
+        (["--report", "nowhere/r.json"], "there is no folder nowhere"),
+        (["--hand", "left"], "holds a right hand, not the left one"),
+    ],
+)
+def test_a_solve_that_cannot_be_done_writes_nothing(arguments, sentence, tmp_path, monkeypatch, capfd):
+    from knuckle.cli import DEMO_CAPTURE
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", str(DEMO_CAPTURE), "--out", "take.blend", *arguments]) == 1
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1 and sentence in told
+    assert list(tmp_path.iterdir()) == []
