@@ -22,8 +22,8 @@ LENS, SENSOR = 50.0, 36.0
 MARGIN = 1.12
 FOLLOWED = 0.8
 """s to both sides over which the camera's path is smoothed where the hand wanders."""
-WANDERS = 2.0
-"""A hand that needs a picture this many times its own size is followed; for less the camera stands still."""
+WANDERS = 1.5
+"""Hands for which a camera that stands still must be this many times further away are followed."""
 
 
 def add_view(take: Take, frames: Floats, scene: "Scene", collection: "Collection") -> "Object":
@@ -69,36 +69,39 @@ def add_camera(
 ) -> "Object":
     """A camera turned by `turn` (3, 3) that holds points (F, N, 3) at times (F,) s, which are scene frames (F,).
 
-    It stands still if the points stay together, and otherwise follows their middle smoothly.
+    It stands still if the points stay together, and otherwise follows them smoothly, near or far as they spread.
     """
-    centres = (points.min(axis=1) + points.max(axis=1)) / 2
-    middle = (points.min(axis=(0, 1)) + points.max(axis=(0, 1))) / 2
-    near = np.linalg.norm(points - centres[:, None], axis=-1).max()
-    still = np.linalg.norm(points - middle, axis=-1).max() <= WANDERS * near
-    path = middle[None] if still else _smoothed(centres, times)
+    seen = points @ turn
+    centres = (seen.min(axis=1) + seen.max(axis=1)) / 2
+    middle = (seen.min(axis=(0, 1)) + seen.max(axis=(0, 1))) / 2
+    still = _needed(seen - middle, scene).max() <= WANDERS * np.median(_needed(seen - centres[:, None], scene))
+    if still:
+        stand = middle[None] + [0.0, 0.0, _needed(seen - middle, scene).max()]
+    else:
+        reach = _reach(times)
+        stand = _averaged(centres, reach)
+        # The largest of a stretch, averaged over the same stretch, is nowhere less than what is needed.
+        stand[:, 2] += _averaged(_largest(_needed(seen - stand[:, None], scene), reach), reach)
     camera = _camera(scene, collection)
     camera.rotation_mode = "QUATERNION"
     camera.rotation_quaternion = rot.from_matrix(turn).tolist()
-    path = path + turn @ _standpoint((points - path[:, None]).reshape(-1, 3) @ turn, scene)
-    camera.location = path[0]
+    camera.location = turn @ stand[0]
     if not still:
-        step = max(len(frames) // 200, 1)
-        new_action(camera, [Curves("", "location", frames[::step], path[::step])], "Camera")
+        step = max(len(frames) // 400, 1)
+        new_action(camera, [Curves("", "location", frames[::step], stand[::step] @ turn.T)], "Camera")
     return camera
 
 
-def _standpoint(points: Floats, scene: "Scene") -> Floats:
-    """(3,) where a camera stands so that points (K, 3), all in its own axes, are in the picture.
+def _needed(points: Floats, scene: "Scene") -> Floats:
+    """(F,) m from which a camera, looking at the origin along −Z, has points (F, N, 3) in its picture.
 
     A point at x, y, z is in it if |x| <= (d − z) tan a, with d the camera's z and a half its angle of view; so is y.
     """
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2
-    x, y, z = (points - middle).T
     width, height = scene.render.resolution_x, scene.render.resolution_y
-    half = SENSOR / 2 / LENS / max(width, height)
-    away = max(np.max(z + MARGIN * np.abs(x) / (half * width)), np.max(z + MARGIN * np.abs(y) / (half * height)))
-    standpoint: Floats = middle + [0.0, 0.0, max(away, 0.05)]
-    return standpoint
+    half = SENSOR / 2 / LENS / max(width, height) / MARGIN
+    across = np.maximum(np.abs(points[..., 0]) / (half * width), np.abs(points[..., 1]) / (half * height))
+    away: Floats = np.maximum((points[..., 2] + across).max(axis=-1), 0.05)
+    return away
 
 
 def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
@@ -111,13 +114,24 @@ def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
     return np.stack([x, np.cross(back, x), back], axis=-1)
 
 
-def _smoothed(path: Floats, times: Floats) -> Floats:
-    """A path (F, 3) averaged over FOLLOWED seconds to both sides."""
-    frames = max(round(FOLLOWED * (len(times) - 1) / max(times[-1] - times[0], 1e-9)), 1)
-    padded = np.concatenate([path[:1].repeat(frames, 0), path, path[-1:].repeat(frames, 0)])
-    sums = np.cumsum(np.concatenate([np.zeros((1, 3)), padded]), axis=0)
-    width = 2 * frames + 1
-    result: Floats = (sums[width:] - sums[:-width]) / width
+def _reach(times: Floats) -> int:
+    """FOLLOWED seconds in frames."""
+    return max(round(FOLLOWED * (len(times) - 1) / max(float(times[-1] - times[0]), 1e-9)), 1)
+
+
+def _stretches(values: Floats, reach: int) -> Floats:
+    """(F, ..., 2 reach + 1) each frame with the frames around it, the ends held."""
+    padded = np.concatenate([values[:1].repeat(reach, 0), values, values[-1:].repeat(reach, 0)])
+    return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=0)
+
+
+def _averaged(values: Floats, reach: int) -> Floats:
+    result: Floats = _stretches(values, reach).mean(axis=-1)
+    return result
+
+
+def _largest(values: Floats, reach: int) -> Floats:
+    result: Floats = _stretches(values, reach).max(axis=-1)
     return result
 
 
