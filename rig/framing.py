@@ -44,7 +44,8 @@ def add_surroundings(scene: "Scene") -> None:
     if scene.world is None:
         scene.world = bpy.data.worlds.new("World")
         scene.world.color = GREY
-        scene.world.use_nodes = True
+        if bpy.app.version < (5, 0, 0):  # from then on every world has nodes
+            scene.world.use_nodes = True
         scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (*GREY, 1.0)
 
 

@@ -154,7 +154,8 @@ def _material(name: str) -> "Material":
     if name in bpy.data.materials:
         return bpy.data.materials[name]
     material = bpy.data.materials.new(name)
-    material.use_nodes = True
+    if bpy.app.version < (5, 0, 0):  # from then on every material has nodes
+        material.use_nodes = True
     material.diffuse_color = COLOURS[name]
     material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = COLOURS[name]
     return material
