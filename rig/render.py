@@ -73,6 +73,12 @@ def usable_engine() -> Engine:
         return "BLENDER_WORKBENCH" if picture.is_file() else "CYCLES"
 
 
+def usable_picture() -> Picture:
+    """What this machine draws in a reasonable time: Cycles on its processor takes smaller pictures."""
+    engine = usable_engine()
+    return Picture() if engine == "BLENDER_WORKBENCH" else Picture(480, 270, engine, samples=4)
+
+
 def still(path: Path, picture: Picture, frame: int | None = None) -> None:
     """A PNG of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
