@@ -88,13 +88,17 @@ def _add_solve(commands: Any) -> None:
     _add_reading(parser)
     _add_hands(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
-    parser.add_argument("--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand")
+    parser.add_argument(
+        "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
+    )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
     parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measures that calibrate saved")
     parser.add_argument("--fps", type=float, metavar="N", help="frames per second; else the capture's own frames")
     parser.add_argument("--report", type=Path, metavar="R.json", help="where the figures go")
     parser.add_argument("--joints", type=Path, metavar="J.npz", help="where the solved joints go")
-    parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="choices to start from; options overrule them")
+    parser.add_argument(
+        "--recipe", type=Path, metavar="RECIPE.json", help="choices to start from; options overrule them"
+    )
 
 
 def _add_demo(commands: Any) -> None:
@@ -104,7 +108,9 @@ def _add_demo(commands: Any) -> None:
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
-    stated = {name: getattr(options, name, None) for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "fps")}
+    stated = {
+        name: getattr(options, name, None) for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "fps")
+    }
     for name in ("markers", "performer"):
         path = getattr(options, name, None)
         stated[name] = read_json(path) if path is not None else None
@@ -155,7 +161,9 @@ def _blender() -> Any:
     except ModuleNotFoundError as error:
         if error.name != "bpy":
             raise
-        raise KnuckleError("Blender's Python module is not installed: pip install bpy, or blender --command knuckle") from error
+        raise KnuckleError(
+            "Blender's Python module is not installed: pip install bpy, or blender --command knuckle"
+        ) from error
     return blend_file
 
 
@@ -192,7 +200,9 @@ def _told(report: dict[str, Any], out: Path) -> str:
     """The report in a few lines for a terminal."""
     lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
     for side, hand in report["hands"].items():
-        tips = [finger["tip_error_mm"] for finger in hand["fingers"].values() if finger["tip_error_mm"]["mean"] is not None]
+        tips = [
+            finger["tip_error_mm"] for finger in hand["fingers"].values() if finger["tip_error_mm"]["mean"] is not None
+        ]
         if tips:
             mean = sum(tip["mean"] for tip in tips) / len(tips)
             worst = max(tip["max"] for tip in tips)

@@ -39,7 +39,9 @@ class Performer:
         """
         if side in self.hands:
             known = self.hands[side]
-            return MeasuredHand(known.proportions, {label: known.spots.get(label, spot) for label, spot in spots.items()})
+            return MeasuredHand(
+                known.proportions, {label: known.spots.get(label, spot) for label, spot in spots.items()}
+            )
         return MeasuredHand(next(iter(self.hands.values())).proportions.mirrored(), spots)
 
 

@@ -118,7 +118,9 @@ def _present(groups: Groups, markers: Markers) -> Groups:
     for group, spots in groups.items():
         for label in spots:
             if label not in markers.names:
-                raise MarkerMapError(f"{markers.source}: the marker map's label '{label}' ({group}) is not in the capture")
+                raise MarkerMapError(
+                    f"{markers.source}: the marker map's label '{label}' ({group}) is not in the capture"
+                )
     return groups
 
 

@@ -49,7 +49,8 @@ def _at_limit(hand: HandModel, angles: Floats) -> Bools:
     """(F, D) where an angle that has a range stands at one of its ends."""
     low, high = hand.limits.T
     free = high - low > 2 * AT_LIMIT
-    return free & ((angles < low + AT_LIMIT) | (angles > high - AT_LIMIT))
+    held: Bools = free & ((angles < low + AT_LIMIT) | (angles > high - AT_LIMIT))
+    return held
 
 
 def figures(errors: Floats) -> dict[str, float | None]:

@@ -83,7 +83,7 @@ def standing_axis(positions: Floats) -> str | None:
     positions (F, M, 3) m. It stands along the only one of the two on which the cloud of points is over 1 m tall and
     begins at the floor, or else along the one on which it is much taller than on the others.
     """
-    low, high = _cloud(positions, np.isfinite(positions).all(axis=-1), 3.0)
+    low, high = _cloud(positions, np.all(np.isfinite(positions), axis=-1), 3.0)
     if not len(low):
         return None
     x, y, z = np.median(high - low, axis=0).tolist()

@@ -73,7 +73,7 @@ class Markers:
     @property
     def seen(self) -> Bools:
         """(F, M) True where the marker has a position, measured or predicted."""
-        seen: Bools = np.isfinite(self.positions).all(axis=-1)
+        seen: Bools = np.all(np.isfinite(self.positions), axis=-1)
         return seen
 
     @property

@@ -28,14 +28,14 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
         # The second derivative is the same throughout.
         matrix[:, 0, :2] = matrix[:, 2, 1:] = 1.0
         right[:, 0], right[:, 2] = 2 * chords[:, 0], 2 * chords[:, 1]
-        return np.linalg.solve(matrix, right)
+        return np.asarray(np.linalg.solve(matrix, right), np.float64)
     # The third derivative is continuous at the second knot and at the last but one.
     for end, near, knot, neighbour in ((0, 1, 0, 1), (-1, -2, -1, -2)):
         h, k = steps[:, end], steps[:, near]
         matrix[:, knot, knot], matrix[:, knot, neighbour] = k, h + k
         weight = ((h + 2 * (h + k)) * k)[:, None] * chords[:, end] + (h**2)[:, None] * chords[:, near]
         right[:, knot] = weight / (h + k)[:, None]
-    return np.linalg.solve(matrix, right)
+    return np.asarray(np.linalg.solve(matrix, right), np.float64)
 
 
 def hermite(part: Floats, step: Floats, values: tuple[Floats, Floats], slopes: tuple[Floats, Floats]) -> Floats:

@@ -81,7 +81,7 @@ def _in_metres(take: Take, unit: str | None) -> tuple[Floats, str, tuple[str, ..
     """(F, M, 3) m with NaN in all three where a coordinate is missing or damaged, the unit, and what was guessed."""
     notes: tuple[str, ...] = ()
     raw = take.positions
-    seen = np.isfinite(raw).all(axis=-1)
+    seen = np.all(np.isfinite(raw), axis=-1)
     if unit is None:
         unit = take.likely_unit or guess_unit(raw, seen)
         notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)

@@ -152,5 +152,5 @@ def marker_names(tracks: tuple[str, ...], joints: tuple[str, ...], positions: Fl
     """(names `<track>:<joint>` (M,), positions (F, M, 3)) of the joints that are seen at all, from (F, T, J, 3)."""
     labels = [f"{track}:{joint}" for track in tracks for joint in joints]
     flat = positions.reshape(len(positions), len(labels), 3)
-    seen = np.isfinite(flat).all(axis=-1).any(axis=0)
+    seen = np.any(np.all(np.isfinite(flat), axis=-1), axis=0)
     return tuple(label for label, is_seen in zip(labels, seen, strict=True) if is_seen), flat[:, seen]

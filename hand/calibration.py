@@ -147,8 +147,9 @@ def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, 
     rows = [2 * p * share, prior * scale * np.eye(3), IN_LINE * scale * across]
     right = [(p**2).sum(-1) * share, prior * scale * (guess - middle), IN_LINE * scale * (offsets - across @ middle)]
     radius = np.concatenate([np.full(len(p), share), np.zeros(3 + len(across))])
-    centre: Floats = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(right), rcond=None)[0][:3]
-    return centre + middle
+    fitted = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(right), rcond=None)[0]
+    centre: Floats = fitted[:3] + middle
+    return centre
 
 
 IN_LINE = 0.2
@@ -286,7 +287,8 @@ def to_json(proportions: Proportions) -> dict[str, object]:
     return {
         "size_mm": round(proportions.size * 1000, 2),
         "palm_mm": {
-            joint: [round(x * 1000, 3) for x in place] for joint, place in zip(PALM_JOINTS, proportions.palm, strict=True)
+            joint: [round(x * 1000, 3) for x in place]
+            for joint, place in zip(PALM_JOINTS, proportions.palm, strict=True)
         },
         "bones_mm": {
             chain[bone]: round(float(proportions.phalanges[row, bone]) * 1000, 3)

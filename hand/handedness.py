@@ -27,7 +27,9 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
         return None, 0.0
     seen = positions[together]
     source = site_places(adult("right"), tuple(spots[i] for i in palm))
-    moves = fit_rigid(np.broadcast_to(source, (len(seen), *source.shape)), seen[:, palm], np.ones((len(seen), len(palm))))
+    moves = fit_rigid(
+        np.broadcast_to(source, (len(seen), *source.shape)), seen[:, palm], np.ones((len(seen), len(palm)))
+    )
     local = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen[:, digits] - moves[:, None, :3, 3])
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
     total, spread = np.nansum(depth), np.nansum(np.abs(depth))

@@ -91,7 +91,10 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
             "p": Spot("index-finger-phalanx-proximal"),
             "q": Spot("pinky-finger-phalanx-proximal"),
             "r": Spot("wrist"),
-            **{f"{name}tip": Spot(tip) for name, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)},
+            **{
+                f"{name}tip": Spot(tip)
+                for name, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)
+            },
         },
         side="right",
     ),
@@ -100,7 +103,14 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
 root. The middle markers of an optical glove ride near the end of the proximal phalanx, its hand markers on the back
 of the hand."""
 
-_SIDE_WORDS: dict[str, Side] = {"left": "left", "l": "left", "lft": "left", "right": "right", "r": "right", "rgt": "right"}
+_SIDE_WORDS: dict[str, Side] = {
+    "left": "left",
+    "l": "left",
+    "lft": "left",
+    "right": "right",
+    "r": "right",
+    "rgt": "right",
+}
 _DIGIT_WORDS = {
     **dict.fromkeys(("thumb", "thu", "pollex", "thb"), "thumb"),
     **dict.fromkeys(("index", "ind", "indx", "pointer"), "index-finger"),
@@ -248,7 +258,8 @@ def on_palm(spot: Spot) -> bool:
 def from_json(data: object, where: str) -> Groups:
     """A marker map from decoded JSON: {"left": {"LIFT": "index-finger-tip", ...}, "right": {...}}.
 
-    A label goes to a joint's name or to {"joint": name, "offset": [x, y, z]}, the offset as Spot has it. Raises MarkerMapError naming `where` and what is not understood.
+    A label goes to a joint's name or to {"joint": name, "offset": [x, y, z]}, the offset as Spot has it. Raises
+    MarkerMapError naming `where` and what is not understood.
     """
     if not isinstance(data, dict) or not data or not set(data) <= set(SIDES):
         raise MarkerMapError(f"{where}: expected an object with 'left', 'right' or both")

@@ -56,7 +56,8 @@ def _abduction_through(tip: Floats, twist: Floats, otherwise: Floats) -> Floats:
     apart = np.stack([bearing - turn, bearing + turn]) - otherwise
     apart = (apart + np.pi) % (2 * np.pi) - np.pi
     nearer = np.where(np.abs(apart[0]) <= np.abs(apart[1]), apart[0], apart[1])
-    return otherwise + nearer * across**2 / (across**2 + AHEAD**2)
+    abduction: Floats = otherwise + nearer * across**2 / (across**2 + AHEAD**2)
+    return abduction
 
 
 def _twist_through(tip: Floats, abduction: Floats, otherwise: Floats) -> Floats:
@@ -73,4 +74,3 @@ def plane_axes(abduction: Floats, twist: Floats) -> Floats:
     palmwards = -np.stack([ca * st, sa * st, ct], -1)
     normal = np.stack([ca * ct, sa * ct, -st], -1)
     return np.stack([along, palmwards, normal], -2)
-

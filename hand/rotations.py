@@ -36,7 +36,8 @@ def multiply(a: Floats, b: Floats) -> Floats:
 
 def conjugate(q: Floats) -> Floats:
     """The inverse rotations of unit quaternions (..., 4)."""
-    return q * np.array([1.0, -1.0, -1.0, -1.0])
+    inverse: Floats = q * np.array([1.0, -1.0, -1.0, -1.0])
+    return inverse
 
 
 def rotate(q: Floats, vectors: Floats) -> Floats:
@@ -94,7 +95,8 @@ def continuous(q: Floats) -> Floats:
         return q.copy()
     flips = np.where((q[1:] * q[:-1]).sum(-1, keepdims=True) < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones_like(flips[:1]), np.cumprod(flips, axis=0)])
-    return q * signs
+    signed: Floats = q * signs
+    return signed
 
 
 def basis(y: Floats, z: Floats) -> Floats:

@@ -33,9 +33,7 @@ class Targets:
         return Targets(self.times[frames], self.sites, self.positions[frames], self.weights[frames])
 
 
-def assign(
-    hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats
-) -> tuple[HandModel, Targets]:
+def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats) -> tuple[HandModel, Targets]:
     """The hand with a site for each marker that sits beside a joint, and the markers as its targets.
 
     spots: label -> where it sits (T,); times (F,) s; positions (F, T, 3) m, NaN where not seen.
@@ -47,5 +45,5 @@ def assign(
     )
     hand = hand.with_sites(beside)
     sites = [hand.site_index(label if any(spot.offset) else spot.joint) for label, spot in spots.items()]
-    seen = np.isfinite(positions).all(-1)
+    seen = np.all(np.isfinite(positions), axis=-1)
     return hand, Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))

@@ -1,4 +1,4 @@
-"""FABRIK for hands, as FABRIK-CGA section 3.4: the palm from its markers, a plane for each digit, planar FABRIK in it."""
+"""FABRIK for hands, as FABRIK-CGA section 3.4: palm from its markers, a plane a digit, planar FABRIK in it."""
 
 from dataclasses import dataclass
 
@@ -99,7 +99,8 @@ class Fabrik:
         missed = np.linalg.norm(where(turns, solved[:, dofs], ends) - goal, axis=-1)
         rows = np.flatnonzero(missed > NEAR)
         if len(rows):
-            solved[np.ix_(rows, dofs)] = approach(turns, solved[np.ix_(rows, dofs)], ends, goal[rows], self.sweeps)
+            chosen = np.ix_(rows, np.array(dofs))
+            solved[chosen] = approach(turns, solved[chosen], ends, goal[rows], self.sweeps)
         return solved
 
     def _bend_sideways(

@@ -89,7 +89,7 @@ def solve(chain: Chain, end: Rider, goal: Floats, hints: list[Hint], stopping: S
     bones = end.bone + 1
     aimed, shift = _aimed(chain, end)
     coupled = begin_bent(aimed, goal, bones, aimed.lead)
-    flexions = _hinted(chain, aimed, shift, coupled, goal, hints) if bones == 3 and hints else coupled
+    flexions = coupled if bones < 3 else _hinted(chain, end, goal, coupled=coupled, hints=hints)
     best = np.clip(flexions, *aimed.limits.T)
     error = _miss(aimed, best, goal, bones)
     for lead in (0.0, *LEADS_TRIED) if bones > 1 else (0.0,):
@@ -123,17 +123,16 @@ def _aimed(chain: Chain, end: Rider) -> tuple[Chain, Floats]:
     return replace(chain, lengths=lengths, limits=chain.limits - shift[:, None], lead=lead), shift
 
 
-def _hinted(
-    chain: Chain, aimed: Chain, shift: Floats, coupled: Floats, goal: Floats, hints: list[Hint]
-) -> Floats:
+def _hinted(chain: Chain, end: Rider, goal: Floats, *, coupled: Floats, hints: list[Hint]) -> Floats:
     """(N, 3) the beginning that also heeds the hints, at a price, so that noise in them does not shake the joints.
 
     The end's place leaves one freedom: how far the last joint leads or lags its coupling. The lead is taken that
     brings the riders nearest to where they were seen.
     """
-    rows = np.flatnonzero(np.any([hint.weights > 0 for hint in hints], axis=0))
+    rows = np.flatnonzero(np.sum([hint.weights for hint in hints], axis=0)) if hints else np.zeros(0, int)
     if not len(rows):
         return coupled
+    aimed, shift = _aimed(chain, end)
     leads = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
     prices = np.empty((len(rows), len(leads)))
     for k, lead in enumerate(leads):
@@ -219,7 +218,8 @@ def _aim(chain: Chain, bend: Floats, lead: Floats, goal: Floats, bones: int) -> 
 
 
 def _last(chain: Chain, bend: Floats, lead: Floats) -> Floats:
-    return np.clip(chain.ratio * bend + lead, *chain.limits[2])
+    bend_of_last: Floats = np.clip(chain.ratio * bend + lead, *chain.limits[2])
+    return bend_of_last
 
 
 def _reach(chain: Chain, bend: Floats, lead: Floats, bones: int) -> Floats:
@@ -229,11 +229,13 @@ def _reach(chain: Chain, bend: Floats, lead: Floats, bones: int) -> Floats:
     if bones == 3:
         heading = bend + _last(chain, bend, lead)
         u, v = u + c * np.cos(heading), v + c * np.sin(heading)
-    return np.hypot(u, v)
+    far: Floats = np.hypot(u, v)
+    return far
 
 
 def _miss(chain: Chain, flexions: Floats, goal: Floats, bones: int) -> Floats:
-    return np.linalg.norm(points(chain, flexions)[:, bones - 1] - goal, axis=-1)
+    apart: Floats = np.linalg.norm(points(chain, flexions)[:, bones - 1] - goal, axis=-1)
+    return apart
 
 
 def _iterate(chain: Chain, flexions: Floats, goal: Floats, bones: int, stopping: Stopping) -> Floats:

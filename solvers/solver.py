@@ -44,7 +44,8 @@ def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
 def limit_excess(hand: HandModel, angles: Floats) -> Floats:
     """(F, D) rad by which each angle lies outside its limits, 0 inside."""
     low, high = hand.limits.T
-    return np.maximum(np.maximum(low - angles, angles - high), 0.0)
+    excess: Floats = np.maximum(np.maximum(low - angles, angles - high), 0.0)
+    return excess
 
 
 def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:

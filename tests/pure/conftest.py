@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+
 @pytest.fixture(scope="session")
 def standard(shared: Path) -> Iterator[SimpleNamespace]:
     """The standard hand problem: its hand, its motion and its scoring, and our runner for it."""

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from knuckle.cli import DEMO_CAPTURE, main
 
 
@@ -31,7 +32,15 @@ def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["info"], ["solve", "x"], ["dance"], ["info", "x", "--unit", "inch"], ["calibrate", "x", "--start", "a", "--out", "b"]]
+    "arguments",
+    [
+        [],
+        ["info"],
+        ["solve", "x"],
+        ["dance"],
+        ["info", "x", "--unit", "inch"],
+        ["calibrate", "x", "--start", "a", "--out", "b"],
+    ],
 )
 def test_wrong_usage_exits_with_2(arguments, capsys):
     assert main(arguments) == 2
@@ -44,7 +53,10 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["info", "missing.c3d"], "missing.c3d"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "nowhere/me.json"], "nowhere/me.json: there is no folder nowhere"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.txt"], "me.txt: expected a name that ends in .json"),
-        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--hand", "left"], "holds a right hand, not the left one"),
+        (
+            ["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--hand", "left"],
+            "holds a right hand, not the left one",
+        ),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--markers", "no.json"], "no.json: cannot be read"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--start", "0"], "start is 0"),
     ],

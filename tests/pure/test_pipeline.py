@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from knuckle import performer, pipeline
 from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS
@@ -77,10 +78,10 @@ def test_a_performer_measured_on_one_capture_solves_another(glove, shared):
     markers = pipeline.read(recipe)
     person = performer.to_dict(pipeline.measure(recipe, markers, pipeline.assignment(recipe, markers)))
     labels = [label for label in markers.names if label.endswith(("HAN", "IFI", "PIN", "IFT", "MFT", "TTI"))]
-    fewer = {side: {} for side in ("left", "right")}
-    for side in fewer:
-        spots = pipeline.assignment(recipe, markers).hands[side]
-        fewer[side] = {label: spots[label].joint for label in labels if label in spots}
+    hands = pipeline.assignment(recipe, markers).hands
+    fewer = {
+        str(side): {label: spots[label].joint for label in labels if label in spots} for side, spots in hands.items()
+    }
     take = pipeline.run(replace(recipe, performer=person, markers=fewer, end=200))
     for solved, whole in zip(take.hands, glove.hands, strict=True):
         assert np.abs(solved.proportions.phalanges - whole.proportions.phalanges).max() < 1e-5
@@ -109,7 +110,7 @@ def test_progress_grows_and_ends(shared):
     job = pipeline.Job(Recipe(str(shared / "data/captures/qualisys_glove.tsv")))
     fractions = [progress.fraction for progress in job.steps()]
     assert fractions == sorted(fractions)
-    assert len(fractions) > 4 and 0 <= fractions[0] and fractions[-1] <= 1
+    assert len(fractions) > 4 and fractions[0] >= 0 and fractions[-1] <= 1
     assert job.take is not None
 
 
@@ -121,7 +122,10 @@ def test_progress_grows_and_ends(shared):
         ({"start": 1000}, "frames from 1000 on were asked for, the capture has 89"),
         ({"markers": {"right": {"nose": "wrist"}}}, "the marker map's label 'nose' \\(right\\) is not in the capture"),
         ({"markers": {"right": {"right:wrist": "wrist"}}}, "the right hand has no marker on a finger"),
-        ({"markers": {"right": {"right:wrist": "wrist", "right:thumb-tip": "thumb-tip"}}}, "1 palm markers, of which three"),
+        (
+            {"markers": {"right": {"right:wrist": "wrist", "right:thumb-tip": "thumb-tip"}}},
+            "1 palm markers, of which three",
+        ),
         ({"performer": {"format": "x"}}, "performer: not a performer file"),
         ({"solver": "magic"}, "solver is 'magic'"),
     ],

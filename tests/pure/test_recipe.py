@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from knuckle.captures.clean import Cleaning
 from knuckle.errors import RecipeError
 from knuckle.recipe import Recipe, from_dict, read_json, to_dict
@@ -11,8 +12,15 @@ from knuckle.solvers import make
 
 def test_a_recipe_comes_back_from_json_as_it_was():
     recipe = Recipe(
-        "a.c3d", unit="cm", start=3, end=9, hand="left", markers={"left": {"A": "wrist"}}, fps=23.976,
-        cleaning=Cleaning(gap_limit=0.5, spikes=False, cutoff=6.0), settings={"passes": 10},
+        "a.c3d",
+        unit="cm",
+        start=3,
+        end=9,
+        hand="left",
+        markers={"left": {"A": "wrist"}},
+        fps=23.976,
+        cleaning=Cleaning(gap_limit=0.5, spikes=False, cutoff=6.0),
+        settings={"passes": 10},
     )
     assert from_dict(json.loads(json.dumps(to_dict(recipe))), "file") == recipe
 
@@ -61,7 +69,11 @@ def test_files_that_are_no_settings_are_told(tmp_path):
         read_json(tmp_path / "missing.json")
     with pytest.raises(RecipeError, match="cannot be read"):
         read_json(tmp_path)
-    for content, sentence in ((b"{\n'a'", "line 2: not JSON"), (b"\xff\xfe\x00", "not a JSON text"), (b"[" * 99999, "not")):
+    for content, sentence in (
+        (b"{\n'a'", "line 2: not JSON"),
+        (b"\xff\xfe\x00", "not a JSON text"),
+        (b"[" * 99999, "not"),
+    ):
         path = tmp_path / "bad.json"
         path.write_bytes(content)
         with pytest.raises(RecipeError, match=sentence):

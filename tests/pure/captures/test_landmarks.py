@@ -319,7 +319,7 @@ def test_frames_without_a_hand_are_gaps(tmp_path: Path) -> None:
     ]
     markers = captures.read(written(tmp_path, rows))
     assert len(markers.times) == 10
-    assert (~markers.seen).all(axis=1).nonzero()[0].tolist() == [3, 4]
+    assert np.flatnonzero(np.all(~markers.seen, axis=1)).tolist() == [3, 4]
 
 
 def test_frames_left_out_of_the_list_are_counted_by_their_numbers(tmp_path: Path) -> None:

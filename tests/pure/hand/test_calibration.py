@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from knuckle.errors import HandError
 from knuckle.hand import calibration, kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
@@ -11,7 +12,7 @@ from knuckle.hand.markersets import MARKER_SETS, Spot
 from knuckle.hand.proportions import PALM_JOINTS, adult, build
 from knuckle.hand.targets import assign
 
-FULL = tuple([Spot("wrist"), *(Spot(joint) for digit in DIGITS for joint in CHAIN_JOINTS[digit])])
+FULL = (Spot("wrist"), *(Spot(joint) for digit in DIGITS for joint in CHAIN_JOINTS[digit]))
 EIGHT = tuple(Spot(joint) for joint in ("wrist", KNUCKLES[0], KNUCKLES[3], *TIPS))
 BACK = tuple(MARKER_SETS[1].labels.values())
 
@@ -107,7 +108,10 @@ def test_a_performer_comes_back_as_it_was():
     [
         (lambda data: data.pop("palm_mm"), "palm_mm of thumb-metacarpal is None, expected 3 numbers"),
         (lambda data: data["bones_mm"].update({"thumb-metacarpal": "long"}), "bones_mm of thumb-metacarpal is 'long'"),
-        (lambda data: data["bones_mm"].update({"thumb-metacarpal": float("nan")}), "bones_mm of thumb-metacarpal is nan"),
+        (
+            lambda data: data["bones_mm"].update({"thumb-metacarpal": float("nan")}),
+            "bones_mm of thumb-metacarpal is nan",
+        ),
         (lambda data: data["bones_mm"].update({"thumb-metacarpal": 0}), "bone 1 of the thumb is 0.00 mm long"),
         (lambda data: data["directions_wxyz"].update(thumb=[0, 0, 0, 0]), "has the length 0.000, expected 1"),
         (lambda data: data.update(palm_mm=[1]), "palm_mm of thumb-metacarpal is None"),

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS
-from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 
 
-def posed(hand: HandModel, degrees: dict[tuple[str, str], float]) -> np.ndarray:
+def posed(hand, degrees):
     """(J, 3) m, the joints with the wrist at the origin."""
     angles = np.zeros((1, hand.dofs))
     for (joint, movement), value in degrees.items():
@@ -44,7 +44,7 @@ def test_the_left_hand_is_the_mirror_image_of_the_right():
 def test_bones_keep_their_lengths():
     hand = build(adult("right", 0.2))
     rng = np.random.default_rng(1)
-    angles = rng.uniform(*hand.limits.T, (50, hand.dofs))
+    angles = rng.uniform(hand.limits[:, 0], hand.limits[:, 1], (50, hand.dofs))
     frames = kinematics.joint_frames(hand, kinematics.pose(hand, np.tile(np.eye(4), (50, 1, 1)), angles))
     places = frames[..., :3, 3]
     for index, parent in enumerate(PARENTS[1:], 1):

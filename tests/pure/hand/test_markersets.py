@@ -1,6 +1,7 @@
 """Labels and what they mean."""
 
 import pytest
+
 from knuckle.errors import MarkerMapError
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINTS
 from knuckle.hand.markersets import Spot, claimed_side, from_json, read_words, suggest, to_json
@@ -28,13 +29,17 @@ def test_words_name_joints(label, side, joint):
     assert read_words(label) == (side, Spot(joint))
 
 
-@pytest.mark.parametrize("label", ["LeftForeArm", "right_elbow", "pillow_top", "Hips", "string", "", "right:elbow", "::"])
+@pytest.mark.parametrize(
+    "label", ["LeftForeArm", "right_elbow", "pillow_top", "Hips", "string", "", "right:elbow", "::"]
+)
 def test_other_words_name_none(label):
     assert read_words(label) is None
 
 
 def test_labels_of_an_optical_glove_are_known_for_both_hands():
-    labels = [f"Human4:{side}{name}" for side in "LR" for name in ("HAN", "IFI", "IFM", "IFO", "IFT", "TIN", "TTI", "PIN")]
+    labels = [
+        f"Human4:{side}{name}" for side in "LR" for name in ("HAN", "IFI", "IFM", "IFO", "IFT", "TIN", "TTI", "PIN")
+    ]
     found = suggest([*labels, "Human4:HEAD", "Human4:LSHO"])
     assert sorted(found.groups) == ["Human4 left", "Human4 right"]
     assert [claimed_side(group) for group in sorted(found.groups)] == ["left", "right"]
@@ -70,7 +75,10 @@ def test_labels_that_name_nothing_are_told():
 
 
 def test_a_map_comes_back_as_it_was():
-    data = {"left": {"A": "wrist", "B": {"joint": "thumb-tip", "offset": [0.001, 0, 0.01]}}, "right": {"C": "thumb-tip"}}
+    data = {
+        "left": {"A": "wrist", "B": {"joint": "thumb-tip", "offset": [0.001, 0, 0.01]}},
+        "right": {"C": "thumb-tip"},
+    }
     assert to_json(from_json(data, "map")) == data
 
 

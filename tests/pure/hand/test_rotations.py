@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from knuckle.hand import rotations as rot
 
 Rotation = pytest.importorskip("scipy.spatial.transform").Rotation

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.model import HandModel, Pose
@@ -19,7 +20,7 @@ _MIDDLE_AND_LAST = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1
 sides = st.sampled_from(["left", "right"])
 
 
-def natural(hand: HandModel, fractions: np.ndarray) -> np.ndarray:
+def natural(hand, fractions):
     """Angles (F, D) inside the limits: fractions (F, D) of the ranges, last joints coupled, no twist, no side bend.
 
     Middle and last joints bend forwards: markers on joints leave a zigzag of a few degrees open, and of the two
@@ -43,7 +44,9 @@ def natural(hand: HandModel, fractions: np.ndarray) -> np.ndarray:
 def poses(draw: st.DrawFn, hand: HandModel, frames: int = 4) -> Pose:
     """Natural poses anywhere in the world."""
     fractions = draw(hnp.arrays(float, (frames, hand.dofs), elements=st.floats(0.02, 0.98)))
-    turns = draw(hnp.arrays(float, (frames, 4), elements=st.floats(-1, 1)).filter(lambda q: (abs(q).max(1) > 0.1).all()))
+    turns = draw(
+        hnp.arrays(float, (frames, 4), elements=st.floats(-1, 1)).filter(lambda q: (abs(q).max(1) > 0.1).all())
+    )
     places = draw(hnp.arrays(float, (frames, 3), elements=st.floats(-2, 2)))
     root = np.tile(np.eye(4), (frames, 1, 1))
     root[:, :3, :3] = rotations.to_matrix(turns / np.linalg.norm(turns, axis=1, keepdims=True))

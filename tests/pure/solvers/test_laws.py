@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from knuckle.hand import kinematics, rotations
 from knuckle.solvers import SOLVERS
 from knuckle.solvers.solver import limit_excess, residuals
