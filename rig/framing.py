@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 LENS, SENSOR = 50.0, 36.0
 """mm"""
-MARGIN = 1.12
+MARGIN = 1.2
 FOLLOWED = 0.8
 """s to both sides over which the camera's path is smoothed where the hand wanders."""
 WANDERS = 1.5

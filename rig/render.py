@@ -169,8 +169,9 @@ def pose_pictures(
     below = points[:, :1] - [0.0, 0.25 * measures.size, 0.0]
     add_surroundings(scene)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
-    # The hand lies with its fingers along Y: seen from above, they point upwards in the picture.
-    turn = looking_along(np.array([-0.3, 0.35, -1.0]), up=np.array([0.0, 1.0, 0.0]))
+    # The hand lies with its fingers along Y: seen from above, they point upwards; from the thumb's side it is not hid.
+    aside = 0.8 if side == "right" else -0.8
+    turn = looking_along(np.array([aside, 0.3, -1.0]), up=np.array([0.0, 1.0, 0.0]))
     whole = np.concatenate([points, below], axis=1)
     add_camera(scene, scene.collection, whole, turn, times=np.zeros(1), frames=np.ones(1))
     add_sun(scene.collection, turn)
