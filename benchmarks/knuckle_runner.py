@@ -1,6 +1,6 @@
 """Knuckle's solvers on the standard hand problem: a runner with the interface of the bench's harness.
 
-    python run.py knuckle_runner A --opt solver=fabrik
+python run.py knuckle_runner A --opt solver=fabrik
 """
 
 import sys
@@ -8,8 +8,9 @@ import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import hand as standard
 import numpy as np
+
+import hand as standard
 
 if "knuckle" not in sys.modules:
     # The harness runs this file from anywhere; Knuckle need not be installed.

@@ -5,6 +5,7 @@ import json
 import bpy
 import numpy as np
 import pytest
+
 from knuckle.cli import main
 from knuckle.hand.joints import DIGITS, JOINTS
 
