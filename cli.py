@@ -223,7 +223,7 @@ def _demo(options: argparse.Namespace) -> None:
         blend_file.save(options.out / "take.blend")
         report = take.report | {"seconds": take.report["seconds"] | {"key": round(written.seconds, 4)}}
         write_json(options.out / "report.json", report)
-        picture = render.Picture(engine=render.usable_engine())
+        picture = render.usable_picture()
         show(0.4, "Rendering the video")
         render.take_video(options.out / "take.mp4", take, picture)
         show(0.8, "Rendering pictures")

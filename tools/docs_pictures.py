@@ -1,0 +1,50 @@
+"""Makes the pictures of the README and docs: the hand's poses, and the bundled recording solved.
+
+    python tools/docs_pictures.py
+
+Pictures of Blender's windows come from the GUI tests: tools/gui_pictures.py.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import hand_pictures  # noqa: E402
+
+PICTURES = ROOT / "docs" / "pictures"
+FRAMES = (1, 22, 40, 58)
+"""Frames of the bundled recording in which the fingers stand differently."""
+
+
+def take() -> None:
+    """Four frames of the bundled recording, side by side."""
+    hand_pictures.load_package()
+    from knuckle import pipeline
+    from knuckle.cli import DEMO_CAPTURE
+    from knuckle.recipe import Recipe
+    from knuckle.rig import blend_file, render
+
+    blend_file.new_scene_with_take(pipeline.run(Recipe(str(DEMO_CAPTURE))))
+    picture = render.Picture(width=480, height=480, engine=render.usable_engine())
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]
+        for frame, path in zip(FRAMES, paths, strict=True):
+            render.still(path, picture, frame)
+        row = np.concatenate([hand_pictures.read_picture(str(path)) for path in paths], axis=1)
+    hand_pictures.write_picture(PICTURES / "take.png", row)
+
+
+def main() -> None:
+    """Each kind of picture in a Blender of its own, so that none finds another's scene."""
+    subprocess.run([sys.executable, str(ROOT / "tools" / "hand_pictures.py"), "--out", str(PICTURES)], check=True)
+    take()
+    print(f"pictures in {PICTURES.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
