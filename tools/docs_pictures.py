@@ -30,12 +30,13 @@ def take() -> None:
     from knuckle.rig import blend_file, render
 
     blend_file.new_scene_with_take(pipeline.run(Recipe(str(DEMO_CAPTURE))))
-    picture = render.Picture(width=480, height=480, engine=render.usable_engine())
+    picture = render.Picture(width=720, height=720, engine=render.usable_engine())
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]
         for frame, path in zip(FRAMES, paths, strict=True):
             render.still(path, picture, frame)
-        row = np.concatenate([hand_pictures.read_picture(str(path)) for path in paths], axis=1)
+        # The camera leaves room for the whole take's way; each frame needs the middle only.
+        row = np.concatenate([hand_pictures.read_picture(str(path))[150:590, 210:510] for path in paths], axis=1)
     hand_pictures.write_picture(PICTURES / "take.png", row)
 
 
