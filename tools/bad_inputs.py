@@ -3,17 +3,14 @@
 python tools/bad_inputs.py
 """
 
-import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-import conftest  # noqa: E402, F401  # loads this checkout as knuckle
+from knuckle import captures
+from knuckle.errors import CaptureError
+from knuckle.tests.pure.captures.test_bad_input import BAD
 
-from knuckle import captures  # noqa: E402
-from knuckle.errors import CaptureError  # noqa: E402
-from knuckle.tests.pure.captures.test_bad_input import BAD  # noqa: E402
+ROOT = Path(__file__).resolve().parents[1]
 
 HEAD = """# What is said to bad files
 
