@@ -7,9 +7,9 @@ what it got, and is not used.
 
 import numpy as np
 
+from ..hand.joints import DIGIT_JOINTS, DIGITS, JOINTS
 from .landmarks import MOST_HANDS, Json, claim_from, frames_of, point_from
 from .markers import Floats
-from .names import FINGERS, JOINTS, THUMB
 from .take import Take
 from .tracks import Detection, follow, marker_names
 
@@ -19,8 +19,8 @@ _INDEX = {joint: index for index, joint in enumerate(LEAP_JOINTS)}
 # A bone of each finger starts at carp, mcp, pip and dip. The thumb has no intermediate bone: the service gives it a
 # metacarpal of no length (carp = mcp, the CMC joint), so that mcp-pip is the anatomical metacarpal.
 _FINGER_FIELDS = ("carpPosition", "mcpPosition", "pipPosition", "dipPosition", "btipPosition")
-_FIELDS = (_FINGER_FIELDS[1:], *(_FINGER_FIELDS for _ in FINGERS))
-_DIGITS = (THUMB, *FINGERS)
+_FIELDS = (_FINGER_FIELDS[1:], *(_FINGER_FIELDS for _ in DIGITS[1:]))
+_DIGITS = tuple(DIGIT_JOINTS[digit] for digit in DIGITS)
 
 
 def matches(document: Json) -> bool:

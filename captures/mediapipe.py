@@ -10,14 +10,14 @@ from itertools import zip_longest
 import numpy as np
 
 from ..errors import CaptureError
+from ..hand.joints import DIGIT_JOINTS
 from .landmarks import MOST_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
 from .markers import Floats
-from .names import FINGERS, THUMB
 from .take import Take
 from .tracks import Detection, follow, marker_names
 
 # MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
-LANDMARKS: tuple[str, ...] = ("wrist", *THUMB, *(joint for finger in FINGERS for joint in finger[1:]))
+LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[-4:]))
 CAMERA_RATE = 30.0
 """Hz, for frames without times: what cameras and videos mostly have."""
 

@@ -1,13 +1,10 @@
-"""Labels: made unique, shown in sentences, and the joints of a hand as WebXR names them."""
+"""Labels: made unique, shown in sentences, and read as the joints of a hand."""
 
 import re
 from collections.abc import Iterable, Sequence
 
-THUMB = tuple(f"thumb-{part}" for part in ("metacarpal", "phalanx-proximal", "phalanx-distal", "tip"))
-PARTS = ("metacarpal", "phalanx-proximal", "phalanx-intermediate", "phalanx-distal", "tip")
-FINGERS = tuple(tuple(f"{finger}-finger-{part}" for part in PARTS) for finger in ("index", "middle", "ring", "pinky"))
-JOINTS: tuple[str, ...] = ("wrist", *THUMB, *(joint for finger in FINGERS for joint in finger))
-"""(25,) the joints of WebXR Hand Input, in its order."""
+from ..hand.joints import JOINTS
+
 OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
 """(26,) the joints of XR_EXT_hand_tracking, in its order."""
 

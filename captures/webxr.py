@@ -12,10 +12,11 @@ from itertools import groupby
 import numpy as np
 
 from ..errors import CaptureError
+from ..hand.joints import JOINTS
 from .binary import reals
 from .landmarks import MOST_HANDS, Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
 from .markers import Floats
-from .names import JOINTS, OPENXR_JOINTS, joint_from
+from .names import OPENXR_JOINTS, joint_from
 from .take import Take
 from .tracks import Detection, follow, marker_names
 
