@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-gui check format package docs-pictures clean
+.PHONY: help setup demo test test-gui check format package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -44,6 +44,9 @@ format: ## format and mend what ruff can mend
 package: setup ## build and validate the extension's zip
 	$(NEWEST)/python tools/package.py
 	$(NEWEST)/python -m pytest tests/package $(ARGS)
+
+bench: setup ## time the path's stations against peers, on every Python found
+	@for env in .venv/3.*; do $$env/bin/python benchmarks/path.py; done
 
 docs-pictures: setup ## render the pictures of the README and docs
 	$(NEWEST)/python tools/docs_pictures.py

@@ -1,6 +1,5 @@
 """Cleaning: laws, and scipy as the oracle of splines and filters."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -245,20 +244,6 @@ def test_a_rate_that_asks_for_any_memory_is_refused() -> None:
 
 
 # --- all together -------------------------------------------------------------------------------------------------
-
-
-def test_ten_thousand_frames_of_sixty_markers_are_cleaned_in_a_second() -> None:
-    rng = np.random.default_rng(0)
-    positions = np.cumsum(rng.normal(size=(10_000, 60, 3)) * 0.001, axis=0)
-    for _ in range(400):
-        marker, start = rng.integers(60), rng.integers(9_900)
-        positions[start : start + rng.integers(1, 40), marker] = GAP
-    markers = markers_of(positions)
-    began = time.process_time()
-    cleaned = clean(markers, Cleaning(cutoff=6.0, rate=60.0))
-    seconds = time.process_time() - began
-    assert len(cleaned.times) == 6000
-    assert seconds < 1.5, f"{seconds:.2f} s > 1.5 s"
 
 
 @given(st.integers(0, 2**32 - 1))
