@@ -124,15 +124,39 @@ def _aimed(chain: Chain, end: Rider) -> tuple[Chain, Floats]:
 
 
 def _hinted(chain: Chain, end: Rider, goal: Floats, *, coupled: Floats, hints: list[Hint]) -> Floats:
-    """(N, 3) the beginning that also heeds the hints, at a price, so that noise in them does not shake the joints.
+    """(N, 3) the beginning that also heeds the hints.
 
-    The end's place leaves one freedom: how far the last joint leads or lags its coupling. The lead is taken that
-    brings the riders nearest to where they were seen.
+    The end's place leaves one freedom: how far the last joint leads or lags its coupling. Where both joints before it
+    are seen they tell the lead; where less is seen it is the lead that brings the riders nearest, at a price.
     """
-    rows = np.flatnonzero(np.sum([hint.weights for hint in hints], axis=0)) if hints else np.zeros(0, int)
-    if not len(rows):
-        return coupled
     aimed, shift = _aimed(chain, end)
+    leads = np.full(len(goal), np.nan)
+    searched = np.flatnonzero(np.sum([hint.weights for hint in hints], axis=0)) if hints else np.zeros(0, int)
+    ends = [next((h for h in hints if h.rider == Rider(k, float(chain.lengths[k]))), None) for k in (0, 1)]
+    if ends[0] is not None and ends[1] is not None:
+        both = np.flatnonzero((ends[0].weights > 0) & (ends[1].weights > 0))
+        leads[both] = _told_lead(aimed, ends[0].positions[both], ends[1].positions[both], goal[both])
+        searched = np.setdiff1d(searched, both)
+    if len(searched):
+        leads[searched] = _nearest_lead(chain, aimed, shift, goal, searched, hints=hints)
+    known = np.isfinite(leads)
+    result = coupled.copy()
+    result[known] = begin_bent(aimed, goal[known], 3, leads[known])
+    return result
+
+
+def _told_lead(aimed: Chain, first: Floats, second: Floats, goal: Floats) -> Floats:
+    """(N,) the lead that the ends of the first two bones and the goal (N, 2) tell."""
+    heading = np.stack([np.arctan2(v[:, 1], v[:, 0]) for v in (first, second - first, goal - second)])
+    middle, last = wrapped(np.diff(heading, axis=0))
+    lead: Floats = last - aimed.ratio * middle
+    return lead
+
+
+def _nearest_lead(
+    chain: Chain, aimed: Chain, shift: Floats, goal: Floats, rows: NDArray[np.intp], *, hints: list[Hint]
+) -> Floats:
+    """(R,) for these rows, the lead that brings the riders nearest to where they were seen, at a price."""
     leads = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
     prices = np.empty((len(rows), len(leads)))
     for k, lead in enumerate(leads):
@@ -142,13 +166,12 @@ def _hinted(chain: Chain, end: Rider, goal: Floats, *, coupled: Floats, hints: l
         for hint in hints:
             apart = ((place(chain, tried + shift, hint.rider) - hint.positions[rows]) ** 2).sum(-1)
             prices[:, k] += np.where(hint.weights[rows] > 0, apart, 0.0)
-    result = coupled.copy()
-    result[rows] = begin_bent(aimed, goal[rows], 3, aimed.lead + _lowest(leads, prices))
-    return result
+    return aimed.lead + _lowest(leads, prices)
 
 
-LEAD_PRICE = 0.003
-"""m of misplaced inner joints that one radian away from the coupling is worth."""
+LEAD_PRICE = 0.06
+"""m of misplaced riders that one radian away from the coupling is worth. A finger can often reach its tip in two ways
+that fit one inner marker alike: with a low price noise would choose between them, another in each frame."""
 LIMIT_PRICE = 0.1
 """m per rad beyond a limit."""
 
