@@ -60,6 +60,13 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
         select_only(context, armature)
         return {"FINISHED"}
 
+    def draw(self, _context: "Context") -> None:
+        """What is of the hand comes before where it stands."""
+        self.layout.use_property_split = True
+        self.layout.use_property_decorate = False
+        for name in ("side", "size", "align", "location", "rotation"):
+            self.layout.prop(self, name)
+
 
 def draw_add(self: bpy.types.Menu, _context: "Context") -> None:
     """The entry of Add > Armature."""

@@ -43,6 +43,8 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         row = layout.row(align=True)
         row.prop(shown, "hide_viewport", text="Show Markers", icon="NONE", toggle=True, invert_checkbox=True)
         row.prop(*markers_object.size_property(shown), text="Size")
+        # A hand is small in a view that shows a room: after import and after solving it is what is selected.
+        row.operator("view3d.view_selected", text="", icon="ZOOM_SELECTED")
         header, body = layout.panel("knuckle_overrides", default_closed=True)
         header.label(text="Overrides")
         if body:
@@ -134,10 +136,10 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
     def _button(self, context: "Context") -> None:
         status = context.window_manager.knuckle
         if status.running:
-            row = self.layout.row(align=True)
+            row = self.layout.split(factor=0.88, align=True)
             row.scale_y = 1.4
             row.progress(factor=status.fraction, text=f"{status.doing}  {status.fraction:.0%}")
-            row.label(text="", icon="EVENT_ESC")
+            row.label(text="Esc")
             return
         row = self.layout.row(align=True)
         row.scale_y = 1.4
@@ -226,7 +228,7 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
 def _line(layout: "UILayout", *cells: str) -> None:
     row = layout.split(factor=0.24, align=True)
     row.label(text=cells[0])
-    rest = row.row(align=True)
+    rest = row.split(factor=1 / len(cells[1:]), align=True)
     for cell in cells[1:]:
         column = rest.row()
         column.alignment = "RIGHT"

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "build" / "gui"
-SECONDS = 120
+SECONDS = 400
 
 
 def real_blender(kind: str, *arguments: str, log: Path) -> subprocess.CompletedProcess[str]:

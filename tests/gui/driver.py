@@ -5,6 +5,7 @@ draws and handles events in between, and returns a dictionary for the test that 
 and drops files through the X server, the way a person's do.
 """
 
+import hashlib
 import json
 import runpy
 import struct
@@ -19,6 +20,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Vector
 from numpy.typing import NDArray
 
 HERE = Path(__file__).parent
@@ -80,6 +82,28 @@ class Screen:
         """The middle of a region on the screen."""
         return region.x + region.width // 2, self.window.height - region.y - region.height // 2
 
+    def view_middle(self) -> tuple[int, int]:
+        """The middle of the 3D viewport on the screen, left of the sidebar."""
+        x, y = self.middle(self.region(self.area()))
+        return x - 150, y
+
+    def frame_selected(self) -> None:
+        """Turn the view to the selected objects, left of the sidebar."""
+        with self.in_view():
+            bpy.ops.view3d.view_selected()
+        view = self.area().spaces.active.region_3d
+        view.view_distance *= 1.35
+        view.view_location += view.view_rotation @ Vector((0.1 * view.view_distance, 0.0, 0.0))
+
+    @property
+    def scene(self) -> bpy.types.Scene:
+        """Asked for every time, since an undo replaces it."""
+        return self.window.scene
+
+    def dump(self) -> dict[str, str]:
+        """Everything in the file that is a person's, to be compared."""
+        return scene_dump()
+
     def drag(self, start: tuple[int, int], end: tuple[int, int]) -> Iterator[float]:
         """Press at one point, let go at another: `yield from screen.drag(…)`."""
         xdotool("mousemove", *map(str, start), "mousedown", "1")
@@ -88,6 +112,26 @@ class Screen:
             self.move(*(round(a + (b - a) * part) for a, b in zip(start, end, strict=True)))
         yield 0.1
         xdotool("mouseup", "1")
+
+    def button(self, operator: str, across: float = 0.5) -> Generator[float, None, tuple[int, int]]:
+        """Where the sidebar has an operator's button: `place = yield from screen.button("knuckle.solve")`.
+
+        Ctrl+C over a button copies its command, so the mouse goes down the sidebar until it is the one looked for:
+        in its middle, or at another part of its width.
+        """
+        manager, region = bpy.context.window_manager, self.region(self.area(), "UI")
+        x, top = region.x + round(across * region.width), self.window.height - region.y - region.height
+        for y in range(top + 4, top + region.height, 9):
+            self.move(x - 3, y)
+            yield 0.04
+            self.move(x, y)
+            yield 0.04
+            manager.clipboard = ""
+            self.key("ctrl+c")
+            yield 0.06
+            if manager.clipboard.startswith(f"bpy.ops.{operator}("):
+                return x, y + 6
+        raise LookupError(f"the sidebar has no button for {operator}")
 
     def region(self, area: bpy.types.Area, kind: str = "WINDOW") -> bpy.types.Region:
         """The region of a kind in an area."""
@@ -100,6 +144,30 @@ class Screen:
         with bpy.context.temp_override(window=self.window, area=area, region=self.region(area)):
             yield
 
+    def fill_window(self, alone: bool = False) -> Iterator[float]:
+        """Let the viewport take the whole window, or give it back: `yield from screen.fill_window()`.
+
+        Alone, it has no bars around it either.
+        """
+        with self.in_view():
+            bpy.ops.screen.screen_full_area(use_hide_panels=alone)
+        yield 1.0
+
+    def turn_wheel(self, notches: int, *held: str) -> None:
+        """Turn the mouse's wheel down, or up if negative, while keys are held."""
+        for key in held:
+            xdotool("keydown", key)
+        xdotool("click", "--delay", "20", "--repeat", str(abs(notches)), "5" if notches > 0 else "4")
+        for key in held:
+            xdotool("keyup", key)
+
+    def widen_sidebar(self, pixels: int) -> Iterator[float]:
+        """Drag the sidebar's edge: `yield from screen.widen_sidebar(100)`."""
+        region = self.region(self.area(), "UI")
+        _, y = self.middle(region)
+        yield from self.drag((region.x, y), (region.x - pixels, y))
+        yield 0.5
+
     def show_sidebar(self, tab: str) -> Iterator[float]:
         """Open the viewport's sidebar at a tab: `yield from screen.show_sidebar("Knuckle")`."""
         area = self.area()
@@ -108,6 +176,107 @@ class Screen:
         self.region(area, "UI").active_panel_category = tab  # type: ignore[assignment]  # the stubs know no tabs
         area.tag_redraw()
         yield 0.5
+
+    def reports(self) -> Generator[float, None, list[str]]:
+        """What Blender told the person so far, line by line: `lines = yield from screen.reports()`."""
+        area = min(self.window.screen.areas, key=lambda area: (area.type == "VIEW_3D", -area.width * area.height))
+        kind, area.type = area.type, "INFO"
+        yield 0.5
+        bpy.context.window_manager.clipboard = ""
+        with bpy.context.temp_override(window=self.window, area=area, region=self.region(area)):
+            bpy.ops.info.select_all(action="SELECT")
+            bpy.ops.info.report_copy()
+        area.type = kind
+        yield 0.5
+        return bpy.context.window_manager.clipboard.splitlines()
+
+    def told(self) -> list[str]:
+        """From now on, the texts given to the status bar, None as an empty one: the list grows as they come."""
+        texts: list[str] = []
+        give: Callable[[bpy.types.WorkSpace, str | None], None] = bpy.types.WorkSpace.status_text_set
+
+        def note_and_give(workspace: bpy.types.WorkSpace, text: str | None) -> None:
+            texts.append(text or "")
+            give(workspace, text)
+
+        bpy.types.WorkSpace.status_text_set = note_and_give  # type: ignore[assignment,method-assign]
+        return texts
+
+
+OF_THE_SCREEN = {"WINDOWMANAGER", "SCREEN", "WORKSPACE", "BRUSH", "LIBRARY"}
+"""Data that is not the scene's."""
+
+
+def scene_dump() -> dict[str, str]:
+    """Everything in the file that is a person's: each data-block and its settings, and a digest of what is in it."""
+    bpy.context.view_layer.update()
+    dump = {}
+    for block in sorted(bpy.data.user_map(), key=lambda block: (block.id_type, block.name)):
+        if block.id_type in OF_THE_SCREEN:
+            continue
+        key = f"{block.id_type} {block.name}"
+        dump[key] = f"{block.users} users"
+        dump.update({f"{key}.{name}": value for name, value in settings(block).items()})
+        for name, value in block.items():
+            dump[f"{key}[{name}]"] = plain(value)
+        if block.id_type == "SCENE":
+            for part in ("render", "knuckle"):
+                dump.update({f"{key}.{part}.{name}": value for name, value in settings(getattr(block, part)).items()})
+        if block.id_type == "OBJECT":
+            dump[f"{key} selected"] = str(block.select_get())
+            dump[f"{key} modifiers"] = str(block.modifiers.keys())
+        if block.id_type == "COLLECTION":
+            dump[f"{key} objects"] = str(block.objects.keys())
+        if block.id_type == "MESH":
+            dump[f"{key} points"] = digest(block.vertices, "co", 3)
+        if block.id_type == "ARMATURE":
+            dump[f"{key} bones"] = str([(bone.name, [round(x, 6) for x in bone.head_local]) for bone in block.bones])
+        if isinstance(block, bpy.types.Action):
+            dump[f"{key} curves"] = str([(*curve, of_keys) for *curve, of_keys in action_curves(block)])
+    dump["frame"] = str(bpy.context.scene.frame_current)
+    return dump
+
+
+def settings(block: bpy.types.bpy_struct) -> dict[str, str]:
+    """The values and references among the properties of something of Blender's."""
+    found = {}
+    for item in block.bl_rna.properties:
+        if item.type == "COLLECTION" or (item.is_readonly and item.type != "POINTER") or item.identifier == "use_nodes":
+            continue
+        value = getattr(block, item.identifier, None)
+        if item.type == "POINTER":
+            if isinstance(value, bpy.types.ID) and item.identifier not in {"original", "id_data"}:
+                found[item.identifier] = value.name
+        else:
+            found[item.identifier] = plain(value)
+    return found
+
+
+def plain(value: object) -> str:
+    """Text that is the same for the same value."""
+    if hasattr(value, "to_dict"):
+        return str(value.to_dict())
+    if hasattr(value, "to_list"):
+        return str(value.to_list())
+    if isinstance(value, str | int | float | set | None):
+        return repr(value)
+    return repr(np.array(value).tolist())
+
+
+def digest(items: Any, name: str, width: int) -> str:
+    """The number of items, and a digest of a property that all of them have."""
+    values = np.empty(len(items) * width, np.float32)
+    items.foreach_get(name, values)
+    return f"{len(items)} {hashlib.sha256(values.tobytes()).hexdigest()[:16]}"
+
+
+def action_curves(action: bpy.types.Action) -> Iterator[tuple[str, int, str]]:
+    """Path, index and a digest of the keys of every curve."""
+    for layer in action.layers:
+        for strip in layer.strips:
+            for bag in strip.channelbags:
+                for curve in bag.fcurves:
+                    yield curve.data_path, curve.array_index, digest(curve.keyframe_points, "co", 2)
 
 
 def xdotool(*arguments: str) -> None:
@@ -139,6 +308,7 @@ def write_png(path: Path, picture: NDArray[np.uint8]) -> None:
 def main(name: str) -> None:
     """Start the scenario's clock; Blender's event loop then turns it."""
     bpy.context.preferences.view.show_splash = False
+    bpy.context.preferences.view.smooth_view = 0  # a turned view is there at once
     screen = Screen()
 
     def everything() -> Steps:

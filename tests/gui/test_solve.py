@@ -1,0 +1,48 @@
+"""The Solve button: to the end, cancelled, undone."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TWO_HANDS = ROOT.parent / "shared" / "data" / "captures" / "two_hands_glove.c3d"
+
+
+def test_the_button_solves_and_one_undo_takes_the_hand_away(play: Callable[[str], dict[str, Any]]) -> None:
+    seen = play("solve")
+    assert (seen["type"], seen["bones"], seen["skins"]) == ("ARMATURE", 25, 1)
+    assert len(seen["keyed_bones"]) == 25
+    assert max(seen["keys"]) == 40  # 1.64 s at 24 frames a second
+    assert seen["status_texts"][0].startswith("Knuckle: ")
+    assert seen["status_texts"][-1] == ""
+    dumps = seen["dumps"]
+    assert dumps["undone"] == dumps["before"]
+    assert dumps["redone"] == dumps["solved"]
+    timing = [name for name in dumps["before"] if name.startswith(("SCENE Scene.frame_", "SCENE Scene.render."))]
+    assert "SCENE Scene.render.fps" in timing
+    assert {name: dumps["solved"][name] for name in timing} == {name: dumps["before"][name] for name in timing}
+
+
+def test_escape_half_way_leaves_nothing(play: Callable[[str], dict[str, Any]]) -> None:
+    seen = play("escape")
+    fractions = [fraction for fraction, _ in seen["seen"]]
+    assert fractions == sorted(fractions)
+    assert len(set(fractions)) > 1, "no progress was seen"
+    assert 0.4 <= seen["cancelled_at"] < 1.0
+    assert any("Solving" in text for text in seen["status_texts"])
+    assert seen["status_texts"][-1] == ""
+    assert seen["after"] == seen["before"]
+    assert seen["modal"] == []
+    assert seen["timer_events"]["of_a_timer"] > 20
+    assert seen["timer_events"]["after"] < 10  # tooltips have one now and then
+    assert seen["solved_again"]
+
+
+@pytest.mark.skipif(not TWO_HANDS.exists(), reason="the recording of two hands is not beside the checkout")
+def test_two_hands_are_solved(play: Callable[[str], dict[str, Any]]) -> None:
+    (ROOT / "build" / "gui").mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(TWO_HANDS, ROOT / "build" / "gui" / "two_hands.c3d")
+    assert play("two_hands")["hands"] == ["Left Hand", "Right Hand"]

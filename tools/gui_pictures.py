@@ -1,0 +1,49 @@
+"""Takes the documentation's pictures of Blender's window from what tests/gui/test_solve.py left in build/gui."""
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).parents[1]
+GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
+
+
+def main() -> None:
+    """The whole window with the solved take, and the sidebar with its four panels."""
+    left, top, width, height = json.loads((GUI / "solve.json").read_text())["result"]["sidebar"]
+    panels = read_png(GUI / "solve_panels.png")
+    write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
+    write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
+
+
+def read_png(path: Path) -> NDArray[np.uint8]:
+    """The picture (H, W, 3) in a PNG as the tests write it: 8 bits, RGB, unfiltered, one IDAT."""
+    data = path.read_bytes()
+    width, height = struct.unpack(">2I", data[16:24])
+    start = data.index(b"IDAT")
+    length = struct.unpack(">I", data[start - 4 : start])[0]
+    rows = np.frombuffer(zlib.decompress(data[start + 4 : start + 4 + length]), np.uint8).reshape(height, -1)
+    return rows[:, 1:].reshape(height, width, 3)
+
+
+def write_png(path: Path, picture: NDArray[np.uint8]) -> None:
+    """A PNG of a picture (H, W, 3), each row stored as its difference from the one above, which packs better."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    height, width, _ = picture.shape
+    rows = picture.reshape(height, -1)
+    above = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
+    filtered = np.hstack([np.full((height, 1), 2, np.uint8), rows - above])  # 2 is the filter "up"
+    header = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)
+    chunks = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(filtered.tobytes(), 9)) + chunk(b"IEND", b"")
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunks)
+
+
+if __name__ == "__main__":
+    main()
