@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from . import captures, performer, pipeline, recipe
+from .captures.clean import clean
 from .captures.summary import as_text, summary
 from .errors import KnuckleError
-from .files import expect_writable, write_json, written_whole
+from .files import expect_writable, make_folder, write_json, written_whole
 from .hand.kinematics import joint_frames
 from .hand.rotations import from_matrix
-from .recipe import HANDS, Recipe, read_json
+from .recipe import HANDS, UNITS, UP_AXES, Recipe, read_json
 from .solvers import SOLVERS
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
@@ -59,8 +60,8 @@ def _command(commands: Any, name: str, text: str, run: Callable[[argparse.Namesp
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
-    parser.add_argument("--unit", choices=["auto", "m", "dm", "cm", "mm"], help="overrides the file's unit of length")
-    parser.add_argument("--up", choices=["auto", "y", "z"], help="overrides which axis points up in the file")
+    parser.add_argument("--unit", choices=UNITS, help="overrides the file's unit of length")
+    parser.add_argument("--up", choices=UP_AXES, help="overrides which axis points up in the file")
 
 
 def _add_hands(parser: argparse.ArgumentParser) -> None:
@@ -119,25 +120,33 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     return replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
 
 
+def _inputs(options: argparse.Namespace) -> list[Path]:
+    """The files that a command line reads, none of which may be written over."""
+    named = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
+    return [Path(name) for name in named if name is not None]
+
+
 def _info(options: argparse.Namespace) -> None:
     facts = summary(captures.read(options.file, unit=options.unit or "auto", up=options.up or "auto"))
     print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else as_text(facts))
 
 
 def _calibrate(options: argparse.Namespace) -> None:
-    expect_writable(options.out, ".json")
+    expect_writable(options.out, ".json", unlike=_inputs(options))
     chosen = recipe_of(options)
-    markers = pipeline.read(chosen)
-    person = pipeline.measure(chosen, markers, pipeline.assignment(chosen, markers))
+    raw = pipeline.read(chosen)
+    person, assigned = pipeline.calibrate(chosen, clean(raw, chosen.cleaning), pipeline.assignment(chosen, raw))
     write_json(options.out, performer.to_dict(person))
     for side, measured in person.hands.items():
         print(f"{side} hand: {1000 * measured.proportions.size:.0f} mm from wrist to middle fingertip")
+    for warning in assigned.warnings:
+        print(f"  note: {warning}")
 
 
 def _solve(options: argparse.Namespace) -> None:
     for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
         if path is not None:
-            expect_writable(path, suffix)
+            expect_writable(path, suffix, unlike=_inputs(options))
     chosen = recipe_of(options)
     blend_file = _blender()
     with _progress_bar() as show:
@@ -215,7 +224,7 @@ def _demo(options: argparse.Namespace) -> None:
     blend_file = _blender()
     from .rig import render
 
-    options.out.mkdir(parents=True, exist_ok=True)
+    make_folder(options.out)
     with _progress_bar() as show:
         take = _run(Recipe(str(DEMO_CAPTURE)), show)
         show(0.3, "Keying")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,26 @@ def written_whole(path: Path) -> Iterator[Path]:
 def write_json(path: Path, data: Any) -> None:
     """Writes data as indented JSON. Raises FileError if the file cannot be written."""
     with written_whole(path) as half:
-        half.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        half.write_text(
+            json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace"
+        )
 
 
-def expect_writable(path: Path, suffix: str = "") -> Path:
-    """The path, if its folder is there and its suffix is the one expected: asked before hours of work, not after.
+def make_folder(path: Path) -> None:
+    """Makes a folder and those above it, if they are not there. Raises FileError."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path}: no folder can be made there ({error.strerror})") from error
 
-    Raises FileError.
+
+def expect_writable(path: Path, suffix: str = "", unlike: Iterable[Path] = ()) -> Path:
+    """The path, if its folder is there, its suffix is the one expected and it is none of the files `unlike`.
+
+    Asked before the work, not after. Raises FileError.
     """
+    if any(path.exists() and other.exists() and path.samefile(other) for other in unlike):
+        raise FileError(f"{path}: is read from, expected another file to write to")
     if suffix and path.suffix.lower() != suffix:
         raise FileError(f"{path}: expected a name that ends in {suffix}")
     if not path.resolve().parent.is_dir():

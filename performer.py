@@ -34,14 +34,16 @@ class Performer:
     def hand(self, side: Side, spots: dict[str, Spot]) -> MeasuredHand:
         """The hand of this side with the markers that a capture has (label -> spot).
 
-        Where only the other hand was measured this is its mirror image; labels that were measured stay where they
-        were found.
+        Where only the other hand was measured this is its mirror image. A label that was measured sits where it was
+        found, if it is still said to sit at that joint.
         """
         if side in self.hands:
             known = self.hands[side]
-            return MeasuredHand(
-                known.proportions, {label: known.spots.get(label, spot) for label, spot in spots.items()}
-            )
+            found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
+            agreed = {
+                label: found[label] if found[label].joint == spot.joint else spot for label, spot in spots.items()
+            }
+            return MeasuredHand(known.proportions, agreed)
         return MeasuredHand(next(iter(self.hands.values())).proportions.mirrored(), spots)
 
 

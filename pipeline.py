@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import captures, performer, solvers
-from .captures.clean import clean
+from .captures.clean import clean, resample
 from .captures.markers import Markers
-from .errors import MarkerMapError
+from .errors import HandError, MarkerMapError
 from .hand import calibration
 from .hand.handedness import handedness
-from .hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
+from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, SIDES, Side
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, on_palm, suggest
 from .hand.model import HandModel, Pose
 from .hand.proportions import Proportions, build
@@ -84,7 +84,7 @@ def read(recipe: Recipe) -> Markers:
     markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
     if recipe.start is None and recipe.end is None:
         return markers
-    first, last = (recipe.start or 1) - 1, recipe.end or len(markers.times)
+    first, last = (recipe.start or 1) - 1, recipe.end
     if first >= len(markers.times):
         raise MarkerMapError(
             f"{markers.source}: frames from {first + 1} on were asked for, the capture has {len(markers.times)}"
@@ -149,35 +149,56 @@ def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warn
 
 
 def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]) -> dict[Side, dict[str, Spot]]:
-    """The hands asked for, each with enough markers to be solved."""
+    """The hands asked for. Raises MarkerMapError if the capture lacks one of them."""
     wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
     for side in wanted:
         if side not in hands:
             raise MarkerMapError(
                 f"{markers.source}: holds a {' and a '.join(hands)} hand, not the {side} one that was asked for"
             )
-        digits = {spot.joint for spot in hands[side].values()} & _BENDING
-        if not digits:
-            raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
-        if not np.isfinite(positions_of(markers, hands[side])).all(-1).any():
-            raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
     return {side: hands[side] for side in SIDES if side in wanted}
 
 
-_BENDING = {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1:]} | {
-    CHAIN_JOINTS[digit][0] for digit in DIGITS
-}
+def _check_fingers(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
+    """Raises MarkerMapError for a hand of which no finger can be solved."""
+    if not any(spot.joint in BENDING_JOINTS or _on_bone(spot) for spot in spots.values()):
+        raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
+    if not np.isfinite(positions_of(markers, spots)).all(-1).any():
+        raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
 
 
-def measure(recipe: Recipe, markers: Markers, assigned: Assignment) -> Performer:
-    """The performer: as the recipe has them, else measured on the capture. Raises KnuckleError."""
-    if recipe.performer is not None:
-        return performer.from_dict(recipe.performer, "performer")
-    hands = {}
+def _on_bone(spot: Spot) -> bool:
+    """Whether a marker rides on a digit's first moving bone, away from its knuckle."""
+    return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
+
+
+def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[Performer, Assignment]:
+    """The performer, as the recipe has them or measured on the cleaned markers, and the hands that can be solved.
+
+    Where the recipe takes what the capture holds, a hand with too few markers is left aside with a warning. Raises
+    KnuckleError where none is left, or one that was asked for cannot be measured.
+    """
+    known = performer.from_dict(recipe.performer, "performer") if recipe.performer is not None else None
+    hands: dict[Side, MeasuredHand] = {}
+    warnings, problem = list(assigned.warnings), None
     for side, spots in assigned.hands.items():
-        proportions, found = calibration.measure(side, tuple(spots.values()), positions_of(markers, spots))
-        hands[side] = MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
-    return Performer(recipe.capture, hands)
+        try:
+            _check_fingers(side, spots, markers)
+            hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
+        except (MarkerMapError, HandError) as error:
+            if recipe.hand != "auto":
+                raise
+            problem = problem or error
+            warnings.append(f"the {side} hand was left aside: {error}")
+    if not hands and problem is not None:
+        raise problem
+    usable = {side: assigned.hands[side] for side in hands}
+    return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
+
+
+def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredHand:
+    proportions, found = calibration.measure(side, tuple(spots.values()), positions_of(markers, spots))
+    return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
 
 
 class Job:
@@ -198,10 +219,11 @@ class Job:
         raw = read(recipe)
         seconds = {"read": time.perf_counter() - begin}
         yield Progress(0.1, "Cleaning")
-        assigned = assignment(recipe, raw)
-        markers = clean(raw, replace(recipe.cleaning, rate=recipe.fps))
-        yield Progress(0.2, "Measuring the performer")
-        person = measure(recipe, markers, assigned)
+        markers = clean(raw, recipe.cleaning)
+        yield Progress(0.15, "Measuring the performer")
+        person, assigned = calibrate(recipe, markers, assignment(recipe, raw))
+        if recipe.fps is not None:
+            markers = resample(markers, recipe.fps)
         solved = []
         for number, (side, spots) in enumerate(assigned.hands.items()):
             span = (0.2 + 0.8 * number / len(assigned.hands), 0.2 + 0.8 * (number + 1) / len(assigned.hands))
@@ -218,7 +240,7 @@ def _solve(
     proportions, spots = measured.proportions, measured.spots
     positions = positions_of(markers, spots)
     hand, targets = assign(build(proportions), spots, markers.times, positions)
-    state: State | None = _first_sight(solver, hand, targets)
+    state = _first_sight(solver, hand, targets)
     poses = []
     for start in range(0, len(targets), PIECE):
         yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
@@ -229,12 +251,10 @@ def _solve(
     return SolvedHand(hand.side, hand, proportions, targets, pose, predicted_joints(hand, targets, filled))
 
 
-def _first_sight(solver: Solver, hand: HandModel, targets: Targets) -> State | None:
-    """The state in which the hand is first wholly seen, so that frames before it do not begin at the origin."""
-    whole = np.flatnonzero((targets.weights > 0).all(1))
-    if not len(whole):
-        return None
-    return solver.solve(hand, targets.select(slice(whole[0], whole[0] + 1)))[1]
+def _first_sight(solver: Solver, hand: HandModel, targets: Targets) -> State:
+    """The state in the frame that shows most of the hand, so that frames before it do not begin at the origin."""
+    fullest = int((targets.weights > 0).sum(axis=1).argmax())
+    return solver.solve(hand, targets.select(slice(fullest, fullest + 1)))[1]
 
 
 def predicted_joints(hand: HandModel, targets: Targets, filled: Bools) -> Bools:
@@ -247,8 +267,7 @@ def predicted_joints(hand: HandModel, targets: Targets, filled: Bools) -> Bools:
     result = np.ones((len(targets), len(hand.joints)), bool)
     sites = [hand.sites[site] for site in targets.sites]
     palm = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
-    moving = {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1:]}
-    still = [j for j, name in enumerate(hand.joints) if name not in moving]
+    still = [j for j, name in enumerate(hand.joints) if name not in BENDING_JOINTS]
     result[:, still] = (measured[:, palm].sum(1) < 3)[:, None]
     for digit in DIGITS:
         chain = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]

@@ -7,10 +7,14 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from .captures.clean import Cleaning
+from .captures.conventions import METRES, UPS
 from .errors import RecipeError
 
 HandChoice = Literal["auto", "left", "right", "both"]
 HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
+
+UNITS = ("auto", *METRES)
+UP_AXES = ("auto", *UPS)
 
 MarkerMap = dict[str, dict[str, Any]]
 """side -> label -> a joint's name, or {"joint": name, "offset": [x, y, z]} in metres in the joint's frame."""
@@ -28,7 +32,7 @@ class Recipe:
     unit: str = "auto"
     """auto, m, dm, cm or mm: overrides what the file says or what is guessed."""
     up: str = "auto"
-    """auto, y or z: overrides which axis points up in the file."""
+    """auto, x, y, z, -x, -y or -z: overrides which axis points up in the file."""
     start: int | None = None
     """First frame of the capture to use, counted from 1 as `knuckle info` counts."""
     end: int | None = None
@@ -51,10 +55,12 @@ class Recipe:
 
     def __post_init__(self) -> None:
         _expect("hand", self.hand, HANDS)
-        _expect("unit", self.unit, ("auto", "m", "dm", "cm", "mm"))
-        _expect("up", self.up, ("auto", "y", "z"))
+        _expect("unit", self.unit, UNITS)
+        _expect("up", self.up, UP_AXES)
         if self.start is not None and self.start < 1:
             raise RecipeError(f"start is {self.start}, the first frame of a capture is 1")
+        if self.end is not None and self.end < 1:
+            raise RecipeError(f"end is {self.end}, the first frame of a capture is 1")
         if self.start is not None and self.end is not None and self.end < self.start:
             raise RecipeError(f"end is {self.end}, before start at {self.start}")
         if self.fps is not None and not 0 < self.fps <= 10_000:
@@ -127,5 +133,5 @@ def read_json(path: str | Path) -> Any:
         raise RecipeError(f"{path}: cannot be read ({error.strerror})") from error
     except json.JSONDecodeError as error:
         raise RecipeError(f"{path}, line {error.lineno}: not JSON ({error.msg})") from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise RecipeError(f"{path}: not a JSON text") from error

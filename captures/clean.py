@@ -31,20 +31,22 @@ class Cleaning:
     """True takes out single positions that leave the marker's way."""
     cutoff: float | None = None
     """Hz of the low-pass, None for none."""
-    rate: float | None = None
-    """Hz to resample to, None to keep the frames of the capture."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gap_limit < np.inf:
+            raise CaptureError(f"gap_limit is {self.gap_limit}, expected seconds, 0 or more")
+        if self.cutoff is not None and not 0 < self.cutoff < np.inf:
+            raise CaptureError(f"cutoff is {self.cutoff}, expected Hz above 0")
 
 
 def clean(markers: Markers, settings: Cleaning) -> Markers:
-    """Spikes out, gaps filled, noise filtered, frames resampled, in that order: each step needs the one before it."""
+    """Spikes out, gaps filled, noise filtered, in that order: each step needs the one before it."""
     if settings.spikes:
         markers = remove_spikes(markers)
     if settings.gap_limit > 0:
         markers = fill_gaps(markers, settings.gap_limit)
     if settings.cutoff is not None:
         markers = low_pass(markers, settings.cutoff)
-    if settings.rate is not None:
-        markers = resample(markers, settings.rate)
     return markers
 
 

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 MOST_FRAMES = 2000
 """Frames looked at, evenly through the take: measures do not get better with more."""
+SMALLEST, LARGEST = 0.04, 0.6
+"""m from wrist to middle fingertip, a doll's and a giant's: beyond these the capture's unit is wrong."""
 ENOUGH = 5
 """Frames in which a thing must be seen to be measured, or all of a shorter capture."""
 
@@ -38,14 +40,19 @@ def measure(side: Side, spots: tuple[Spot, ...], positions: Floats) -> tuple[Pro
     """
     positions = positions[:: max(1, len(positions) // MOST_FRAMES)]
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    together = np.isfinite(positions[:, palm]).all((1, 2)) if palm else np.zeros(0, bool)
-    if len(palm) < 3 or not together.any():
+    together = np.isfinite(positions[:, palm]).all(-1).sum(1) >= 3
+    if not together.any():
         raise HandError(
             f"{side} hand: {len(palm)} palm markers, of which three must be seen in one frame to measure the hand: "
             "the wrist and two knuckles, or three on the back of the hand"
         )
     seen = positions[together]
     hand = _sized(adult(side), spots, seen, palm)
+    if not SMALLEST < hand.size < LARGEST:
+        raise HandError(
+            f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {SMALLEST} to {LARGEST} m: "
+            "is the unit of the capture right?"
+        )
     for _ in range(3):
         spots = _realigned(hand, spots, _in_palm(hand, spots, seen, palm))
         hand = _with_palm(hand, spots, _in_palm(hand, spots, seen, palm))
@@ -78,16 +85,21 @@ def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[
     """The hand, scaled so that its palm markers are as far apart as those seen."""
     places = site_places(hand, tuple(spots[i] for i in palm))
     pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
-    apart = [np.median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs]
-    model = [np.linalg.norm(places[a] - places[b]) for a, b in pairs]
-    return hand.scaled(float(np.sum(apart) / np.sum(model)))
+    apart = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
+    model = np.array([np.linalg.norm(places[a] - places[b]) for a, b in pairs])
+    known = np.isfinite(apart)
+    return hand.scaled(float(apart[known].sum() / max(model[known].sum(), 1e-6)))
+
+
+def _median(values: Floats) -> float:
+    """Of what is known; NaN where nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
 
 
 def _in_palm(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Floats:
     """(F, M, 3) the markers in the wrist's frame of `hand`, laid on its palm markers frame by frame."""
-    places = site_places(hand, tuple(spots[i] for i in palm))
-    source = np.broadcast_to(places, (len(seen), *places.shape))
-    moves = rot.fit_rigid(source, seen[:, palm], np.ones(source.shape[:2]))
+    moves = rot.fit_seen(site_places(hand, tuple(spots[i] for i in palm)), seen[:, palm])
     local: Floats = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen - moves[:, None, :3, 3])
     return local
 

@@ -3,14 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from .joints import CHAIN_JOINTS, DIGITS, Side
+from .joints import BENDING_JOINTS, Side
 from .markersets import Spot, on_palm
 from .proportions import adult, site_places
-from .rotations import fit_rigid
+from .rotations import fit_seen
 
 Floats = NDArray[np.float64]
-
-_BENDING = {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][1:]}
 
 
 def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None, float]:
@@ -21,15 +19,12 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
     where fewer than three palm markers are seen together or the fingers tell nothing.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    digits = [i for i, spot in enumerate(spots) if spot.joint in _BENDING]
-    together = np.isfinite(positions[:, palm]).all((1, 2))
-    if len(palm) < 3 or not digits or not together.any():
+    digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
+    together = np.isfinite(positions[:, palm]).all(-1).sum(1) >= 3
+    if not digits or not together.any():
         return None, 0.0
     seen = positions[together]
-    source = site_places(adult("right"), tuple(spots[i] for i in palm))
-    moves = fit_rigid(
-        np.broadcast_to(source, (len(seen), *source.shape)), seen[:, palm], np.ones((len(seen), len(palm)))
-    )
+    moves = fit_seen(site_places(adult("right"), tuple(spots[i] for i in palm)), seen[:, palm])
     local = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen[:, digits] - moves[:, None, :3, 3])
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
     total, spread = np.nansum(depth), np.nansum(np.abs(depth))

@@ -35,6 +35,9 @@ PARENTS: tuple[int, ...] = tuple(
 )
 """(J,) the index of each joint's parent; −1 for the wrist."""
 
+BENDING_JOINTS: frozenset[str] = frozenset(joint for joints in CHAIN_JOINTS.values() for joint in joints[1:])
+"""The joints that a bend of a digit moves: all of its last four but the first."""
+
 KNUCKLES = tuple(f"{digit}-phalanx-proximal" for digit in DIGITS[1:])
 """The MCP joints of the four fingers, from the index outwards."""
 

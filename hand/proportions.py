@@ -34,6 +34,8 @@ class Proportions:
     """(5, 4) unit wxyz, how each digit's first moving joint stands in the wrist's frame at angles of zero."""
 
     def __post_init__(self) -> None:
+        if not np.isfinite(self.palm).all() or not np.ptp(self.palm[:, 1]) > 0.01 * self.phalanges.max():
+            raise HandError(f"{self.side} hand: its palm joints are not apart, expected them spread over a palm")
         short = np.argwhere(~(self.phalanges > 1e-4))
         if len(short):
             digit, bone = short[0]

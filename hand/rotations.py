@@ -127,3 +127,10 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     moves[..., :3, 3] = target_mid - np.einsum("...ij,...j->...i", moves[..., :3, :3], source_mid)
     moves[..., 3, 3] = 1.0
     return moves
+
+
+def fit_seen(places: Floats, seen: Floats) -> Floats:
+    """Rigid moves (F, 4, 4) that lay places (N, 3) on the points seen (F, N, 3), NaN where one was not seen."""
+    known = np.all(np.isfinite(seen), axis=-1)
+    target = np.where(known[..., None], seen, 0.0)
+    return fit_rigid(np.broadcast_to(places, seen.shape), target, known.astype(float))

@@ -1,6 +1,6 @@
 """Targets: where a hand's sites should be, frame by frame."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ class Targets:
 
     def select(self, frames: slice) -> "Targets":
         """The targets of some of the frames."""
-        return Targets(self.times[frames], self.sites, self.positions[frames], self.weights[frames])
+        return replace(self, times=self.times[frames], positions=self.positions[frames], weights=self.weights[frames])
 
 
 def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats) -> tuple[HandModel, Targets]:
@@ -43,7 +43,8 @@ def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Fl
         for label, spot in spots.items()
         if any(spot.offset)
     )
+    extra = iter(range(len(hand.sites), len(hand.sites) + len(beside)))
+    sites = [next(extra) if any(spot.offset) else hand.site_index(spot.joint) for spot in spots.values()]
     hand = hand.with_sites(beside)
-    sites = [hand.site_index(label if any(spot.offset) else spot.joint) for label, spot in spots.items()]
     seen = np.all(np.isfinite(positions), axis=-1)
     return hand, Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))

@@ -40,7 +40,7 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
         yield Progress(0.4, "Cleaning")
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.7, "Measuring the performer")
-        self._performer = pipeline.measure(recipe, markers, pipeline.assignment(recipe, markers))
+        self._performer, _ = pipeline.calibrate(recipe, markers, pipeline.assignment(recipe, raw))
 
     def finish(self, context: "Context") -> None:
         """Keeps the measures in the scene."""

@@ -33,13 +33,13 @@ class Fabrik:
     passes: int = 60
     """Most forward and backward passes from one beginning."""
 
-    sweeps: int = 20
+    sweeps: int = 40
     """Times that each joint turns as near as its limits let it, where they keep a digit from its target."""
 
     @property
     def stopping(self) -> planar.Stopping:
         """When planar FABRIK stops."""
-        return planar.Stopping(self.tolerance, self.tolerance / 100, int(self.passes))
+        return planar.Stopping(self.tolerance, self.tolerance / 100, self.passes)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, State]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""

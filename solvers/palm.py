@@ -3,17 +3,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS
-from ..hand.kinematics import joint_frames, pose, site_positions
+from ..hand import kinematics
+from ..hand.markersets import Spot, on_palm
 from ..hand.model import HandModel
 from ..hand.rotations import fit_rigid
 from ..hand.targets import Targets
 from .solver import hold_last
 
 Floats = NDArray[np.float64]
-
-THUMB_BASE_WEIGHT = 0.05
-"""The thumb's CMC slides by a centimetre against the others (measured on headset captures): it hardly counts."""
 
 
 def palm_roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
@@ -23,10 +20,11 @@ def palm_roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
     FABRIK-CGA (3.2) for the three markers p, q, r. With fewer the palm keeps its last turn and goes where they
     went; with none it stays. `last` (4, 4) is the root of the frame before.
     """
-    chosen, weights = _palm_sites(hand, targets)
-    at_rest = site_positions(hand, joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))))[0]
-    at_rest = at_rest[targets.sites[chosen]]
-    weights = weights * targets.weights[:, chosen]
+    sites = [hand.sites[site] for site in targets.sites]
+    chosen = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
+    still = kinematics.pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    at_rest = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0, targets.sites[chosen]]
+    weights = targets.weights[:, chosen]
     positions = np.where(weights[..., None] > 0, targets.positions[:, chosen], 0.0)
     known = _spans_a_plane(at_rest, weights)
     roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
@@ -35,18 +33,6 @@ def palm_roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
         roots[known] = fit_rigid(source, positions[known], weights[known])
     roots = hold_last(roots, known, last)
     return _follow_the_rest(roots, known, at_rest, positions, weights)
-
-
-def _palm_sites(hand: HandModel, targets: Targets) -> tuple[NDArray[np.int64], Floats]:
-    """Which targets ride on the palm, and how much each counts."""
-    still = {"wrist": 1.0}
-    for digit in DIGITS:
-        still.update(dict.fromkeys(DIGIT_JOINTS[digit][:-3], THUMB_BASE_WEIGHT if digit == "thumb" else 1.0))
-    names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
-    offsets = [any(hand.sites[site].offset) for site in targets.sites]
-    moving = {CHAIN_JOINTS[digit][0] for digit in DIGITS}
-    chosen = [i for i, name in enumerate(names) if name in still and not (name in moving and offsets[i])]
-    return np.array(chosen, int), np.array([still[names[i]] for i in chosen])
 
 
 def _spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:

@@ -69,3 +69,11 @@ def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys,
     assert told.err.count("\n") == 1
     assert told.err.startswith("knuckle: ") and sentence in told.err
     assert list(tmp_path.iterdir()) == [], "nothing is half written"
+
+
+def test_what_is_read_is_never_written_over(tmp_path, capsys):
+    capture = tmp_path / "take.json"
+    capture.write_bytes(DEMO_CAPTURE.read_bytes())
+    assert main(["calibrate", str(capture), "--out", str(capture)]) == 1
+    assert "is read from, expected another file to write to" in capsys.readouterr().err
+    assert capture.read_bytes() == DEMO_CAPTURE.read_bytes()

@@ -1,16 +1,23 @@
 """Real recordings, from the file to the solved hand."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from knuckle import performer, pipeline
+from knuckle import captures, performer, pipeline
+from knuckle.captures.clean import clean
+from knuckle.cli import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import joint_frames
-from knuckle.hand.proportions import adult
+from knuckle.hand.markersets import Spot
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import assign
 from knuckle.recipe import Recipe
+
+TAP = Recipe(str(DEMO_CAPTURE))
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +64,8 @@ def test_a_hand_that_the_camera_mirrored_is_taken_for_what_it_is(shared):
             assert error["mean"] < 3.0, f"{digit}: {error['mean']:.2f} mm > 3 mm"
 
 
-def test_a_leap_recording_is_met_within_a_millimetre(shared):
-    take = pipeline.run(Recipe(str(shared / "data/captures/leap_finger_tap.json")))
+def test_a_leap_recording_is_met_within_a_millimetre():
+    take = pipeline.run(TAP)
     for digit, error in tip_errors(take, "right").items():
         assert error["max"] < 1.0, f"{digit}: {error['max']:.2f} mm > 1 mm"
 
@@ -76,9 +83,12 @@ def test_tips_and_middles_on_the_back_of_a_glove(shared):
 def test_a_performer_measured_on_one_capture_solves_another(glove, shared):
     recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"))
     markers = pipeline.read(recipe)
-    person = performer.to_dict(pipeline.measure(recipe, markers, pipeline.assignment(recipe, markers)))
+    measured, assigned = pipeline.calibrate(
+        recipe, clean(markers, recipe.cleaning), pipeline.assignment(recipe, markers)
+    )
+    person = performer.to_dict(measured)
     labels = [label for label in markers.names if label.endswith(("HAN", "IFI", "PIN", "IFT", "MFT", "TTI"))]
-    hands = pipeline.assignment(recipe, markers).hands
+    hands = assigned.hands
     fewer = {
         str(side): {label: spots[label].joint for label in labels if label in spots} for side, spots in hands.items()
     }
@@ -99,8 +109,8 @@ def test_the_other_hand_of_a_performer_is_the_mirror_image():
     assert np.abs(left.palm * [-1, 1, 1] - right.palm).max() < 1e-12
 
 
-def test_at_another_rate_the_take_has_as_many_frames_as_its_length_needs(shared):
-    take = pipeline.run(Recipe(str(shared / "data/captures/leap_finger_tap.json"), fps=24))
+def test_at_another_rate_the_take_has_as_many_frames_as_its_length_needs():
+    take = pipeline.run(replace(TAP, fps=24))
     steps = np.diff(take.times)
     assert np.abs(steps - 1 / 24).max() < 1e-9
     assert abs(len(take.times) - 1 - 1.59 * 24) < 2
@@ -112,6 +122,96 @@ def test_progress_grows_and_ends(shared):
     assert fractions == sorted(fractions)
     assert len(fractions) > 4 and fractions[0] >= 0 and fractions[-1] <= 1
     assert job.take is not None
+
+
+@pytest.fixture(scope="module")
+def tap():
+    return captures.read(TAP.capture)
+
+
+def as_table(markers, path, labels=None, unseen=None):
+    """A plain table of some of the markers, blank where `unseen` (F, M) says so."""
+    labels = labels or list(markers.names)
+    lines = [",".join(["time", *(f"{label}.{axis}" for label in labels for axis in "xyz")])]
+    for frame, time in enumerate(markers.times):
+        cells = [f"{time:.6f}"]
+        for label in labels:
+            column = markers.names.index(label)
+            place = markers.positions[frame, column]
+            hidden = unseen is not None and unseen[frame, column]
+            cells += ["", "", ""] if hidden or np.isnan(place[0]) else [f"{x:.7f}" for x in place]
+        lines.append(",".join(cells))
+    path.write_text("\n".join(lines) + "\n")
+    return Recipe(str(path))
+
+
+def test_noise_does_not_flick_the_fingers(glove, shared):
+    """Markers that move less than 5 mm from one frame to the next turn no finger by more than 35 degrees."""
+    tsv = pipeline.run(Recipe(str(shared / "data/captures/qualisys_glove.tsv")))
+    for solved in (*glove.hands, *tsv.hands):
+        root = solved.pose.root
+        places = np.where(solved.targets.weights[..., None] > 0, solved.targets.positions, np.nan)
+        local = np.einsum("fji,fsj->fsi", root[:, :3, :3], places - root[:, None, :3, 3])
+        steps = np.linalg.norm(np.diff(local, axis=0), axis=-1)
+        for digit in DIGITS[1:]:
+            own = [solved.hand.joints[solved.hand.sites[site].joint].startswith(digit) for site in solved.targets.sites]
+            calm = np.nan_to_num(steps[:, own], nan=1.0).max(1) < 0.005
+            turns = [solved.hand.joints[joint].startswith(digit) for joint in solved.hand.axis_joint]
+            jump = np.rad2deg(np.abs(np.diff(solved.pose.angles[:, turns], axis=0)).max(1))[calm].max()
+            assert jump < 35, f"{solved.side} {digit}: {jump:.0f} degrees in one frame"
+
+
+def test_frames_before_the_hand_is_seen_stand_where_it_appears(tap, tmp_path):
+    """Also where one label of the set is never seen at all."""
+    unseen = np.zeros(tap.positions.shape[:2], bool)
+    unseen[:20] = True
+    unseen[:, tap.names.index("right:ring-finger-tip")] = True
+    take = pipeline.run(as_table(tap, tmp_path / "late.csv", unseen=unseen))
+    wrist = take.hands[0].pose.root[:, :3, 3]
+    assert np.abs(wrist[:20] - wrist[20]).max() < 0.02
+    assert take.hands[0].predicted[:20].all()
+
+
+def test_a_palm_marker_that_is_never_seen_does_not_matter(tap, tmp_path):
+    unseen = np.zeros(tap.positions.shape[:2], bool)
+    unseen[:, tap.names.index("right:ring-finger-phalanx-proximal")] = True
+    take = pipeline.run(as_table(tap, tmp_path / "three.csv", unseen=unseen))
+    assert take.hands[0].side == "right"
+    assert max(error["max"] for error in tip_errors(take, "right").values()) < 2.0
+
+
+def test_a_hand_with_too_few_markers_is_left_aside_unless_it_was_asked_for(tap, tmp_path):
+    few = ["right:wrist", "right:index-finger-tip", "right:thumb-tip"]
+    table = as_table(tap, tmp_path / "two.csv")
+    text = Path(table.capture).read_text().splitlines()
+    columns = [text[0].split(",").index(f"{label}.x") for label in few]
+    extra = [",".join(f"left:{label[6:]}.{axis}" for label in few for axis in "xyz")]
+    extra += [",".join(",".join(line.split(",")[c : c + 3]) for c in columns) for line in text[1:]]
+    Path(table.capture).write_text("\n".join(f"{a},{b}" for a, b in zip(text, extra, strict=True)) + "\n")
+    take = pipeline.run(table)
+    assert [solved.side for solved in take.hands] == ["right"]
+    assert any("the left hand was left aside" in warning for warning in take.report["warnings"])
+    with pytest.raises(KnuckleError, match="left hand"):
+        pipeline.run(replace(table, hand="both"))
+
+
+def test_what_the_person_says_of_a_label_goes_before_what_was_measured():
+    spot, other = Spot("index-finger-tip", (0.0, 0.0, 0.01)), Spot("middle-finger-tip")
+    person = performer.Performer("x", {"right": performer.MeasuredHand(adult("right"), {"A": spot})})
+    assert person.hand("right", {"A": Spot("index-finger-tip")}).spots == {"A": spot}
+    assert person.hand("right", {"A": other}).spots == {"A": other}
+
+
+def test_a_label_that_is_called_as_a_joint_keeps_its_offset():
+    hand, targets = assign(
+        build(adult("right")), {"wrist": Spot("wrist", (0, 0, 0.02))}, np.zeros(1), np.zeros((1, 1, 3))
+    )
+    assert hand.sites[targets.sites[0]].offset == (0, 0, 0.02)
+
+
+def test_a_hand_as_large_as_a_house_is_told(tmp_path):
+    with pytest.raises(KnuckleError, match="is the unit of the capture right"):
+        pipeline.run(replace(TAP, unit="m"))
 
 
 @pytest.mark.parametrize(
@@ -130,8 +230,8 @@ def test_progress_grows_and_ends(shared):
         ({"solver": "magic"}, "solver is 'magic'"),
     ],
 )
-def test_what_cannot_be_done_is_told(shared, changes, sentence):
-    recipe = replace(Recipe(str(shared / "data/captures/leap_finger_tap.json")), **changes)
+def test_what_cannot_be_done_is_told(changes, sentence):
+    recipe = replace(TAP, **changes)
     with pytest.raises(KnuckleError, match=sentence):
         pipeline.run(recipe)
 

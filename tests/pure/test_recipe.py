@@ -36,6 +36,7 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         ({"capture": "a", "start": True}, "r.json: 'start' is True"),
         ({"capture": "a", "start": 0}, "start is 0, the first frame of a capture is 1"),
         ({"capture": "a", "start": 5, "end": 4}, "end is 4, before start at 5"),
+        ({"capture": "a", "end": 0}, "end is 0, the first frame of a capture is 1"),
         ({"capture": "a", "hand": "third"}, "r.json: 'hand' is 'third'"),
         ({"capture": "a", "unit": "inch"}, "unit is 'inch', expected one of auto, m, dm, cm, mm"),
         ({"capture": "a", "fps": 0}, "fps is 0, it must be above 0"),
@@ -54,7 +55,9 @@ def test_what_is_not_understood_is_told(data, sentence):
     [
         ("magic", {}, "solver is 'magic', expected one of"),
         ("fabrik", {"speed": 1}, "solver fabrik has no setting 'speed'"),
-        ("fabrik", {"passes": -1}, "solver fabrik: passes is -1, expected a number above zero"),
+        ("fabrik", {"passes": -1}, "solver fabrik: passes is -1, expected a whole number above zero"),
+        ("fabrik", {"sweeps": 2.5}, "solver fabrik: sweeps is 2.5, expected a whole number above zero"),
+        ("fabrik", {"tolerance": float("inf")}, "solver fabrik: tolerance is inf, expected a number above zero"),
         ("fabrik", {"tolerance": float("nan")}, "solver fabrik: tolerance is nan"),
         ("fabrik", {"tolerance": "small"}, "solver fabrik: tolerance is 'small'"),
     ],
@@ -73,6 +76,7 @@ def test_files_that_are_no_settings_are_told(tmp_path):
         (b"{\n'a'", "line 2: not JSON"),
         (b"\xff\xfe\x00", "not a JSON text"),
         (b"[" * 99999, "not"),
+        (b"1" * 5000, "not a JSON text"),
     ):
         path = tmp_path / "bad.json"
         path.write_bytes(content)

@@ -100,7 +100,7 @@ def test_takes_too_short_to_clean_stay_as_they_are(frames: int) -> None:
 
 def test_markers_never_seen_stay_unseen() -> None:
     markers = markers_of(np.full((50, 2, 3), GAP))
-    assert not clean(markers, Cleaning(cutoff=6.0, rate=60.0)).seen.any()
+    assert not clean(markers, Cleaning(cutoff=6.0)).seen.any()
 
 
 # --- spikes -------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ def test_a_rigid_move_before_cleaning_is_the_same_after_it(seed: int) -> None:
     positions[rng.random((120, 3)) < 0.1] = GAP
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     moved = positions @ turn.T + rng.normal(size=3)
-    chosen = Cleaning(spikes=False, cutoff=8.0, rate=48.0)
+    chosen = Cleaning(spikes=False, cutoff=8.0)
     cleaned, moved_cleaned = clean(markers_of(positions), chosen), clean(markers_of(moved), chosen)
     shift = moved_cleaned.positions - cleaned.positions @ turn.T
     assert (cleaned.seen == moved_cleaned.seen).all()
