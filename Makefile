@@ -13,7 +13,7 @@ setup: ## make the Python environments (done by the others too)
 	@tools/setup.sh
 
 demo: setup ## solve the bundled recording into build/demo
-	$(NEWEST)/knuckle demo --out build/demo
+	@$(NEWEST)/knuckle demo --out build/demo
 
 test: setup ## test without and with Blender's module, on Python 3.11 and 3.13 where found
 	@for env in .venv/3.*; do \

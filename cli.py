@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from .captures.summary import as_text, summary
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
 from .hand.kinematics import joint_frames
-from .hand.rotations import from_matrix
+from .hand.markersets import from_json
+from .hand.rotations import continuous, from_matrix
 from .recipe import HANDS, UNITS, UP_AXES, Recipe, read_json
 from .solvers import SOLVERS
 
@@ -112,9 +113,12 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     stated = {
         name: getattr(options, name, None) for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "fps")
     }
-    for name in ("markers", "performer"):
+    checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
+    for name, check in checks.items():
         path = getattr(options, name, None)
         stated[name] = read_json(path) if path is not None else None
+        if path is not None:
+            check(stated[name], str(path))
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
     return replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
@@ -153,12 +157,14 @@ def _solve(options: argparse.Namespace) -> None:
         take = _run(chosen, show)
         show(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, chosen.rig)
-        blend_file.save(options.out)
         report = take.report | {"seconds": take.report["seconds"] | {"key": round(written.seconds, 4)}}
-        if options.joints is not None:
-            write_joints(options.joints, take)
-        if options.report is not None:
-            write_json(options.report, report)
+        # All files are there in the end, or none.
+        with ExitStack() as files:
+            if options.joints is not None:
+                write_joints(files.enter_context(written_whole(options.joints)), take)
+            if options.report is not None:
+                write_json(files.enter_context(written_whole(options.report)), report)
+            blend_file.save(files.enter_context(written_whole(options.out)))
         show(1.0, "Done")
     print(_told(report, options.out))
 
@@ -189,19 +195,19 @@ def write_joints(path: Path, take: pipeline.Take) -> None:
 
     times (F,) s and, for each hand in WebXR's joint order: left_positions (F, 25, 3) m in the world, left_rotations
     (F, 25, 4) wxyz of the joints' frames in the world, left_predicted (F, 25), left_angles (F, D) rad with their
-    names left_angle_names (D,). Raises FileError if the file cannot be written.
+    names left_angle_names (D,). Quaternions keep their sign from frame to frame.
     """
     arrays: dict[str, Any] = {"times": take.times}
     for solved in take.hands:
         frames = joint_frames(solved.hand, solved.pose)
         arrays |= {
             f"{solved.side}_positions": frames[..., :3, 3],
-            f"{solved.side}_rotations": from_matrix(frames[..., :3, :3]),
+            f"{solved.side}_rotations": continuous(from_matrix(frames[..., :3, :3])),
             f"{solved.side}_predicted": solved.predicted,
             f"{solved.side}_angles": solved.pose.angles,
             f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
         }
-    with written_whole(path) as half, half.open("wb") as file:
+    with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
 
 

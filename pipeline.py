@@ -22,7 +22,7 @@ from .hand.proportions import Proportions, build
 from .hand.targets import Targets, assign
 from .performer import MeasuredHand, Performer
 from .recipe import Recipe, to_dict
-from .report import hand_report
+from .report import doubts, hand_report
 from .solvers import Solver, State
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,8 @@ class SolvedHand:
     pose: Pose
     predicted: Bools
     """(F, J) True where a joint was not held by a measured marker in that frame."""
+    measured: Bools
+    """(F, T) True where a target was seen and not filled in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,12 +161,13 @@ def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]])
     return {side: hands[side] for side in SIDES if side in wanted}
 
 
-def _check_fingers(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
-    """Raises MarkerMapError for a hand of which no finger can be solved."""
+def _check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
+    """Raises MarkerMapError or HandError for a hand of which no finger, or not the palm, can be solved."""
     if not any(spot.joint in BENDING_JOINTS or _on_bone(spot) for spot in spots.values()):
         raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
     if not np.isfinite(positions_of(markers, spots)).all(-1).any():
         raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
+    calibration.palm_seen(side, tuple(spots.values()), positions_of(markers, spots))
 
 
 def _on_bone(spot: Spot) -> bool:
@@ -183,7 +186,7 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
     warnings, problem = list(assigned.warnings), None
     for side, spots in assigned.hands.items():
         try:
-            _check_fingers(side, spots, markers)
+            _check_solvable(side, spots, markers)
             hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
@@ -248,7 +251,8 @@ def _solve(
         poses.append(pose)
     pose = Pose(*(np.concatenate([getattr(p, name) for p in poses]) for name in ("root", "angles", "rotations")))
     filled = markers.predicted[:, [markers.names.index(label) for label in spots]]
-    return SolvedHand(hand.side, hand, proportions, targets, pose, predicted_joints(hand, targets, filled))
+    seen = (targets.weights > 0) & ~filled
+    return SolvedHand(hand.side, hand, proportions, targets, pose, predicted_joints(hand, targets, seen), seen)
 
 
 def _first_sight(solver: Solver, hand: HandModel, targets: Targets) -> State:
@@ -257,13 +261,12 @@ def _first_sight(solver: Solver, hand: HandModel, targets: Targets) -> State:
     return solver.solve(hand, targets.select(slice(fullest, fullest + 1)))[1]
 
 
-def predicted_joints(hand: HandModel, targets: Targets, filled: Bools) -> Bools:
+def predicted_joints(hand: HandModel, targets: Targets, measured: Bools) -> Bools:
     """(F, J) True where no marker measured in that frame holds the joint.
 
     A joint of a digit is held by a marker on it or beyond it, the palm's joints by three markers on the palm.
-    filled (F, T): True where a target was filled in.
+    measured (F, T): True where a target was seen and not filled in.
     """
-    measured = (targets.weights > 0) & ~filled
     result = np.ones((len(targets), len(hand.joints)), bool)
     sites = [hand.sites[site] for site in targets.sites]
     palm = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
@@ -281,6 +284,8 @@ def _report(
     recipe: Recipe, markers: Markers, assigned: Assignment, solved: list[SolvedHand], seconds: dict[str, float]
 ) -> dict[str, Any]:
     """The take in figures, JSON-ready."""
+    figures = {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted, s.measured) for s in solved}
+    doubtful = [warning for side, hand in figures.items() for warning in doubts(side, hand)]
     return {
         "capture": recipe.capture,
         "format": markers.format,
@@ -288,8 +293,8 @@ def _report(
         "rate": markers.rate,
         "solver": recipe.solver,
         "marker_set": {"name": assigned.set_name, "confidence": round(assigned.confidence, 3)},
-        "hands": {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted) for s in solved},
-        "warnings": [*markers.warnings, *assigned.warnings],
+        "hands": figures,
+        "warnings": [*markers.warnings, *assigned.warnings, *doubtful],
         "recipe": to_dict(recipe),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .hand.joints import CHAIN_JOINTS, DIGITS
+from .hand.joints import CHAIN_JOINTS, DIGITS, Side
 from .hand.model import HandModel, Pose
 from .hand.targets import Targets
 from .solvers.solver import limit_excess, residuals
@@ -19,9 +19,13 @@ BEYOND = 1e-6
 """rad outside a limit that counts as a violation; less is rounding."""
 
 
-def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools) -> dict[str, Any]:
-    """The figures of one hand. predicted (F, J): True where no measured marker holds the joint."""
-    errors = residuals(hand, targets, pose) * 1000
+def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools, measured: Bools) -> dict[str, Any]:
+    """The figures of one hand.
+
+    predicted (F, J): True where no measured marker holds the joint. measured (F, T): True where a target was seen and
+    not filled in; only these are counted in the errors.
+    """
+    errors = np.where(measured, residuals(hand, targets, pose) * 1000, np.nan)
     joint_of = np.array([hand.sites[site].joint for site in targets.sites])
     fingers = {}
     for digit in DIGITS:
@@ -39,6 +43,22 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools)
         "limit_violations": int((limit_excess(hand, pose.angles) > BEYOND).sum()),
         "predicted_frames": int(predicted.any(1).sum()),
     }
+
+
+FAR_MM = 8.0
+"""mm that fingertips are off on average from which on something is likely to be wrong."""
+
+
+def doubts(side: Side, report: dict[str, Any]) -> list[str]:
+    """Sentences about figures of a hand that a person should not overlook."""
+    means = [finger["tip_error_mm"]["mean"] for finger in report["fingers"].values()]
+    known = [mean for mean in means if mean is not None]
+    if not known or max(known) < FAR_MM:
+        return []
+    return [
+        f"the {side} hand's fingertips are up to {max(known):.0f} mm off on average: "
+        "is it this performer's hand, and are its labels right?"
+    ]
 
 
 def _bends(hand: HandModel, joint: int) -> bool:

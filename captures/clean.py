@@ -42,7 +42,10 @@ class Cleaning:
 def clean(markers: Markers, settings: Cleaning) -> Markers:
     """Spikes out, gaps filled, noise filtered, in that order: each step needs the one before it."""
     if settings.spikes:
-        markers = remove_spikes(markers)
+        calm = remove_spikes(markers)
+        count = int(markers.seen.sum() - calm.seen.sum())
+        told = (f"{count} positions left their marker's way for a frame or two and were taken out as spikes",)
+        markers = replace(calm, warnings=calm.warnings + (told if count else ()))
     if settings.gap_limit > 0:
         markers = fill_gaps(markers, settings.gap_limit)
     if settings.cutoff is not None:

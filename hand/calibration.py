@@ -40,13 +40,7 @@ def measure(side: Side, spots: tuple[Spot, ...], positions: Floats) -> tuple[Pro
     """
     positions = positions[:: max(1, len(positions) // MOST_FRAMES)]
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    together = np.isfinite(positions[:, palm]).all(-1).sum(1) >= 3
-    if not together.any():
-        raise HandError(
-            f"{side} hand: {len(palm)} palm markers, of which three must be seen in one frame to measure the hand: "
-            "the wrist and two knuckles, or three on the back of the hand"
-        )
-    seen = positions[together]
+    seen = positions[palm_seen(side, spots, positions)]
     hand = _sized(adult(side), spots, seen, palm)
     if not SMALLEST < hand.size < LARGEST:
         raise HandError(
@@ -59,6 +53,21 @@ def measure(side: Side, spots: tuple[Spot, ...], positions: Floats) -> tuple[Pro
     local = _in_palm(hand, spots, seen, palm)
     hand = _with_bones(hand, spots, local)
     return _with_directions(hand, spots, local), spots
+
+
+def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
+    """(F,) the frames in which three palm markers are seen: these tell where the hand is.
+
+    Raises HandError when there is none.
+    """
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    together: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
+    if not together.any():
+        raise HandError(
+            f"{side} hand: {len(palm)} palm markers, of which three must be seen in one frame: "
+            "the wrist and two knuckles, or three on the back of the hand"
+        )
+    return together
 
 
 def _realigned(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:

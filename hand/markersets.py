@@ -183,7 +183,12 @@ def suggest(names: Iterable[str]) -> Suggestion:
     found = [(known.name, _match(known, names)) for known in MARKER_SETS]
     found.append(("joint names", _by_words(names)))
     name, groups = max(found, key=lambda entry: sum(map(len, entry[1].values())))
+    named = [label for spots in groups.values() for label in spots]
     groups = {group: spots for group, spots in groups.items() if len(spots) >= 3}
+    if named and not groups:
+        raise MarkerMapError(
+            f"only {', '.join(named[:4])} of the {len(names)} labels name points of a hand, three of one are needed"
+        )
     if not groups:
         raise MarkerMapError(
             f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
