@@ -11,7 +11,7 @@ from ..errors import RigError
 from ..hand import rotations as rot
 from ..hand.joints import JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
-from .rest_frames import joint_rotations, rest_world
+from .rest_frames import rest_rotations, rest_world
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object
@@ -89,7 +89,7 @@ def bind(armature: "Object", side: Side, bones: Mapping[str, str], hand: HandMod
             raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
     rest_bones = {joint: armature.data.bones[name] for joint, name in bones.items()}
     rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
-    rotations = _joint_rotations(armature, bones, hand)
+    rotations = _rest_rotations(armature, bones, hand)
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
         rest[index, :3, :3] = rotations[index]
@@ -108,19 +108,22 @@ def bind(armature: "Object", side: Side, bones: Mapping[str, str], hand: HandMod
     )
 
 
-def _joint_rotations(armature: "Object", bones: Mapping[str, str], hand: HandModel) -> Floats:
+def _rest_rotations(armature: "Object", bones: Mapping[str, str], hand: HandModel) -> Floats:
     """(J, 3, 3) in armature space.
 
     Frames are made in the world, where a mirrored or squeezed armature shows the hand that is seen, and brought
     back by their Y and Z: a rotation matrix must not be mirrored, but directions may.
     """
-    world = joint_rotations(hand, world_points(armature, joint_points(armature, bones)))
+    world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)))
     return into_armature(np.array(armature.matrix_world), world)
 
 
 def into_armature(matrix_world: Floats, rotations: Floats) -> Floats:
-    """(..., 3, 3) rotations in armature space of world rotations (..., 3, 3); Y keeps its direction exactly."""
-    back = np.linalg.inv(matrix_world[:3, :3])
+    """(..., 3, 3) rotations in armature space of world rotations (..., 3, 3); Y keeps its direction exactly.
+
+    The armature's places (..., 4, 4) are broadcast against the rotations.
+    """
+    back = np.linalg.inv(matrix_world[..., :3, :3])
     turned = back @ rotations
     return rot.basis(turned[..., :, 1], turned[..., :, 2])
 

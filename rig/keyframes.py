@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand.model import HandModel, Pose
-from . import channels
+from . import carriers, channels
 from .binding import RigBinding, is_armature
 from .transfer import transfer
 
@@ -42,28 +42,55 @@ class Curves:
     """(F, C)"""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Played:
+    """The action that an object played."""
+
+    action: "Action | None"
+    slot: Any
+
+
 def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Action":
     """Keys hands of one armature at scene frames (F,) into a new action, which the armature then plays.
 
     The action that was there keeps its keys, and gets a fake user if nothing else uses it, so that saving does not
-    lose it; NLA strips, the rotation modes of bones and the scene stay as they are.
+    lose it; NLA strips, the rotation modes of bones and the scene stay as they are. Nothing has changed if it raises
+    RigError.
     """
-    return new_action(armature, [curve for keyed in hands for curve in _curves(armature, keyed, frames)], name)
+    # What carries a hand is asked while the take is played already: what another action moved stands still in it.
+    action, bag, before = _play_empty(armature, name)
+    try:
+        _write(bag, list(_curves(armature, hands, frames)))
+    except BaseException:
+        _play_again(armature, before)
+        bpy.data.actions.remove(action)
+        raise
+    _keep(before)
+    return action
 
 
 def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
     """An action of these curves in a slot of its own, which the object then plays."""
-    action = bpy.data.actions.new(name)
-    slot = action.slots.new(id_type="OBJECT", name=obj.name)
-    strip = action.layers.new("Take").strips.new(type="KEYFRAME")
-    _write(strip.channelbag(slot, ensure=True), curves)
-    _play(obj, action, slot)
+    action, bag, before = _play_empty(obj, name)
+    _write(bag, curves)
+    _keep(before)
     return action
 
 
-def _curves(armature: "Object", keyed: KeyedHand, frames: Floats) -> Iterator[Curves]:
+def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[Curves]:
+    """The curves of all bones of the hands."""
+    held = [_held(armature, keyed.binding) for keyed in hands]
+    world, carried = carriers.standing(armature, [name for bones in held for name in bones.values()], frames)
+    for keyed, bones in zip(hands, held, strict=True):
+        above = {joint: carried[name] for joint, name in bones.items()}
+        yield from _hand_curves(armature, keyed, frames, world, above)
+
+
+def _hand_curves(
+    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held: dict[int, Floats]
+) -> Iterator[Curves]:
     binding = keyed.binding
-    motion = transfer(binding, keyed.hand, keyed.pose, np.array(armature.matrix_world), _held(armature, binding))
+    motion = transfer(binding, keyed.hand, keyed.pose, world, held)
     for joint in binding.mapped:
         name = str(binding.bones[joint])
         bone = armature.pose.bones[name]
@@ -76,15 +103,10 @@ def _curves(armature: "Object", keyed: KeyedHand, frames: Floats) -> Iterator[Cu
         yield Curves(name, path + channels.channel(bone.rotation_mode), frames[:count], values)
 
 
-def _held(armature: "Object", binding: RigBinding) -> dict[int, Floats]:
-    """joint -> (4, 4) where the rest of a bone that no mapped bone holds is carried to by its parent as it stands."""
-    held = {}
-    for joint in binding.mapped:
-        bone = armature.pose.bones[str(binding.bones[joint])]
-        if binding.holders[joint] < 0 and bone.parent:
-            offset = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
-            held[joint] = np.array((bone.parent.matrix @ offset).normalized())
-    return held
+def _held(armature: "Object", binding: RigBinding) -> dict[int, str]:
+    """joint -> its bone, for bones that hang on bones which are not the hand's."""
+    bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.holders[joint] < 0}
+    return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
 
 
 def _write(channelbag: Any, curves: Sequence[Curves]) -> None:
@@ -113,12 +135,41 @@ def check_keyable(armature: "Object") -> None:
         raise RigError(f"armature '{armature.name}' is linked from another file, make a library override of it first")
     if armature.animation_data and armature.animation_data.use_tweak_mode:
         raise RigError(f"a strip of armature '{armature.name}' is being tweaked in the NLA, leave Tweak Mode first")
+    if armature.data.is_editmode:
+        raise RigError(f"armature '{armature.name}' is being edited, leave Edit Mode first")
+    if not carriers.is_evaluated(armature):
+        raise RigError(
+            f"armature '{armature.name}' is in no collection of this view layer that is switched on, include its "
+            "collection first"
+        )
+    carriers.check_depth(armature.name, np.array(armature.matrix_world))
 
 
-def _play(obj: "Object", action: "Action", slot: Any) -> None:
-    animation = obj.animation_data or obj.animation_data_create()
-    before = animation.action
+def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _Played | None]":
+    """A new action that the object plays, where its curves go, and what was played before."""
+    action = bpy.data.actions.new(name)
+    slot = action.slots.new(id_type="OBJECT", name=obj.name)
+    strip = action.layers.new("Take").strips.new(type="KEYFRAME")
+    animation, before = obj.animation_data, None
+    if animation:
+        before = _Played(animation.action, animation.action_slot)
+    else:
+        animation = obj.animation_data_create()
     animation.action = action
     animation.action_slot = slot
-    if before and before.users == 0 and before.is_editable:
-        before.use_fake_user = True
+    return action, strip.channelbag(slot, ensure=True), before
+
+
+def _play_again(obj: "Object", before: "_Played | None") -> None:
+    if before is None:
+        obj.animation_data_clear()
+        return
+    obj.animation_data.action = before.action
+    if before.action:
+        obj.animation_data.action_slot = before.slot
+
+
+def _keep(before: "_Played | None") -> None:
+    """Lets the file keep an action that nothing plays any more."""
+    if before and before.action and before.action.users == 0 and before.action.is_editable:
+        before.action.use_fake_user = True

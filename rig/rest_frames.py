@@ -65,7 +65,7 @@ def _bend(chain: Floats) -> Floats:
     return result
 
 
-def joint_rotations(hand: HandModel, points: Floats) -> Floats:
+def rest_rotations(hand: HandModel, points: Floats) -> Floats:
     """(J, 3, 3) the rotations of a rig's joint frames at rest, from its joints (J, 3), NaN where it has none.
 
     The hand model is laid over the palm; then each of its bones is swung onto the rig's bone by the shortest turn,

@@ -36,7 +36,8 @@ def transfer(
     """The motion of the binding's bones.
 
     `matrix_world` (4, 4) is the armature object's; `held` gives, for the joints that no mapped bone holds, where
-    the bone's rest is carried to by what is above it (4, 4, armature space), its own rest if it is not named.
+    the bone's rest is carried to by what is above it (4, 4, armature space), its own rest if it is not named. Both
+    are (F, 4, 4) where they change.
 
     In armature space, with J the joint's rotation, G its rest and B the bone's rest:
         bone pose  P = J · (G^-1 · B)          as J turns the joint's rest G into J, it turns the bone's B into P
@@ -45,7 +46,7 @@ def transfer(
     """
     follows = _follows(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
-    turned = _joint_turns(binding, hand, into_armature(matrix_world, solved), follows)
+    turned = _joint_turns(binding, hand, into_armature(matrix_world[..., None, :, :], solved), follows)
     wrist = _into_points(matrix_world, pose.root[:, :3, 3])
     bone_rest = binding.bone_rest()
     poses = np.tile(np.eye(4), (len(pose), len(binding.bones), 1, 1))
@@ -75,9 +76,9 @@ def transfer(
 
 
 def _into_points(matrix_world: Floats, points: Floats) -> Floats:
-    """(..., 3) in armature space, of points (..., 3) in the world."""
+    """(F, 3) in armature space, of points (F, 3) in the world."""
     back = np.linalg.inv(matrix_world)
-    moved: Floats = points @ back[:3, :3].T + back[:3, 3]
+    moved: Floats = (back[..., :3, :3] @ points[..., None])[..., 0] + back[..., :3, 3]
     return moved
 
 

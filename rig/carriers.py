@@ -1,0 +1,127 @@
+"""What carries a hand: the armature object and the bones above the wrist, on each frame on which the hand is keyed."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+FLAT = 1e-6
+"""An armature whose smallest scale is this part of its largest, or less, has no depth to key a hand in."""
+
+_PLAYED = {"TRANSFORM_CACHE", "FOLLOW_TRACK", "CAMERA_SOLVER", "OBJECT_SOLVER"}
+"""Constraints that move by themselves, from a file or a film."""
+
+
+def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[Floats, dict[str, Floats]]:
+    """Where an armature object is in the world, and where the rest of each bone is carried to by its parent.
+
+    Each is (4, 4), in armature space for the bones, where nothing above the hand is animated, and else (F, 4, 4) at
+    scene frames (F,). Bones without a parent are left out. Raises RigError for an armature without any depth.
+    """
+    names = [name for name in bones if armature.pose.bones[name].parent]
+    if not carriers_move(armature):
+        world, held = _now(armature, names)
+    else:
+        with _frames_come_back():
+            seen = [_at(armature, names, frame) for frame in frames]
+        world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
+    check_depth(armature.name, world)
+    return world, dict(zip(names, held, strict=True))
+
+
+def is_evaluated(armature: "Object") -> bool:
+    """Whether Blender works out where an armature is: in the open view layer, and not switched off for viewports."""
+    return bool(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).is_evaluated)
+
+
+def check_depth(name: str, world: Floats) -> None:
+    """Raises RigError for an armature that is scaled to nothing, or flat, anywhere in (..., 4, 4)."""
+    if np.isfinite(world).all():
+        stretch = np.linalg.svd(world[..., :3, :3], compute_uv=False)
+        if (stretch[..., -1] > FLAT * stretch[..., 0]).all():
+            return
+    raise RigError(f"armature '{name}' is scaled to nothing, give it a size along all axes")
+
+
+def _at(armature: "Object", names: list[str], frame: float) -> tuple[Floats, Floats]:
+    whole = int(np.floor(frame))
+    bpy.context.scene.frame_set(whole, subframe=float(frame) - whole)
+    return _now(armature, names)
+
+
+def _now(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
+    """(4, 4) and (B, 4, 4) on the scene's frame."""
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    held = np.empty((len(names), 4, 4))
+    for row, name in enumerate(names):
+        bone = posed.pose.bones[name]
+        offset = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
+        held[row] = np.array((bone.parent.matrix @ offset).normalized())
+    return np.array(posed.matrix_world), held
+
+
+@contextmanager
+def _frames_come_back() -> Iterator[None]:
+    scene = bpy.context.scene
+    frame, part = scene.frame_current, scene.frame_subframe
+    try:
+        yield
+    finally:
+        scene.frame_set(frame, subframe=part)
+
+
+def carriers_move(armature: "Object") -> bool:
+    """Whether anything that carries the hands of an armature may move over time.
+
+    Looked at are the armature, the objects above it and all that their constraints and their bones' aim at. The
+    armature's own action does not count: the take's replaces it.
+    """
+    met: set[Object] = set()
+    waiting = [armature]
+    while waiting:
+        obj = waiting.pop()
+        if obj in met:
+            continue
+        met.add(obj)
+        acted = obj != armature and obj.animation_data and obj.animation_data.action
+        if acted or _animated(obj) or _animated(obj.data) or obj.rigid_body:
+            return True
+        if obj.parent and "VERTEX" in obj.parent_type:
+            return True
+        constraints = [constraint for owner in _constrained(obj) for constraint in owner.constraints]
+        if any(constraint.type in _PLAYED for constraint in constraints):
+            return True
+        aims = [aim for constraint in constraints for aim in _aims(constraint)]
+        waiting += [above for above in (obj.parent, *aims) if above]
+    return False
+
+
+def _animated(holder: Any) -> bool:
+    """Whether an object has drivers or NLA strips, or an object's data have an action as well."""
+    animation = holder.animation_data if holder else None
+    if animation is None:
+        return False
+    acted = animation.action and not isinstance(holder, bpy.types.Object)
+    return bool(acted or animation.drivers or any(track.strips for track in animation.nla_tracks))
+
+
+def _constrained(obj: "Object") -> "list[Any]":
+    return [obj, *(obj.pose.bones if obj.pose else ())]
+
+
+def _aims(constraint: Any) -> "Iterator[Object | None]":
+    """The objects that a constraint looks at."""
+    for name in ("target", "pole_target", "space_object"):
+        yield getattr(constraint, name, None)
+    for target in getattr(constraint, "targets", ()):
+        yield target.target
