@@ -275,10 +275,10 @@ def from_json(data: object, where: str) -> Groups:
         if not isinstance(data[side], dict):
             raise MarkerMapError(f"{where}, {side}: expected an object of labels and joints")
         result[side] = {label: _spot(value, f"{where}, {side}, {label}") for label, value in data[side].items()}
-    for side, spots in result.items():
+    for group, spots in result.items():
         if len(set(spots.values())) < len(spots):
             twice = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)
-            raise MarkerMapError(f"{where}, {side}: two labels sit at {twice.joint}, each needs a place of its own")
+            raise MarkerMapError(f"{where}, {group}: two labels sit at {twice.joint}, each needs a place of its own")
     return result
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from knuckle import captures
-from knuckle.captures.names import JOINTS, OPENXR_JOINTS, joint_from
+from knuckle.captures.names import OPENXR_JOINTS, joint_from
 from knuckle.errors import CaptureError
-from knuckle.hand import joints as hand_joints
+from knuckle.hand.joints import JOINTS
 from knuckle.tests.pure.captures import samples
 
 Y_UP = ([0, 2, 1], [1.0, -1.0, 1.0])
@@ -31,10 +31,6 @@ def written(folder: Path, document: Any, name: str = "hands.json") -> Path:
 def joints_of(markers: captures.Markers, track: str, names: tuple[str, ...] = JOINTS) -> samples.Floats:
     """(F, J, 3)"""
     return markers.positions[:, [markers.names.index(f"{track}:{name}") for name in names]]
-
-
-def test_the_joints_are_those_of_the_hand() -> None:
-    assert JOINTS == hand_joints.JOINTS
 
 
 @pytest.mark.parametrize("spelling", ["XR_HAND_JOINT_{}_EXT", "{}"])
