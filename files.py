@@ -24,9 +24,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     try:
         yield half
         half.replace(path)
-    except (OSError, RuntimeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "is the folder there, and may it be written to?"
-        raise FileError(f"{path}: cannot be written ({reason})") from error
+    except OSError as error:
+        raise FileError(f"{path}: cannot be written ({error.strerror})") from error
     finally:
         with suppress(OSError):
             half.unlink()

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import RigError
-from ..files import written_whole
+from ..files import FileError, written_whole
 from ..pipeline import Take
 from .binding import is_armature
 from .detect import find_hands
 from .framing import add_surroundings, add_view
+from .keyframes import check_keyable
 from .markers_object import add_markers, object_name
 from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
@@ -41,7 +42,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     """Replaces the file that is open by one that shows the take at its own rate, from frame 1.
 
     For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of a
-    .blend or .glb file with an armature. Raises RigError.
+    .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
     """
     armature = _open_rig(rig)
     scene = bpy.context.scene
@@ -60,6 +61,15 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
     scene.frame_set(scene.frame_start)
     return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds)
+
+
+def check_rig(rig: str) -> None:
+    """Raises RigError for a rig that no take can go to: asked before the solving, not after it.
+
+    For Blender without windows only: a rig's file is opened to look into it.
+    """
+    if rig != DEFAULT_RIG:
+        _open_rig(rig)
 
 
 def _open_rig(rig: str) -> "Object | None":
@@ -108,6 +118,7 @@ def _armature_with_hand(path: Path) -> "Object":
     problem: RigError | None = None
     for armature in armatures:
         try:
+            check_keyable(armature)
             find_hands(armature)
         except RigError as error:
             problem = problem or error
@@ -118,8 +129,20 @@ def _armature_with_hand(path: Path) -> "Object":
 
 def save(path: str | Path) -> None:
     """Saves the open file under a path, whole or not at all. Raises FileError if it cannot be written."""
-    with written_whole(Path(path)) as half, quiet():
+    with written_whole(Path(path)) as half, quiet(), written_by_blender(Path(path)):
         bpy.ops.wm.save_as_mainfile(filepath=str(half), copy=True, check_existing=False, compress=True)
+
+
+@contextmanager
+def written_by_blender(path: Path) -> Iterator[None]:
+    """For one operator of Blender's that writes a file: it says that it cannot by a RuntimeError.
+
+    Raises FileError naming `path`.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        raise FileError(f"{path}: cannot be written (is the folder there, and may it be written to?)") from error
 
 
 @contextmanager

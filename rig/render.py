@@ -18,7 +18,7 @@ from ..hand.joints import Side
 from ..hand.kinematics import joint_frames
 from ..hand.kinematics import pose as posed
 from ..pipeline import Take
-from .blend_file import empty_file, quiet
+from .blend_file import empty_file, quiet, written_by_blender
 from .framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
 from .keyframes import KeyedHand, key_hands
 from .markers_object import is_markers
@@ -82,12 +82,13 @@ def usable_picture() -> Picture:
 def still(path: Path, picture: Picture, frame: int | None = None) -> None:
     """A PNG of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
-    if frame is not None:
-        scene.frame_set(frame)
     with _set_up(scene, picture), written_whole(path) as half, quiet():
+        if frame is not None:
+            scene.frame_set(frame)
         _write_as(scene, "IMAGE", "PNG")
         scene.render.filepath = str(half)
-        bpy.ops.render.render(write_still=True)
+        with written_by_blender(path):
+            bpy.ops.render.render(write_still=True)
 
 
 def video(path: Path, picture: Picture, first: int, last: int) -> None:
@@ -100,15 +101,12 @@ def video(path: Path, picture: Picture, first: int, last: int) -> None:
         for frame in range(first, last + 1):
             still(path.with_name(f"{path.stem}-{frame:04d}.png"), picture, frame)
         return
-    before = scene.frame_start, scene.frame_end
-    try:
-        with _set_up(scene, picture), written_whole(path) as half, quiet():
-            _as_mp4(scene)
-            scene.render.filepath = str(half)
-            scene.frame_start, scene.frame_end = first, last
+    with _set_up(scene, picture), written_whole(path) as half, quiet():
+        _as_mp4(scene)
+        scene.render.filepath = str(half)
+        scene.frame_start, scene.frame_end = first, last
+        with written_by_blender(path):
             bpy.ops.render.render(animation=True)
-    finally:
-        scene.frame_start, scene.frame_end = before
 
 
 def _write_as(scene: "Scene", media: str, file_format: Literal["PNG", "FFMPEG"]) -> None:
@@ -183,7 +181,7 @@ def pose_pictures(
 
 @contextmanager
 def _set_up(scene: "Scene", picture: Picture) -> Iterator[None]:
-    """The render settings of a picture; what the scene had comes back afterwards."""
+    """The render settings of a picture; what the scene had, its frames and its output too, comes back afterwards."""
     wanted: list[tuple[Any, str, Any]] = [
         (scene.render, "engine", picture.engine),
         (scene.render, "resolution_x", picture.width),
@@ -201,12 +199,29 @@ def _set_up(scene: "Scene", picture: Picture) -> Iterator[None]:
     ]
     if picture.engine == "CYCLES":
         wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
-    before = []
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in wanted]
+    # What a format may be follows from the medium, and what a codec may be from the format: in this order they fit.
+    before += [*_choices(scene.render.image_settings), *_choices(scene.render.ffmpeg)]
+    frames = scene.frame_start, scene.frame_end
+    now, part = scene.frame_current, scene.frame_subframe
     try:
         for owner, name, value in wanted:
-            before.append((owner, name, getattr(owner, name)))
             setattr(owner, name, value)
         yield
     finally:
-        for owner, name, value in reversed(before):
+        for owner, name, value in before:
             setattr(owner, name, value)
+        scene.frame_start, scene.frame_end = frames
+        scene.frame_set(now, subframe=part)
+
+
+def _choices(settings: Any) -> list[tuple[Any, str, Any]]:
+    """Every plain setting that can be set, as owner, name and value; those that decide about others come first."""
+    first = ["media_type", "file_format", "format", "codec"]
+    names = [
+        prop.identifier
+        for prop in settings.bl_rna.properties
+        if not prop.is_readonly and prop.type in {"BOOLEAN", "INT", "FLOAT", "ENUM", "STRING"}
+    ]
+    names.sort(key=lambda name: first.index(name) if name in first else len(first))
+    return [(settings, name, getattr(settings, name)) for name in names]

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from knuckle.errors import RigError
-from knuckle.files import FileError
+from knuckle.files import FileError, written_whole
 from knuckle.hand import kinematics
 from knuckle.hand.joints import JOINT_INDEX, TIPS
-from knuckle.rig.blend_file import new_scene_with_take, save
+from knuckle.rig.blend_file import check_rig, new_scene_with_take, save
 from knuckle.rig.markers_object import is_markers
 from knuckle.tests.blender.making import evaluated, rig, take
 
@@ -79,18 +79,31 @@ def test_rigs_that_cannot_be_used_are_told_of(tmp_path: Path) -> None:
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(RigError, match=name):
-            new_scene_with_take(take(), str(tmp_path / name))
+            check_rig(str(tmp_path / name))
     with pytest.raises(RigError, match="no such file"):
-        new_scene_with_take(take(), str(tmp_path / "nowhere.blend"))
+        check_rig(str(tmp_path / "nowhere.blend"))
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "bare.blend"))
     with pytest.raises(RigError, match="no armature"):
-        new_scene_with_take(take(), str(tmp_path / "bare.blend"))
+        check_rig(str(tmp_path / "bare.blend"))
     armature = bpy.data.objects.new("Bare", bpy.data.armatures.new("Bare"))
     bpy.context.scene.collection.objects.link(armature)
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "boneless.blend"))
     with pytest.raises(RigError, match="has no bones"):
-        new_scene_with_take(take(), str(tmp_path / "boneless.blend"))
+        check_rig(str(tmp_path / "boneless.blend"))
+    bpy.data.objects.remove(bpy.data.objects["Bare"])
+    rig("right").scale = (0.0, 0.0, 0.0)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "nothing.blend"))
+    with pytest.raises(RigError, match="scaled to nothing"):
+        check_rig(str(tmp_path / "nothing.blend"))
+    with pytest.raises(RigError, match="scaled to nothing"):
+        new_scene_with_take(take(), str(tmp_path / "nothing.blend"))
+
+
+def test_a_rig_that_can_be_used_passes_and_the_hand_of_our_own_needs_no_look() -> None:
+    armature = rig("right")
+    check_rig("default")
+    assert armature.name == "Rig", "nothing may be opened for Knuckle's own hand"
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing_and_one_that_was_there_stays(tmp_path: Path) -> None:
@@ -107,3 +120,10 @@ def test_a_file_that_cannot_be_written_leaves_nothing_and_one_that_was_there_sta
     save(kept)
     assert kept.read_bytes() != b"before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.blend", "take.blend"]
+
+
+def test_a_fault_of_ours_while_a_file_is_written_keeps_its_traceback(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="ours"), written_whole(tmp_path / "take.blend") as half:
+        half.write_text("half")
+        raise RuntimeError("ours")
+    assert list(tmp_path.iterdir()) == []
