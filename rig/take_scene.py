@@ -14,6 +14,7 @@ from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..pipeline import SolvedHand, Take
 from .binding import RigBinding, bind, default_binding, is_armature
+from .carriers import is_evaluated
 from .default_hand import add_hand
 from .detect import find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
@@ -117,7 +118,11 @@ def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Obj
         bones = [armature.data.bones.get(joint) for joint in JOINTS]
         if not all(bones) or not np.allclose(np.array(armature.matrix_world), np.eye(4), atol=1e-6):
             continue
+        # A take that the person has put aside, or that is another file's, stays as it is.
+        if not is_evaluated(armature) or not armature.is_editable:
+            continue
         if np.allclose([np.array(bone.matrix_local) for bone in bones if bone], rest, atol=1e-5):
+            check_keyable(armature)
             return armature, default_binding(armature, solved.hand)
     return None
 
@@ -128,9 +133,23 @@ def take_name(take: Take) -> str:
 
 
 def result_of(armature: "Object | None") -> dict[str, Any] | None:
-    """The report of the take that an armature plays, None if it plays none of Knuckle's."""
+    """The report of the take that an armature plays, None if it plays none of Knuckle's or the report is damaged."""
     text = armature.get(RESULT) if armature is not None else None
     if not isinstance(text, str):
         return None
-    report: dict[str, Any] = json.loads(text)
-    return report
+    try:
+        report = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return report if _is_report(report) else None
+
+
+def _is_report(report: Any) -> bool:
+    """Whether a person's or another add-on's change has left a report whole enough to be shown."""
+    hands = report.get("hands") if isinstance(report, dict) else None
+    return isinstance(hands, dict) and all(
+        isinstance(hand, dict)
+        and isinstance(hand.get("fingers"), dict)
+        and all(isinstance(finger, dict) for finger in hand["fingers"].values())
+        for hand in hands.values()
+    )

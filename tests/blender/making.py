@@ -52,11 +52,13 @@ def take(
         pose = kinematics.pose(hand, roots, np.maximum(angles, hand.limits[:, 0]))
         places = kinematics.joint_frames(hand, pose)[..., :3, 3]
         targets = Targets(times, np.arange(len(JOINTS)), places, np.ones((frames, len(JOINTS))))
-        hands.append(SolvedHand(side, hand, measures, targets, pose, np.zeros((frames, len(JOINTS)), bool)))
+        predicted, measured = np.zeros((frames, len(JOINTS)), bool), np.ones((frames, len(JOINTS)), bool)
+        hands.append(SolvedHand(side, hand, measures, targets, pose, predicted, measured))
         positions.append(places)
         names += [f"{side} {joint}" for joint in JOINTS]
     markers = Markers(tuple(names), times, np.concatenate(positions, axis=1), "clap.c3d", rate, "m", "C3D")
-    return Take(Recipe("/captures/clap.c3d", **recipe), markers, times, tuple(hands), {"capture": "/captures/clap.c3d"})
+    report = {"capture": "/captures/clap.c3d", "hands": {side: {"fingers": {}} for side in sides}}
+    return Take(Recipe("/captures/clap.c3d", **recipe), markers, times, tuple(hands), report)
 
 
 def evaluated(armature: bpy.types.Object, bones: Mapping[str, str] | None = None) -> Floats:

@@ -13,7 +13,7 @@ from knuckle.hand.joints import JOINTS, SIDES, Side
 from knuckle.hand.model import HandModel
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.keyframes import KeyedHand, check_keyable, key_hands
-from knuckle.rig.take_scene import Placing, bind_hands, new_hand, take_frames, write_take
+from knuckle.rig.take_scene import RESULT, Placing, bind_hands, new_hand, result_of, take_frames, write_take
 from knuckle.rig.timing import scene_frames, scene_rate, set_scene_rate
 from knuckle.tests.blender.making import evaluated, everything, motion, take
 
@@ -101,6 +101,42 @@ def test_every_take_has_an_action_of_its_own_and_leaves_the_one_before_as_it_was
     third = write_take(take(("right",), frames=10), None, scene, scene.collection, Placing())[0].animation_data.action
     assert third not in (first, second)
     assert second.use_fake_user, "an action that nothing plays any more would be lost when the file is saved"
+
+
+def test_a_hand_that_was_put_aside_is_left_alone_and_one_in_edit_mode_is_told_of() -> None:
+    scene = bpy.context.scene
+    solved = take(("right",), frames=5)
+    aside = bpy.data.collections.new("Aside")
+    scene.collection.children.link(aside)
+    (first,) = write_take(solved, None, scene, aside, Placing())
+    played = first.animation_data.action
+    bpy.context.view_layer.layer_collection.children["Aside"].exclude = True
+    (second,) = write_take(solved, None, scene, scene.collection, Placing())
+    assert second != first
+    assert first.animation_data.action == played
+    bpy.context.view_layer.objects.active = second
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(RigError, match="leave Edit Mode"):
+        write_take(solved, None, scene, scene.collection, Placing())
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    ["", "no JSON", "[]", "5", "{}", '{"hands": 3}', '{"hands": {"left": 4}}', '{"hands": {"left": {"fingers": []}}}']
+    + ['{"hands": {"left": {"fingers": {"thumb": 0}}}}', "[" * 100_000, 7, [1.0, 2.0]],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_damaged_report_is_none(damaged: object) -> None:
+    scene = bpy.context.scene
+    (armature,) = write_take(take(("right",), frames=5), None, scene, scene.collection, Placing())
+    report = result_of(armature)
+    assert report is not None
+    assert set(report["hands"]) == {"right"}
+    armature[RESULT] = damaged
+    assert result_of(armature) is None
+    # The take is no one's any more: the next one gets a hand of its own.
+    assert write_take(take(("right",), frames=5), None, scene, scene.collection, Placing()) != (armature,)
 
 
 def test_only_the_bones_of_the_hand_are_keyed_and_the_scene_stays() -> None:
