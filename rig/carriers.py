@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import RigError
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import LayerCollection, Object
 
 Floats = NDArray[np.float64]
 
@@ -40,8 +40,19 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
 
 
 def is_evaluated(armature: "Object") -> bool:
-    """Whether Blender works out where an armature is: in the open view layer, and not switched off for viewports."""
-    return bool(armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).is_evaluated)
+    """Whether Blender works out where an armature is: in the open view layer, and not disabled for viewports.
+
+    What the evaluated object says of itself does not tell: a pointer to it is enough for one that stays as it was.
+    """
+    return not armature.hide_viewport and _holds(bpy.context.view_layer.layer_collection, armature)
+
+
+def _holds(layer: "LayerCollection", obj: "Object") -> bool:
+    if layer.collection.hide_viewport:
+        return False
+    if not layer.exclude and layer.collection.objects.get(obj.name) == obj:
+        return True
+    return any(_holds(child, obj) for child in layer.children)
 
 
 def check_depth(name: str, world: Floats) -> None:

@@ -139,9 +139,11 @@ def check_keyable(armature: "Object") -> None:
         raise RigError(f"armature '{armature.name}' is being edited, leave Edit Mode first")
     if not carriers.is_evaluated(armature):
         raise RigError(
-            f"armature '{armature.name}' is in no collection of this view layer that is switched on, include its "
-            "collection first"
+            f"armature '{armature.name}' is excluded from this view layer or disabled in viewports, so that Blender "
+            "does not work out where it is: include it first"
         )
+    # What was moved since the last redraw, by a script or a file that was just opened, is not worked out yet.
+    bpy.context.view_layer.update()
     carriers.check_depth(armature.name, np.array(armature.matrix_world))
 
 

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,7 +144,7 @@ def result_of(armature: "Object | None") -> dict[str, Any] | None:
     return report if _is_report(report) else None
 
 
-def _is_report(report: Any) -> bool:
+def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:
     """Whether a person's or another add-on's change has left a report whole enough to be shown."""
     hands = report.get("hands") if isinstance(report, dict) else None
     return isinstance(hands, dict) and all(

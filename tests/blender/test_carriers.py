@@ -166,9 +166,19 @@ def test_an_armature_that_blender_does_not_work_out_is_refused() -> None:
     check_keyable(armature)
     layer = bpy.context.view_layer.layer_collection.children["Aside"]
     layer.exclude = True
-    with pytest.raises(RigError, match="'Rig' is in no collection of this view layer"):
-        check_keyable(armature)
+    # A pointer to it has Blender evaluate it, but not on each frame.
+    bpy.types.Scene.some_pointer = bpy.props.PointerProperty(type=bpy.types.Object)
+    for pointer in (None, armature):
+        bpy.context.scene.some_pointer = pointer
+        with pytest.raises(RigError, match="'Rig' is excluded from this view layer"):
+            check_keyable(armature)
+    del bpy.types.Scene.some_pointer
     layer.exclude = False
+    for thing in (armature, aside):
+        thing.hide_viewport = True
+        with pytest.raises(RigError, match="disabled in viewports"):
+            check_keyable(armature)
+        thing.hide_viewport = False
     layer.hide_viewport = True
     check_keyable(armature)
     bpy.context.view_layer.objects.active = armature
