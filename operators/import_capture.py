@@ -51,12 +51,15 @@ class KNUCKLE_OT_import_capture(bpy.types.Operator):
 
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:
-    """Selects objects of the scene and makes the first the active one."""
+    """Selects objects of the scene and makes the first the active one, but for those that the view layer leaves out."""
+    shown = [obj for obj in objects if context.view_layer.objects.get(obj.name) == obj]
+    if not shown:
+        return
     for obj in context.selected_objects:
         obj.select_set(False)
-    for obj in objects:
+    for obj in shown:
         obj.select_set(True)
-    context.view_layer.objects.active = objects[0]
+    context.view_layer.objects.active = shown[0]
 
 
 class KNUCKLE_FH_capture(bpy.types.FileHandler):

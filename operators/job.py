@@ -6,16 +6,17 @@ ESC is pressed. The scene is written to after the last step only, so a cancelled
 
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..errors import KnuckleError
+from ..errors import KnuckleError, RigError
 from ..pipeline import Progress
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Event
+    from bpy.types import Context, Event, Scene
 
 SLICE = 0.25
 """s of work between two redraws: shorter slices give most of the time to drawing."""
@@ -29,15 +30,19 @@ class JobOperator:
         raise NotImplementedError
 
     def finish(self, context: "Context") -> None:
-        """Writes what the steps found to the scene: all of it, or nothing if it raises KnuckleError."""
+        """Writes what the steps found to the scene: all of it, or nothing if it raises KnuckleError.
+
+        The context's scene, view layer and collection are those in which the job began.
+        """
         raise NotImplementedError
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Runs to the end at once."""
         try:
+            self._place = _Place.of(context)
             for _ in self.steps(context):
                 pass
-            self.finish(context)
+            self._finish(context)
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -47,6 +52,7 @@ class JobOperator:
         """Runs in slices, with progress."""
         if bpy.app.background:
             return self.execute(context)
+        self._place = _Place.of(context)
         self._work = self.steps(context)
         self._timer = context.window_manager.event_timer_add(0.01, window=context.window)
         self._show(context, Progress(0.0, "Starting"))
@@ -61,12 +67,12 @@ class JobOperator:
             return {"CANCELLED"}
         if event.type != "TIMER":
             # Between the slices the person may look around, but must not change what is being worked on.
-            return {"PASS_THROUGH"} if event.type in LOOKING else {"RUNNING_MODAL"}
+            return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
         try:
             if self._slice(context):
                 return {"RUNNING_MODAL"}
             self._tidy(context)
-            self.finish(context)
+            self._finish(context)
         except KnuckleError as error:
             self._tidy(context)
             self.report({"ERROR"}, str(error))
@@ -75,6 +81,10 @@ class JobOperator:
             self._tidy(context)
             raise
         return {"FINISHED"}
+
+    def _finish(self, context: "Context") -> None:
+        with context.temp_override(**self._place.found()):
+            self.finish(context)
 
     def _slice(self, context: "Context") -> bool:
         """Works for a while; whether there is more to do."""
@@ -104,11 +114,51 @@ class JobOperator:
         _redraw(context)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a job began, by name: while it runs the person may open another scene, or take this one away."""
+
+    scene: str
+    view_layer: str
+    collection: str
+
+    @classmethod
+    def of(cls, context: "Context") -> "_Place":
+        # There is none where it was just removed and the view layer has not noticed.
+        collection = context.collection if context.collection else context.scene.collection
+        return cls(context.scene.name, context.view_layer.name, collection.name)
+
+    def found(self) -> dict[str, Any]:
+        """The context of the place. Raises RigError if the scene is gone.
+
+        Where the view layer or the collection is gone, its scene's first one takes their place.
+        """
+        scene: Scene | None = bpy.data.scenes.get(self.scene)
+        if scene is None:
+            raise RigError(f"scene '{self.scene}', in which the work began, is gone: nothing was changed")
+        layer = next((layer for layer in scene.view_layers if layer.name == self.view_layer), scene.view_layers[0])
+        collections = [scene.collection, *scene.collection.children_recursive]
+        collection = next((c for c in collections if c.name == self.collection), scene.collection)
+        return {"scene": scene, "view_layer": layer, "collection": collection}
+
+
 LOOKING = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "WHEELDOWNMOUSE"} | {
     "TRACKPADPAN",
     "TRACKPADZOOM",
+    "NDOF_MOTION",
+    "NUMPAD_PERIOD",
+    "NUMPAD_PLUS",
+    "NUMPAD_MINUS",
+    *(f"NUMPAD_{digit}" for digit in range(10)),
+    *(f"NDOF_BUTTON_{view}" for view in ("FIT", "TOP", "BOTTOM", "LEFT", "RIGHT", "FRONT", "BACK", "ISO1", "ISO2")),
+    *(f"NDOF_BUTTON_{turn}" for turn in ("ROLL_CW", "ROLL_CCW", "SPIN_CW", "SPIN_CCW", "TILT_CW", "TILT_CCW")),
 }
 """The events by which a person turns and zooms a view."""
+
+
+def looks(event: "Event") -> bool:
+    """Whether an event only turns or zooms a view: with Ctrl, 0 on the keypad makes the active object the camera."""
+    return event.type in LOOKING and not (event.type == "NUMPAD_0" and event.ctrl)
 
 
 def _redraw(context: "Context") -> None:

@@ -115,7 +115,7 @@ class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
 
     def take(self, context: "Context", data: Any, where: str) -> None:
         """Gives the scene the recipe's settings."""
-        apply_recipe(from_dict(data, where), context.scene)
+        apply_recipe(from_dict(data, where), context.scene, where)
 
 
 class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):

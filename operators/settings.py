@@ -6,17 +6,23 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
+from .. import performer
 from ..captures.clean import Cleaning
-from ..captures.conventions import METRES
+from ..captures.conventions import METRES, UPS
 from ..errors import RecipeError
+from ..hand import markersets
 from ..recipe import HANDS, Recipe
 from ..rig.binding import is_armature
+from ..rig.blend_file import DEFAULT_RIG
 from ..rig.markers_object import is_markers, place
 from ..rig.timing import scene_rate
-from ..solvers import SOLVERS
+from ..solvers import SOLVERS, make
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
+
+LAST_FRAME = 2**31 - 1
+"""The largest whole number that Blender keeps stands for the end of the capture."""
 
 FIXED: set[str] = set()
 """The options of a property that makes no sense to animate."""
@@ -68,11 +74,8 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     up: EnumProperty(
         name="Up",
         description="Which axis of the file points up",
-        items=[
-            ("auto", "Auto", "As the file says, else what its format usually has"),
-            ("y", "Y", "Y points up in the file"),
-            ("z", "Z", "Z points up in the file"),
-        ],
+        items=[("auto", "Auto", "As the file says, else what its format usually has")]
+        + [(axis, axis.upper(), f"{axis.upper()} points up in the file") for axis in UPS],
         options=FIXED,
     )
     use_range: BoolProperty(
@@ -190,7 +193,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         unit=chosen.unit,
         up=chosen.up,
         start=chosen.first if chosen.use_range else None,
-        end=chosen.last if chosen.use_range else None,
+        end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
         hand=chosen.hand,
         markers=_decoded(chosen.marker_map, "marker map"),
         performer=_decoded(chosen.performer, "performer"),
@@ -201,7 +204,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         ),
         solver=chosen.solver,
         settings=_decoded(chosen.solver_settings, "solver settings") or {},
-        rig=chosen.rig_file or "default",
+        rig=chosen.rig_file or DEFAULT_RIG,
         fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": _plain(chosen.fps)}[chosen.keys],
     )
 
@@ -218,23 +221,62 @@ def _decoded(text: str, what: str) -> Any:
         raise RecipeError(f"the {what} of this scene is not JSON ({error.msg}), load it again") from error
 
 
-def apply_recipe(recipe: Recipe, scene: "Scene") -> None:
-    """Gives a scene the settings that a recipe holds."""
-    chosen, cleaning = scene.knuckle, recipe.cleaning
-    chosen.capture, chosen.unit, chosen.up = recipe.capture, recipe.unit, recipe.up
+def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
+    """Gives a scene the settings that a recipe holds.
+
+    Raises KnuckleError naming `where` for a recipe that could not be solved, or that the panel cannot show; then
+    nothing has changed.
+    """
+    make(recipe.solver, recipe.settings)
+    if recipe.performer is not None:
+        performer.from_dict(recipe.performer, f"{where}, performer")
+    if recipe.markers is not None:
+        markersets.from_json(recipe.markers, f"{where}, markers")
+    chosen, values = scene.knuckle, _values(recipe)
+    for name, (setting, value) in values.items():
+        _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")
+    for setting, value in values.values():
+        setattr(chosen, setting, value)
     chosen.use_range = recipe.start is not None or recipe.end is not None
-    chosen.first, chosen.last = recipe.start or 1, recipe.end or 2**31 - 1
-    chosen.hand = recipe.hand
-    chosen.marker_map = json.dumps(recipe.markers) if recipe.markers else ""
-    chosen.performer = json.dumps(recipe.performer) if recipe.performer else ""
-    chosen.gap_limit, chosen.spikes = cleaning.gap_limit, cleaning.spikes
-    chosen.use_cutoff = cleaning.cutoff is not None
-    chosen.cutoff = cleaning.cutoff or chosen.cutoff
-    chosen.solver = recipe.solver
-    chosen.solver_settings = json.dumps(recipe.settings) if recipe.settings else ""
-    chosen.rig_file = "" if recipe.rig == "default" else recipe.rig
+    chosen.use_cutoff = recipe.cleaning.cutoff is not None
     chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"
-    chosen.fps = recipe.fps or chosen.fps
+
+
+def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
+    """What a recipe calls it -> the setting and its value; a setting that another one switches off may stay."""
+    cleaning = recipe.cleaning
+    values = {
+        "capture": ("capture", recipe.capture),
+        "unit": ("unit", recipe.unit),
+        "up": ("up", recipe.up),
+        "start": ("first", recipe.start or 1),
+        "end": ("last", recipe.end or LAST_FRAME),
+        "hand": ("hand", recipe.hand),
+        "markers": ("marker_map", _encoded(recipe.markers)),
+        "performer": ("performer", _encoded(recipe.performer)),
+        "gap_limit": ("gap_limit", cleaning.gap_limit),
+        "spikes": ("spikes", cleaning.spikes),
+        "cutoff": ("cutoff", cleaning.cutoff),
+        "solver": ("solver", recipe.solver),
+        "settings": ("solver_settings", _encoded(recipe.settings or None)),
+        "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
+        "fps": ("fps", recipe.fps),
+    }
+    return {name: (setting, value) for name, (setting, value) in values.items() if value is not None}
+
+
+def _encoded(data: Any) -> str:
+    return "" if data is None else json.dumps(data)
+
+
+def _check(prop: Any, value: Any, what: str) -> None:
+    """Raises RecipeError for a value that a property would refuse, or take for another one."""
+    if prop.type == "ENUM" and value not in prop.enum_items:
+        raise RecipeError(f"{what} is '{value}', the panel takes {', '.join(prop.enum_items.keys())}")
+    if prop.type in ("INT", "FLOAT") and not prop.hard_min <= value <= prop.hard_max:
+        raise RecipeError(f"{what} is {value}, the panel takes {prop.hard_min:.10g} to {prop.hard_max:.10g}")
+    if prop.type == "STRING" and ("\0" in value or value.encode("utf-8", "replace").decode() != value):
+        raise RecipeError(f"{what} holds characters that Blender cannot keep")
 
 
 class KnuckleStatus(bpy.types.PropertyGroup):

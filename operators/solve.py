@@ -18,7 +18,7 @@ from .job import JobOperator, nothing_runs
 from .settings import recipe_of
 
 if TYPE_CHECKING:
-    from bpy.types import Context, Object
+    from bpy.types import Context, Object, Scene
 
 
 class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
@@ -38,6 +38,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             cls.poll_message_set("Solving works in Object Mode and Pose Mode")
         elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
             cls.poll_message_set("Choose the armature that the hand drives, or a new hand")
+        elif chosen.rig == "NEW" and chosen.rig_file:
+            cls.poll_message_set("The recipe's rig is in another file: append and choose its armature, or forget it")
         else:
             return nothing_runs(cls, context)
         return False
@@ -45,6 +47,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Reads, cleans, assigns and solves."""
         armature = target(context)
+        self._target = armature.name if armature else None
         if armature is not None:
             # A rig without a hand is told before the solving and not after it.
             check_keyable(armature)
@@ -57,12 +60,21 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         take = self._job.take
         assert take is not None
         scene = context.scene
-        armatures = write_take(take, target(context), scene, context.collection, placing(context, take))
+        armatures = write_take(take, self._armature(scene), scene, context.collection, placing(context, take))
         shown = capture_object(context, take.recipe.capture) or show_capture(context, take.markers, take.recipe)
         markers_object.show_solved(shown, take.markers)
         scene.knuckle.result = armatures[0]
         if context.mode == "OBJECT":
             select_only(context, *armatures)
+
+    def _armature(self, scene: "Scene") -> "Object | None":
+        """What the job was started for, whatever is chosen by now."""
+        if self._target is None:
+            return None
+        armature: Object | None = scene.objects.get(self._target)
+        if armature is None:
+            raise RigError(f"armature '{self._target}' is not in scene '{scene.name}' any more: nothing was changed")
+        return armature
 
 
 def target(context: "Context") -> "Object | None":

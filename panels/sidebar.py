@@ -1,5 +1,6 @@
 """The sidebar's tab: capture, hand, solve, result, in the order of the work."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -123,6 +124,10 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
+        if chosen.rig_file:
+            _kept(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
+            if chosen.rig == "NEW":
+                paragraph(layout, context, "Append its armature and choose it, or forget it.", "ERROR")
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
         if body:
