@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from knuckle.cli import main
-from knuckle.hand.joints import DIGITS, JOINTS
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+from knuckle.rig.detect import find_hand
 
 
 def evaluated_heads(armature_name, bones, frames):
@@ -65,12 +66,54 @@ def test_rigs_of_others_are_keyed_and_saved(shared, tmp_path, name):
         shared / "data/rigs" / name,
         tmp_path / "take.blend",
     )
-    before = rig.read_bytes()
-    assert main(["solve", str(capture), "--out", str(out), "--rig", str(rig)]) == 0
+    before, joints = rig.read_bytes(), tmp_path / "joints.npz"
+    assert main(["solve", str(capture), "--out", str(out), "--rig", str(rig), "--joints", str(joints)]) == 0
     assert rig.read_bytes() == before
+    arrays = np.load(joints, allow_pickle=False)
+    solved = arrays["right_positions"]
     bpy.ops.wm.open_mainfile(filepath=str(out))
     armature = next(obj for obj in bpy.context.scene.objects if obj.animation_data and obj.type == "ARMATURE")
     assert armature.animation_data.action.name.startswith("leap_finger_tap")
+    rows = np.linspace(0, len(solved) - 1, 12).astype(int)
+    bones = find_hand(armature, "right").bones
+    begins, ends = np.array(armature.animation_data.action.frame_range)
+    times = arrays["times"]
+    frames = begins + (ends - begins) * (times[rows] - times[0]) / (times[-1] - times[0])
+    for digit in DIGITS:
+        chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
+        seen = chain_places(armature, bones, digit, frames)
+        # A rig keeps its own lengths: the solved finger with those is what its own has to be.
+        lengths = np.linalg.norm(np.diff(seen, axis=1), axis=-1, keepdims=True)
+        wanted = (unit(np.diff(solved[rows][:, chain], axis=1)) * lengths).sum(axis=1)
+        pointing = seen[:, -1] - seen[:, 0]
+        apart = between(pointing, wanted)
+        assert apart.max() < 0.1, f"{digit}: {apart.max():.2f} degrees > 0.1 from knuckle to tip"
+        swings = [between(fingers[:, None], fingers[None]).max() for fingers in (pointing, wanted)]
+        assert swings[0] > 0.9 * swings[1] > 0.0, f"{digit} moves by {swings[0]:.1f} of {swings[1]:.1f} degrees"
+        assert digit != "index-finger" or swings[0] > 15.0, "the index finger taps"
+
+
+def unit(vectors):
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
+def between(a, b):
+    """Degrees between vectors."""
+    return np.degrees(np.arccos(np.clip((unit(a) * unit(b)).sum(axis=-1), -1, 1)))
+
+
+def chain_places(armature, bones, digit, frames):
+    """(F, 4, 3) from knuckle to tip of a digit, as Blender evaluates it; the last tail where a tip has no bone."""
+    places = np.empty((len(frames), len(CHAIN_JOINTS[digit]), 3))
+    for row, frame in enumerate(frames):
+        bpy.context.scene.frame_set(int(frame), subframe=float(frame % 1))
+        armature_now = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        posed = armature_now.pose.bones
+        for column, joint in enumerate(CHAIN_JOINTS[digit]):
+            before = CHAIN_JOINTS[digit][column - 1]
+            places[row, column] = posed[bones[joint]].head if joint in bones else posed[bones[before]].tail
+        places[row] = places[row] @ np.array(armature_now.matrix_world.to_3x3()).T
+    return places
 
 
 @pytest.mark.parametrize(
