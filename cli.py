@@ -153,11 +153,12 @@ def _solve(options: argparse.Namespace) -> None:
             expect_writable(path, suffix, unlike=_inputs(options))
     chosen = recipe_of(options)
     blend_file = _blender()
+    blend_file.check_rig(chosen.rig)
     with _progress_bar() as show:
         take = _run(chosen, show)
         show(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, chosen.rig)
-        report = take.report | {"seconds": take.report["seconds"] | {"key": round(written.seconds, 4)}}
+        report = _with_keying(take.report, written)
         # All files are there in the end, or none.
         with ExitStack() as files:
             if options.joints is not None:
@@ -167,6 +168,13 @@ def _solve(options: argparse.Namespace) -> None:
             blend_file.save(files.enter_context(written_whole(options.out)))
         show(1.0, "Done")
     print(_told(report, options.out))
+
+
+def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
+    """The report with what keying took, and with a word for each hand that the rig does not have."""
+    lost = [f"the rig has no {side} hand: it was solved and is not keyed" for side in written.left_aside]
+    seconds = report["seconds"] | {"key": round(written.seconds, 4)}
+    return report | {"seconds": seconds, "warnings": report["warnings"] + lost}
 
 
 def _blender() -> Any:
@@ -236,7 +244,7 @@ def _demo(options: argparse.Namespace) -> None:
         show(0.3, "Keying")
         written = blend_file.new_scene_with_take(take)
         blend_file.save(options.out / "take.blend")
-        report = take.report | {"seconds": take.report["seconds"] | {"key": round(written.seconds, 4)}}
+        report = _with_keying(take.report, written)
         write_json(options.out / "report.json", report)
         picture = render.usable_picture()
         show(0.4, "Rendering the video")

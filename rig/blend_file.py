@@ -13,6 +13,7 @@ import bpy
 
 from ..errors import RigError
 from ..files import FileError, written_whole
+from ..hand.joints import Side
 from ..pipeline import Take
 from .binding import is_armature
 from .detect import find_hands
@@ -23,7 +24,7 @@ from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Collection, Object, Scene
 
 DEFAULT_RIG = "default"
 
@@ -36,17 +37,22 @@ class TakeInScene:
     markers: str
     seconds: float
     """s that building the hands and keying them took."""
+    left_aside: tuple[Side, ...] = ()
+    """The hands that were solved and that the rig does not have."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
-    """Replaces the file that is open by one that shows the take at its own rate, from frame 1.
+    """Replaces the file that is open by one that shows the take, from frame 1.
 
-    For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of a
-    .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
+    A new scene has the take's own rate, a camera and light. The scene of a rig's own .blend keeps its rate, range and
+    all else. For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of
+    a .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
     """
     armature = _open_rig(rig)
     scene = bpy.context.scene
-    set_scene_rate(scene, take.recipe.fps or take.markers.rate)
+    new = not _is_own_scene(rig)
+    if new:
+        set_scene_rate(scene, take.recipe.fps or take.markers.rate)
     collection = bpy.data.collections.new(take_name(take))
     scene.collection.children.link(collection)
     placing = Placing()
@@ -55,12 +61,25 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     seconds = time.perf_counter() - began
     name = f"{object_name(take.markers)} markers"
     markers = add_markers(take.markers, name, collection, start=placing.start, rate=scene_rate(scene))
+    if new:
+        _dress(take, scene, collection, placing)
+    scene.frame_set(scene.frame_start)
+    had = {hand.side for hand in find_hands(armature)} if armature is not None else {s.side for s in take.hands}
+    left_aside = tuple(solved.side for solved in take.hands if solved.side not in had)
+    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, left_aside)
+
+
+def _is_own_scene(rig: str) -> bool:
+    """Whether the rig comes with a scene that is its person's own."""
+    return Path(rig).suffix.lower() == ".blend"
+
+
+def _dress(take: Take, scene: "Scene", collection: "Collection", placing: Placing) -> None:
+    """Camera, light and frame range, so that a new file looks right when it is opened."""
     frames = take_frames(take, scene, placing)
     add_surroundings(scene)
     add_view(take, frames, scene, collection)
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
-    scene.frame_set(scene.frame_start)
-    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds)
 
 
 def check_rig(rig: str) -> None:

@@ -135,3 +135,22 @@ def test_a_solve_that_cannot_be_done_writes_nothing(arguments, sentence, tmp_pat
     told = capfd.readouterr().err
     assert told.count("\n") == 1 and sentence in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rigs_own_scene_is_kept_and_a_hand_that_it_lacks_is_told(shared, tmp_path, capsys):
+    bpy.ops.wm.open_mainfile(filepath=str(shared / "data/rigs/makehuman_default.blend"))
+    scene = bpy.context.scene
+    scene.render.fps, scene.frame_start, scene.frame_end = 25, 3, 77
+    rig, out = tmp_path / "mine.blend", tmp_path / "take.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(rig))
+    before = {obj.name for obj in scene.objects}
+    capture = shared / "data/captures/leap_finger_tap.json"
+    assert main(["solve", str(capture), "--out", str(out), "--rig", str(rig)]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    scene = bpy.context.scene
+    assert (scene.render.fps, scene.frame_start, scene.frame_end) == (25, 3, 77)
+    assert {obj.name for obj in scene.objects} - before == {"leap_finger_tap markers"}
+    capsys.readouterr()
+    glove, left = shared / "data/captures/two_hands_glove.c3d", shared / "data/rigs/generic_hand_left.glb"
+    assert main(["solve", str(glove), "--out", str(out), "--rig", str(left), "--end", "100"]) == 0
+    assert "the rig has no right hand: it was solved and is not keyed" in capsys.readouterr().out
