@@ -8,6 +8,7 @@ import pytest
 
 from knuckle.cli import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+from knuckle.hand.rotations import to_matrix
 from knuckle.rig.detect import find_hand
 
 
@@ -91,6 +92,12 @@ def test_rigs_of_others_are_keyed_and_saved(shared, tmp_path, name):
         swings = [between(fingers[:, None], fingers[None]).max() for fingers in (pointing, wanted)]
         assert swings[0] > 0.9 * swings[1] > 0.0, f"{digit} moves by {swings[0]:.1f} of {swings[1]:.1f} degrees"
         assert digit != "index-finger" or swings[0] > 15.0, "the index finger taps"
+    # Where bones have no parents, heads are where they belong whichever way the bones are turned.
+    joints = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:-1]]
+    turns = to_matrix(arrays["right_rotations"][rows][:, [JOINT_INDEX[joint] for joint in joints]])
+    seen = bone_turns(armature, [bones[joint] for joint in joints], frames)
+    apart = np.abs(seen @ np.swapaxes(seen[:1], -1, -2) - turns @ np.swapaxes(turns[:1], -1, -2)).max(axis=(0, 2, 3))
+    assert apart.max() < 1e-3, f"{joints[apart.argmax()]} turns otherwise than the solved one"
 
 
 def unit(vectors):
@@ -114,6 +121,18 @@ def chain_places(armature, bones, digit, frames):
             places[row, column] = posed[bones[joint]].head if joint in bones else posed[bones[before]].tail
         places[row] = places[row] @ np.array(armature_now.matrix_world.to_3x3()).T
     return places
+
+
+def bone_turns(armature, bones, frames):
+    """(F, B, 3, 3) how bones are turned in the world, as Blender evaluates them."""
+    turns = np.empty((len(frames), len(bones), 3, 3))
+    for row, frame in enumerate(frames):
+        bpy.context.scene.frame_set(int(frame), subframe=float(frame % 1))
+        armature_now = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for column, bone in enumerate(bones):
+            turn = armature_now.matrix_world.to_3x3() @ armature_now.pose.bones[bone].matrix.to_3x3()
+            turns[row, column] = np.array(turn.normalized())
+    return turns
 
 
 @pytest.mark.parametrize(
