@@ -228,9 +228,9 @@ class Job:
         if recipe.fps is not None:
             markers = resample(markers, recipe.fps)
         solved = []
-        for number, (side, spots) in enumerate(assigned.hands.items()):
-            span = (0.2 + 0.8 * number / len(assigned.hands), 0.2 + 0.8 * (number + 1) / len(assigned.hands))
-            solved.append((yield from _solve(person.hand(side, spots), markers, solver, span)))
+        for number, measured in enumerate(person.hands.values()):
+            span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
+            solved.append((yield from _solve(measured, markers, solver, span)))
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)

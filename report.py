@@ -27,6 +27,7 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools,
     """
     errors = np.where(measured, residuals(hand, targets, pose) * 1000, np.nan)
     joint_of = np.array([hand.sites[site].joint for site in targets.sites])
+    at_limit = _at_limit(hand, pose.angles)
     fingers = {}
     for digit in DIGITS:
         joints = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
@@ -35,7 +36,7 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools,
             "tip_error_mm": figures(tip),
             "marker_error_mm": figures(errors[:, np.isin(joint_of, joints)]),
             "predicted_frames": int(predicted[:, joints[3]].sum()),
-            "limit_hit_frames": int(_at_limit(hand, pose.angles)[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
+            "limit_hit_frames": int(at_limit[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
         }
     return {
         "fingers": fingers,

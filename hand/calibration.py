@@ -15,10 +15,10 @@ from ..errors import HandError
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from .limits import DEFAULT_LIMITS
-from .markersets import Spot, on_palm
+from .markersets import Spot, on_palm, palm_together
 from .model import Movement
 from .planes import finger_plane
-from .proportions import PALM_JOINTS, Proportions, adult, site_places, world_frames
+from .proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places, world_frames
 
 Floats = NDArray[np.float64]
 
@@ -48,9 +48,9 @@ def measure(side: Side, spots: tuple[Spot, ...], positions: Floats) -> tuple[Pro
             "is the unit of the capture right?"
         )
     for _ in range(3):
-        spots = _realigned(hand, spots, _in_palm(hand, spots, seen, palm))
-        hand = _with_palm(hand, spots, _in_palm(hand, spots, seen, palm))
-    local = _in_palm(hand, spots, seen, palm)
+        spots = _realigned(hand, spots, in_palm(hand, spots, seen))
+        hand = _with_palm(hand, spots, in_palm(hand, spots, seen))
+    local = in_palm(hand, spots, seen)
     hand = _with_bones(hand, spots, local)
     return _with_directions(hand, spots, local), spots
 
@@ -60,11 +60,10 @@ def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray
 
     Raises HandError when there is none.
     """
-    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    together: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
+    together = palm_together(spots, positions)
     if not together.any():
         raise HandError(
-            f"{side} hand: {len(palm)} palm markers, of which three must be seen in one frame: "
+            f"{side} hand: {sum(map(on_palm, spots))} palm markers, of which three must be seen in one frame: "
             "the wrist and two knuckles, or three on the back of the hand"
         )
     return together
@@ -104,13 +103,6 @@ def _median(values: Floats) -> float:
     """Of what is known; NaN where nothing is."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else float("nan")
-
-
-def _in_palm(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Floats:
-    """(F, M, 3) the markers in the wrist's frame of `hand`, laid on its palm markers frame by frame."""
-    moves = rot.fit_seen(site_places(hand, tuple(spots[i] for i in palm)), seen[:, palm])
-    local: Floats = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen - moves[:, None, :3, 3])
-    return local
 
 
 def _at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:

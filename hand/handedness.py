@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .joints import BENDING_JOINTS, Side
-from .markersets import Spot, on_palm
-from .proportions import adult, site_places
-from .rotations import fit_seen
+from .markersets import Spot, palm_together
+from .proportions import adult, in_palm
 
 Floats = NDArray[np.float64]
 
@@ -18,14 +17,11 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
     down. Fingers curl and the thumb opposes towards the palm: if they stand on the back, it is a left hand. None
     where fewer than three palm markers are seen together or the fingers tell nothing.
     """
-    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
-    together = np.isfinite(positions[:, palm]).all(-1).sum(1) >= 3
+    together = palm_together(spots, positions)
     if not digits or not together.any():
         return None, 0.0
-    seen = positions[together]
-    moves = fit_seen(site_places(adult("right"), tuple(spots[i] for i in palm)), seen[:, palm])
-    local = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen[:, digits] - moves[:, None, :3, 3])
+    local = in_palm(adult("right"), spots, positions[together])[:, digits]
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
     total, spread = np.nansum(depth), np.nansum(np.abs(depth))
     if not spread > 1e-6 * depth.size:

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import MarkerMapError
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 
@@ -258,6 +261,13 @@ def on_palm(spot: Spot) -> bool:
     The thumb's CMC is left out: it slides by a centimetre against the others, measured on headset captures.
     """
     return spot.joint in _PALM and not (spot.joint in _KNUCKLES and any(spot.offset))
+
+
+def palm_together(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(F,) the frames of positions (F, M, 3), NaN where not seen, in which three palm markers are seen."""
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    together: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
+    return together
 
 
 def from_json(data: object, where: str) -> Groups:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HandError
-from .joints import JOINT_INDEX, Side
+from .joints import Side
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -127,10 +127,6 @@ class HandModel:
     def with_sites(self, sites: tuple[Site, ...]) -> "HandModel":
         """The same hand with further sites."""
         return replace(self, sites=self.sites + sites)
-
-    def length(self, joint: str) -> float:
-        """m, from a joint's parent to the joint."""
-        return float(np.linalg.norm(self.rest[JOINT_INDEX[joint], :3, 3]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from ..errors import HandError
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
 from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
-from .markersets import Spot
+from .markersets import Spot, on_palm
 from .model import AXES, Coupling, HandModel, Movement, Site
 
 Floats = NDArray[np.float64]
@@ -151,6 +151,14 @@ def site_places(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
     offsets = np.array([spot.on(proportions.side) for spot in spots]).reshape(-1, 3)
     placed: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
     return placed
+
+
+def in_palm(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> Floats:
+    """(F, M, 3) m, markers seen (F, M, 3) in the wrist's frame: the hand laid on its palm markers frame by frame."""
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    moves = rot.fit_seen(site_places(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
+    local: Floats = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen - moves[:, None, :3, 3])
+    return local
 
 
 def build(
