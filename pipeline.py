@@ -16,8 +16,9 @@ from .errors import HandError, MarkerMapError
 from .hand import calibration
 from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, SIDES, Side
+from .hand.kinematics import Pose
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, on_palm, suggest
-from .hand.model import HandModel, Pose
+from .hand.model import HandModel
 from .hand.proportions import Proportions, build
 from .hand.targets import Targets, assign
 from .performer import MeasuredHand, Performer
@@ -237,7 +238,7 @@ class Job:
 
 
 def _solve(
-    measured: MeasuredHand, markers: Markers, solver: Solver, span: tuple[float, float]
+    measured: MeasuredHand, markers: Markers, solver: Solver[Any], span: tuple[float, float]
 ) -> Generator[Progress, None, SolvedHand]:
     """One hand, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
@@ -249,16 +250,17 @@ def _solve(
         yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
         pose, state = solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
         poses.append(pose)
-    pose = Pose(*(np.concatenate([getattr(p, name) for p in poses]) for name in ("root", "angles", "rotations")))
+    pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     filled = markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     return SolvedHand(hand.side, hand, proportions, targets, pose, predicted_joints(hand, targets, seen), seen)
 
 
-def _first_sight(solver: Solver, hand: HandModel, targets: Targets) -> State:
+def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets) -> State:
     """The state in the frame that shows most of the hand, so that frames before it do not begin at the origin."""
     fullest = int((targets.weights > 0).sum(axis=1).argmax())
-    return solver.solve(hand, targets.select(slice(fullest, fullest + 1)))[1]
+    state: State = solver.solve(hand, targets.select(slice(fullest, fullest + 1)))[1]
+    return state
 
 
 def predicted_joints(hand: HandModel, targets: Targets, measured: Bools) -> Bools:

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .hand.joints import CHAIN_JOINTS, DIGITS, Side
-from .hand.model import HandModel, Pose
+from .hand.kinematics import Pose
+from .hand.model import HandModel
 from .hand.targets import Targets
 from .solvers.solver import limit_excess, residuals
 

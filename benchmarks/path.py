@@ -67,7 +67,7 @@ def keying() -> None:
     proportions = adult("right")
     hand = build(proportions)
     angles = np.random.default_rng(0).uniform(hand.limits[:, 0], hand.limits[:, 1], (FRAMES, hand.dofs))
-    pose = kinematics.pose(hand, np.tile(np.eye(4), (FRAMES, 1, 1)), angles)
+    pose = kinematics.Pose(hand, np.tile(np.eye(4), (FRAMES, 1, 1)), angles)
     armature, binding = new_hand(proportions, hand, bpy.context.scene.collection)
     frames = np.arange(1.0, FRAMES + 1)
 

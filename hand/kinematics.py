@@ -1,26 +1,46 @@
 """Forward kinematics over all frames at once: angles -> rotations -> joint frames -> sites."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
 from . import rotations as rot
-from .model import HandModel, Pose
+from .model import HandModel
 
 Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A hand over F frames."""
+
+    hand: HandModel
+    root: Floats
+    """(F, 4, 4) T_world_wrist, m."""
+    angles: Floats
+    """(F, D) rad."""
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    @cached_property
+    def rotations(self) -> Floats:
+        """(F, J, 4) unit wxyz, each joint relative to its rest; worked out when first asked for."""
+        return joint_rotations(self.hand, self.angles)
 
 
 def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     """(F, J, 4) unit quaternions relative to rest, from angles (F, D) rad: R = R_1 · R_2 · R_3 of each joint."""
     result = np.broadcast_to(rot.IDENTITY, (len(angles), len(hand.joints), 4)).copy()
     turns = rot.about(hand.axes, angles)
-    for d, joint in enumerate(hand.axis_joint):
-        result[:, joint] = rot.multiply(result[:, joint], turns[:, d])
+    order = np.arange(hand.dofs) - np.searchsorted(hand.axis_joint, hand.axis_joint)
+    for k in range(3):
+        dofs = np.flatnonzero(order == k)
+        joints = hand.axis_joint[dofs]
+        result[:, joints] = rot.multiply(result[:, joints], turns[:, dofs])
     return result
-
-
-def pose(hand: HandModel, root: Floats, angles: Floats) -> Pose:
-    """A Pose from T_world_wrist (F, 4, 4) and angles (F, D)."""
-    return Pose(root, angles, joint_rotations(hand, angles))
 
 
 def joint_frames(hand: HandModel, pose: Pose) -> Floats:

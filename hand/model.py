@@ -101,6 +101,7 @@ class HandModel:
                 f"{self.side} hand: the {self.dof_name(int(swapped[0]))} is limited to {low:.0f}..{high:.0f} degrees, "
                 "the first must be the smaller"
             )
+        _check_couplings(self.side, self.couplings, d)
 
     @property
     def dofs(self) -> int:
@@ -129,16 +130,16 @@ class HandModel:
         return replace(self, sites=self.sites + sites)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pose:
-    """A hand over F frames."""
-
-    root: Floats
-    """(F, 4, 4) T_world_wrist, m."""
-    angles: Floats
-    """(F, D) rad."""
-    rotations: Floats
-    """(F, J, 4) unit wxyz, each joint relative to its rest."""
-
-    def __len__(self) -> int:
-        return len(self.root)
+def _check_couplings(side: Side, couplings: tuple[Coupling, ...], dofs: int) -> None:
+    """Raises HandError for rows that are not (D,), not finite, empty, swapped, or that no angles could fulfil."""
+    for number, row in enumerate(couplings, 1):
+        if np.shape(row.coefficients) != (dofs,) or not np.isfinite([*row.coefficients, row.lower, row.upper]).all():
+            raise HandError(f"{side} hand: coupling {number} is not {dofs} finite numbers between two bounds")
+        if not np.any(row.coefficients) or row.lower > row.upper:
+            raise HandError(
+                f"{side} hand: coupling {number} holds {np.count_nonzero(row.coefficients)} angles between "
+                f"{row.lower:g} and {row.upper:g}, expected some, and the first bound the smaller"
+            )
+    equal = [row for row in couplings if row.lower == row.upper]
+    if equal and np.linalg.matrix_rank(np.stack([row.coefficients for row in equal])) < len(equal):
+        raise HandError(f"{side} hand: one of the {len(equal)} couplings repeats or contradicts the others")

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import rotations as rot
-from .kinematics import joint_frames, pose
+from .kinematics import Pose, joint_frames
 from .model import HandModel
 from .surface import Surface
 
@@ -22,7 +22,7 @@ def skin(
     'dual quaternion' is the modifier's Preserve Volume: dual quaternion linear blending (Kavan et al. 2007).
     """
     both = np.stack([np.zeros_like(angles), angles])
-    frames = joint_frames(hand, pose(hand, np.tile(np.eye(4), (2, 1, 1)), both))
+    frames = joint_frames(hand, Pose(hand, np.tile(np.eye(4), (2, 1, 1)), both))
     moves = frames[1] @ np.linalg.inv(frames[0])
     if method == "linear":
         blended = np.einsum("vj,jab->vab", surface.weights, moves[:, :3])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
-from .kinematics import joint_frames, pose
+from .kinematics import Pose, joint_frames
 from .model import HandModel
 from .proportions import Proportions, adult, build
 from .surface_shape import Limb, blend, ramp
@@ -140,7 +140,7 @@ class Anatomy:
 def anatomy(proportions: Proportions) -> Anatomy:
     """The volume of a right hand of these measures."""
     hand = build(proportions)
-    joints = joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
+    joints = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     scale = _scale(proportions)
     reach = np.concatenate([np.zeros((5, 1)), np.cumsum(proportions.phalanges, axis=1)], axis=1)
     thick = np.array(THICKNESS) * scale

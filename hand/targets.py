@@ -1,10 +1,11 @@
 """Targets: where a hand's sites should be, frame by frame."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import HandError
 from .markersets import Spot
 from .model import HandModel, Site
 
@@ -14,7 +15,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """What a solver is asked for, over F frames and T sites of one hand."""
+    """What a solver is asked for, over F frames and T sites of one hand: places, turns and velocities, in any mix.
+
+    Raises HandError where turns have no weights, or an array is not over the same frames and sites.
+    """
 
     times: Floats
     """(F,) s."""
@@ -23,14 +27,34 @@ class Targets:
     positions: Floats
     """(F, T, 3) m in the world; finite where the weight is above zero."""
     weights: Floats
-    """(F, T) >= 0, 0 = missing."""
+    """(F, T) >= 0, of the positions; 0 = missing."""
+    rotations: Floats | None = None
+    """(F, T, 4) unit wxyz in the world, of the joint on which the site is; None where no turn is asked for."""
+    rotation_weights: Floats | None = None
+    """(F, T) >= 0, of the rotations; 0 = missing."""
+    velocities: Floats | None = None
+    """(F, T, 3) m/s in the world, where a device measures them; with the positions' weights."""
+    angular_velocities: Floats | None = None
+    """(F, T, 3) rad/s in the world, where a device measures them; with the rotations' weights."""
+
+    def __post_init__(self) -> None:
+        many = (len(self.times), len(self.sites))
+        shapes = {"positions": 3, "weights": None, "rotations": 4, "rotation_weights": None}
+        for name, width in {**shapes, "velocities": 3, "angular_velocities": 3}.items():
+            array, shape = getattr(self, name), many if width is None else (*many, width)
+            if array is not None and array.shape != shape:
+                raise HandError(f"targets: {name} has the shape {array.shape}, expected {shape}")
+        if (self.rotations is None) != (self.rotation_weights is None):
+            raise HandError("targets: rotations and rotation_weights come together, one of them is missing")
 
     def __len__(self) -> int:
         return len(self.times)
 
     def select(self, frames: slice) -> "Targets":
         """The targets of some of the frames."""
-        return replace(self, times=self.times[frames], positions=self.positions[frames], weights=self.weights[frames])
+        optional = (self.rotations, self.rotation_weights, self.velocities, self.angular_velocities)
+        cut = [array if array is None else array[frames] for array in optional]
+        return Targets(self.times[frames], self.sites, self.positions[frames], self.weights[frames], *cut)
 
 
 def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats) -> tuple[HandModel, Targets]:

@@ -8,7 +8,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ..hand.joints import JOINT_INDEX, JOINTS, PARENTS
-from ..hand.kinematics import joint_frames, pose
+from ..hand.kinematics import Pose, joint_frames
 from ..hand.proportions import Proportions, build
 from ..hand.surface import Surface, surface
 
@@ -36,7 +36,7 @@ def add_hand(proportions: Proportions, name: str, collection: bpy.types.Collecti
 
 def _add_bones(armature: bpy.types.Object, proportions: Proportions, deforms: np.ndarray) -> None:
     hand = build(proportions)
-    frames = joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
+    frames = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     with _editing(armature):
         bones = armature.data.edit_bones
         for joint, bone_name in enumerate(JOINTS):

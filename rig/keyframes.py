@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.model import HandModel, Pose
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
 from . import carriers, channels
 from .binding import RigBinding, is_armature
 from .transfer import transfer

@@ -15,8 +15,7 @@ import numpy as np
 from ..files import written_whole
 from ..hand import poses, proportions
 from ..hand.joints import Side
-from ..hand.kinematics import joint_frames
-from ..hand.kinematics import pose as posed
+from ..hand.kinematics import Pose, joint_frames
 from ..pipeline import Take
 from .blend_file import empty_file, quiet, written_by_blender
 from .framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
@@ -161,7 +160,7 @@ def pose_pictures(
     armature.hide_render = True
     angles = np.stack([poses.angles(hand, name) for name in names])
     upright = np.tile(np.eye(4), (len(names), 1, 1))
-    pose = posed(hand, upright, angles)
+    pose = Pose(hand, upright, angles)
     key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, len(names) + 1), "Poses")
     points = joint_frames(hand, pose)[:1, :, :3, 3]
     below = points[:, :1] - [0.0, 0.25 * measures.size, 0.0]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand import kinematics
 from ..hand import rotations as rot
-from ..hand.model import HandModel, Pose
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
 from .binding import RigBinding, into_armature
 
 Floats = NDArray[np.float64]

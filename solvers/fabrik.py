@@ -5,14 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import kinematics
-from ..hand.model import HandModel, Pose
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
 from ..hand.planes import finger_plane, plane_axes
 from ..hand.targets import Targets
 from . import planar
 from .closest import approach, where
 from .digits import Digit, digits, rider, turns_of
 from .palm import palm_roots
+from .settings import check, setting
 from .solver import State, hold_last
 
 Floats = NDArray[np.float64]
@@ -28,13 +29,18 @@ NEAR = 1e-4
 class Fabrik:
     """Constrained FABRIK. Every frame begins from its own targets, so a take can be solved in any pieces."""
 
-    tolerance: float = 1e-5
-    """m from a digit's end to its target at which it is done."""
-    passes: int = 60
-    """Most forward and backward passes from one beginning."""
+    tolerance: float = setting(
+        1e-5, "Metres from a digit's end to its target at which it is done", least=1e-9, most=0.01
+    )
+    passes: int = setting(60, "Most forward and backward passes from one beginning", least=1, most=1000)
+    sweeps: int = setting(
+        40,
+        "Times that each joint turns as near as its limits let it, where they keep a digit from its target",
+        most=1000,
+    )
 
-    sweeps: int = 40
-    """Times that each joint turns as near as its limits let it, where they keep a digit from its target."""
+    def __post_init__(self) -> None:
+        check(self)
 
     @property
     def stopping(self) -> planar.Stopping:
@@ -50,7 +56,7 @@ class Fabrik:
             solved = self._solve(hand, digit, _marks(hand, digit, targets, roots))
             for d in np.flatnonzero(np.isfinite(solved).any(0)):
                 angles[:, d] = hold_last(solved[:, d], np.isfinite(solved[:, d]), state.angles[d])
-        pose = kinematics.pose(hand, roots, angles)
+        pose = Pose(hand, roots, angles)
         return pose, (State(roots[-1], angles[-1]) if len(targets) else state)
 
     def _solve(self, hand: HandModel, digit: Digit, marks: "_Marks") -> Floats:

@@ -22,7 +22,7 @@ def palm_roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
     """
     sites = [hand.sites[site] for site in targets.sites]
     chosen = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
-    still = kinematics.pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     at_rest = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0, targets.sites[chosen]]
     weights = targets.weights[:, chosen]
     positions = np.where(weights[..., None] > 0, targets.positions[:, chosen], 0.0)

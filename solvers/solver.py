@@ -1,13 +1,14 @@
 """What a solver is: targets in, joint angles inside the limits out, the same in pieces as at once."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..hand import kinematics
-from ..hand.model import HandModel, Pose
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
 from ..hand.targets import Targets
 
 Floats = NDArray[np.float64]
@@ -15,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What a solver keeps from one piece of a take to the next: the last pose."""
+    """What every solver keeps from one piece of a take to the next: the last pose. Each may add to it."""
 
     root: Floats
     """(4, 4) T_world_wrist."""
@@ -23,10 +24,13 @@ class State:
     """(D,) rad."""
 
 
-class Solver(Protocol):
+S = TypeVar("S", bound=State)
+
+
+class Solver(Protocol[S]):
     """A frozen dataclass of settings with one method. A live frame is a batch of one."""
 
-    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, State]:
+    def solve(self, hand: HandModel, targets: Targets, state: S | None = None) -> tuple[Pose, S]:
         """The pose of each frame and the state to hand to the next piece.
 
         Solving in pieces gives the poses of solving at once. What no target holds keeps its last pose.

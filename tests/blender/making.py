@@ -13,7 +13,8 @@ from knuckle.captures import Markers
 from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
-from knuckle.hand.model import HandModel, Pose
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
 from knuckle.pipeline import SolvedHand, Take
 from knuckle.recipe import Recipe
@@ -32,7 +33,7 @@ def motion(hand: HandModel, frames: int, seed: int = 0, corners: bool = True) ->
     turns = rng.normal(size=(frames, 4))
     roots[:, :3, :3] = rot.to_matrix(turns / np.linalg.norm(turns, axis=1, keepdims=True))
     roots[:, :3, 3] = rng.normal(size=(frames, 3))
-    return kinematics.pose(hand, roots, low + share * (high - low))
+    return Pose(hand, roots, low + share * (high - low))
 
 
 def take(
@@ -49,7 +50,7 @@ def take(
         roots = np.tile(np.eye(4), (frames, 1, 1))
         roots[:, 0, 3] = (0.15 if side == "right" else -0.15) + 0.1 * np.sin(times)
         roots[:, 2, 3] = 1.0
-        pose = kinematics.pose(hand, roots, np.maximum(angles, hand.limits[:, 0]))
+        pose = Pose(hand, roots, np.maximum(angles, hand.limits[:, 0]))
         places = kinematics.joint_frames(hand, pose)[..., :3, 3]
         targets = Targets(times, np.arange(len(JOINTS)), places, np.ones((frames, len(JOINTS))))
         predicted, measured = np.zeros((frames, len(JOINTS)), bool), np.ones((frames, len(JOINTS)), bool)
@@ -85,7 +86,7 @@ def rig(
     """
     rng = np.random.default_rng(seed)
     hand = proportions.build(proportions.adult(side, 0.2))
-    bent = kinematics.pose(hand, np.eye(4)[None], hand.neutral[None])
+    bent = Pose(hand, np.eye(4)[None], hand.neutral[None])
     places = metre * kinematics.joint_frames(hand, bent)[0, :, :3, 3]
     names = [joint for joint in JOINTS if metacarpals or "metacarpal" not in joint or joint.startswith("thumb")]
     armature = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))

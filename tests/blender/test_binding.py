@@ -143,7 +143,7 @@ def test_joints_are_rolled_into_the_plane_in_which_a_finger_curls() -> None:
         armature = rig(side, seed=5)
         hand = proportions.build(proportions.adult(side))
         binding = bind(armature, side, find_hand(armature, side).bones, hand)
-        bent = kinematics.joint_frames(hand, kinematics.pose(hand, np.eye(4)[None], hand.neutral[None]))[0]
+        bent = kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], hand.neutral[None]))[0]
         for joint in ("index-finger-phalanx-proximal", "pinky-finger-phalanx-intermediate", "thumb-phalanx-proximal"):
             cosine = binding.rest[JOINT_INDEX[joint], :3, 0] @ bent[JOINT_INDEX[joint], :3, 0]
             apart = np.degrees(np.arccos(min(float(cosine), 1.0)))

@@ -8,7 +8,7 @@ import pytest
 from mathutils.bvhtree import BVHTree
 
 from knuckle.hand.joints import JOINT_INDEX, JOINTS, PARENTS, Side
-from knuckle.hand.kinematics import joint_frames, joint_rotations, pose
+from knuckle.hand.kinematics import Pose, joint_frames, joint_rotations
 from knuckle.hand.poses import angles
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.skinning import skin
@@ -42,7 +42,7 @@ def test_the_bones_are_the_joints(side: Side) -> None:
     measures = adult(side)
     armature = add_hand(measures, "Hand", bpy.context.scene.collection)
     hand = build(measures)
-    frames = joint_frames(hand, pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
+    frames = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     bones = armature.data.bones
     assert [bone.name for bone in bones if bone.parent is None] == ["wrist"]
     for joint, name in enumerate(JOINTS):

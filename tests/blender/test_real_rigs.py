@@ -67,7 +67,7 @@ def test_a_fist_brings_every_fingertip_to_the_palm(armature: bpy.types.Object) -
         hand = proportions.build(proportions.adult(found.side))
         binding = bind(armature, found.side, found.bones, hand)
         angles = np.stack([poses.angles(hand, "open"), poses.angles(hand, "fist")])
-        pose = kinematics.pose(hand, np.tile(np.eye(4), (2, 1, 1)), angles)
+        pose = kinematics.Pose(hand, np.tile(np.eye(4), (2, 1, 1)), angles)
         key_hands(armature, [KeyedHand(binding, hand, pose)], np.array([1.0, 2.0]), "Poses")
         palmwards = []
         for frame in (1, 2):

@@ -35,7 +35,7 @@ def recorded(proportions, spots, frames=300, seed=5, noise=0.0):
     bends = np.array([movement == "flexion" for movement in hand.movements])
     root = np.tile(np.eye(4), (frames, 1, 1))
     root[:, :3, 3] = rng.normal(0, 0.3, 3) + np.linspace(0, 0.2, frames)[:, None]
-    pose = kinematics.pose(hand, root, np.where(bends, angles, 0.0))
+    pose = kinematics.Pose(hand, root, np.where(bends, angles, 0.0))
     places = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
     return places + rng.normal(0, noise, places.shape)
 

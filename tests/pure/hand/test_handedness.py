@@ -30,7 +30,7 @@ def seen(side, spots, pose_name, seed):
     root = root.copy()
     root[0, :3, :3] = rotations.to_matrix(turn / np.linalg.norm(turn))
     root[0, :3, 3] = rng.normal(size=3)
-    pose = kinematics.pose(hand, root, poses.angles(hand, pose_name)[None])
+    pose = kinematics.Pose(hand, root, poses.angles(hand, pose_name)[None])
     return kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
 
 

@@ -13,7 +13,7 @@ def posed(hand, degrees):
     angles = np.zeros((1, hand.dofs))
     for (joint, movement), value in degrees.items():
         angles[0, hand.dof(joint, movement)] = np.deg2rad(value)
-    return kinematics.joint_frames(hand, kinematics.pose(hand, np.eye(4)[None], angles))[0, :, :3, 3]
+    return kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], angles))[0, :, :3, 3]
 
 
 def test_parents_come_first_and_there_are_25_joints():
@@ -45,7 +45,7 @@ def test_bones_keep_their_lengths():
     hand = build(adult("right", 0.2))
     rng = np.random.default_rng(1)
     angles = rng.uniform(hand.limits[:, 0], hand.limits[:, 1], (50, hand.dofs))
-    frames = kinematics.joint_frames(hand, kinematics.pose(hand, np.tile(np.eye(4), (50, 1, 1)), angles))
+    frames = kinematics.joint_frames(hand, kinematics.Pose(hand, np.tile(np.eye(4), (50, 1, 1)), angles))
     places = frames[..., :3, 3]
     for index, parent in enumerate(PARENTS[1:], 1):
         bones = np.linalg.norm(places[:, index] - places[:, parent], axis=-1)
@@ -60,6 +60,6 @@ def test_joints_of_the_standard_hand_are_where_its_own_formulas_put_them(standar
     angles = np.zeros((200, hand.dofs))
     for digit, column, dof in standard.runner.columns(hand):
         angles[:, dof] = q[:, digit, column]
-    frames = kinematics.joint_frames(hand, kinematics.pose(hand, np.tile(np.eye(4), (200, 1, 1)), angles))
+    frames = kinematics.joint_frames(hand, kinematics.Pose(hand, np.tile(np.eye(4), (200, 1, 1)), angles))
     chains = np.array([[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[name]] for name in DIGITS])
     assert np.abs(frames[..., :3, 3][:, chains] - bench.fk(q)[0] / 1000).max() < 1e-9

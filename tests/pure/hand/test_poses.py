@@ -5,7 +5,7 @@ import pytest
 
 from knuckle.errors import HandError
 from knuckle.hand.joints import JOINT_INDEX, Side
-from knuckle.hand.kinematics import joint_frames, pose
+from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.poses import POSES, angles
 from knuckle.hand.proportions import adult, build
 
@@ -13,7 +13,7 @@ from knuckle.hand.proportions import adult, build
 def joint_positions(side: Side, name: str) -> np.ndarray:
     """(25, 3) mm."""
     hand = build(adult(side))
-    return 1000 * joint_frames(hand, pose(hand, np.eye(4)[None], angles(hand, name)[None]))[0, :, :3, 3]
+    return 1000 * joint_frames(hand, Pose(hand, np.eye(4)[None], angles(hand, name)[None]))[0, :, :3, 3]
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

@@ -6,7 +6,8 @@ from hypothesis.extra import numpy as hnp
 
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
-from knuckle.hand.model import HandModel, Pose
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
 
@@ -51,7 +52,7 @@ def poses(draw: st.DrawFn, hand: HandModel, frames: int = 4) -> Pose:
     root = np.tile(np.eye(4), (frames, 1, 1))
     root[:, :3, :3] = rotations.to_matrix(turns / np.linalg.norm(turns, axis=1, keepdims=True))
     root[:, :3, 3] = places
-    return kinematics.pose(hand, root, natural(hand, fractions))
+    return Pose(hand, root, natural(hand, fractions))
 
 
 def targets_at(hand: HandModel, pose: Pose, names: tuple[str, ...]) -> Targets:

@@ -118,7 +118,7 @@ def test_inputs_are_not_changed(name, data, side):
 def test_a_fingertip_out_of_reach_is_pointed_at(name, side):
     """The closest pose is the straight finger towards the target."""
     hand = HANDS[side]
-    still = kinematics.pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     targets = targets_at(hand, still, EIGHT)
     middle = hand.joints.index("middle-finger-phalanx-proximal")
     tip = EIGHT.index("middle-finger-tip")
@@ -152,7 +152,7 @@ def test_markers_all_lost_keep_the_last_pose(name, data, side):
 @pytest.mark.parametrize("names", [EIGHT, FULL])
 def test_targets_on_the_root_and_on_each_other_give_a_finite_pose(name, names):
     hand = HANDS["right"]
-    still = kinematics.pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     targets = targets_at(hand, still, names)
     for positions in (np.zeros_like(targets.positions), np.ones_like(targets.positions)):
         pose, _ = SOLVERS[name]().solve(hand, replace(targets, positions=positions))

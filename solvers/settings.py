@@ -1,0 +1,62 @@
+"""What can be set on a solver: each field of its dataclass says what it may be, for recipe, shell and panel alike."""
+
+import math
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
+
+from ..errors import RecipeError
+
+MOST = 1e6
+"""No count or measure of a solver is larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What a setting may be, and what it does."""
+
+    about: str
+    """One sentence for the tooltip, with the unit."""
+    least: float = 0.0
+    most: float = MOST
+    choices: tuple[str, ...] = ()
+    """For a name: those it may be."""
+
+
+def setting(
+    default: Any, about: str, *, least: float = 0.0, most: float = MOST, choices: tuple[str, ...] = ()
+) -> Any:  # As dataclasses.field: the type is that of the default.
+    """A field of a solver: a switch (bool), a whole number (int), a number (float) or a name (str, with choices)."""
+    return field(default=default, metadata={"range": Range(about, least, most, choices)})
+
+
+def settings_of(kind: type[Any]) -> dict[str, tuple[Any, Range]]:
+    """A solver's settings: name -> (default, what it may be)."""
+    return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
+
+
+def check(solver: Any) -> None:
+    """Raises RecipeError for the first setting that is not of its kind or outside its range, NaN among them."""
+    for each in fields(solver):
+        value, may_be = getattr(solver, each.name), each.metadata["range"]
+        if not _fits(each, value, may_be):
+            name = type(solver).__name__.lower()
+            raise RecipeError(f"solver {name}: {each.name} is {value!r}, expected {expected(each.default, may_be)}")
+
+
+def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:
+    if isinstance(each.default, bool) or isinstance(value, bool):
+        return isinstance(each.default, bool) and isinstance(value, bool)
+    if isinstance(each.default, str):
+        return value in may_be.choices
+    number = isinstance(value, int if isinstance(each.default, int) else (int, float))
+    return number and math.isfinite(value) and may_be.least <= value <= may_be.most
+
+
+def expected(default: Any, may_be: Range) -> str:
+    """What a setting may be, in words."""
+    if isinstance(default, bool):
+        return "true or false"
+    if isinstance(default, str):
+        return f"one of {', '.join(may_be.choices)}"
+    kind = "a whole number" if isinstance(default, int) else "a number"
+    return f"{kind} from {may_be.least:g} to {may_be.most:g}"
