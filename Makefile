@@ -45,8 +45,10 @@ package: setup ## build and validate the extension's zip
 	$(NEWEST)/python tools/package.py
 	$(NEWEST)/python -m pytest tests/package $(ARGS)
 
-bench: setup ## time the path's stations against peers, on every Python found
-	@for env in .venv/3.*; do $$env/bin/python benchmarks/path.py; done
+bench: ## measure the solvers and the path's stations against peers, and write docs/benchmarks.md
+	@tools/setup.sh bench
+	.venv/bench/bin/python benchmarks/path.py
+	.venv/bench/bin/python benchmarks/standard.py
 
 docs-pictures: setup ## render the pictures of the README and docs
 	$(NEWEST)/python tools/docs_pictures.py

@@ -3,6 +3,7 @@
 #   tools/setup.sh              every Python found, at least one
 #   tools/setup.sh 3.11 3.13    exactly these, or fail
 #   tools/setup.sh check        .venv/check: ruff, mypy and the stubs, without Blender
+#   tools/setup.sh bench        .venv/bench: what the benchmarks compare with, too
 # An environment that is up to date is left alone; delete .venv to start afresh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -69,10 +70,11 @@ check_libraries() {
   if [ -n "$missing" ]; then install_packages $missing; fi
 }
 
-if [ "${1:-}" = check ]; then
-  up_to_date check && exit
+if [ "${1:-}" = check ] || [ "${1:-}" = bench ]; then
+  up_to_date "$1" && exit
   python=$(find_python 3.13 || find_python 3.11) || { say "no Python 3.11 or 3.13 found"; exit 1; }
-  make_environment check "$python" check
+  make_environment "$1" "$python" "$1"
+  [ "$1" = check ] || check_libraries "$1"
   exit
 fi
 

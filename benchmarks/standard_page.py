@@ -1,0 +1,145 @@
+"""The standard hand problem's figures as docs/benchmarks.md, between two marks, and its pictures."""
+
+import re
+import statistics
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from standard_runs import BLENDER, ENTRIES, MINK, Entry, Results, machine, median, versions
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+import svg
+
+TARGETS = {"fabrik": (1.0, BLENDER), "cga": (1.0, BLENDER), "table": (0.3, BLENDER), "dynamical": (1.0, MINK)}
+"""Live on A, each solver's median frame may take this many times the peer's."""
+BATCH = {"fabrik": 1e5, "cga": 1e5, "table": 1e6, "dynamical": 2e4}
+"""Frames a second on D."""
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    lines = [list(head), *map(list, rows)]
+    lines.insert(1, ["---"] * len(lines[0]))
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def of(problem: str) -> list[Entry]:
+    """The entries of a problem."""
+    return [entry for entry in ENTRIES if entry.problem == problem]
+
+
+def ratio(results: Results, entry: Entry, peer_name: str) -> float:
+    """The median over the rounds of how many times a peer's time the entry took."""
+    peer = next(other for other in of(entry.problem) if other.name == peer_name)
+    return statistics.median(each[entry]["ms_median"] / each[peer]["ms_median"] for each in results)
+
+
+def live(results: Results) -> str:
+    """Problem A: one frame after another."""
+    rows = []
+    for entry in of("A"):
+        spread = [each[entry]["ms_median"] for each in results]
+        target = TARGETS.get(entry.name)
+        wanted = f"{target[0]:g}x {target[1]}: {_met(ratio(results, entry, target[1]) <= target[0])}" if target else ""
+        rows.append(
+            [
+                entry.name,
+                f"{1000 * statistics.median(spread):.0f} ({1000 * min(spread):.0f}-{1000 * max(spread):.0f})",
+                f"{1000 * median(results, entry, 'ms_p99'):.0f}",
+                f"{ratio(results, entry, BLENDER):.2f}",
+                f"{ratio(results, entry, MINK):.2f}",
+                wanted,
+            ]
+        )
+    head = ["solver", "µs a hand, median (spread)", "p99", f"x {BLENDER}", f"x {MINK}", "target"]
+    return table(head, rows)
+
+
+def exact(results: Results, problem: str) -> str:
+    """How far from the truth."""
+    columns = {
+        "tip to target mean/max mm": "{tip_mean_mm:.3f} / {tip_max_mm:.2f}",
+        "tip to truth mm": "{tip_true_mean_mm:.2f}",
+        "middle joints mm": "{mid_mean_mm:.2f}",
+        "RMSE all/four fingers °": "{ang_rmse_deg:.2f} / {ang_rmse_fingers_deg:.2f}",
+        "limits violated": "{viol}",
+        "jitter x truth": "{jitter_ratio:.1f}",
+    }
+    rows = [
+        [entry.name, *(pattern.format_map(results[-1][entry]) for pattern in columns.values())] for entry in of(problem)
+    ]
+    return table(["solver", *columns], rows)
+
+
+def batch(results: Results) -> str:
+    """Problem D: 100 000 frames at once."""
+    rows = []
+    for entry in of("D"):
+        fps = median(results, entry, "fps")
+        rows.append(
+            [
+                entry.name,
+                f"{fps:,.0f}",
+                f"{results[-1][entry]['tip_mean_mm']:.3f} / {results[-1][entry]['tip_max_mm']:.2f}",
+                f"{results[-1][entry]['viol']}",
+                f"{BATCH[entry.name]:,.0f}: {_met(fps >= BATCH[entry.name])}",
+            ]
+        )
+    return table(["solver", "frames a second", "tip mean/max mm", "limits violated", "target"], rows)
+
+
+def turns(results: Results) -> str:
+    """Problem C2's time."""
+    peer = next(entry for entry in of("C2") if entry.runner == "mink_peer")
+    rows = [
+        [entry.name, f"{1000 * median(results, entry, 'ms_median'):.0f}", f"{ratio(results, entry, peer.name):.2f}"]
+        for entry in of("C2")
+    ]
+    return table(["solver", "µs a hand", f"x {peer.name}"], rows)
+
+
+def _met(yes: bool) -> str:
+    return "met" if yes else "missed"
+
+
+def pictures(folder: Path, results: Results) -> None:
+    """What the tables say at a glance."""
+    names = [entry.name for entry in of("A")]
+    micros = [1000 * median(results, entry, "ms_median") for entry in of("A")]
+    up = svg.axis("µs a hand, median", [*micros, 1000.0], zero=True)
+    svg.write(folder / "benchmark-live.svg", svg.bars("One live frame of five fingers", up, names, {"median": micros}))
+    noisy = of("B")
+    jitter = [results[-1][entry]["jitter_ratio"] for entry in noisy]
+    up = svg.axis("times the truth's", jitter, zero=True)
+    drawn = svg.bars("Jitter at 1 mm of noise", up, [entry.name for entry in noisy], {"jitter": jitter})
+    svg.write(folder / "benchmark-noise.svg", drawn)
+
+
+def write_page(docs: Path, results: Results) -> None:
+    """Replaces what stands between the marks in docs/benchmarks.md."""
+    sections = {
+        "live": live(results),
+        "exact": exact(results, "A"),
+        "noise": exact(results, "B"),
+        "turns": turns(results) + "\n\n" + exact(results, "C2"),
+        "batch": batch(results),
+        "machine": f"Measured on {machine()}; {versions(results)}; {len(results)} interleaved rounds.",
+    }
+    fill(docs / "benchmarks.md", sections)
+    pictures(docs / "pictures", results)
+
+
+def fill(page: Path, sections: dict[str, str]) -> None:
+    """Puts each section between its two marks, <!-- name --> and <!-- /name -->."""
+    text = page.read_text()
+    for name, section in sections.items():
+        text, found = re.subn(
+            rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)",
+            lambda match, body=section: f"{match[1]}{body}\n{match[2]}",
+            text,
+            flags=re.DOTALL,
+        )
+        if not found:
+            raise SystemExit(f"{page}: there is no mark <!-- {name} -->")
+    page.write_text(text)

@@ -1,0 +1,133 @@
+"""Knuckle's solvers and their peers on the standard hand problem, in one run.
+
+Each round runs every entry once, in another order, each in a process of its own, so that a machine that drifts does
+so for all alike; a ratio is that of two entries of one round, and what is printed is the median over the rounds.
+Scored by the harness of the problem, which knows nothing of Knuckle. Needs ../shared/bench.
+"""
+
+import json
+import os
+import platform
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared" / "bench"
+WORK = ROOT / "build" / "bench"
+BLENDER, MINK = "Blender's IK", "mink + coupling"
+
+
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One runner on one problem."""
+
+    name: str
+    runner: str
+    problem: str
+    options: tuple[str, ...] = ()
+    batch: bool = False
+
+
+Results = list[dict[Entry, Figures]]
+"""Of each round, every entry's figures."""
+
+
+def ours(problem: str, solvers: tuple[str, ...], smooth: bool = False, batch: bool = False) -> list[Entry]:
+    """Knuckle's solvers on a problem."""
+    extra = ("smooth=true",) if smooth else ()
+    return [
+        Entry(name + (" smoothed" if smooth else ""), "knuckle_runner", problem, (f"solver={name}", *extra), batch)
+        for name in solvers
+    ]
+
+
+FOUR = ("fabrik", "cga", "table", "dynamical")
+OTHERS = ("jacobian", "whole-hand", "pair-wise")
+BY_TURNS = ("dynamical", "jacobian", "whole-hand", "pair-wise")
+"""The solvers that take orientations."""
+
+
+def peers(problem: str) -> list[Entry]:
+    """What else solves this problem."""
+    blender = Entry(BLENDER, "blender_ik", problem, ("split=1",))
+    mink = Entry(MINK, "mink_peer", problem, ("coupling=1",))
+    one_step = Entry("mink, one QP", "mink_peer", problem, ("max_it=1",))
+    return [one_step] if problem == "C2" else [blender, mink]
+
+
+ENTRIES = [
+    *peers("A"),
+    *ours("A", FOUR + OTHERS),
+    *peers("B"),
+    *ours("B", FOUR + OTHERS),
+    *ours("B", FOUR, smooth=True),
+    *peers("C2"),
+    *ours("C2", BY_TURNS),
+    *ours("C2", ("dynamical",), smooth=True),
+    *ours("D", FOUR, batch=True),
+]
+
+
+def prepare() -> None:
+    """The problem's own files, in build/bench, with its problems made."""
+    if not SHARED.is_dir():
+        sys.exit("make bench: the standard hand problem is not beside the checkout (../shared/bench)")
+    shutil.copytree(SHARED, WORK, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    if not (WORK / "problems" / "D.npz").is_file():
+        subprocess.run([sys.executable, "make_problem.py"], cwd=WORK, check=True)
+
+
+def run(entry: Entry) -> Figures:
+    """The figures of one run: those of the harness."""
+    shutil.rmtree(WORK / "results", ignore_errors=True)
+    (WORK / "results").mkdir()
+    command = [sys.executable, "run.py", entry.runner, entry.problem]
+    command += ["--batch"] if entry.batch else []
+    command += ["--opt", *entry.options] if entry.options else []
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "benchmarks")}
+    done = subprocess.run(command, cwd=WORK, env=environment, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{entry}:\n{done.stdout}{done.stderr}")
+    figures: Figures = json.loads(next((WORK / "results").glob("*.json")).read_text())
+    return figures
+
+
+def measure(rounds: int) -> Results:
+    """Every entry's figures in each round."""
+    order, results = list(ENTRIES), []
+    for number in range(rounds):
+        random.Random(number).shuffle(order)
+        results.append({entry: run(entry) for entry in order})
+        print(f"round {number + 1} of {rounds} done", flush=True)
+    return results
+
+
+def median(results: Results, entry: Entry, figure: str) -> float:
+    """Over the rounds."""
+    return statistics.median(float(each[entry][figure]) for each in results)
+
+
+def machine() -> str:
+    """What the figures were measured on."""
+    model = next(
+        (line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.machine(),
+    )
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+
+
+def versions(results: Results) -> str:
+    """The packages that took part."""
+    found: dict[str, str] = {}
+    for figures in results[0].values():
+        found.update(figures["env"]["versions"])
+    return ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
