@@ -1,0 +1,27 @@
+"""FABRIK for any tree of joints: an arm, a tail, a tentacle, a hand that is not five digits on a rigid palm."""
+
+from .bones import Bone, chain, from_bones
+from .fabrik import Settings, at_rest, solve
+from .goals import Goals, State, TreePose, places
+from .skeleton import Limit, Skeleton, SkeletonError, ball, cone, fixed, frames, hinge
+
+__all__ = [
+    "Bone",
+    "Goals",
+    "Limit",
+    "Settings",
+    "Skeleton",
+    "SkeletonError",
+    "State",
+    "TreePose",
+    "at_rest",
+    "ball",
+    "chain",
+    "cone",
+    "fixed",
+    "frames",
+    "from_bones",
+    "hinge",
+    "places",
+    "solve",
+]

@@ -1,0 +1,111 @@
+"""A Skeleton from a plain list of bones with a head and a tail, as rigs and people write them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .skeleton import ANY_TURN, Limit, Skeleton, SkeletonError, Vector
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bone:
+    """A bone at rest, in the world. Its joint is at its head; the joint's frame has +Y along the bone."""
+
+    name: str
+    parent: str | None
+    """The name of a bone before it in the list, None for the first."""
+    head: Vector
+    """m"""
+    tail: Vector
+    """m"""
+    limit: Limit = ANY_TURN
+    """In the joint's frame."""
+    side: Vector | None = None
+    """What the joint's +X is turned to, as far as +Y lets it; None = as little turned from the parent as may be."""
+
+
+def from_bones(bones: Sequence[Bone], loops: Sequence[tuple[str, str]] = (), root_free: bool = False) -> Skeleton:
+    """A joint at the head of each bone and one at the tail of each that has no child, named after it with '-tip'.
+
+    A bone without length is oriented as its parent. loops: pairs of joints' names. Raises SkeletonError for a parent
+    that is not in the list before the bone, a name given twice, or ends that are not finite numbers.
+    """
+    names = [bone.name for bone in bones]
+    parents: list[int] = []
+    frames: list[Floats] = []
+    for index, bone in enumerate(bones):
+        if bone.name in names[:index]:
+            raise SkeletonError(f"bones: '{bone.name}' is there twice, expected each name once")
+        if (bone.parent is None) != (index == 0) or (bone.parent is not None and bone.parent not in names[:index]):
+            raise SkeletonError(f"bones: the parent of '{bone.name}' is {bone.parent!r}, expected a bone before it")
+        if not np.isfinite([*bone.head, *bone.tail]).all():
+            raise SkeletonError(f"bones: the head or tail of '{bone.name}' is not a finite number")
+        parents.append(-1 if bone.parent is None else names.index(bone.parent))
+        frames.append(_frame(bone, frames[parents[-1]] if parents[-1] >= 0 else np.eye(4)))
+    limits = [bone.limit for bone in bones]
+    for index, bone in enumerate(bones):
+        if index not in parents:
+            names.append(f"{bone.name}-tip")
+            parents.append(index)
+            frames.append(np.block([[frames[index][:3, :3], np.array(bone.tail)[:, None]], [np.eye(4)[3:]]]))
+            limits.append(ANY_TURN)
+    rest = np.stack(
+        [
+            frame if parent < 0 else np.linalg.inv(frames[parent]) @ frame
+            for frame, parent in zip(frames, parents, strict=True)
+        ]
+    )
+    unknown = [name for pair in loops for name in pair if name not in names]
+    if unknown:
+        raise SkeletonError(f"bones: a loop names '{unknown[0]}', expected one of {', '.join(names)}")
+    pairs = tuple((names.index(a), names.index(b)) for a, b in loops)
+    return Skeleton(tuple(names), tuple(parents), rest, tuple(limits), pairs, root_free)
+
+
+def chain(name: str, points: Floats, limit: Limit | Sequence[Limit] = ANY_TURN, side: Vector | None = None) -> Skeleton:
+    """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), one limit for all or one each."""
+    count = len(points) - 1
+    given = [limit] * count if isinstance(limit, Limit) else list(limit)
+    if count < 1 or len(given) != count:
+        raise SkeletonError(f"{name}: {len(given)} limits for {max(count, 0)} bones, expected one each")
+    return from_bones(
+        [
+            Bone(
+                f"{name}-{k}",
+                f"{name}-{k - 1}" if k else None,
+                _vector(points[k]),
+                _vector(points[k + 1]),
+                given[k],
+                side,
+            )
+            for k in range(count)
+        ]
+    )
+
+
+def _vector(point: Floats) -> Vector:
+    x, y, z = (float(value) for value in point)
+    return x, y, z
+
+
+def _frame(bone: Bone, parent: Floats) -> Floats:
+    """(4, 4) T_world_joint of a bone at rest, from its parent's."""
+    frame = parent.copy()
+    frame[:3, 3] = bone.head
+    way = np.subtract(bone.tail, bone.head)
+    length = float(np.linalg.norm(way))
+    if length > 0:
+        frame[:3, 1] = way / length
+    side = parent[:3, 0] if bone.side is None else np.array(bone.side)
+    # A side along the bone says nothing: then the parent's axes do.
+    for x in (side, parent[:3, 0], parent[:3, 2]):
+        third = np.cross(x, frame[:3, 1])
+        if np.linalg.norm(third) > 1e-6 * max(float(np.linalg.norm(x)), 1e-300):
+            frame[:3, 2] = third / np.linalg.norm(third)
+            frame[:3, 0] = np.cross(frame[:3, 1], frame[:3, 2])
+            break
+    return frame

@@ -1,0 +1,175 @@
+"""FABRIK for any tree of joints: several ends, inner places, orientations, closed loops, a moving root, limits.
+
+FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. From each beginning a row makes passes inwards and outwards
+(passes.py) until it is near enough or they stall; what is left is finished by steps over all joints (finish.py). Rows
+that are still off begin again from bent poses, as a straight chain is a dead end within limits. The best pose is kept.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..solver import hold_last
+from . import limits
+from .beginnings import beginning, least_miss, out_of_reach
+from .finish import finish
+from .goals import Goals, State, TreePose, check
+from .passes import inwards, outwards
+from .plan import Plan, make
+from .posing import Placed, Rowset, measure
+from .sites import sites_of
+from .skeleton import Skeleton, frames
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+STALLS = 3
+"""Passes in a row that gain too little, after which no more are made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """When to stop. Lengths are parts of the skeleton's reach."""
+
+    tolerance: float = 1e-6
+    """How near to its goals a row is done."""
+    stall: float = 0.1
+    """The part of its miss that a pass must gain."""
+    passes: int = 12
+    """Most passes from one beginning."""
+    steps: int = 40
+    """Most steps of the finish from one beginning."""
+    beginnings: int = 8
+    """Poses from which a row that is still off begins again."""
+    worth: float = 1e-4
+    """How much nearer another beginning must end, where it does not arrive, for a row to leave where it was led to."""
+    follow: bool = True
+    """Whether a frame begins at the pose of the frame before, and so stays near it; frames are then solved one after
+    another. Else each begins at rest, and all are solved together."""
+
+
+def solve(
+    skeleton: Skeleton, goals: Goals, state: State | None = None, settings: Settings | None = None
+) -> tuple[TreePose, State]:
+    """The pose of each frame and the state to hand to the next piece: solving in pieces gives the poses of at once.
+
+    Joints that no goal pulls keep their last turns; `state` None = rest, or the nearest to it within the limits.
+    Raises SkeletonError for goals that contradict the skeleton or are not numbers.
+    """
+    check(skeleton, goals)
+    settings = settings or Settings()
+    rest = at_rest(skeleton)
+    last = state or rest
+    sites = sites_of(skeleton, goals)
+    plans: dict[bytes, Plan] = {}
+    turns = np.full((len(goals), len(skeleton.joints), 3), np.nan)
+    shift = np.full((len(goals), 3), np.nan)
+    for rows, asked in _batches(sites.weights > 0, settings.follow):
+        key = asked.tobytes()
+        if key not in plans:
+            plans[key] = make(skeleton, sites, asked)
+        plan = plans[key]
+        if len(plan.joints):
+            begin = _begin(skeleton, plan, goals.root[rows], last if settings.follow else rest)
+            chosen = np.ix_(rows, np.flatnonzero(asked))
+            solved = _solve_rows(plan, Rowset(*begin, sites.goals[chosen], sites.weights[chosen]), settings)
+            turns[np.ix_(rows, plan.joints)] = solved.turns
+            root = goals.root[rows]
+            place = np.einsum("fji,fj->fi", root[:, :3, :3], solved.origin - root[:, :3, 3])
+            shift[rows] = place - skeleton.rest[0, :3, 3] if skeleton.root_free else 0.0
+        if settings.follow:
+            turns[rows], shift[rows] = _held(turns[rows], shift[rows], last)
+            last = State(turns[rows[-1]], shift[rows[-1]])
+    turns, shift = _held(turns, shift, last)
+    return _posed(skeleton, goals.root, turns, shift), State(turns[-1], shift[-1]) if len(goals) else last
+
+
+def at_rest(skeleton: Skeleton) -> State:
+    """The state before the first frame: all joints at rest, or as near to it as their limits let them."""
+    zero = np.zeros((len(skeleton.joints), 3))
+    return State(limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
+
+
+def _batches(asked: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
+    """Rows that are solved together, and which of the sites (S,) are asked for in them: each frame, or all alike."""
+    if follow:
+        yield from ((np.array([row]), asked[row]) for row in range(len(asked)))
+        return
+    kinds, which = np.unique(asked, axis=0, return_inverse=True)
+    yield from ((np.flatnonzero(which.ravel() == k), kind) for k, kind in enumerate(kinds))
+
+
+def _held(turns: Floats, shift: Floats, last: State) -> tuple[Floats, Floats]:
+    """Turns (F, J, 3) and shifts (F, 3), those that are NaN replaced by the last before them."""
+    joints = [
+        hold_last(turns[:, j], np.isfinite(turns[:, j, 0]), last.turns[j])[:, None] for j in range(turns.shape[1])
+    ]
+    return np.concatenate(joints, 1), hold_last(shift, np.isfinite(shift[:, 0]), last.shift)
+
+
+def _begin(skeleton: Skeleton, plan: Plan, root: Floats, state: State) -> tuple[Floats, Floats, Floats]:
+    """base (R, 3, 3), origin (R, 3) and turns (R, N, 3) of frames with these roots (R, 4, 4), all in this state."""
+    base = root[:, :3, :3]
+    origin = root[:, :3, 3] + base @ (skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free)
+    return base, origin, np.broadcast_to(state.turns[plan.joints], (len(root), len(plan.joints), 3))
+
+
+def _posed(skeleton: Skeleton, root: Floats, turns: Floats, shift: Floats) -> TreePose:
+    moved = root.copy()
+    moved[:, :3, 3] += np.einsum("fij,fj->fi", root[:, :3, :3], shift)
+    rotations = skeleton.rotations(turns)
+    return TreePose(moved, turns, rotations, frames(skeleton, moved, rotations)[..., :3, 3])
+
+
+def _solve_rows(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
+    """The rows at their best poses. What is done to one does not depend on which others there are."""
+    tolerance, worth = settings.tolerance * plan.reach, settings.worth * plan.reach
+    straight, settled = out_of_reach(plan, rows)
+    best = replace(rows, turns=straight)
+    open_rows = np.flatnonzero(~settled)
+    best = best.put(open_rows, _attempt(plan, rows.select(open_rows), settings))
+    for number in range(settings.beginnings):
+        left, farthest, _ = measure(plan, best)
+        least = least_miss(plan, rows)
+        again = np.flatnonzero(~settled & (farthest > tolerance) & (left > least + worth))
+        if not len(again):
+            break
+        begin = rows.select(again)
+        tried = _attempt(plan, replace(begin, turns=beginning(plan, begin.turns, number)), settings)
+        new_left, new_farthest, _ = measure(plan, tried)
+        better = (new_farthest <= tolerance) | (new_left < left[again] - worth)
+        best = best.put(again[better], tried.select(np.flatnonzero(better)))
+    return best
+
+
+def _attempt(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
+    """The best pose that passes and then the finish come to from where the rows are.
+
+    Rows that are near enough, and rows whose passes stall, freeze; the others go on.
+    """
+    tolerance = settings.tolerance * plan.reach
+    best, now, going = rows, rows, np.arange(len(rows.turns))
+    least = np.full(len(going), np.inf)
+    stalls = np.zeros(len(going), int)
+    for number in range(settings.passes + 1):
+        left, farthest, placed = measure(plan, now)
+        better = left < least[going]
+        best = best.put(going[better], now.select(np.flatnonzero(better)))
+        gained = left < (1 - settings.stall) * least[going]
+        stalls[going] = np.where(gained, 0, stalls[going] + 1)
+        least[going[better]] = left[better]
+        on = np.flatnonzero((farthest > tolerance) & (stalls[going] < STALLS))
+        going = going[on]
+        if number == settings.passes or not len(going):
+            break
+        now = _pass(plan, now.select(on), placed.select(on))
+    return finish(plan, best, tolerance, settings.steps)
+
+
+def _pass(plan: Plan, rows: Rowset, placed: Placed) -> Rowset:
+    wanted, pull = inwards(plan, placed, rows)
+    moved = replace(rows, origin=wanted[:, 0]) if plan.root_free else rows
+    return replace(moved, turns=outwards(plan, placed, moved, wanted, pull))

@@ -1,0 +1,152 @@
+"""What a tree is asked for and what it answers."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .skeleton import Skeleton, SkeletonError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goals:
+    """Where joints should be and how they should be turned, over F frames. A weight of 0 = not asked for."""
+
+    joints: Ints
+    """(T,) the joint that each place is for; ends, inner joints, the root if it is free; one joint may have several."""
+    offsets: Floats
+    """(T, 3) m, which point of the joint, in its own frame."""
+    positions: Floats
+    """(F, T, 3) m in the world; finite where the weight is above zero."""
+    weights: Floats
+    """(F, T) >= 0"""
+    oriented: Ints
+    """(O,) the joints whose turn in the world is asked for."""
+    orientations: Floats
+    """(F, O, 4) unit wxyz R_world_joint; finite where the weight is above zero."""
+    orientation_weights: Floats
+    """(F, O) >= 0: one radian counts as much as a tenth of the skeleton's reach."""
+    root: Floats
+    """(F, 4, 4) T_world_base: what carries the skeleton. A free root begins there."""
+    pinned: Bools
+    """(T,) places to be held before all others are heeded."""
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    def select(self, frames: slice) -> "Goals":
+        """The goals of some of the frames."""
+        names = ("positions", "weights", "orientations", "orientation_weights", "root")
+        return replace(self, **{name: getattr(self, name)[frames] for name in names})
+
+
+def places(
+    skeleton: Skeleton,
+    positions: dict[str, ArrayLike],
+    *,
+    orientations: dict[str, ArrayLike] | None = None,
+    weights: dict[str, ArrayLike] | None = None,
+    root: ArrayLike | None = None,
+    pinned: tuple[str, ...] = (),
+) -> Goals:
+    """Goals by the joints' names: positions name -> (F, 3) m, orientations name -> (F, 4) wxyz.
+
+    weights name -> () or (F,) count for the joint's place and orientation, 1 where not named; root as in Goals, by
+    default the origin. Raises SkeletonError for names that there are not.
+    """
+    turned = orientations or {}
+    given = [np.asarray(values, float) for values in (*positions.values(), *turned.values())]
+    if not given and root is None:
+        raise SkeletonError("goals: neither a place nor an orientation nor a root, expected one of them")
+    frames = len(given[0] if given else np.asarray(root))
+
+    def weighted(names: list[str]) -> Floats:
+        wanted = [np.broadcast_to(np.asarray((weights or {}).get(name, 1.0), float), frames) for name in names]
+        return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
+
+    def stacked(values: dict[str, ArrayLike], width: int) -> Floats:
+        arrays = [np.asarray(value, float) for value in values.values()]
+        for name, array in zip(values, arrays, strict=True):
+            if array.shape != (frames, width):
+                raise SkeletonError(f"goals: {name} has the shape {array.shape}, expected ({frames}, {width})")
+        return np.stack(arrays, 1) if arrays else np.zeros((frames, 0, width))
+
+    return Goals(
+        joints=np.array([skeleton.index(name) for name in positions], int),
+        offsets=np.zeros((len(positions), 3)),
+        positions=stacked(positions, 3),
+        weights=weighted(list(positions)),
+        oriented=np.array([skeleton.index(name) for name in turned], int),
+        orientations=stacked(turned, 4),
+        orientation_weights=weighted(list(turned)),
+        root=np.broadcast_to(np.eye(4) if root is None else np.asarray(root, float), (frames, 4, 4)),
+        pinned=np.array([name in pinned for name in positions], bool),
+    )
+
+
+def check(skeleton: Skeleton, goals: Goals) -> None:
+    """Raises SkeletonError for shapes that disagree, joints that there are not, and values that cannot be."""
+    frames, t, o = len(goals), len(goals.joints), len(goals.oriented)
+    shapes = {
+        "offsets": (t, 3),
+        "positions": (frames, t, 3),
+        "weights": (frames, t),
+        "orientations": (frames, o, 4),
+        "orientation_weights": (frames, o),
+        "root": (frames, 4, 4),
+        "pinned": (t,),
+    }
+    for name, shape in shapes.items():
+        if np.shape(getattr(goals, name)) != shape:
+            raise SkeletonError(f"goals: {name} has the shape {np.shape(getattr(goals, name))}, expected {shape}")
+    for joint in (*goals.joints, *goals.oriented):
+        if not 0 <= joint < len(skeleton.joints):
+            raise SkeletonError(f"goals: joint {joint} is asked for, expected 0 to {len(skeleton.joints) - 1}")
+    for name in ("offsets", "root", "weights", "orientation_weights"):
+        if not np.isfinite(getattr(goals, name)).all():
+            raise SkeletonError(f"goals: {name} holds a value that is not a finite number")
+    for values, weights, joints in (
+        (goals.positions, goals.weights, goals.joints),
+        (goals.orientations, goals.orientation_weights, goals.oriented),
+    ):
+        if weights.size and weights.min() < 0:
+            raise SkeletonError(f"goals: the least weight is {weights.min():g}, expected none below zero")
+        lost = np.argwhere((weights > 0) & ~np.all(np.isfinite(values), axis=-1))
+        if len(lost):
+            frame, column = lost[0]
+            name = skeleton.joints[joints[column]]
+            raise SkeletonError(f"goals: frame {frame} asks {name} for no number, expected one or a weight of 0")
+    lengths = np.linalg.norm(goals.orientations, axis=-1)
+    if np.any(np.abs(lengths - 1)[goals.orientation_weights > 0] > 1e-6):
+        raise SkeletonError("goals: an orientation is not a unit quaternion")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreePose:
+    """A skeleton over F frames. `positions` are forward kinematics of `root` and `rotations`."""
+
+    root: Floats
+    """(F, 4, 4) T_world_base; not Goals.root where the root is free."""
+    turns: Floats
+    """(F, J, 3) rad: swing about side, twist, swing about third axis of each joint; see limits.py."""
+    rotations: Floats
+    """(F, J, 4) unit wxyz relative to rest."""
+    positions: Floats
+    """(F, J, 3) m in the world."""
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """What is kept from one frame to the next: the last pose."""
+
+    turns: Floats
+    """(J, 3) rad"""
+    shift: Floats
+    """(3,) m in the base's frame, how far a free root is from where Goals.root has it."""

@@ -1,0 +1,67 @@
+"""Goals as points that pull: a place is one point of a joint, an orientation three points on its axes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.rotations import to_matrix
+from .goals import Goals
+from .skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+HELD = 1e4
+"""How many times the weight of the others a pinned place and a closed loop have."""
+LEVER = 0.1
+"""Part of the reach at which the three points of an orientation are. Each has half the weight: a small turn moves two
+of them, so that a radian counts as much as this part of the reach."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sites:
+    """S points on joints: those of loops last."""
+
+    joints: Ints
+    """(S,)"""
+    offsets: Floats
+    """(S, 3) m, in the joint's frame."""
+    floating: Bools
+    """(S,) points of orientations: their goals are seen from the joint, wherever it is."""
+    goals: Floats
+    """(F, S, 3) m in the world, or from the joint; zero where not asked for."""
+    weights: Floats
+    """(F, S) the largest of a frame's goals is 1: only how they compare counts."""
+    loops: int
+    """How many of them belong to loops."""
+
+
+def sites_of(skeleton: Skeleton, goals: Goals) -> Sites:
+    """The points of all goals and loops."""
+    frames, loops = len(goals), np.array(skeleton.loops, int).reshape(-1)
+    lever = LEVER * skeleton.reach
+    places = np.where(goals.weights[..., None] > 0, goals.positions, 0.0)
+    turned = np.where(goals.orientation_weights[..., None] > 0, goals.orientations, np.array([1.0, 0, 0, 0]))
+    axes = lever * np.swapaxes(to_matrix(turned), -1, -2).reshape(frames, -1, 3)
+    asked = np.concatenate([goals.weights, goals.orientation_weights], 1)
+    largest = asked.max(1, initial=0.0)[:, None]
+    scale = 1 / np.where(largest > 0, largest, 1.0)
+    return Sites(
+        joints=np.concatenate([goals.joints, np.repeat(goals.oriented, 3), loops]).astype(int),
+        offsets=np.concatenate(
+            [goals.offsets, lever * np.tile(np.eye(3), (len(goals.oriented), 1)), np.zeros((len(loops), 3))]
+        ),
+        floating=np.repeat([False, True, False], [len(goals.joints), 3 * len(goals.oriented), len(loops)]),
+        goals=np.concatenate([places, axes, np.zeros((frames, len(loops), 3))], 1),
+        weights=np.concatenate(
+            [
+                scale * goals.weights * np.where(goals.pinned, HELD, 1.0),
+                scale * np.repeat(goals.orientation_weights, 3, axis=1) / 2,
+                np.full((frames, len(loops)), HELD),
+            ],
+            1,
+        ),
+        loops=len(loops),
+    )

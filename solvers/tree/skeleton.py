@@ -1,0 +1,181 @@
+"""Skeleton: a tree of joints, how each sits on its parent and how far it turns. An arm, a tail, a hand, a body."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import KnuckleError
+from ...hand.rotations import to_matrix
+from . import limits
+
+Floats = NDArray[np.float64]
+Vector = tuple[float, float, float]
+
+
+class SkeletonError(KnuckleError):
+    """A skeleton, or goals for it, that contradict themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How far one joint turns; see limits.py. Made by `ball`, `cone`, `hinge` and `fixed`."""
+
+    cone: tuple[float, float, float, float] = (np.pi,) * 4
+    """rad, the largest swing about +side, +third, −side and −third axis, 0..π."""
+    twist: tuple[float, float] = (-np.pi, np.pi)
+    """rad, least and most."""
+    axis: Vector = (0.0, 1.0, 0.0)
+    """The twist axis in the joint's frame: along the bone, or a hinge's axis."""
+    side: Vector = (1.0, 0.0, 0.0)
+    """The first axis of the swing, in the joint's frame; turned to stand square on the twist axis."""
+
+
+ANY_TURN = Limit()
+
+
+def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> Limit:
+    """Any swing; a twist in rad, by default any."""
+    return Limit(twist=twist)
+
+
+def cone(
+    forwards: float, backwards: float, left: float, right: float, twist: tuple[float, float] = (0.0, 0.0)
+) -> Limit:
+    """A swing in an irregular cone, rad: about +X, −X, +Z and −Z of the joint, each 0..π."""
+    return Limit((forwards, left, backwards, right), twist)
+
+
+def hinge(low: float, high: float, axis: Vector = (1.0, 0.0, 0.0)) -> Limit:
+    """A turn of low..high rad about one axis of the joint's frame."""
+    return Limit((0.0,) * 4, (low, high), axis, (0.0, 1.0, 0.0) if abs(axis[1]) < 0.9 else (1.0, 0.0, 0.0))
+
+
+def fixed() -> Limit:
+    """No turn at all."""
+    return Limit((0.0,) * 4, (0.0, 0.0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Skeleton:
+    """J joints. Lengths in m, angles in rad. A joint may sit on its parent: several hinges in a point are one joint.
+
+    Raises SkeletonError for parents that do not come before their children, shapes that disagree, values that are not
+    finite, rest transforms that are not rigid, cones that are not 0..π, twist ranges with swapped ends or wider than a
+    whole turn, axes without length, and loops between joints that there are not.
+    """
+
+    joints: tuple[str, ...]
+    """(J,) names, parents before children; the first is the root."""
+    parents: tuple[int, ...]
+    """(J,) index of the parent, −1 for the root alone."""
+    rest: Floats
+    """(J, 4, 4) T_parent_joint; the root's is T_base_root."""
+    limits: tuple[Limit, ...]
+    """(J,)"""
+    loops: tuple[tuple[int, int], ...] = ()
+    """Pairs of joints that must be in one place: where two chains meet and close a loop."""
+    root_free: bool = False
+    """Whether the root may leave its place; else it is pinned to it."""
+    axes: Floats = field(init=False)
+    """(J, 3, 3) columns: side, twist and third axis in the joint's frame."""
+    cone: Floats = field(init=False)
+    """(J, 4) as Limit.cone."""
+    twist: Floats = field(init=False)
+    """(J, 2) as Limit.twist."""
+
+    def __post_init__(self) -> None:
+        count = len(self.joints)
+        for name, length in (("parents", len(self.parents)), ("limits", len(self.limits))):
+            if length != count:
+                raise SkeletonError(f"skeleton: {length} {name} for {count} joints, expected one each")
+        if np.shape(self.rest) != (count, 4, 4) or not count:
+            raise SkeletonError(f"skeleton: rest has the shape {np.shape(self.rest)}, expected (joints, 4, 4)")
+        for j, parent in enumerate(self.parents):
+            if not (0 <= parent < j or (parent == -1 and j == 0)):
+                raise SkeletonError(
+                    f"skeleton: the parent of {self.joints[j]} is joint {parent}, expected an earlier one"
+                )
+        for pair in self.loops:
+            if pair[0] == pair[1] or not all(0 <= j < count for j in pair):
+                raise SkeletonError(f"skeleton: a loop joins {pair}, expected two different joints below {count}")
+        rest = np.array(self.rest, float)
+        turned = rest[:, :3, :3]
+        if not np.isfinite(rest).all():
+            raise SkeletonError("skeleton: rest holds a value that is not a finite number")
+        if np.abs(np.swapaxes(turned, 1, 2) @ turned - np.eye(3)).max() > 1e-6 or np.linalg.det(turned).min() < 0:
+            raise SkeletonError("skeleton: a rest transform scales or mirrors, expected rotation and translation only")
+        for name, array in {"rest": rest, **_limit_arrays(self.joints, self.limits)}.items():
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @property
+    def lengths(self) -> Floats:
+        """(J,) m from each joint to its parent; 0 for the root."""
+        lengths: Floats = np.linalg.norm(self.rest[:, :3, 3], axis=-1)
+        lengths[0] = 0.0
+        return lengths
+
+    @property
+    def lengthless(self) -> tuple[str, ...]:
+        """The joints that sit on their parent: no turn of the parent moves them."""
+        return tuple(self.joints[j] for j in np.flatnonzero(self.lengths == 0.0) if j)
+
+    @property
+    def reach(self) -> float:
+        """m along the bones to the joint that is farthest from the root; 1 where no bone has a length."""
+        along = np.zeros(len(self.joints))
+        for j, parent in enumerate(self.parents[1:], 1):
+            along[j] = along[parent] + self.lengths[j]
+        return float(along.max()) or 1.0
+
+    def index(self, name: str) -> int:
+        """The index of a joint. Raises SkeletonError for a name that there is not."""
+        if name not in self.joints:
+            raise SkeletonError(f"skeleton: there is no joint '{name}', expected one of {', '.join(self.joints)}")
+        return self.joints.index(name)
+
+    def rotations(self, turns: Floats) -> Floats:
+        """(F, J, 4) unit quaternions relative to rest, from turns (F, J, 3)."""
+        return limits.rotations(self.axes, turns)
+
+    def excess(self, turns: Floats) -> Floats:
+        """(F, J) rad by which turns (F, J, 3) lie outside their limits, 0 inside."""
+        apart: Floats = np.linalg.norm(turns - limits.clamp(self.cone, self.twist, turns), axis=-1)
+        return apart
+
+
+def _limit_arrays(joints: tuple[str, ...], given: tuple[Limit, ...]) -> dict[str, Floats]:
+    """axes, cone and twist of all joints. Raises SkeletonError."""
+    axes = np.zeros((len(joints), 3, 3))
+    for name, limit, frame in zip(joints, given, axes, strict=True):
+        numbers = [*limit.cone, *limit.twist, *limit.axis, *limit.side]
+        if not np.isfinite(numbers).all():
+            raise SkeletonError(f"{name}: a limit is not a finite number")
+        if min(limit.cone) < 0 or max(limit.cone) > np.pi + 1e-12:
+            degrees = ", ".join(f"{angle:.0f}" for angle in np.rad2deg(limit.cone))
+            raise SkeletonError(f"{name}: the cone opens by {degrees} degrees, expected 0 to 180 each")
+        low, high = np.rad2deg(limit.twist)
+        if low > high or high - low > 360 + 1e-9:
+            raise SkeletonError(f"{name}: turns {low:.0f} to {high:.0f} degrees, expected less to more, 360 at most")
+        third = np.cross(limit.side, limit.axis)
+        if np.linalg.norm(third) < 1e-9:
+            raise SkeletonError(f"{name}: the limit's axis and side are parallel or have no length")
+        axis = np.array(limit.axis) / np.linalg.norm(limit.axis)
+        third = third / np.linalg.norm(third)
+        frame[:] = np.stack([np.cross(axis, third), axis, third], -1)
+    # Rounded down so that a cone of π is one.
+    widths = np.array([limit.cone for limit in given], float)
+    return {"axes": axes, "cone": np.minimum(widths, np.pi), "twist": np.array([limit.twist for limit in given], float)}
+
+
+def frames(skeleton: Skeleton, root: Floats, rotations: Floats) -> Floats:
+    """(F, J, 4, 4) T_world_joint by forward kinematics, from T_world_base (F, 4, 4) and rotations (F, J, 4)."""
+    local = np.zeros((*rotations.shape[:2], 4, 4))
+    local[..., :3, :3] = to_matrix(rotations)
+    local[..., 3, 3] = 1.0
+    local = skeleton.rest @ local
+    world = np.empty_like(local)
+    for joint, parent in enumerate(skeleton.parents):
+        world[:, joint] = (root if parent < 0 else world[:, parent]) @ local[:, joint]
+    return world
