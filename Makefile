@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-gui check format package bench docs-pictures clean
+.PHONY: help setup demo test test-gui check format generate package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -40,6 +40,9 @@ format: ## format and mend what ruff can mend
 	@tools/setup.sh check
 	.venv/check/bin/ruff check --fix-only --quiet .
 	.venv/check/bin/ruff format .
+
+generate: setup ## write cga/generated.py from its definitions
+	$(NEWEST)/python tools/generate_cga.py
 
 package: setup ## build and validate the extension's zip
 	$(NEWEST)/python tools/package.py

@@ -1,4 +1,4 @@
-"""Imports point one way: captures, streams, hand ← solvers ← the path and its recipe ← rig ← operators, panels."""
+"""Imports point one way: captures, cga, streams, hand ← solvers ← the path and its recipe ← rig ← operators, panels."""
 
 import ast
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROWS = [
     {"errors", "files"},
-    {"captures", "streams", "hand"},
+    {"captures", "cga", "streams", "hand"},
     {"recipe", "performer"},
     {"solvers"},
     {"report", "pipeline"},

@@ -1,0 +1,24 @@
+"""Conformal geometric algebra G(4,1) of space: spheres, planes, circles, lines and points as numbers to calculate with.
+
+    from knuckle.cga import generated as g, objects, nearest, versors
+
+Types (generated.py) are named tuples of coefficients by blade, over the basis e1 e2 e3, n_o (o, the origin) and n∞ (i).
+A coefficient is a float or an array: the same functions serve one live frame and all frames of a take. All objects
+are in CGA-arm's representation 1 (standard: Sphere, Plane, Circle, Line, Pair) unless their names begin with Direct.
+
+    generated.py  up, sphere, plane_at · join_* (through points, direct) · direct_*, standard_* (duals) · meet_*_* ·
+                  dot_*_* · square_* · rotor_*, translator_*, motor_*, dilator_*, mirror_* (versor on object)
+    objects.py    vector, positions (arrays in and out) · centre, place, round_of(circle), ends_of(pair) ·
+                  plane_through, line_of, sphere_of (of unit length) · sign (real, touching, imaginary)
+    nearest.py    nearest_on_sphere, nearest_on_circle, foot_on_plane, foot_on_line, distance_to_circle,
+                  nearest_on_line_from_sphere, nearest_on_line_from_circle
+    versors.py    translator, dilator, rotor, rotor_between, motor_between (planes) · quaternion, matrix
+    scalars.py    root, choose, quotient: what floats and arrays write differently
+
+For one joint of the palm, from two markers, two lengths and the palm's plane (FABRIK-CGA 3.3-3.6):
+
+    circle = g.meet_sphere_sphere(g.sphere(p, ρ1), g.sphere(q, ρ2))
+    ends = ends_of(g.meet_circle_plane(circle, plane_through(p, q, r)))
+
+docs/cga.md tells the conventions.
+"""

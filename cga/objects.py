@@ -1,0 +1,179 @@
+"""What the objects of the algebra tell of themselves: places, centres, radii, ends, and whether they are real.
+
+Every function serves floats and arrays alike (scalars.py). Lengths are in the unit of the coordinates.
+"""
+
+from typing import Generic, NamedTuple
+
+import numpy as np
+
+from . import generated as g
+from .generated import (
+    Circle,
+    DirectFlatPoint,
+    DirectLine,
+    DirectSphere,
+    Floats,
+    Line,
+    Pair,
+    Plane,
+    Sphere,
+    T,
+    Vector,
+    WeightedSphere,
+)
+from .scalars import choose, quotient, root
+
+TOLERANCE = 1e-12
+"""A square this small beside the terms that it is a difference of is 0. For a circle or pair of radius r at a distance
+D from the origin that is r < 1e-6 D about: coordinates should count from something near."""
+
+
+def vector(positions: Floats) -> Vector[Floats]:
+    """The columns of positions (..., 3), each (...) and contiguous."""
+    x, y, z = np.ascontiguousarray(np.moveaxis(positions, -1, 0))
+    return Vector(x, y, z)
+
+
+def positions(v: Vector[Floats]) -> Floats:
+    """The array (..., 3) of three columns (...)."""
+    return np.stack(np.broadcast_arrays(*v), -1)
+
+
+def add(a: Vector[T], b: Vector[T], times: T) -> Vector[T]:
+    """a + times · b."""
+    return Vector(a.e1 + times * b.e1, a.e2 + times * b.e2, a.e3 + times * b.e3)
+
+
+def subtract(a: Vector[T], b: Vector[T]) -> Vector[T]:
+    """a - b."""
+    return Vector(a.e1 - b.e1, a.e2 - b.e2, a.e3 - b.e3)
+
+
+def dot(a: Vector[T], b: Vector[T]) -> T:
+    """a · b."""
+    return a.e1 * b.e1 + a.e2 * b.e2 + a.e3 * b.e3
+
+
+def cross(a: Vector[T], b: Vector[T]) -> Vector[T]:
+    """a × b."""
+    return Vector(a.e2 * b.e3 - a.e3 * b.e2, a.e3 * b.e1 - a.e1 * b.e3, a.e1 * b.e2 - a.e2 * b.e1)
+
+
+def select(condition: T, yes: Vector[T], no: Vector[T]) -> Vector[T]:
+    """`yes` where the condition is not 0, else `no`."""
+    chosen = condition != 0
+    return Vector(choose(chosen, yes.e1, no.e1), choose(chosen, yes.e2, no.e2), choose(chosen, yes.e3, no.e3))
+
+
+def unit(v: Vector[T], otherwise: Vector[T]) -> Vector[T]:
+    """v / |v|, or `otherwise` where v is 0."""
+    length = root(dot(v, v))
+    one = quotient(length * 0.0 + 1.0, length)
+    return select(one, Vector(v.e1 * one, v.e2 * one, v.e3 * one), otherwise)
+
+
+def across(v: Vector[T]) -> Vector[T]:
+    """A unit vector at right angles to v: in the plane of the axis that v is least along; e1 for v = 0."""
+    x, y, z = abs(v.e1), abs(v.e2), abs(v.e3)
+    one = choose((x <= y) & (x <= z), 1.0, 0.0)
+    two = choose((one == 0) & (y <= z), 1.0, 0.0)
+    three = 1.0 - one - two
+    nothing = 0.0 * x
+    side = Vector(v.e2 * three - v.e3 * two, v.e3 * one - v.e1 * three, v.e1 * two - v.e2 * one)
+    return unit(side, Vector(nothing + 1.0, nothing, nothing))
+
+
+def place(point: DirectFlatPoint[T]) -> Vector[T]:
+    """Where a flat point is; 0 for one at infinity."""
+    one = quotient(point.eoi * 0.0 + 1.0, point.eoi)
+    return Vector(point.e1i * one, point.e2i * one, point.e3i * one)
+
+
+def centre(sphere: Sphere[T]) -> Vector[T]:
+    """The centre of a sphere, or where a point is: the inverse of Hestenes' H."""
+    return Vector(sphere.e1, sphere.e2, sphere.e3)
+
+
+def normalised(sphere: WeightedSphere[T]) -> Sphere[T]:
+    """The sphere of weight 1; 0 where the weight is 0, which is a plane's."""
+    one = quotient(sphere.eo * 0.0 + 1.0, sphere.eo)
+    return Sphere(sphere.e1 * one, sphere.e2 * one, sphere.e3 * one, sphere.ei * one)
+
+
+def line_of(direct: DirectLine[T]) -> Line[T]:
+    """The standard line, its direction of length 1, of a direct one; 0 for that of a point with itself."""
+    return unit_line(g.standard_line(direct))
+
+
+def unit_line(line: Line[T]) -> Line[T]:
+    """The line with a direction of length 1; 0 where there is none."""
+    one = quotient(line.e23 * 0.0 + 1.0, root(g.square_line(line)))
+    e23, e31, e12, e1i, e2i, e3i = line
+    return Line(e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one)
+
+
+def sphere_of(direct: DirectSphere[T]) -> Sphere[T]:
+    """The standard sphere of weight 1. Through four points in a plane it is a plane, and 0 is given."""
+    return normalised(g.standard_weighted_sphere(direct))
+
+
+def unit_plane(plane: Plane[T]) -> Plane[T]:
+    """The plane with a normal of length 1; 0 where there is none."""
+    one = quotient(plane.e1 * 0.0 + 1.0, root(g.square_plane(plane)))
+    return Plane(plane.e1 * one, plane.e2 * one, plane.e3 * one, plane.ei * one)
+
+
+def plane_through(p: Vector[T], q: Vector[T], r: Vector[T]) -> Plane[T]:
+    """The unit plane through three places, its normal along (q - p) × (r - p); 0 where they are in a line."""
+    direct = g.join_plane(g.up(p), g.up(q), g.up(r))
+    e1, e2, e3, ei = g.standard_plane(direct)
+    return unit_plane(Plane(-e1, -e2, -e3, -ei))  # FABRIK-CGA (3.2)
+
+
+def sign(square: T, scale: T) -> T:
+    """1, 0 or -1 as a square is positive, nothing beside its scale, or negative: real, touching, imaginary. NaN: -1."""
+    real = choose(square > 0, 1.0, -1.0)
+    return choose(abs(square) <= TOLERANCE * scale, 0.0, real)
+
+
+class Round(NamedTuple, Generic[T]):
+    """A circle in plain numbers."""
+
+    centre: Vector[T]
+    normal: Vector[T]
+    """Of length 1; from the first sphere's centre to the second's for a circle where two spheres meet."""
+    square: T
+    """The squared radius, below 0 for an imaginary circle."""
+    case: T
+    """The sign of C²: 1 for a circle, 0 for a point, -1 for none. FABRIK-CGA after (3.5)."""
+
+
+def round_of(circle: Circle[T]) -> Round[T]:
+    """A circle in plain numbers. Where spheres about one centre meet it has no plane: case -1, all else finite."""
+    plane = g.circle_plane(circle)
+    square = g.square_circle(circle)
+    normal = unit(Vector(plane.e1, plane.e2, plane.e3), across(Vector(plane.e1, plane.e2, plane.e3)))
+    case = sign(square, g.scale_circle(circle))
+    return Round(place(g.circle_centre(circle)), normal, quotient(square, g.square_plane(plane)), case)
+
+
+class Ends(NamedTuple, Generic[T]):
+    """The points of a pair."""
+
+    first: Vector[T]
+    second: Vector[T]
+    case: T
+    """The sign of B²: 1 for two points, 0 for one, -1 for none, when both are the point half way."""
+
+
+def ends_of(pair: Pair[T]) -> Ends[T]:
+    """A pair's points, by its projectors: X = (B ± √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
+
+    A point at infinity, where a line does not meet a plane or spheres have one centre, comes out as case -1 at 0.
+    """
+    square, arm = g.square_pair(pair), g.pair_arm(pair)
+    case = sign(square, g.scale_pair(pair))
+    half = quotient(root(choose(case > 0, square, 0.0 * square)), dot(arm, arm))
+    middle = place(g.pair_centre(pair))
+    return Ends(add(middle, arm, half), add(middle, arm, -half), case)

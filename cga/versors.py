@@ -1,0 +1,100 @@
+"""Rotors, translators, dilators and motors: how they are made, and what they are as quaternions and matrices.
+
+A versor V moves an object X to V X ~V; generated.py has one function for each versor and object, rotor_line(V, X) for
+one. All made here are of length 1: V ~V = 1.
+"""
+
+import numpy as np
+
+from . import generated as g
+from .generated import Dilator, Floats, Motor, Plane, Rotor, T, Translator, Vector
+from .objects import across, add, cross, dot
+from .scalars import choose, quotient, root
+
+OPPOSITE = 1e-24
+"""|a + b|² of directions below which they are taken for opposite: within 1e-12 rad."""
+
+
+def translator(way: Vector[T]) -> Translator[T]:
+    """Moves by `way`: 1 - way n∞ / 2."""
+    return Translator(-0.5 * way.e1, -0.5 * way.e2, -0.5 * way.e3)
+
+
+def dilator(factor: T) -> Dilator[T]:
+    """Scales about the origin by factor > 0: exp(ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
+    up = root(factor)
+    down = quotient(0.0 * up + 1.0, up)
+    return Dilator(0.5 * (up + down), 0.5 * (down - up))
+
+
+def rotor(quaternion: Floats) -> Rotor[Floats]:
+    """The rotor of unit quaternions wxyz (..., 4): i, j, k are -e23, -e31, -e12. CGA-arm 4.2."""
+    w, x, y, z = np.ascontiguousarray(np.moveaxis(quaternion, -1, 0))
+    return Rotor(w, -x, -y, -z)
+
+
+def quaternion(r: Rotor[Floats]) -> Floats:
+    """Unit quaternions wxyz (..., 4) of a rotor."""
+    return np.stack(np.broadcast_arrays(r.s, -r.e23, -r.e31, -r.e12), -1)
+
+
+def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
+    """The least turn that brings direction a, of length 1, to b: (1 + b a) / |1 + b a|. FABRIK-CGA (3.9).
+
+    Opposite directions have no least turn: about one axis across, always the same for the same a.
+    """
+    turn, axis = cross(a, b), across(a)
+    s, one, opposite = _half_way(a, b)
+    return Rotor(
+        choose(opposite > 0, 0.0, s * one),
+        -choose(opposite > 0, axis.e1, turn.e1 * one),
+        -choose(opposite > 0, axis.e2, turn.e2 * one),
+        -choose(opposite > 0, axis.e3, turn.e3 * one),
+    )
+
+
+def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
+    """The least move that brings plane a to b, both of normals of length 1: (1 + b a) / |1 + b a|. FABRIK-CGA (3.9).
+
+    A turn about the line where they meet; where they are parallel a way along their normal. Planes that face opposite
+    ways have no least move: a half turn about a line half way between them, one that passes nearest to the origin.
+    """
+    there, back = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
+    side = across(there)
+    s, one, opposite = _half_way(there, back)
+    _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(b, a)
+    least = Motor(s * one, e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one, e123i)
+    # A mirror half way, then one across it, is a half turn about the line in which they meet.
+    middle = Plane(a.e1, a.e2, a.e3, 0.5 * (a.ei - b.ei))
+    half_turn = g.plane_plane(Plane(side.e1, side.e2, side.e3, 0.0 * s), middle)
+    return Motor(
+        choose(opposite > 0, half_turn.s, least.s),
+        choose(opposite > 0, half_turn.e23, least.e23),
+        choose(opposite > 0, half_turn.e31, least.e31),
+        choose(opposite > 0, half_turn.e12, least.e12),
+        choose(opposite > 0, half_turn.e1i, least.e1i),
+        choose(opposite > 0, half_turn.e2i, least.e2i),
+        choose(opposite > 0, half_turn.e3i, least.e3i),
+        choose(opposite > 0, half_turn.e123i, least.e123i),
+    )
+
+
+def _half_way(a: Vector[T], b: Vector[T]) -> tuple[T, T, T]:
+    """1 + a · b without loss where they are nearly opposite, 1 / |1 + b a|, and 1 where they are opposite, else 0."""
+    both, turn = add(a, b, 0.0 * a.e1 + 1.0), cross(a, b)
+    s = 0.5 * dot(both, both)
+    length = root(s * s + dot(turn, turn))
+    return s, quotient(0.0 * s + 1.0, length), choose(2.0 * s <= OPPOSITE, 1.0, 0.0)
+
+
+def matrix(motor: Motor[Floats]) -> Floats:
+    """Rigid moves (..., 4, 4) of a motor."""
+    zero, one = np.zeros_like(motor.s), np.ones_like(motor.s)
+    turn = Rotor(motor.s, motor.e23, motor.e31, motor.e12)
+    columns = [
+        g.rotor_vector(turn, Vector(*axis)) for axis in ((one, zero, zero), (zero, one, zero), (zero, zero, one))
+    ]
+    origin = g.motor_sphere(motor, g.up(Vector(zero, zero, zero)))
+    top = np.stack([np.stack(np.broadcast_arrays(*column), -1) for column in (*columns, origin[:3])], -1)
+    bottom = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*top.shape[:-2], 1, 4))
+    return np.concatenate([top, bottom], -2)

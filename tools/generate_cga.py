@@ -1,0 +1,266 @@
+"""Writes cga/generated.py: the products of G(4,1), each for the coefficients that its arguments have and no others.
+
+    python tools/generate_cga.py [FILE]
+
+What is generated stands in cga_definitions.py. Kingdon evaluates each formula symbolically in the orthonormal basis
+e1, e2, e3, e+, e-; here its answer is brought to the null basis and written as plain arithmetic. Needs the extra `dev`.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from random import Random
+
+import sympy
+from cga_definitions import FUNCTIONS, ONES, TYPES, Function
+from kingdon import Algebra, MultiVector
+from sympy.printing.str import StrPrinter
+
+TARGET = Path(__file__).parents[1] / "cga" / "generated.py"
+WIDTH = 120
+
+HEADER = '''"""Products of G(4,1) for the types that are used. Written by tools/generate_cga.py: do not edit.
+
+Coefficients are floats, or arrays that broadcast against each other: every function serves both. In each docstring
+stands the formula that the function was made from, in the notation of tools/cga_definitions.py.
+"""
+
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+T = TypeVar("T", float, Floats)
+'''
+
+ALGEBRA = Algebra(4, 1, simp_func=sympy.expand)
+E1, E2, E3, PLUS, MINUS = (ALGEBRA.multivector(keys=(1 << k,), values=[sympy.Integer(1)]) for k in range(5))
+BASIS = {"1": E1, "2": E2, "3": E3, "o": (MINUS - PLUS) * sympy.Rational(1, 2), "i": PLUS + MINUS}
+I = E1 * E2 * E3 * PLUS * MINUS  # noqa: E741
+
+
+def blades() -> list[str]:
+    """The 32 blades of the null basis, e23 e31 e12 in the order that makes them the duals of e1 e2 e3."""
+    space = ["", "1", "2", "3", "23", "31", "12", "123"]
+    return ["e" + s + "".join(n) if s or n else "s" for s in space for k in range(3) for n in combinations("oi", k)]
+
+
+def blade(name: str) -> MultiVector:
+    """A blade of the null basis as a multivector of the orthonormal one."""
+    product = ALGEBRA.multivector(keys=(0,), values=[sympy.Integer(1)])
+    for letter in name.lstrip("se"):
+        product = product ^ BASIS[letter]
+    return product
+
+
+@cache
+def to_null() -> dict[int, list[tuple[str, sympy.Rational]]]:
+    """How much of each blade of the null basis a blade of the orthonormal one is."""
+    names = blades()
+    columns = [dict(blade(name).items()) for name in names]
+    inverse = sympy.Matrix(32, 32, lambda row, column: columns[column].get(row, 0)).inv()
+    return {key: [(name, x) for name, x in zip(names, inverse[:, key], strict=True) if x] for key in range(32)}
+
+
+def fields(kind: str) -> list[str]:
+    """The coefficients that a type keeps; a scalar's only one has no name."""
+    return TYPES[kind][0].split() if kind in TYPES else ["s"]
+
+
+def symbols(letter: str, kind: str) -> list[sympy.Symbol]:
+    """One symbol for each coefficient of an argument: a23 is the coefficient of e23 in a."""
+    if kind == "T":
+        return [sympy.Symbol(letter, real=True)]
+    return [sympy.Symbol(letter + (field.lstrip("e") if field != "s" else "0"), real=True) for field in fields(kind)]
+
+
+def argument(letter: str, kind: str) -> MultiVector:
+    """An argument with a symbol for each of its coefficients."""
+    parts = [symbol * blade(field) for symbol, field in zip(symbols(letter, kind), fields(kind), strict=True)]
+    if kind in ONES:
+        parts.append(blade(ONES[kind]))
+    return sum(parts[1:], parts[0])
+
+
+def up(x: MultiVector) -> MultiVector:
+    """The point of a vector of space."""
+    return x + (x * x) * BASIS["i"] * sympy.Rational(1, 2) + BASIS["o"]
+
+
+def space(a: MultiVector) -> MultiVector:
+    """The vector of space in it."""
+    held = dict(a.items())
+    return ALGEBRA.multivector(keys=(1, 2, 4), values=[held.get(key, sympy.Integer(0)) for key in (1, 2, 4)])
+
+
+def size(a: MultiVector) -> MultiVector:
+    """Each coefficient with all its terms' signs dropped."""
+    return a.map(lambda value: sympy.Add(*map(abs, sympy.expand(value).as_ordered_terms())))
+
+
+NAMES = {
+    "o": BASIS["o"],
+    "inf": BASIS["i"],
+    "lc": lambda a, b: a.lc(b),
+    "scalar": lambda a: a.grade(0),
+    "rev": lambda a: ~a,
+    "dual": lambda a: a * I,
+    "undual": lambda a: -(a * I),
+    "up": up,
+    "space": space,
+    "size": size,
+    "over": lambda a, n: a * sympy.Rational(1, n),
+}
+
+BLADES = {"e1": E1, "e2": E2, "e3": E3}
+# How an object of a type is made of others, where any coefficients will not do.
+SAMPLES = {
+    "Plane": ("T", "over(2 * e1 - 3 * e2 + 6 * e3, 7) + x * inf"),
+    "Circle": ("Sphere Sphere", "x ^ y"),
+    "Line": ("Plane T", "x ^ (over(4 * e1 + 4 * e2 - 7 * e3, 9) + y * inf)"),
+    "Pair": ("Sphere Sphere Sphere", "x ^ y ^ z"),
+    "Rotor": ("", "over(10 + 4 * e2 * e3 - 2 * e3 * e1 + e1 * e2, 11)"),
+    "Dilator": ("", "over(5 + 3 * (o ^ inf), 4)"),
+    "Motor": ("Translator Rotor", "x * y"),
+}
+
+
+def evaluate(function: Function) -> list[sympy.Expr]:
+    """The result's coefficients. What its type does not keep must be 0, or 1 for a type of weight 1."""
+    found = null_coefficients(function, {letter: argument(letter, kind) for letter, kind in lettered(function)})
+    kept = [found.pop(field) for field in fields(function.result)]
+    # As polynomials the others need not vanish: that a circle is a blade, or a motor's length 1, no symbol tells.
+    example = null_coefficients(function, {letter: sample(letter, kind) for letter, kind in lettered(function)})
+    for field in found:
+        if example[field] != (field == ONES.get(function.result)):
+            raise ValueError(f"{function.name}: {example[field]} {field}, which a {function.result} has not")
+    return kept
+
+
+def null_coefficients(function: Function, arguments: dict[str, MultiVector]) -> dict[str, sympy.Expr]:
+    """The value of a formula, by blade of the null basis."""
+    found = dict.fromkeys(blades(), sympy.Integer(0))
+    for key, coefficient in eval(function.formula, {**NAMES, **arguments}).items():
+        for name, share in to_null()[key]:
+            found[name] += share * coefficient
+    return {name: sympy.expand(coefficient) for name, coefficient in found.items()}
+
+
+def sample(letter: str, kind: str) -> MultiVector:
+    """An exact object of a type: a true blade, or a unit versor."""
+    if kind in SAMPLES:
+        names = {name: sample(letter + name, part) for name, part in zip("xyz", SAMPLES[kind][0].split(), strict=False)}
+        return eval(SAMPLES[kind][1], {**NAMES, **names, **BLADES})
+    draw = Random(letter)
+    parts = [sympy.Rational(draw.randint(-9, 9), draw.randint(1, 9)) * blade(field) for field in fields(kind)]
+    return sum(parts[1:], parts[0] + blade(ONES[kind]) if kind in ONES else parts[0])
+
+
+def lettered(function: Function) -> list[tuple[str, str]]:
+    """The arguments' names and types."""
+    return list(zip("abcd", function.arguments.split(), strict=False))
+
+
+class Arithmetic(StrPrinter):
+    """Powers as products: of plain floats they are faster."""
+
+    def _print_Pow(self, expr: sympy.Pow, rational: bool = False) -> str:  # noqa: N802 (sympy's way)
+        base, power = expr.args
+        if not power.is_Integer or power < 0:
+            raise ValueError(f"no polynomial: {expr}")
+        return "*".join([self.parenthesize(base, 50)] * int(power))
+
+    def _print_Abs(self, expr: sympy.Abs) -> str:  # noqa: N802
+        return f"abs({self._print(expr.args[0])})"
+
+
+def written(expression: sympy.Expr) -> str:
+    """An expression as it stands in Python."""
+    return ast.unparse(ast.parse(Arithmetic().doprint(expression), mode="eval"))
+
+
+def nested(expression: sympy.Expr, arguments: list[list[sympy.Symbol]]) -> sympy.Expr:
+    """Sums of the last argument's coefficients times what the others give, which many of them share."""
+    if len(arguments) < 2:
+        return expression
+    return sympy.collect(expression, arguments[-1], lambda e: nested(sympy.expand(e), arguments[:-1]))
+
+
+def body(function: Function) -> Iterator[str]:
+    """The lines of a function, indented."""
+    parts = [symbols(letter, kind) for letter, kind in lettered(function)]
+    shared, results = sympy.cse([nested(e, parts) for e in evaluate(function)], order="canonical")
+    used = set().union(*(e.free_symbols for e in (*results, *(e for _, e in shared))))
+    for (letter, kind), part in zip(lettered(function), parts, strict=True):
+        if kind != "T":
+            yield f"    {', '.join(str(s) if s in used else '_' for s in part)} = {letter}"
+    for name, expression in shared:
+        yield from assigned(str(name), expression)
+    if function.result == "T":
+        line = f"    return {written(results[0])}"
+        yield from [line] if len(line) <= WIDTH else ("    return (", *by_term(results[0]), "    )")
+    else:
+        yield from returned(function.result, results, f"0.0 * {min(map(str, used))}")
+
+
+def assigned(name: str, expression: sympy.Expr) -> Iterator[str]:
+    """One assignment, a long sum as several."""
+    terms = expression.as_ordered_terms()
+    line = f"    {name} = {written(expression)}"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    half = len(terms) // 2
+    yield from assigned(name, sum(terms[:half]))
+    yield from assigned(name, sympy.Add(sympy.Symbol(name), *terms[half:], evaluate=False))
+
+
+def returned(kind: str, results: list[sympy.Expr], zero: str) -> Iterator[str]:
+    """The return of an object, on one line if it fits, else a line for each coefficient or each term of a long one."""
+    # A constant has the shape of the other coefficients.
+    texts = [written(e) if e.free_symbols else (f"{float(e)} + {zero}" if e else zero) for e in results]
+    line = f"    return {kind}({', '.join(texts)})"
+    if len(line) <= WIDTH:
+        yield line
+        return
+    yield f"    return {kind}("
+    for text, expression in zip(texts, results, strict=True):
+        if len(text) + 9 <= WIDTH:
+            yield f"        {text},"
+        else:
+            *lines, last = by_term(expression)
+            yield from (*lines, f"{last},")
+    yield "    )"
+
+
+def by_term(expression: sympy.Expr) -> Iterator[str]:
+    """A sum with a line for each term."""
+    first, *others = (written(term) for term in expression.as_ordered_terms())
+    yield f"        {first}"
+    yield from (f"        - {term[1:]}" if term.startswith("-") else f"        + {term}" for term in others)
+
+
+def typed(kind: str) -> str:
+    """A type as an annotation."""
+    return "T" if kind == "T" else f"{kind}[T]"
+
+
+def module() -> Iterator[str]:
+    """The lines of the file."""
+    yield from HEADER.splitlines()
+    for kind, (_, doc) in TYPES.items():
+        yield from ("", "", f"class {kind}(NamedTuple, Generic[T]):", f'    """{doc}"""', "")
+        yield from (f"    {field}: T" for field in fields(kind))
+    for function in FUNCTIONS:
+        arguments = ", ".join(f"{letter}: {typed(kind)}" for letter, kind in lettered(function))
+        yield from ("", "", f"def {function.name}({arguments}) -> {typed(function.result)}:")
+        yield from ('    """' + f"{function.doc} Made from {function.formula}." + '"""', *body(function))
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else TARGET
+    target.write_text("\n".join(module()) + "\n", encoding="utf-8")
