@@ -3,7 +3,9 @@
 The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 abduction and 120 flexion, PIP 100,
 DIP 60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives widths only: where each range
 begins follows from the straight finger and from how far a joint overextends. It names no twist; the passive
-axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees.
+axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees. Three ranges are wider, as the
+fists of headset hands (npm handy-work) need them: PIP 110, DIP 70, and 25 degrees of adduction from the splay of the
+flat hand.
 """
 
 from dataclasses import dataclass
@@ -20,11 +22,11 @@ _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS["thumb"]
 def _finger_limits(digit: str) -> AngleLimits:
     mcp, pip, dip, _ = CHAIN_JOINTS[digit]
     return {
-        (mcp, "abduction"): (-15, 15),
-        (mcp, "twist"): (-10, 10),
+        (mcp, "abduction"): (-25, 15),
+        (mcp, "twist"): (-15, 15),
         (mcp, "flexion"): (-30, 90),
-        (pip, "flexion"): (0, 100),
-        (dip, "flexion"): (0, 60),
+        (pip, "flexion"): (0, 110),
+        (dip, "flexion"): (0, 70),
     }
 
 

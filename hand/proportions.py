@@ -99,10 +99,11 @@ _ADULT = Proportions(
         ]
     )
     / 1000,
-    # Splay as the fingers of a flat hand stand; roll so that curling fingers converge on the thumb's base. The
-    # thumb points aside and palmwards and is rolled so that it flexes across the palm.
+    # Splay as the fingers of a flat hand stand; roll so that curling fingers converge on the thumb's base, as the bent
+    # fingers of ten headset hands (npm handy-work) stand in their palms. The thumb points aside and palmwards and is
+    # rolled so that it flexes across the palm.
     frames=np.stack(
-        [_turned(50, -20, -70), _turned(5, 0, -8), _turned(0, 0, -4), _turned(-5, 0, 1), _turned(-12, 0, 7)]
+        [_turned(50, -20, -70), _turned(5, 0, -5), _turned(0, 0, 0), _turned(-5, 0, 6), _turned(-12, 0, 15)]
     ),
 )
 

@@ -67,4 +67,4 @@ def test_bones_that_do_not_move_are_locked_and_limits_are_replaced_not_added() -
             assert all(bone.lock_rotation)
     pip = armature.pose.bones["index-finger-phalanx-intermediate"]
     assert list(pip.lock_rotation) == [False, True, True]
-    assert np.degrees(pip.constraints[NAME].min_x) == pytest.approx(-100)
+    assert np.degrees(pip.constraints[NAME].min_x) == pytest.approx(-110)
