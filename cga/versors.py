@@ -21,10 +21,10 @@ def translator(way: Vector[T]) -> Translator[T]:
 
 
 def dilator(factor: T) -> Dilator[T]:
-    """Scales about the origin by factor > 0: exp(ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
+    """Scales about the origin by factor > 0: exp(-ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
     up = root(factor)
     down = quotient(0.0 * up + 1.0, up)
-    return Dilator(0.5 * (up + down), 0.5 * (down - up))
+    return Dilator(0.5 * (up + down), 0.5 * (up - down))
 
 
 def rotor(quaternion: Floats) -> Rotor[Floats]:
@@ -43,8 +43,8 @@ def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
 
     Opposite directions have no least turn: about one axis across, always the same for the same a.
     """
-    turn, axis = cross(a, b), across(a)
-    s, one, opposite = _half_way(a, b)
+    axis = across(a)
+    turn, s, one, opposite = _half_way(a, b)
     return Rotor(
         choose(opposite > 0, 0.0, s * one),
         -choose(opposite > 0, axis.e1, turn.e1 * one),
@@ -61,8 +61,9 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     """
     there, back = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
     side = across(there)
-    s, one, opposite = _half_way(there, back)
-    _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(b, a)
+    _, s, one, opposite = _half_way(there, back)
+    both = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
+    _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(both, a)  # 1 + b a = (b + a) a
     least = Motor(s * one, e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one, e123i)
     # A mirror half way, then one across it, is a half turn about the line in which they meet.
     middle = Plane(a.e1, a.e2, a.e3, 0.5 * (a.ei - b.ei))
@@ -79,12 +80,15 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     )
 
 
-def _half_way(a: Vector[T], b: Vector[T]) -> tuple[T, T, T]:
-    """1 + a · b without loss where they are nearly opposite, 1 / |1 + b a|, and 1 where they are opposite, else 0."""
-    both, turn = add(a, b, 0.0 * a.e1 + 1.0), cross(a, b)
-    s = 0.5 * dot(both, both)
+def _half_way(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
+    """a × b, 1 + a · b, 1 / |1 + b a|, and 1 where the directions are opposite, else 0.
+
+    From a + b, which of directions nearly opposite is exact, where products of the two would round to nothing.
+    """
+    both = add(a, b, 0.0 * a.e1 + 1.0)
+    turn, s = cross(a, both), 0.5 * dot(both, both)
     length = root(s * s + dot(turn, turn))
-    return s, quotient(0.0 * s + 1.0, length), choose(2.0 * s <= OPPOSITE, 1.0, 0.0)
+    return turn, s, quotient(0.0 * s + 1.0, length), choose(2.0 * s <= OPPOSITE, 1.0, 0.0)
 
 
 def matrix(motor: Motor[Floats]) -> Floats:

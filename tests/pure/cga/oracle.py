@@ -57,9 +57,14 @@ def difference(ours: Any, value: Any) -> float:
     return max(abs(found[name] - expected[name]) for name in NAMES) / max(map(abs, expected.values()))
 
 
+def vector(x: Floats) -> Any:
+    """A vector of space."""
+    return x[0] * g3c.e1 + x[1] * g3c.e2 + x[2] * g3c.e3
+
+
 def up(x: Floats) -> Any:
     """The point of a place."""
-    return g3c.up(x[0] * g3c.e1 + x[1] * g3c.e2 + x[2] * g3c.e3)
+    return g3c.up(vector(x))
 
 
 def down(point: Any) -> Floats:
@@ -77,7 +82,7 @@ def ends(pair: Any) -> list[Floats]:
     """The two places of a direct pair, by projectors."""
     length = np.sqrt((pair * pair)[()])
     arm = g3c.einf.lc(pair)
-    return [down((pair + sign * length) * arm) for sign in (1, -1)]
+    return [down((pair + sign * length) * arm) for sign in (-1, 1)]
 
 
 def sample(kind: str, random: np.random.Generator) -> Any:
@@ -93,10 +98,10 @@ def sample(kind: str, random: np.random.Generator) -> Any:
         return sample(standard, random) * I5
     if kind == "Plane":
         normal = np.array([x, y, z]) / np.linalg.norm([x, y, z])
-        return normal[0] * g3c.e1 + normal[1] * g3c.e2 + normal[2] * g3c.e3 + r * g3c.einf
+        return vector(normal) + r * g3c.einf
     made = {
         "T": lambda: x + NOTHING,
-        "Vector": lambda: x * g3c.e1 + y * g3c.e2 + z * g3c.e3,
+        "Vector": lambda: vector(np.array([x, y, z])),
         "Sphere": lambda: sphere(np.array([x, y, z]), r),
         "WeightedSphere": lambda: weight * sample("Sphere", random),
         "Circle": lambda: another("Sphere", "Sphere"),
