@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 ROWS = [
     {"errors", "files"},
-    {"captures", "cga", "streams", "hand"},
+    {"captures", "cga", "streams", "hand", "temporal"},
     {"recipe", "performer"},
     {"solvers"},
     {"report", "pipeline"},
