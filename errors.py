@@ -26,3 +26,7 @@ class RecipeError(KnuckleError):
 
 class RigError(KnuckleError):
     """An armature that cannot carry the hand."""
+
+
+class SolverError(KnuckleError):
+    """A problem that a solver cannot take: numbers or settings that contradict each other."""

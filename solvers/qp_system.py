@@ -1,0 +1,127 @@
+"""The optimality conditions of quadratic programs as one linear system each, which a working set of constraints fixes.
+
+Minimise ½ xᵀHx + gᵀx with low ≤ Cx ≤ high, where C = (I over A): the variables' own bounds first, then the rows A. With
+signed multipliers (above zero at `high`, below zero at `low`, zero between) the optimum is where
+
+    H x + g + Cᵀμ = 0,   Cx inside low and high.
+
+A working set says which constraints are held at which end. Variables that are held have their row of the system
+replaced by x_i = bound, rows of A that are not held by μ_j = 0. So every working set of a program is solved by a matrix
+of one size, and a batch of them by one call.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+WorkingSet = NDArray[np.int8]
+
+TOUCHING = 1e-11
+"""A constraint violated by less than this part of the size of x is met."""
+DEPENDENT_SHARE = 1e-3
+"""A row that gives way by this much of what is asked of it, soft as it is, depends on the others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """N programs of n variables and p rows, m = n + p constraints each; H, and each row, with entries up to about 1."""
+
+    matrix: Floats
+    """(N, m, m) H, Aᵀ over A, -soft."""
+    linear: Floats
+    """(N, m) g, then zeros."""
+    low: Floats
+    """(N, m) no greater than high; infinite where there is no bound."""
+    high: Floats
+    """(N, m)"""
+    identity: Floats
+    """(m, m)"""
+    variables: int
+    """n"""
+    soft: float
+    """By how much a held row gives way for a unit of its multiplier."""
+
+    def take(self, which: Ints) -> "System":
+        """Some of the programs."""
+        if len(which) == len(self.linear):
+            return self
+        arrays = (self.matrix[which], self.linear[which], self.low[which], self.high[which])
+        return System(*arrays, self.identity, self.variables, self.soft)
+
+    def softened(self, soft: float) -> "System":
+        """With rows that give way as much."""
+        matrix, rows = self.matrix.copy(), np.arange(self.variables, len(self.identity))
+        matrix[:, rows, rows] = -soft
+        return replace(self, matrix=matrix, soft=soft)
+
+    def fixed_by(self, working: WorkingSet) -> Floats:
+        """(N, m, m) the matrix for the unknowns x and μ of the rows, where `working` (N, m) is held."""
+        n = self.variables
+        replaced = working != 0
+        if n < len(self.identity):
+            np.logical_not(replaced[:, n:], out=replaced[:, n:])
+        return np.where(replaced[:, :, None], self.identity, self.matrix)
+
+    def held(self, working: WorkingSet, right: Floats) -> Floats:
+        """(N, m) the unknowns, where what `working` (N, m) leaves open equals `right`."""
+        return solved(self.fixed_by(working), right[:, :, None])[:, :, 0]
+
+    def independent(self, working: WorkingSet) -> Bools:
+        """(N,) whether no row that is held depends on the others: whether none gives way for its softness alone."""
+        n = self.variables
+        asked = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
+        answers = solved(self.fixed_by(working), asked)
+        giving = np.einsum("kii->ki", answers[:, n:]) * self.soft
+        stiff = np.abs(giving) < DEPENDENT_SHARE
+        every: Bools = np.all(stiff | (working[:, n:] == 0), axis=1)
+        return every
+
+    def at(self, working: WorkingSet) -> tuple[Floats, Floats]:
+        """(N, m) Cx and (N, m) signed multipliers of the optimum on `working` (N, m) alone; NaN where there is none."""
+        ends = np.where(working > 0, self.high, self.low)
+        unknowns = self.held(working, np.where(working == 0, -self.linear, ends))
+        return self.answer(unknowns, self.linear)
+
+    def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
+        """(N, m) the same for rows whose ends lie further by what they give way under `multipliers`."""
+        ends = np.where(working > 0, self.high, self.low)
+        ends[:, self.variables :] -= self.soft * multipliers[:, self.variables :]
+        unknowns = self.held(working, np.where(working == 0, -self.linear, ends))
+        return self.answer(unknowns, self.linear)
+
+    def answer(self, unknowns: Floats, pull: Floats) -> tuple[Floats, Floats]:
+        """(N, m) Cx and multipliers to the unknowns (N, m) where the forces `pull` (N, m; zero for rows) act on x."""
+        n = self.variables
+        product: Floats = (self.matrix @ unknowns[:, :, None])[:, :, 0] + pull
+        if n == len(self.identity):
+            return unknowns, -product
+        rows = product[:, n:] + self.soft * unknowns[:, n:]
+        values = np.concatenate((unknowns[:, :n], rows), axis=1)
+        return values, np.concatenate((-product[:, :n], unknowns[:, n:]), axis=1)
+
+    def size(self, values: Floats) -> Floats:
+        """(N, 1) what roundings of x are relative to: the largest of x and of what forces like g can make it."""
+        x, forces = np.abs(values[:, : self.variables]), np.abs(self.linear)
+        largest: Floats = x.max(axis=1, keepdims=True) + forces.max(axis=1, keepdims=True)
+        return largest
+
+    def excess(self, values: Floats) -> Floats:
+        """(N, m) how far Cx is outside its bounds, below zero inside."""
+        outside: Floats = np.maximum(values - self.high, self.low - values)
+        return outside
+
+
+def solved(matrix: Floats, right: Floats) -> Floats:
+    """(N, m, k) x of matrix (N, m, m) x = right (N, m, k), NaN where the matrix is singular."""
+    try:
+        x = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        half = len(matrix) // 2
+        if not half:
+            return np.full(right.shape, np.nan)
+        return np.concatenate((solved(matrix[:half], right[:half]), solved(matrix[half:], right[half:])))
+    return x
