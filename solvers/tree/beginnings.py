@@ -18,11 +18,13 @@ WIDEST = 1.5
 
 
 def beginning(plan: Plan, turns: Floats, number: int) -> Floats:
-    """(R, N, 3) where rows at turns (R, N, 3) begin again: slightly bent, then scattered over the limits.
+    """(R, N, 3) where rows at turns (R, N, 3) begin again: there, slightly bent, then scattered over the limits.
 
     The same numbers for every row, so that a row's answer does not depend on which others there are.
     """
-    moved = _bent(plan, turns) if number == 0 else np.broadcast_to(_scattered(plan, number), turns.shape)
+    if number == 0:
+        return turns
+    moved = _bent(plan, turns) if number == 1 else np.broadcast_to(_scattered(plan, number), turns.shape)
     return limits.clamp(plan.cone, plan.twist, np.where(plan.free, moved, turns))
 
 

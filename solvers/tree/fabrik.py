@@ -1,8 +1,9 @@
 """FABRIK for any tree of joints: several ends, inner places, orientations, closed loops, a moving root, limits.
 
-FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. From each beginning a row makes passes inwards and outwards
-(passes.py) until it is near enough or they stall; what is left is finished by steps over all joints (finish.py). Rows
-that are still off begin again from bent poses, as a straight chain is a dead end within limits. The best pose is kept.
+FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. A row makes passes inwards and outwards (passes.py) until it is
+near enough or they stall; what is left is finished by steps over all joints (finish.py). Rows that are still off are
+finished from other poses, slightly bent ones first, as a straight chain is a dead end within limits. The best pose is
+kept.
 """
 
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ class Settings:
     stall: float = 0.1
     """The part of its miss that a pass must gain."""
     passes: int = 12
-    """Most passes from one beginning."""
+    """Most passes."""
     steps: int = 40
     """Most steps of the finish from one beginning."""
     beginnings: int = 8
@@ -129,24 +130,27 @@ def _solve_rows(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
     tolerance, worth = settings.tolerance * plan.reach, settings.worth * plan.reach
     straight, settled = out_of_reach(plan, rows)
     best = replace(rows, turns=straight)
-    open_rows = np.flatnonzero(~settled)
-    best = best.put(open_rows, _attempt(plan, rows.select(open_rows), settings))
+    search = np.flatnonzero(~settled)
+    passed = _passes(plan, rows.select(search), settings)
+    best = best.put(search, finish(plan, passed, tolerance, settings.steps))
+    least = least_miss(plan, rows)
     for number in range(settings.beginnings):
         left, farthest, _ = measure(plan, best)
-        least = least_miss(plan, rows)
         again = np.flatnonzero(~settled & (farthest > tolerance) & (left > least + worth))
         if not len(again):
             break
+        # No passes: within limits they lead from many beginnings to the same dead end.
         begin = rows.select(again)
-        tried = _attempt(plan, replace(begin, turns=beginning(plan, begin.turns, number)), settings)
+        begin = replace(begin, turns=beginning(plan, begin.turns, number))
+        tried = finish(plan, begin, tolerance, settings.steps)
         new_left, new_farthest, _ = measure(plan, tried)
-        better = (new_farthest <= tolerance) | (new_left < left[again] - worth)
-        best = best.put(again[better], tried.select(np.flatnonzero(better)))
+        better = np.flatnonzero((new_farthest <= tolerance) | (new_left < left[again] - worth))
+        best = best.put(again[better], tried.select(better))
     return best
 
 
-def _attempt(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
-    """The best pose that passes and then the finish come to from where the rows are.
+def _passes(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
+    """The best pose that passes from where the rows are come to.
 
     Rows that are near enough, and rows whose passes stall, freeze; the others go on.
     """
@@ -156,8 +160,8 @@ def _attempt(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
     stalls = np.zeros(len(going), int)
     for number in range(settings.passes + 1):
         left, farthest, placed = measure(plan, now)
-        better = left < least[going]
-        best = best.put(going[better], now.select(np.flatnonzero(better)))
+        better = np.flatnonzero(left < least[going])
+        best = best.put(going[better], now.select(better))
         gained = left < (1 - settings.stall) * least[going]
         stalls[going] = np.where(gained, 0, stalls[going] + 1)
         least[going[better]] = left[better]
@@ -166,7 +170,7 @@ def _attempt(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
         if number == settings.passes or not len(going):
             break
         now = _pass(plan, now.select(on), placed.select(on))
-    return finish(plan, best, tolerance, settings.steps)
+    return best
 
 
 def _pass(plan: Plan, rows: Rowset, placed: Placed) -> Rowset:

@@ -24,7 +24,7 @@ FULL_SWING = np.pi - 1e-9
 FULL_TWIST = 2 * np.pi - 1e-9
 """rad: a range as wide as this is no limit."""
 THIN = 1e-10
-"""rad: a cone that is closed on one side is taken as open by so little there, below what limits are held to."""
+"""rad: what a cone that is closed on a side is taken as while the nearest swing in it is looked for."""
 
 
 def rotations(axes: Floats, turns: Floats) -> Floats:
@@ -107,7 +107,8 @@ def clamp_swing(cone: Floats, swing: Floats) -> Floats:
     outside = (((swing / semi) ** 2).sum(-1, keepdims=True) > 1.0) & ~full
     if not outside.any():
         return swing
-    return np.where(outside, np.copysign(_nearest_on_ellipse(semi, np.abs(swing)), swing), swing)
+    inside = np.where(outside, np.copysign(_nearest_on_ellipse(semi, np.abs(swing)), swing), swing)
+    return np.where(semi <= THIN, 0.0, inside)
 
 
 def semi_axes(cone: Floats, swing: Floats) -> Floats:
@@ -116,12 +117,24 @@ def semi_axes(cone: Floats, swing: Floats) -> Floats:
     return semi
 
 
-def outward(cone: Floats, swing: Floats) -> tuple[Floats, Bools]:
-    """The unit normal (..., 2) of the cone at swings (..., 2), and whether they are on its edge (...)."""
+def let(cone: Floats, swing: Floats, wish: Floats) -> tuple[Floats, Floats]:
+    """What of a change is left to swings (..., 2) that wish to go there (..., 2), and how the way curves, 1/rad.
+
+    Both are matrices (..., 2, 2). On the edge of its cone a swing that would leave may only go along the edge, which
+    turns inwards; the curvature is that, times how hard it is pushed outwards. Inside there is all and none.
+    """
+    shut = (swing == 0) & (np.where(wish > 0, cone[..., :2], cone[..., 2:]) <= THIN)
     semi = semi_axes(cone, swing)
-    normal = swing / semi**2
-    edge = (((swing / semi) ** 2).sum(-1) > 1 - 1e-9) & ~np.all(cone >= FULL_SWING, axis=-1)
-    return normal / np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-300), edge
+    slope = np.where(shut, 0.0, swing / semi**2)
+    steep = np.maximum(np.linalg.norm(slope, axis=-1, keepdims=True), 1e-100)
+    normal = slope / steep
+    on_edge = (((swing / semi) ** 2).sum(-1) > 1 - 1e-9) & ~np.all(cone >= FULL_SWING, axis=-1)
+    push = (normal * wish).sum(-1)
+    normal = normal * (on_edge & (push > 0))[..., None]
+    along = (np.eye(2) - normal[..., :, None] * normal[..., None, :]) * ~(shut[..., :, None] | shut[..., None, :])
+    # Of F = x²/a² + y²/b²: (F_xx F_y² + F_yy F_x²) / |∇F|³.
+    bend = (slope[..., ::-1] ** 2 / semi**2).sum(-1) / steep[..., 0] ** 3
+    return along, (bend * push * normal.any(-1))[..., None, None] * along
 
 
 def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:

@@ -69,6 +69,8 @@ class Plan:
     """(L, 2) sites that must meet, at the end of the sites."""
     moves: Bools
     """(S, N) whether a joint's turn moves a site."""
+    above: Bools
+    """(N, N) whether the first joint is somewhere above the second."""
     known: Bools
     """(N,) joints whose place is given: the pinned root, and those with a goal of their own."""
     straight: bool
@@ -115,6 +117,7 @@ def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
         floating=floating,
         pairs=first + np.arange(sites.loops).reshape(-1, 2),
         moves=_moves(parents, local),
+        above=_moves(parents, np.arange(len(joints))).T & ~np.eye(len(joints), dtype=bool),
         known=known,
         straight=chained and all(aimed),
         root_free=skeleton.root_free,
