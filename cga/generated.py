@@ -639,33 +639,28 @@ def circle_axis(a: Circle[T]) -> Line[T]:
 
 
 def circle_centre(a: Circle[T]) -> DirectFlatPoint[T]:
-    """Its centre. FABRIK-CGA (3.14). Made from a * inf * a ^ inf."""
+    """Its centre. FABRIK-CGA (3.14). Made from over(a * inf * a ^ inf, -2)."""
     a23, a31, a12, a1o, a2o, a3o, _, _, _, aoi = a
-    x0 = 2 * a12
-    x1 = 2 * aoi
-    x2 = 2 * a3o
     return DirectFlatPoint(
-        a1o * x1 + a2o * x0 - a31 * x2,
-        -a1o * x0 + a23 * x2 + a2o * x1,
-        2 * a1o * a31 - 2 * a23 * a2o + aoi * x2,
-        -2 * a1o * a1o - 2 * a2o * a2o - 2 * a3o * a3o,
+        -a12 * a2o - a1o * aoi + a31 * a3o,
+        a12 * a1o - a23 * a3o - a2o * aoi,
+        -a1o * a31 + a23 * a2o - a3o * aoi,
+        a1o * a1o + a2o * a2o + a3o * a3o,
     )
+
+
+def circle_side(a: Circle[T], b: Vector[T]) -> Vector[T]:
+    """Normal to axis and place. Made from space(undual(a ^ up(b) ^ inf))."""
+    a23, a31, a12, a1o, a2o, a3o, _, _, _, _ = a
+    b1, b2, b3 = b
+    return Vector(-a23 + a2o * b3 - a3o * b2, -a1o * b3 - a31 + a3o * b1, -a12 + a1o * b2 - a2o * b1)
 
 
 def circle_arm(a: Circle[T], b: Vector[T]) -> Vector[T]:
-    """From its centre towards its point nearest to b. Made from -space(lc(inf, lc(a, a ^ up(b) ^ inf)))."""
-    a23, a31, a12, a1o, a2o, a3o, _, _, _, _ = a
+    """From its centre, across b. Made from -space(lc(inf, lc(a, dual(b))))."""
+    _, _, _, a1o, a2o, a3o, _, _, _, _ = a
     b1, b2, b3 = b
-    x0 = a1o * a2o
-    x1 = a3o * b3
-    x2 = a2o * a2o
-    x3 = a3o * a3o
-    x4 = a1o * a1o
-    return Vector(
-        a12 * a2o - a1o * x1 - a31 * a3o + b1 * (x2 + x3) - b2 * x0,
-        -a12 * a1o + a23 * a3o - a2o * x1 - b1 * x0 + b2 * (x3 + x4),
-        a1o * a31 - a1o * a3o * b1 - a23 * a2o - a2o * a3o * b2 + b3 * (x2 + x4),
-    )
+    return Vector(-a2o * b3 + a3o * b2, a1o * b3 - a3o * b1, -a1o * b2 + a2o * b1)
 
 
 def foot_plane(a: Plane[T], b: Vector[T]) -> DirectFlatPoint[T]:
@@ -710,16 +705,13 @@ def pair_line(a: Pair[T]) -> Line[T]:
 
 
 def pair_centre(a: Pair[T]) -> DirectFlatPoint[T]:
-    """The point half way. Made from a * inf * a ^ inf."""
+    """The point half way. Made from over(a * inf * a ^ inf, 2)."""
     a123, a23o, a31o, a12o, _, _, _, a1oi, a2oi, a3oi = a
-    x0 = 2 * a23o
-    x1 = 2 * a12o
-    x2 = 2 * a31o
     return DirectFlatPoint(
-        a123 * x0 + a2oi * x1 - a3oi * x2,
-        a123 * x2 - a1oi * x1 + a3oi * x0,
-        a123 * x1 + a1oi * x2 - a2oi * x0,
-        2 * a12o * a12o + 2 * a23o * a23o + 2 * a31o * a31o,
+        a123 * a23o + a12o * a2oi - a31o * a3oi,
+        a123 * a31o - a12o * a1oi + a23o * a3oi,
+        a123 * a12o + a1oi * a31o - a23o * a2oi,
+        a12o * a12o + a23o * a23o + a31o * a31o,
     )
 
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from . import generated as g
 from .generated import Circle, Line, Plane, Sphere, T, Vector
-from .objects import across, add, centre, cross, dot, ends_of, place, round_of, select, subtract, unit
-from .scalars import choose, quotient, root
+from .objects import E3, across, add, centre, cross, dot, ends_of, place, round_of, scaled, select, subtract, unit
+from .scalars import anywhere, choose, inverse, quotient, root
 
 NEARLY_ON_AXIS = 1e-12
 """A place this near to a circle's axis, beside how far it is from the origin and the circle large, is on it."""
@@ -26,27 +26,26 @@ def nearest_on_sphere(middle: Vector[T], radius: T, x: Vector[T]) -> Vector[T]:
     The line through x and the middle meets the sphere in a pair (FABRIK-CGA 3.10-3.12) whose ends are
     middle ± radius (x - middle)/|x - middle|, of which + has the larger inner product with x (3.13).
     """
-    nothing = 0.0 * radius
-    outward = unit(subtract(x, middle), Vector(nothing, nothing, nothing + 1.0))
-    return add(middle, outward, radius)
+    return add(middle, unit(subtract(x, middle), E3), radius)
 
 
 def nearest_on_circle(circle: Circle[T], x: Vector[T]) -> Vector[T]:
-    """The place on a circle nearest to x, FABRIK-CGA (3.14)-(3.19); see circle_arm in generated.py.
+    """The place on a circle nearest to x, FABRIK-CGA (3.14)-(3.19); see circle_side in
+    tools/cga_definitions.py.
 
     From the axis, whence all are as near, any: always the same one for one circle. Of a circle that is a point
     or imaginary, its centre.
     """
-    plane = g.circle_plane(circle)
-    weight = g.square_plane(plane)
-    one = quotient(0.0 * weight + 1.0, weight)
-    arm = g.circle_arm(circle, x)
+    flat, side = g.circle_centre(circle), g.circle_side(circle, x)
+    one = inverse(flat.eoi)
     square = g.square_circle(circle) * one
-    far = dot(arm, arm) * one * one
-    on_axis = far <= NEARLY_ON_AXIS * NEARLY_ON_AXIS * (dot(x, x) + abs(square))
-    side = across(Vector(plane.e1, plane.e2, plane.e3))
-    arm = select(choose(on_axis, 0.0, 1.0), arm, side)
-    return add(place(g.circle_centre(circle)), arm, quotient(root(square), root(dot(arm, arm))))
+    on_axis = dot(side, side) * one <= NEARLY_ON_AXIS * NEARLY_ON_AXIS * (dot(x, x) + abs(square))
+    if anywhere(on_axis):
+        plane = g.circle_plane(circle)
+        side = select(choose(on_axis, 1.0, 0.0), across(Vector(plane.e1, plane.e2, plane.e3)), side)
+    arm = g.circle_arm(circle, side)
+    middle = scaled(Vector(flat.e1i, flat.e2i, flat.e3i), one)
+    return add(middle, arm, root(quotient(square, dot(arm, arm))))
 
 
 def foot_on_plane(plane: Plane[T], x: Vector[T]) -> Vector[T]:
@@ -81,8 +80,7 @@ def nearest_on_line_from_circle(line: Line[T], circle: Circle[T]) -> Vector[T]:
     steps come to it without passing it.
     """
     middle, normal, square, _ = round_of(circle)
-    nothing = 0.0 * square
-    direction = unit(g.line_direction(line), Vector(nothing, nothing, nothing + 1.0))
+    direction = unit(g.line_direction(line), E3)
     foot = foot_on_line(line, middle)
     offset, radius = subtract(foot, middle), root(square)
     tilt, out = cross(direction, normal), cross(offset, normal)

@@ -22,11 +22,14 @@ from .generated import (
     Vector,
     WeightedSphere,
 )
-from .scalars import choose, quotient, root
+from .scalars import anywhere, choose, inverse, quotient, root
 
 TOLERANCE = 1e-12
 """A square this small beside the terms that it is a difference of is 0. For a circle or pair of radius r at a distance
 D from the origin that is r < 1e-6 D about: coordinates should count from something near."""
+
+E1 = Vector(1.0, 0.0, 0.0)
+E3 = Vector(0.0, 0.0, 1.0)
 
 
 def vector(positions: Floats) -> Vector[Floats]:
@@ -45,6 +48,11 @@ def add(a: Vector[T], b: Vector[T], times: T) -> Vector[T]:
     return Vector(a.e1 + times * b.e1, a.e2 + times * b.e2, a.e3 + times * b.e3)
 
 
+def scaled(v: Vector[T], times: T) -> Vector[T]:
+    """times · v."""
+    return Vector(times * v.e1, times * v.e2, times * v.e3)
+
+
 def subtract(a: Vector[T], b: Vector[T]) -> Vector[T]:
     """a - b."""
     return Vector(a.e1 - b.e1, a.e2 - b.e2, a.e3 - b.e3)
@@ -60,17 +68,24 @@ def cross(a: Vector[T], b: Vector[T]) -> Vector[T]:
     return Vector(a.e2 * b.e3 - a.e3 * b.e2, a.e3 * b.e1 - a.e1 * b.e3, a.e1 * b.e2 - a.e2 * b.e1)
 
 
-def select(condition: T, yes: Vector[T], no: Vector[T]) -> Vector[T]:
-    """`yes` where the condition is not 0, else `no`."""
-    chosen = condition != 0
+def select(flag: T, yes: Vector[T], no: Vector[T]) -> Vector[T]:
+    """`yes` where the flag is not 0, else `no`."""
+    chosen = flag != 0
     return Vector(choose(chosen, yes.e1, no.e1), choose(chosen, yes.e2, no.e2), choose(chosen, yes.e3, no.e3))
 
 
-def unit(v: Vector[T], otherwise: Vector[T]) -> Vector[T]:
+def unit(v: Vector[T], otherwise: Vector[float]) -> Vector[T]:
     """v / |v|, or `otherwise` where v is 0."""
     length = root(dot(v, v))
-    one = quotient(length * 0.0 + 1.0, length)
-    return select(one, Vector(v.e1 * one, v.e2 * one, v.e3 * one), otherwise)
+    there = scaled(v, inverse(length))
+    nowhere = length == 0
+    if not anywhere(nowhere):
+        return there
+    return Vector(
+        choose(nowhere, otherwise.e1, there.e1),
+        choose(nowhere, otherwise.e2, there.e2),
+        choose(nowhere, otherwise.e3, there.e3),
+    )
 
 
 def across(v: Vector[T]) -> Vector[T]:
@@ -79,15 +94,13 @@ def across(v: Vector[T]) -> Vector[T]:
     one = choose((x <= y) & (x <= z), 1.0, 0.0)
     two = choose((one == 0) & (y <= z), 1.0, 0.0)
     three = 1.0 - one - two
-    nothing = 0.0 * x
     side = Vector(v.e2 * three - v.e3 * two, v.e3 * one - v.e1 * three, v.e1 * two - v.e2 * one)
-    return unit(side, Vector(nothing + 1.0, nothing, nothing))
+    return unit(side, E1)
 
 
 def place(point: DirectFlatPoint[T]) -> Vector[T]:
     """Where a flat point is; 0 for one at infinity."""
-    one = quotient(point.eoi * 0.0 + 1.0, point.eoi)
-    return Vector(point.e1i * one, point.e2i * one, point.e3i * one)
+    return scaled(Vector(point.e1i, point.e2i, point.e3i), inverse(point.eoi))
 
 
 def centre(sphere: Sphere[T]) -> Vector[T]:
@@ -97,7 +110,7 @@ def centre(sphere: Sphere[T]) -> Vector[T]:
 
 def normalised(sphere: WeightedSphere[T]) -> Sphere[T]:
     """The sphere of weight 1; 0 where the weight is 0, which is a plane's."""
-    one = quotient(sphere.eo * 0.0 + 1.0, sphere.eo)
+    one = inverse(sphere.eo)
     return Sphere(sphere.e1 * one, sphere.e2 * one, sphere.e3 * one, sphere.ei * one)
 
 
@@ -108,7 +121,7 @@ def line_of(direct: DirectLine[T]) -> Line[T]:
 
 def unit_line(line: Line[T]) -> Line[T]:
     """The line with a direction of length 1; 0 where there is none."""
-    one = quotient(line.e23 * 0.0 + 1.0, root(g.square_line(line)))
+    one = inverse(root(g.square_line(line)))
     e23, e31, e12, e1i, e2i, e3i = line
     return Line(e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one)
 
@@ -120,7 +133,7 @@ def sphere_of(direct: DirectSphere[T]) -> Sphere[T]:
 
 def unit_plane(plane: Plane[T]) -> Plane[T]:
     """The plane with a normal of length 1; 0 where there is none."""
-    one = quotient(plane.e1 * 0.0 + 1.0, root(g.square_plane(plane)))
+    one = inverse(root(g.square_plane(plane)))
     return Plane(plane.e1 * one, plane.e2 * one, plane.e3 * one, plane.ei * one)
 
 
@@ -133,8 +146,8 @@ def plane_through(p: Vector[T], q: Vector[T], r: Vector[T]) -> Plane[T]:
 
 def sign(square: T, scale: T) -> T:
     """1, 0 or -1 as a square is positive, nothing beside its scale, or negative: real, touching, imaginary. NaN: -1."""
-    real = choose(square > 0, 1.0, -1.0)
-    return choose(abs(square) <= TOLERANCE * scale, 0.0, real)
+    limit = TOLERANCE * scale
+    return 1.0 * (square > limit) + 1.0 * (square >= -limit) - 1.0
 
 
 class Round(NamedTuple, Generic[T]):
@@ -151,11 +164,11 @@ class Round(NamedTuple, Generic[T]):
 
 def round_of(circle: Circle[T]) -> Round[T]:
     """A circle in plain numbers. Where spheres about one centre meet it has no plane: case -1, all else finite."""
-    plane = g.circle_plane(circle)
+    plane, middle = g.circle_plane(circle), g.circle_centre(circle)
     square = g.square_circle(circle)
-    normal = unit(Vector(plane.e1, plane.e2, plane.e3), across(Vector(plane.e1, plane.e2, plane.e3)))
     case = sign(square, g.scale_circle(circle))
-    return Round(place(g.circle_centre(circle)), normal, quotient(square, g.square_plane(plane)), case)
+    # The flat point's weight is the squared length of the plane's normal.
+    return Round(place(middle), unit(Vector(plane.e1, plane.e2, plane.e3), E1), quotient(square, middle.eoi), case)
 
 
 class Ends(NamedTuple, Generic[T]):
@@ -168,12 +181,14 @@ class Ends(NamedTuple, Generic[T]):
 
 
 def ends_of(pair: Pair[T]) -> Ends[T]:
-    """A pair's points, by its projectors: X = (B ± √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
+    """A pair's points, by its projectors: X = (B ∓ √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
 
     A point at infinity, where a line does not meet a plane or spheres have one centre, comes out as case -1 at 0.
     """
-    square, arm = g.square_pair(pair), g.pair_arm(pair)
+    square, arm, middle = g.square_pair(pair), g.pair_arm(pair), g.pair_centre(pair)
     case = sign(square, g.scale_pair(pair))
-    half = quotient(root(choose(case > 0, square, 0.0 * square)), dot(arm, arm))
-    middle = place(g.pair_centre(pair))
-    return Ends(add(middle, arm, half), add(middle, arm, -half), case)
+    # The flat point's weight is the squared length of the arm.
+    one = inverse(middle.eoi)
+    half = root(1.0 * (case > 0) * square) * one
+    half_way = scaled(Vector(middle.e1i, middle.e2i, middle.e3i), one)
+    return Ends(add(half_way, arm, half), add(half_way, arm, -half), case)

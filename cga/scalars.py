@@ -28,8 +28,22 @@ def choose(condition: bool | NDArray[np.bool_], yes: Floats | float, no: Floats 
     return yes if condition else no
 
 
+def anywhere(condition: bool | NDArray[np.bool_]) -> bool:
+    """Whether it holds for any element: what is rare need not be worked out for takes in which it is not."""
+    return bool(condition.any()) if isinstance(condition, np.ndarray) else condition
+
+
 def quotient(a: T, b: T) -> T:
     """a / b, and 0 where b is 0."""
-    if isinstance(b, np.ndarray):
-        return np.divide(a, b, out=np.zeros(np.broadcast_shapes(np.shape(a), b.shape)), where=b != 0)
-    return a / b if b != 0 else 0.0
+    nothing = b == 0
+    if anywhere(nothing):
+        return choose(nothing, 0.0, a / choose(nothing, 1.0, b))
+    return a / b
+
+
+def inverse(b: T) -> T:
+    """1 / b, and 0 where b is 0."""
+    nothing = b == 0
+    if anywhere(nothing):
+        return choose(nothing, 0.0, 1.0 / choose(nothing, 1.0, b))
+    return 1.0 / b

@@ -9,7 +9,7 @@ import numpy as np
 from . import generated as g
 from .generated import Dilator, Floats, Motor, Plane, Rotor, T, Translator, Vector
 from .objects import across, add, cross, dot
-from .scalars import choose, quotient, root
+from .scalars import choose, inverse, root
 
 OPPOSITE = 1e-24
 """|a + b|² of directions below which they are taken for opposite: within 1e-12 rad."""
@@ -23,7 +23,7 @@ def translator(way: Vector[T]) -> Translator[T]:
 def dilator(factor: T) -> Dilator[T]:
     """Scales about the origin by factor > 0: exp(-ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
     up = root(factor)
-    down = quotient(0.0 * up + 1.0, up)
+    down = inverse(up)
     return Dilator(0.5 * (up + down), 0.5 * (up - down))
 
 
@@ -88,7 +88,7 @@ def _half_way(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
     both = add(a, b, 0.0 * a.e1 + 1.0)
     turn, s = cross(a, both), 0.5 * dot(both, both)
     length = root(s * s + dot(turn, turn))
-    return turn, s, quotient(0.0 * s + 1.0, length), choose(2.0 * s <= OPPOSITE, 1.0, 0.0)
+    return turn, s, inverse(length), choose(2.0 * s <= OPPOSITE, 1.0, 0.0)
 
 
 def matrix(motor: Motor[Floats]) -> Floats:

@@ -71,11 +71,6 @@ MEETS = (
 )
 
 
-# The plane through a circle's axis and a place meets the circle in the pair of FABRIK-CGA (3.19), without the mirrored
-# point of (3.16) and the mid-point of (3.17). n∞ ⌋ gives the way from one point of a pair to the other.
-NEAREST = "-space(lc(inf, lc(a, a ^ up(b) ^ inf)))"
-
-
 def _snake(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
@@ -133,12 +128,17 @@ FUNCTIONS = [
     Function("scale_pair", "Pair", "T", "size(scalar(a * a))", "What B² is a difference of."),
     Function("circle_plane", "Circle", "Plane", "-lc(inf, a)", "The plane it lies in. FABRIK-CGA (3.15)."),
     Function("circle_axis", "Circle", "Line", "undual(a ^ inf)", "The line through its centre across its plane."),
-    Function("circle_centre", "Circle", "DirectFlatPoint", "a * inf * a ^ inf", "Its centre. FABRIK-CGA (3.14)."),
-    Function("circle_arm", "Circle Vector", "Vector", NEAREST, "From its centre towards its point nearest to b."),
+    Function(
+        "circle_centre", "Circle", "DirectFlatPoint", "over(a * inf * a ^ inf, -2)", "Its centre. FABRIK-CGA (3.14)."
+    ),
+    # The plane through a circle's axis and a place meets the circle in the pair of FABRIK-CGA (3.19), without the
+    # mirrored point of (3.16) and the mid-point of (3.17); its normal tells the way from one point to the other.
+    Function("circle_side", "Circle Vector", "Vector", "space(undual(a ^ up(b) ^ inf))", "Normal to axis and place."),
+    Function("circle_arm", "Circle Vector", "Vector", "-space(lc(inf, lc(a, dual(b))))", "From its centre, across b."),
     Function("foot_plane", "Plane Vector", "DirectFlatPoint", "lc(a, a ^ up(b) ^ inf)", "Its point nearest to b."),
     Function("foot_line", "Line Vector", "DirectFlatPoint", "lc(a, a ^ up(b) ^ inf)", "Its point nearest to b."),
     Function("pair_line", "Pair", "Line", "lc(inf, a)", "From the first point to the second."),
-    Function("pair_centre", "Pair", "DirectFlatPoint", "a * inf * a ^ inf", "The point half way."),
+    Function("pair_centre", "Pair", "DirectFlatPoint", "over(a * inf * a ^ inf, 2)", "The point half way."),
     Function("pair_arm", "Pair", "Vector", "space(lc(inf, dual(a)))", "The way from the second point to the first."),
     Function("line_direction", "Line", "Vector", "-space(lc(o, lc(inf, dual(a))))", "Its direction."),
     Function("rotor_rotor", "Rotor Rotor", "Rotor", "a * b", "b followed by a."),
