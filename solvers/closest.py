@@ -7,63 +7,62 @@ degree of freedom, outermost first, is set to the angle that brings the end near
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ..hand.rotations import about, multiply, rotate
-
-Floats = NDArray[np.float64]
+from ..hand.model import Movement
+from ..hand.numbers import N, Numbers, Point
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Turn:
     """One degree of freedom of a digit, in the frame that it turns in."""
 
-    bone: int
-    """The bone that begins at its joint: 0, 1 or 2."""
-    axis: Floats
-    """(3,)"""
-    limits: Floats
-    """(2,) rad"""
+    dof: int
+    movement: Movement
+    low: float
+    high: float
+    """rad"""
+    offset: tuple[float, float]
+    """m along the bone and out of its back, from this joint's end to the next turn's joint or, of the last turn, to
+    what must reach the goal: 0, 0 where the next turn is of the same joint."""
 
 
-def approach(turns: tuple[Turn, ...], angles: Floats, ends: Floats, goal: Floats, sweeps: int) -> Floats:
-    """(N, K) angles as near to the goal (N, 3) m as stepwise turning gets from angles (N, K).
+def approach(
+    m: Numbers[N], turns: tuple[Turn, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
+) -> tuple[N, ...]:
+    """Angles (K,) as near to the goal as stepwise turning gets from angles (K,). All in the digit's base frame.
 
-    ends (3, 3) m: the way along each bone to the next joint, in the last of them to what must reach the goal; bones
-    beyond it have no length. Everything is in the digit's base frame.
+    In a sweep, the goal is carried outwards into the frame of each turn, then the end inwards: so every turn sees both
+    about its own axis.
     """
-    angles = angles.copy()
+    now = list(angles)
     for _ in range(sweeps):
+        goals = [goal]
+        for turn, angle in zip(turns[:-1], now, strict=False):
+            x, y, z = _turned(m, turn.movement, -angle, goals[-1])
+            goals.append((x, y - turn.offset[0], z - turn.offset[1]))
+        end: Point[N] = (0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0])
         for k in reversed(range(len(turns))):
-            before, joint, end = _chain(turns, angles, ends, k)
-            axis = rotate(before, np.broadcast_to(turns[k].axis, goal.shape))
-            arm, wish = end - joint, goal - joint
-            across = (axis * np.cross(arm, wish)).sum(-1)
-            level = (arm * wish).sum(-1) - (axis * arm).sum(-1) * (axis * wish).sum(-1)
-            # On the axis itself nothing is gained by turning.
-            turn = np.where(np.hypot(across, level) > 1e-12, np.arctan2(across, level), 0.0)
-            angles[:, k] = np.clip(angles[:, k] + turn, *turns[k].limits)
-    return angles
+            turn = turns[k]
+            end = (end[0], end[1] + turn.offset[0], end[2] + turn.offset[1])
+            now[k] = m.clip(_bearing(m, turn.movement, end, goals[k], now[k]), turn.low, turn.high)
+            end = _turned(m, turn.movement, now[k], end)
+    return tuple(now)
 
 
-def where(turns: tuple[Turn, ...], angles: Floats, ends: Floats) -> Floats:
-    """(N, 3) m, the end at these angles."""
-    return _chain(turns, angles, ends, 0)[2]
+def _turned(m: Numbers[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
+    """A point turned about a movement's axis: Z, Y or -X (see model.AXES)."""
+    x, y, z = point
+    cos, sin = m.cos(angle), m.sin(angle)
+    if movement == "abduction":
+        return cos * x - sin * y, sin * x + cos * y, z
+    if movement == "twist":
+        return cos * x + sin * z, y, cos * z - sin * x
+    return x, cos * y + sin * z, cos * z - sin * y
 
 
-def _chain(turns: tuple[Turn, ...], angles: Floats, ends: Floats, stop: int) -> tuple[Floats, Floats, Floats]:
-    """How the frame of turn `stop` stands before it turns (N, 4), where its joint is and where the end is (N, 3)."""
-    now = np.broadcast_to([1.0, 0.0, 0.0, 0.0], (len(angles), 4))
-    at = np.zeros((len(angles), 3))
-    before, joint, bone = now, at, 0
-    for k, turn in enumerate(turns):
-        for passed in range(bone, turn.bone):
-            at = at + rotate(now, np.broadcast_to(ends[passed], at.shape))
-        bone = turn.bone
-        if k == stop:
-            before, joint = now, at
-        now = multiply(now, about(turn.axis, angles[:, k]))
-    for passed in range(bone, 3):
-        at = at + rotate(now, np.broadcast_to(ends[passed], at.shape))
-    return before, joint, at
+def _bearing(m: Numbers[N], movement: Movement, end: Point[N], goal: Point[N], otherwise: N) -> N:
+    """The angle by which an end must turn about a movement's axis to come nearest to the goal."""
+    a, b = {"abduction": (0, 1), "twist": (2, 0), "flexion": (2, 1)}[movement]
+    across = end[a] * goal[b] - end[b] * goal[a]
+    level = end[a] * goal[a] + end[b] * goal[b]
+    # On the axis itself nothing is gained by turning.
+    return m.where(abs(across) + abs(level) > 1e-12, m.atan2(across, level), otherwise)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from ..hand.joints import CHAIN_JOINTS, DIGITS
-from ..hand.model import AXES, HandModel, Movement, Site
+from ..hand.model import HandModel, Movement, Site
 from .closest import Turn
 from .planar import Rider
 
@@ -41,6 +41,10 @@ def digits(hand: HandModel) -> tuple[Digit, ...]:
     return tuple(_digit(hand, name) for name in DIGITS)
 
 
+SHORTEST = 1e-6
+"""m. Shorter bones have no direction that could be told."""
+
+
 def _digit(hand: HandModel, name: str) -> Digit:
     first, middle, last, tip = (hand.joints.index(joint) for joint in CHAIN_JOINTS[name])
     base = np.eye(4)
@@ -53,6 +57,12 @@ def _digit(hand: HandModel, name: str) -> Digit:
     for bone in (middle, last, tip):
         if not np.allclose(hand.rest[bone, :3, :3], np.eye(3)) or not np.allclose(hand.rest[bone, [0, 2], 3], 0):
             raise HandError(f"{hand.side} hand: {hand.joints[bone]} is not straight on from its parent at zero angles")
+        if not hand.rest[bone, 1, 3] > SHORTEST:
+            length = 1000 * hand.rest[bone, 1, 3]
+            raise HandError(
+                f"{hand.side} hand: the bone from {hand.joints[hand.parents[bone]]} to {hand.joints[bone]} is "
+                f"{length:.4f} mm long, this solver needs it longer than {1000 * SHORTEST:g} mm"
+            )
 
     def dof(index: int, movement: Movement) -> int:
         found = hand.dof(hand.joints[index], movement)
@@ -90,26 +100,28 @@ def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
     return (Rider(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
 
 
-def turns_of(hand: HandModel, digit: Digit, end: Rider) -> tuple[list[int], tuple[Turn, ...], Floats]:
-    """The degrees of freedom that move a rider, each as a turn, and the way along the bones to it (3, 3) m.
-
-    In the digit's base frame, mirrored in X for a left hand: the axes are a right hand's.
-    """
+def turns_of(hand: HandModel, digit: Digit, end: Rider) -> tuple[Turn, ...]:
+    """The degrees of freedom that move a rider, each as a turn, innermost first."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
-    turns = tuple(
-        Turn(digit.joints.index(hand.axis_joint[d]), np.array(AXES[hand.movements[d]]), hand.limits[d]) for d in dofs
-    )
-    ends = np.zeros((3, 3))
-    ends[: end.bone, 1] = digit.lengths[: end.bone]
-    ends[end.bone] = [0.0, end.along, end.dorsal]
-    return dofs, turns, ends
+    bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
+    turns = []
+    for d, bone, following in zip(dofs, bones, [*bones[1:], None], strict=True):
+        low, high = map(float, hand.limits[d])
+        offset = (end.along, end.dorsal) if following is None else (float(digit.lengths[bone:following].sum()), 0.0)
+        turns.append(Turn(d, hand.movements[d], low, high, offset))
+    return tuple(turns)
 
 
 def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:
-    """Slope and offset of the last joint on the middle one: of the hand's row, else of its neutral pose's bend."""
+    """Slope and offset of the last joint on the middle one: of the hand's row, else as far through its range as it.
+
+    Where nothing is known of two joints but their ranges, the likeliest pair is that in which each has gone through the
+    same part of its own.
+    """
     for row in hand.couplings:
         if set(np.flatnonzero(row.coefficients)) == {middle, last}:
             slope, scale = -row.coefficients[middle], row.coefficients[last]
             return float(slope / scale), float((row.lower + row.upper) / 2 / scale)
-    bend = float(hand.neutral[middle])
-    return (float(hand.neutral[last]) / bend, 0.0) if bend > 0.01 else (1.0, 0.0)
+    (low, high), (low_last, high_last) = hand.limits[middle], hand.limits[last]
+    ratio = float((high_last - low_last) / (high - low)) if high > low else 0.0
+    return ratio, float((low_last + high_last) / 2 - ratio * (low + high) / 2)

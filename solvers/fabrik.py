@@ -2,19 +2,15 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
-from . import planar
 from .driver import solve_hand
 from .plan import PlanarState, Steps
+from .planar import Chain, Rider
+from .planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 from .settings import check, setting
 from .solver import State
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +32,7 @@ class Fabrik:
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
-        stopping = planar.Stopping(self.tolerance, self.tolerance / 100, self.passes)
+        stopping = Stopping(self.tolerance, self.tolerance / 100, self.passes)
         return solve_hand(hand, targets, state, Steps(FabrikBend(stopping)), self.sweeps)
 
 
@@ -44,21 +40,8 @@ class Fabrik:
 class FabrikBend:
     """Planar FABRIK as the step in which a digit bends."""
 
-    stopping: planar.Stopping
+    stopping: Stopping
 
-    def __call__(self, chain: planar.Chain, end: planar.Rider) -> "PlanarFabrik":
+    def __call__(self, chain: Chain, end: Rider) -> PlanarFabrik:
         """See Bend."""
-        return PlanarFabrik(chain, end, self.stopping)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlanarFabrik:
-    """One digit's, for one of its riders."""
-
-    chain: planar.Chain
-    end: planar.Rider
-    stopping: planar.Stopping
-
-    def many(self, goal: Floats, hints: list[planar.Hint]) -> Floats:
-        """See PlanarBend."""
-        return planar.solve(self.chain, self.end, goal, hints, self.stopping)
+        return planar_fabrik(chain, end, self.stopping)

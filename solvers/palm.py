@@ -1,49 +1,169 @@
 """Where the palm is in each frame, from the markers that ride on it."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..hand import kinematics
 from ..hand.markersets import Spot, on_palm
 from ..hand.model import HandModel
+from ..hand.numbers import MANY, ONE, N, Numbers, Point
 from ..hand.rotations import fit_rigid
 from ..hand.targets import Targets
 from .solver import hold_last
 
 Floats = NDArray[np.float64]
+Rows = tuple[Point[N], Point[N], Point[N]]
+"""A 3x3 matrix."""
 
 
-def palm_roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
-    """(F, 4, 4) T_world_wrist.
+@dataclass(frozen=True, slots=True, eq=False)
+class Palm:
+    """The targets that ride on the palm."""
+
+    columns: list[int]
+    """(P,) which of the targets they are."""
+    at_rest: Floats
+    """(P, 3) m in the wrist's frame."""
+    places: list[Point[float]]
+    """The same as floats."""
+    wide: bool
+    """Whether all of them together tell how the palm is turned."""
+
+
+def palm_of(hand: HandModel, sites: list[int]) -> Palm:
+    """What of these sites rides on the palm."""
+    spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
+    columns = [column for column, spot in enumerate(spots) if on_palm(spot)]
+    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0]
+    at_rest = places[[sites[column] for column in columns]]
+    wide = bool(_spans_a_plane(at_rest, np.ones((1, len(columns))))[0])
+    return Palm(columns, at_rest, [tuple(place) for place in at_rest.tolist()], wide)
+
+
+def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
+    """(F, 4, 4) T_world_wrist; (1, 4, 4) where no target rides on the palm, and it stays.
 
     Three or more palm markers that are not in a line give the palm's place by least squares, the plane of
     FABRIK-CGA (3.2) for the three markers p, q, r. With fewer the palm keeps its last turn and goes where they
     went; with none it stays. `last` (4, 4) is the root of the frame before.
     """
-    sites = [hand.sites[site] for site in targets.sites]
-    chosen = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
-    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
-    at_rest = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0, targets.sites[chosen]]
-    weights = targets.weights[:, chosen]
-    positions = np.where(weights[..., None] > 0, targets.positions[:, chosen], 0.0)
-    known = _spans_a_plane(at_rest, weights)
+    if not palm.columns:
+        return last[None]
+    weights = targets.weights[:, palm.columns]
+    if palm.wide and len(targets) == 1 and weights.min() > 0:
+        root = _one_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
+        if root is not None:
+            return root
+    positions = np.where(weights[..., None] > 0, targets.positions[:, palm.columns], 0.0)
+    known = _spans_a_plane(palm.at_rest, weights)
     roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
     if known.any():
-        source = np.broadcast_to(at_rest, positions[known].shape)
-        roots[known] = fit_rigid(source, positions[known], weights[known])
+        roots[known] = _many_roots(palm, positions[known], weights[known])
     roots = hold_last(roots, known, last)
-    return _follow_the_rest(roots, known, at_rest, positions, weights)
+    return _follow_the_rest(roots, known, palm.at_rest, positions, weights)
+
+
+def _one_root(palm: Palm, positions: list[list[float]], weights: list[float]) -> Floats | None:
+    """(1, 4, 4), None where the markers seen are in a line."""
+    (a, b, c), (x, y, z), told = _laid_on(ONE, palm, [(p[0], p[1], p[2]) for p in positions], weights)
+    return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]]) if told else None
+
+
+def _many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
+    turn, move, told = _laid_on(MANY, palm, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
+    roots = np.zeros((len(positions), 4, 4))
+    for i in range(3):
+        for j in range(3):
+            roots[:, i, j] = turn[i][j]
+        roots[:, i, 3] = move[i]
+    roots[:, 3, 3] = 1.0
+    if not told.all():
+        # Seen in a line, which the palm's markers are not: any turn about it will do.
+        rest = np.broadcast_to(palm.at_rest, positions[~told].shape)
+        roots[~told] = fit_rigid(rest, positions[~told], weights[~told])
+    return roots
+
+
+def _laid_on(m: Numbers[N], palm: Palm, positions: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
+    """The turn and the move that lay the palm's places on the positions seen by least squares; whether they tell."""
+    zero = 0.0 * weights[0]
+    total, here, there = zero, [zero] * 3, [zero] * 3
+    products = [[zero] * 3, [zero] * 3, [zero] * 3]
+    for place, position, weight in zip(palm.places, positions, weights, strict=True):
+        total = total + weight
+        for i in range(3):
+            weighted = weight * position[i]
+            there[i] = there[i] + weighted
+            here[i] = here[i] + weight * place[i]
+            row = products[i]
+            for j in range(3):
+                row[j] = row[j] + weighted * place[j]
+    here, there = [each / total for each in here], [each / total for each in there]
+    spread = [[products[i][j] - total * there[i] * here[j] for j in range(3)] for i in range(3)]
+    turn, told = attitude(m, spread)
+    moved = [there[i] - turn[i][0] * here[0] - turn[i][1] * here[1] - turn[i][2] * here[2] for i in range(3)]
+    return turn, (moved[0], moved[1], moved[2]), told
+
+
+STEPS = 6
+LINE = 1e-6
+"""Of the cube of its length, the determinant-like scale from which a matrix of products tells a turn."""
+
+
+def attitude(m: Numbers[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
+    """The rotation R of the greatest trace of R · Bᵀ, which turns places to where they were seen by least squares.
+
+    And whether B tells it: where its rank is one or less the matrix is none. Markley, Attitude Determination Using
+    Vector Observations: A Fast Optimal Matrix Algorithm (1993): with λ the greatest root of
+    (λ² − |B|²)² − 8 λ det B − 4 |cof B|² = 0, found by Newton's steps,
+    R = ((λ² + |B|²) / 2 · B + λ cof B − B Bᵀ B) / (λ (λ² − |B|²) / 2 − det B).
+    """
+    cof = [[_cofactor(b, i, j) for j in range(3)] for i in range(3)]
+    square = sum((x * x for row in b for x in row), start=0.0 * b[0][0])
+    squares = sum((x * x for row in cof for x in row), start=0.0 * b[0][0])
+    det = b[0][0] * cof[0][0] + b[0][1] * cof[0][1] + b[0][2] * cof[0][2]
+    # Exact where the markers lie in a plane: then det B = 0.
+    root = m.sqrt(square + 2 * m.sqrt(squares))
+    for _ in range(STEPS):
+        over = root * root - square
+        slope = 4 * root * over - 8 * det
+        root = root - (over * over - 8 * root * det - 4 * squares) / m.where(slope > 1e-60, slope, 1e-60)
+    over = (root * root - square) / 2
+    scale = root * over - det
+    told = scale > LINE * square * m.sqrt(square)
+    scale = 1.0 / m.where(told, scale, 1.0)
+    gram = [[b[i][0] * b[j][0] + b[i][1] * b[j][1] + b[i][2] * b[j][2] for j in range(3)] for i in range(3)]
+    turn = []
+    for i in range(3):
+        p, q, r = gram[i]
+        row = [(over + square) * b[i][j] + root * cof[i][j] - p * b[0][j] - q * b[1][j] - r * b[2][j] for j in range(3)]
+        turn.append((row[0] * scale, row[1] * scale, row[2] * scale))
+    return (turn[0], turn[1], turn[2]), told
+
+
+def _cofactor(b: list[list[N]], i: int, j: int) -> N:
+    p, q, r, s = (i + 1) % 3, (i + 2) % 3, (j + 1) % 3, (j + 2) % 3
+    return b[p][r] * b[q][s] - b[p][s] * b[q][r]
 
 
 def _spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
     """(F,) whether the markers seen have a width as well as a length of 5 mm at least."""
     seen = (weights > 0).astype(float)
-    count = np.maximum(seen.sum(-1), 1.0)[:, None]
-    mid = seen @ points / count
-    centred = (points[None] - mid[:, None]) * seen[..., None]
+    if not seen.shape[1]:
+        return np.zeros(len(weights), bool)
+    # Few patterns of what is seen come again and again: each is looked at once.
+    _, first, which = np.unique(seen @ 2.0 ** np.arange(seen.shape[1]), return_index=True, return_inverse=True)
+    patterns = seen[first]
+    count = np.maximum(patterns.sum(-1), 1.0)[:, None]
+    mid = patterns @ points / count
+    centred = (points[None] - mid[:, None]) * patterns[..., None]
     spread = np.linalg.eigvalsh(np.swapaxes(centred, -1, -2) @ centred)
-    wide: NDArray[np.bool_] = (seen.sum(-1) >= 3) & (spread[:, 1] > 0.005**2)
-    return wide
+    wide: NDArray[np.bool_] = (patterns.sum(-1) >= 3) & (spread[:, 1] > 0.005**2)
+    return wide[which.reshape(-1)]
 
 
 def _follow_the_rest(

@@ -1,19 +1,21 @@
 """What a planar solver works out once for a hand and its markers, and keeps from one piece of a take to the next."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..hand.digit_plane import Bounds
 from ..hand.model import HandModel
-from ..hand.planes import finger_plane
+from ..hand.numbers import Point
 from ..hand.targets import Targets
 from .closest import Turn
 from .digits import Digit, digits, rider, turns_of
-from .palm import palm_roots
-from .planar import Chain, Hint, Rider
+from .palm import Palm, palm_of, palm_roots
+from .planar import Bent, Chain, Hint, Rider
+from .plane import Plane, plane_of
 from .solver import State
 
 Floats = NDArray[np.float64]
@@ -21,13 +23,19 @@ Ints = NDArray[np.int64]
 
 
 class PlanarBend(Protocol):
-    """How one digit bends in its plane to bring one rider to its goal; whatever it needs is prepared once."""
+    """How one digit bends in its plane to bring one rider to its goal; whatever it needs is prepared once.
 
-    def many(self, goal: Floats, hints: list[Hint]) -> Floats:
-        """(N, 3) flexions within the limits that bring the rider near its goals (N, 2) m, the others near their hints.
+    Goals and hints are in the plane: u m along the straight digit, v m towards the palm. What comes back are three
+    flexions within the limits and how many m they leave the rider off its goal, or more (not less). Flexions of joints
+    beyond the rider's bone are NaN where nothing tells them. One frame and many must be the same to 1e-9.
+    """
 
-        Joints beyond the rider's bone are NaN where nothing tells how far they bend.
-        """
+    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+        """Of one frame, in plain floats. Hints that were not seen are left out."""
+        ...
+
+    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+        """Of N frames, each number (N,). Hints that were not seen have no weight."""
         ...
 
 
@@ -40,10 +48,10 @@ class Steps:
     """The steps that a planar solver is made of."""
 
     bend: Bend
-    palm: Callable[[HandModel, Targets, Floats], Floats] = palm_roots
-    """Hand, targets and last root (4, 4) -> (F, 4, 4) T_world_wrist."""
-    plane: Callable[[Floats, Floats, int, tuple[Floats, Floats]], tuple[Floats, Floats]] = finger_plane
-    """Points (N, S, 3), weights (N, S), which is the end, limits -> abduction and twist (N,) of the digit's planes."""
+    palm: Callable[[Palm, Targets, Floats], Floats] = palm_roots
+    """The palm's markers, the targets and the last root (4, 4) -> (F, 4, 4) T_world_wrist."""
+    plane: Plane = plane_of
+    """The plane of a digit from the markers seen on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,10 +60,10 @@ class End:
 
     rider: Rider
     bend: PlanarBend
-    dofs: list[int]
     turns: tuple[Turn, ...]
-    ends: Floats
-    """What moves the rider: see turns_of."""
+    """The degrees of freedom that move it."""
+    sideways: bool
+    """Whether the second joint's abduction moves it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,18 +71,23 @@ class Marked:
     """One digit and the markers that tell about it."""
 
     digit: Digit
-    chain: Chain
+    dofs: list[int]
+    """Of abduction, twist, the second joint's abduction and the three flexions, without those it does not have."""
+    has: tuple[bool, bool, bool]
+    """Which of the first three it has."""
+    first: float
+    """m, the length of its first bone."""
+    rows: tuple[Point[float], Point[float], Point[float]]
+    origin: Point[float]
+    """Base frame from wrist frame: rows · (p − origin), mirrored in X for a left hand."""
     columns: list[int]
-    """(S,) which of the targets they are."""
-    riders: tuple[Rider, ...]
-    """(S,)"""
-    aside: Floats
+    """(S,) which of the targets they are, the outermost first."""
+    asides: tuple[float, ...]
     """(S,) m out of the finger plane."""
-    reach: Floats
-    """(S,) how far out on the digit each rides: the greatest seen is its end."""
-    plane_limits: tuple[Floats, Floats]
-    side_limits: Floats
-    """(2,) rad of abduction, of twist, and of the second joint's abduction."""
+    abduction_limits: Bounds
+    twist_limits: Bounds
+    side_limits: Bounds
+    """rad; 0, 0 for what the digit does not have."""
     ends: tuple[End, ...]
     """(S,)"""
 
@@ -84,49 +97,63 @@ class Plan:
     """A hand and its sites, looked through once."""
 
     hand: HandModel
-    sites: Ints
+    sites: list[int]
     steps: Steps
-    mirror: Floats
-    """(3,) brings a left hand's points to a right one's."""
+    palm: Palm
     digits: tuple[Marked, ...]
 
     def serves(self, hand: HandModel, targets: Targets, steps: Steps) -> bool:
         """Whether it was made for these."""
-        same = self.sites is targets.sites or np.array_equal(self.sites, targets.sites)
-        return self.hand is hand and same and self.steps == steps
+        return self.hand is hand and self.sites == targets.sites.tolist() and self.steps == steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarState(State):
     """The last pose, and the plan for the next piece."""
 
-    plan: Plan | None = field(default=None)
+    plan: Plan | None = None
 
 
 def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> Plan:
     """Raises HandError for a hand that is not five flexing digits on a rigid palm."""
-    mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
-    marked = tuple(_marked(hand, digit, targets.sites, steps, mirror[0]) for digit in digits(hand))
-    return Plan(hand, targets.sites.copy(), steps, mirror, marked)
+    sites = targets.sites.tolist()
+    marked = tuple(_marked(hand, digit, sites, steps) for digit in digits(hand))
+    return Plan(hand, sites, steps, palm_of(hand, sites), marked)
 
 
-def _marked(hand: HandModel, digit: Digit, sites: Ints, steps: Steps, mirror: float) -> Marked:
+def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Marked:
+    mirror = 1.0 if hand.side == "right" else -1.0
     found = [(column, rider(digit, hand.sites[site])) for column, site in enumerate(sites)]
     own = [(column, *ridden) for column, ridden in found if ridden is not None]
-    riders = tuple(mark for _, mark, _ in own)
+    own.sort(key=lambda mark: -_reach(digit, mark[1]))
     chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
+    rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()
+    planes = (digit.abduction, digit.twist, digit.side_bend)
     return Marked(
         digit=digit,
-        chain=chain,
+        dofs=[dof for dof in (*planes, *digit.flexions) if dof >= 0],
+        has=(digit.abduction >= 0, digit.twist >= 0, digit.side_bend >= 0),
+        first=float(digit.lengths[0]),
+        rows=(tuple(rows[0]), tuple(rows[1]), tuple(rows[2])),
+        origin=tuple(digit.T_wrist_base[:3, 3].tolist()),
         columns=[column for column, _, _ in own],
-        riders=riders,
-        aside=np.array([x for _, _, x in own]) * mirror,
-        reach=np.array([r.bone + min(r.along / digit.lengths[r.bone], 1.5) / 2 for r in riders]),
-        plane_limits=(_limits(hand, digit.abduction), _limits(hand, digit.twist)),
+        asides=tuple(x * mirror for _, _, x in own),
+        abduction_limits=_limits(hand, digit.abduction),
+        twist_limits=_limits(hand, digit.twist),
         side_limits=_limits(hand, digit.side_bend),
-        ends=tuple(End(r, steps.bend(chain, r), *turns_of(hand, digit, r)) for r in riders),
+        ends=tuple(_end(hand, digit, r, steps.bend(chain, r)) for _, r, _ in own),
     )
 
 
-def _limits(hand: HandModel, dof: int) -> Floats:
-    return hand.limits[dof] if dof >= 0 else np.zeros(2)
+def _reach(digit: Digit, mark: Rider) -> float:
+    """How far out on the digit a marker rides."""
+    return mark.bone + min(mark.along / float(digit.lengths[mark.bone]), 1.5) / 2
+
+
+def _end(hand: HandModel, digit: Digit, mark: Rider, bend: PlanarBend) -> End:
+    return End(mark, bend, turns_of(hand, digit, mark), digit.side_bend >= 0 and mark.bone > 0)
+
+
+def _limits(hand: HandModel, dof: int) -> Bounds:
+    low, high = hand.limits[dof].tolist() if dof >= 0 else (0.0, 0.0)
+    return low, high

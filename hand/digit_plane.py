@@ -1,0 +1,112 @@
+"""The plane in which a digit curls, FABRIK-CGA (3.8), with limits: for one frame in floats or for many in arrays.
+
+Everything here is in the frame of the digit's first joint at angles of zero, mirrored in X for a left hand, so that
+one convention serves both: a plane through the origin with the normal Rz(abduction) · Ry(twist) · X.
+"""
+
+from .numbers import N, Numbers, Point
+
+Bounds = tuple[float, float]
+"""Lowest and highest, rad."""
+
+AHEAD = 0.0003
+"""m. A fingertip right below its knuckle tells nothing about abduction: its other joints do, else the finger points
+straight ahead."""
+UPRIGHT = 0.012
+"""m. Joints in a line tell nothing about twist; the plane then stands upright on the palm, as (3.8) has it."""
+ABDUCTION_SD, TWIST_SD = 8.0, 2.0
+"""Degrees by which bent fingers lean and tilt about their mean: in ten headset hands (npm handy-work) 2 to 5 and 0.2 to
+2.6, the leaning more in hands that spread."""
+END_WEIGHT = 100.0
+"""How much the end counts against another point: a tenth of a point's distance is left to it."""
+STEPS = 4
+
+
+def tip_plane(m: Numbers[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+    """Abduction and twist of the plane through a digit's end, as far as the limits let it.
+
+    Twist takes the share of what is aside that fingers take by twisting, and more where abduction does not reach.
+    """
+    abduction_limits, twist_limits = limits
+    x, y, z = tip
+    twists = twist_limits[0] < twist_limits[1]
+    twist = _likely_twist(m, tip, twist_limits) if twists else 0.0 * x + twist_limits[0]
+    # x cos a + y sin a = k is solved by (k x ± s y, k y ∓ s x) / (x² + y²) as (cos a, sin a), s² = x² + y² - k².
+    k = z * m.sin(twist) / m.cos(twist)
+    across = x * x + y * y
+    s = m.sqrt(m.where(across > k * k, across - k * k, 0.0)) * m.where(y < 0.0, -1.0, 1.0)
+    wanted = m.atan2(k * y - s * x, k * x + s * y)
+    wanted = wanted * (across / (across + AHEAD * AHEAD))
+    abduction = m.clip(wanted, *abduction_limits)
+    if twists:
+        aside = x * m.cos(abduction) + y * m.sin(abduction)
+        deep = m.where(z < 0.0, -z, z)
+        through = m.clip(m.atan2(m.where(z < 0.0, -aside, aside), deep), *twist_limits)
+        twist = m.where((abduction == wanted) | (deep <= UPRIGHT), twist, through)
+    return abduction, twist
+
+
+def _likely_twist(m: Numbers[N], tip: Point[N], limits: Bounds) -> N:
+    """The likeliest of the twists that together with abduction bring a tip into the plane.
+
+    With small angles the plane holds the tip where x + abduction · y = twist · z. Of these pairs the likeliest has the
+    least (abduction / ABDUCTION_SD)² + (twist / TWIST_SD)²: a tip ahead tells of abduction, one below the knuckle of
+    twist, and nothing turns at once as a tip passes from the one to the other.
+    """
+    x, y, z = tip
+    by_twist = z * (TWIST_SD * TWIST_SD)
+    both = y * y * (ABDUCTION_SD * ABDUCTION_SD) + z * by_twist
+    return m.clip(x * by_twist / m.where(both > 1e-12, both, 1e-12), *limits)
+
+
+def points_plane(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+    """Abduction and twist of the plane nearest to all points of a digit within the limits, drawn to upright and ahead.
+
+    The first point is the digit's end, which counts more than the others.
+
+    The least sum of weighted squared distances, by Newton's steps (Gauss-Newton) from the plane x + p y + q z = 0 of
+    least squares in x: where a limit stops the one angle the other goes on alone. Begun there and going downhill, it
+    stays with the points as they move; the two planes that hold the end alone would be exchanged at once.
+    """
+    abduction_limits, twist_limits = limits
+    xx, xy, xz, yy, yz, zz = _scatter(points, weights)
+    both = yy * zz - yz * yz
+    p, q = (yz * xz - zz * xy) / both, (yz * xy - yy * xz) / both
+    abduction = m.clip(m.atan2(p, 1.0 + 0.0 * p), *abduction_limits)
+    twist = m.clip(m.atan2(-q * m.cos(abduction), 1.0 + 0.0 * p), *twist_limits)
+    for _ in range(STEPS):
+        ca, sa, ct, st = m.cos(abduction), m.sin(abduction), m.cos(twist), m.sin(twist)
+        # Scatter times the normal (ca ct, sa ct, -st), then half the slopes and curves of their product by both angles.
+        nx, ny = ca * ct, sa * ct
+        px, py, pz = xx * nx + xy * ny - xz * st, xy * nx + yy * ny - yz * st, xz * nx + yz * ny - zz * st
+        lean, tilt = ny, ca * st
+        by_abduction = py * nx - px * lean
+        by_twist = -(px * tilt + py * sa * st + pz * ct)
+        rise = sa * st
+        aa = xx * lean * lean - 2 * xy * lean * nx + yy * nx * nx
+        tt = (
+            xx * tilt * tilt
+            + yy * rise * rise
+            + zz * ct * ct
+            + 2 * (xy * tilt * rise + xz * tilt * ct + yz * rise * ct)
+        )
+        at = lean * (xx * tilt + xy * rise + xz * ct) - nx * (xy * tilt + yy * rise + yz * ct)
+        aa, tt = aa + 1e-15, tt + 1e-15
+        tilted = m.clip(twist - (aa * by_twist - at * by_abduction) / (aa * tt - at * at + 1e-30), *twist_limits)
+        # Newton's step of abduction once the twist is settled; the same the other way round.
+        leaning = m.clip(abduction - (by_abduction + at * (tilted - twist)) / aa, *abduction_limits)
+        twist = m.clip(twist - (by_twist + at * (leaning - abduction)) / tt, *twist_limits)
+        abduction = leaning
+    return abduction, twist
+
+
+def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:
+    """The sums of weighted squares and products of coordinates, with what draws the plane to upright and ahead."""
+    zero = 0.0 * weights[0]
+    xx, xy, xz, yy, yz, zz = zero, zero, zero, zero + AHEAD * AHEAD, zero, zero + UPRIGHT * UPRIGHT
+    for index, ((x, y, z), weight) in enumerate(zip(points, weights, strict=True)):
+        w = weight * END_WEIGHT if index == 0 else weight
+        wx, wy, wz = w * x, w * y, w * z
+        xx, xy, xz = xx + wx * x, xy + wx * y, xz + wx * z
+        yy, yz, zz = yy + wy * y, yz + wy * z, zz + wz * z
+    return xx, xy, xz, yy, yz, zz

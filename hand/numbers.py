@@ -1,0 +1,85 @@
+"""One formula for one frame and for many: the functions of plain floats and of arrays under the same names.
+
+A hand at a time, plain floats are ten times as fast as arrays of one; over many frames arrays are a hundred times as
+fast as floats. A formula that is written with these functions and the arithmetic signs serves both. What is chosen
+between is worked out on both sides, so neither side may fail: no division by zero, no root of what is below zero.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+N = TypeVar("N", float, Floats)
+"""A number of one frame, or one number for each of N frames (N,)."""
+Point = tuple[N, N, N]
+"""m"""
+Pick = Callable[[Any], Any]
+Values = TypeVar("Values", bound=tuple[Any, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Generic[N]):
+    """The functions of one kind of number."""
+
+    sin: Callable[[N], N]
+    cos: Callable[[N], N]
+    sqrt: Callable[[N], N]
+    acos: Callable[[N], N]
+    atan2: Callable[[N, N], N]
+    clip: Callable[[N, float, float], N]
+    """Within a lower and an upper bound."""
+    where: Callable[[Any, Any, Any], N]
+    """What of two, by a condition."""
+    any: Callable[[Any], bool]
+    """Whether a condition holds for some."""
+    mend: Callable[[Any, Any, Callable[[Pick], Any]], Any]
+    """Where a condition holds, values are replaced by what a function makes of those frames: mend(bad, values, again)
+    calls again(pick), where pick gives a number's share in the bad frames."""
+
+
+def _clip(x: float, low: float, high: float) -> float:
+    return low if x < low else high if x > high else x
+
+
+def _where(condition: bool, yes: float, no: float) -> float:
+    return yes if condition else no
+
+
+def _mend(bad: bool, values: Values, again: Callable[[Pick], Values]) -> Values:
+    return again(_whole) if bad else values
+
+
+def _whole(x: Any) -> Any:
+    return x
+
+
+def _clip_many(x: Floats, low: float, high: float) -> Floats:
+    clipped: Floats = np.minimum(np.maximum(x, low), high)
+    return clipped
+
+
+def _mend_many(bad: NDArray[np.bool_], values: Values, again: Callable[[Pick], Values]) -> Values:
+    rows = np.flatnonzero(bad)
+    if not len(rows):
+        return values
+
+    def pick(x: Any) -> Any:
+        return x[rows] if isinstance(x, np.ndarray) else x
+
+    mended = []
+    for value, better in zip(values, again(pick), strict=True):
+        whole = np.broadcast_to(value, np.shape(bad)).copy()
+        whole[rows] = better
+        mended.append(whole)
+    return cast(Values, tuple(mended))
+
+
+ONE: Numbers[float] = Numbers(math.sin, math.cos, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _mend)
+MANY: Numbers[Floats] = Numbers(
+    np.sin, np.cos, np.sqrt, np.arccos, np.arctan2, _clip_many, np.where, np.any, _mend_many
+)

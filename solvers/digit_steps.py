@@ -1,0 +1,143 @@
+"""How one digit is solved: its plane, its bend in it, and what limits keep from its goal brought as near as they let.
+
+Written once (see hand.numbers): one frame goes through in plain floats, many in arrays.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Generic, cast
+
+from ..hand.numbers import ONE, N, Numbers, Pick, Point
+from .closest import approach
+from .plan import End, Marked
+from .planar import Bent, Hint
+from .plane import Plane
+
+ROUNDS = 4
+"""Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""
+NEAR = 1e-4
+"""m from its target at which a digit's end has arrived."""
+OUTSIDE = 1e-5
+"""m outside its plane from which a digit's end is brought there by bending sideways."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen(Generic[N]):
+    """What of a digit's markers was seen."""
+
+    marks: list[int]
+    """(T,) which of the digit's markers, the outermost, its end, first."""
+    points: list[Point[N]]
+    """(T,) in its base's frame, mirrored in X for a left hand."""
+    weights: list[N]
+    """(T,) above zero for the end."""
+
+    def pick(self, pick: Pick) -> "Seen[N]":
+        """In some of the frames."""
+        points = [(pick(x), pick(y), pick(z)) for x, y, z in self.points]
+        return Seen(self.marks, points, [pick(weight) for weight in self.weights])
+
+
+def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], plane: Plane, sweeps: int) -> list[N]:
+    """The angles of marked.dofs; NaN for joints beyond the end that nothing tells of.
+
+    sweeps: how often each joint turns in turn where limits keep the end from its goal.
+    """
+    abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
+    asides = [marked.asides[mark] for mark in seen.marks]
+    if any(asides):
+        # A marker's place beside the plane is along the plane's normal, which it hardly turns.
+        seen = _in_plane(m, seen, asides, (abduction, twist))
+        abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
+    places = _placed(m, marked, seen, (abduction, twist))
+    end = marked.ends[seen.marks[0]]
+    reach = Reach(
+        *places[0],
+        [
+            Hint(marked.ends[mark].rider, u, v, weight)
+            for mark, (u, v, _), weight in zip(seen.marks[1:], places[1:], seen.weights[1:], strict=True)
+        ],
+    )
+    bent: Bent[N] = bend(m, end, reach)
+    flexed: Any = (0.0 * reach.u, reach.beyond, *bent)
+    if end.sideways:
+        outside: Any = abs(reach.beyond) > OUTSIDE
+        flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, reach.pick(pick), pick(bent[0])))
+    side, beyond, first, middle, last, missed = flexed
+    planes: list[N] = [angle for angle, has in zip((abduction, twist, side), marked.has, strict=True) if has]
+    solved = (*planes, first, middle, last)
+    off: Any = missed + abs(beyond) > NEAR
+    x, y, z = seen.points[0]
+
+    def nearer(pick: Pick) -> tuple[N, ...]:
+        now = dict(zip(marked.dofs, map(pick, solved), strict=True))
+        angles = tuple(now[turn.dof] for turn in end.turns)
+        found = approach(m, end.turns, angles, (pick(x), pick(y), pick(z)), sweeps)
+        now.update(zip((turn.dof for turn in end.turns), found, strict=True))
+        return tuple(now.values())
+
+    return list(m.mend(off, solved, nearer))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reach(Generic[N]):
+    """What a bend is asked for."""
+
+    u: N
+    v: N
+    beyond: N
+    """m, the end's goal: along the straight digit, towards the palm, and out of the plane along its normal."""
+    hints: list[Hint[N]]
+
+    def pick(self, pick: Pick) -> "Reach[N]":
+        """In some of the frames."""
+        hints = [Hint(hint.rider, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in self.hints]
+        return Reach(pick(self.u), pick(self.v), pick(self.beyond), hints)
+
+
+def bend(m: Numbers[N], end: End, reach: Reach[N]) -> Bent[N]:
+    """The solver's own step, with one frame or many."""
+    how: Any = end.bend.one if m is ONE else end.bend.many
+    return cast(Bent[N], how(reach.u, reach.v, reach.hints))
+
+
+def _in_plane(m: Numbers[N], seen: Seen[N], asides: list[float], plane: tuple[N, N]) -> Seen[N]:
+    """The markers moved along the plane's normal by as much as they sit aside of it."""
+    ca, sa, ct, st = m.cos(plane[0]), m.sin(plane[0]), m.cos(plane[1]), m.sin(plane[1])
+    points = [
+        (x - aside * ca * ct, y - aside * sa * ct, z + aside * st)
+        for (x, y, z), aside in zip(seen.points, asides, strict=True)
+    ]
+    return Seen(seen.marks, points, seen.weights)
+
+
+def _placed(m: Numbers[N], marked: Marked, seen: Seen[N], plane: tuple[N, N]) -> list[Point[N]]:
+    """Points in the plane: along the straight digit, towards the palm, and out of it along its normal."""
+    ca, sa = m.cos(plane[0]), m.sin(plane[0])
+    if not marked.has[1]:
+        return [(y * ca - x * sa, -z, x * ca + y * sa) for x, y, z in seen.points]
+    ct, st = m.cos(plane[1]), m.sin(plane[1])
+    placed = []
+    for x, y, z in seen.points:
+        aside = x * ca + y * sa
+        placed.append((y * ca - x * sa, -aside * st - z * ct, aside * ct - z * st))
+    return placed
+
+
+def _sideways(m: Numbers[N], marked: Marked, end: End, reach: Reach[N], first: N) -> tuple[N, ...]:
+    """The second joint's abduction, what is left beyond, and the bend, where the plane's limits leave the goal outside.
+
+    The second joint turns the rest of the digit out of the plane. Turned back, its goal lies in the plane at a slightly
+    greater distance, which the digit then bends to; both are done in turn.
+    """
+    side, left = 0.0 * first, reach.beyond
+    flexed: Bent[N] = first, first, first, first
+    for _ in range(ROUNDS):
+        cos, sin = m.cos(first), m.sin(first)
+        along = reach.u * cos + reach.v * sin - marked.first
+        along = m.where(along > 1e-3, along, 1e-3)
+        side = m.clip(m.atan2(-reach.beyond, along), *marked.side_limits)
+        ca, sa = m.cos(side), m.sin(side)
+        longer, left = along * ca - reach.beyond * sa - along, along * sa + reach.beyond * ca
+        flexed = bend(m, end, Reach(reach.u + longer * cos, reach.v + longer * sin, left, reach.hints))
+        first = flexed[0]
+    return side, left, flexed[0], flexed[1], flexed[2], flexed[3]
