@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from . import captures, performer, pipeline, recipe
-from .captures.clean import clean
+from . import calibrate, captures, performer, pipeline, recipe
+from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
@@ -79,10 +79,31 @@ def _add_info(commands: Any) -> None:
 
 
 def _add_calibrate(commands: Any) -> None:
-    parser = _command(commands, "calibrate", "Measure a performer's hands on a capture.", _calibrate)
+    parser = _command(commands, "calibrate", "Measure a performer's hands on one capture or two.", _calibrate)
+    parser.description = (
+        "Measure a performer's hands on one capture or two. A hand that is flat and still tells the lengths of its "
+        "bones, one that moves freely where its knuckles are, how far each DIP follows its PIP (rho) and how thick its "
+        "joints are. What the captures cannot tell is told and kept as is usual for the hand's size."
+    )
     _add_reading(parser)
     _add_hands(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measures go")
+    parser.add_argument(
+        "--still", metavar="A-B", help="frames of FILE in which the hand is still; else its calmest 30 are found"
+    )
+    parser.add_argument(
+        "--motion",
+        metavar="A-B|FILE[:A-B]",
+        help="frames in which the hand moves freely, of FILE or of another capture; else all of FILE",
+    )
+    parser.add_argument(
+        "--radii",
+        action="append",
+        default=[],
+        metavar="[DIGIT=]MCP,PIP,DIP",
+        help="joint radii in mm, half of what a caliper shows, as 11,8,7 for all fingers or thumb=10,10,8 for a digit; "
+        "may be given again; else they are estimated",
+    )
 
 
 def _add_solve(commands: Any) -> None:
@@ -136,15 +157,28 @@ def _info(options: argparse.Namespace) -> None:
 
 
 def _calibrate(options: argparse.Namespace) -> None:
-    expect_writable(options.out, ".json", unlike=_inputs(options))
-    chosen = recipe_of(options)
-    raw = pipeline.read(chosen)
-    person, assigned = pipeline.calibrate(chosen, clean(raw, chosen.cleaning), pipeline.assignment(chosen, raw))
-    write_json(options.out, performer.to_dict(person))
-    for side, measured in person.hands.items():
+    span, other = motion_of(options.motion)
+    inputs = [*_inputs(options), *([Path(other)] if other is not None else [])]
+    expect_writable(options.out, ".json", unlike=inputs)
+    choices = Choices(
+        still=Span.parse(options.still) if options.still is not None else None,
+        motion=span,
+        motion_capture=other,
+        radii=typed_radii(options.radii),
+    )
+    job = calibrate.Calibration(recipe_of(options), choices)
+    with _progress_bar() as show:
+        for progress in job.steps():
+            show(progress.fraction, progress.doing)
+    assert job.performer is not None
+    write_json(options.out, performer.to_dict(job.performer))
+    for side, measured in job.performer.hands.items():
         print(f"{side} hand: {1000 * measured.proportions.size:.0f} mm from wrist to middle fingertip")
-    for warning in assigned.warnings:
-        print(f"  note: {warning}")
+        print("\n".join(f"  {line}" for line in measured.table()))
+    for clip, text in job.performer.clips.items():
+        print(f"  {clip}: {text}")
+    for note in job.performer.notes:
+        print(f"  note: {note}")
 
 
 def _solve(options: argparse.Namespace) -> None:

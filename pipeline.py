@@ -18,10 +18,11 @@ from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, SIDES, Side
 from .hand.kinematics import Pose
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, on_palm, suggest
+from .hand.measured import MeasuredHand
 from .hand.model import HandModel
-from .hand.proportions import Proportions, build
+from .hand.proportions import Proportions
 from .hand.targets import Targets, assign
-from .performer import MeasuredHand, Performer
+from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import doubts, hand_report
 from .solvers import Solver, State
@@ -162,7 +163,7 @@ def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]])
     return {side: hands[side] for side in SIDES if side in wanted}
 
 
-def _check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
+def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
     """Raises MarkerMapError or HandError for a hand of which no finger, or not the palm, can be solved."""
     if not any(spot.joint in BENDING_JOINTS or _on_bone(spot) for spot in spots.values()):
         raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
@@ -187,7 +188,7 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
     warnings, problem = list(assigned.warnings), None
     for side, spots in assigned.hands.items():
         try:
-            _check_solvable(side, spots, markers)
+            check_solvable(side, spots, markers)
             hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
@@ -243,7 +244,7 @@ def _solve(
     """One hand, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
     positions = positions_of(markers, spots)
-    hand, targets = assign(build(proportions), spots, markers.times, positions)
+    hand, targets = assign(measured.model, spots, markers.times, positions)
     state = _first_sight(solver, hand, targets)
     poses = []
     for start in range(0, len(targets), PIECE):

@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from . import rotations as rot
-from .joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
+from .calibration_palm import ENOUGH, at, realigned, with_palm
+from .joints import CHAIN_JOINTS, DIGITS, Side
 from .limits import DEFAULT_LIMITS
 from .markersets import Spot, on_palm, palm_together
+from .measures import Measure, mean_and_spread
 from .model import Movement
 from .planes import finger_plane
-from .proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places, world_frames
+from .proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places
 
 Floats = NDArray[np.float64]
 
@@ -26,15 +28,16 @@ MOST_FRAMES = 2000
 """Frames looked at, evenly through the take: measures do not get better with more."""
 SMALLEST, LARGEST = 0.04, 0.6
 """m from wrist to middle fingertip, a doll's and a giant's: beyond these the capture's unit is wrong."""
-ENOUGH = 5
-"""Frames in which a thing must be seen to be measured, or all of a shorter capture."""
 
 
-def measure(side: Side, spots: tuple[Spot, ...], positions: Floats) -> tuple[Proportions, tuple[Spot, ...]]:
+def measure(
+    side: Side, spots: tuple[Spot, ...], positions: Floats, lengths: Floats | None = None
+) -> tuple[Proportions, tuple[Spot, ...]]:
     """The Proportions of the hand whose markers (F, M, 3) m, NaN where not seen, sit at `spots` (M,).
 
-    The spots come back as they were found: where no marker sits on a joint of the palm, those on its back are moved
-    so that the knuckles which the fingers circle lie where a palm has its knuckles.
+    lengths (5, 3) m of bones that are known better, NaN where they are not, are taken as they are. The spots come back
+    as they were found: where no marker sits on a joint of the palm, those on its back are moved so that the knuckles
+    which the fingers circle lie where a palm has its knuckles.
 
     Raises HandError when no three palm markers are ever seen together: nothing says where the hand is.
     """
@@ -48,10 +51,10 @@ def measure(side: Side, spots: tuple[Spot, ...], positions: Floats) -> tuple[Pro
             "is the unit of the capture right?"
         )
     for _ in range(3):
-        spots = _realigned(hand, spots, in_palm(hand, spots, seen))
-        hand = _with_palm(hand, spots, in_palm(hand, spots, seen))
+        spots = realigned(hand, spots, in_palm(hand, spots, seen))
+        hand = with_palm(hand, spots, in_palm(hand, spots, seen))
     local = in_palm(hand, spots, seen)
-    hand = _with_bones(hand, spots, local)
+    hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
     return _with_directions(hand, spots, local), spots
 
 
@@ -67,26 +70,6 @@ def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray
             "the wrist and two knuckles, or three on the back of the hand"
         )
     return together
-
-
-def _realigned(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:
-    """The spots, those on the back of the palm turned with it so that its knuckles meet the circled ones."""
-    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    if not all(any(spots[i].offset) for i in palm):
-        return spots
-    knuckles = np.stack([hand.palm[PALM_JOINTS.index(joint)] for joint in _KNUCKLE_OF])
-    circled = [_circled(spots, local, d, guess, WEAK) for d, guess in zip(_KNUCKLE_OF.values(), knuckles, strict=True)]
-    wrist = np.zeros((1, 3))
-    move = rot.fit_rigid(np.concatenate([knuckles, wrist]), np.concatenate([circled, wrist]), np.ones(5))
-    frames = world_frames(hand)
-    mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
-    found = list(spots)
-    for i in palm:
-        frame = frames[JOINT_INDEX[spots[i].joint]]
-        place = np.linalg.inv(frame) @ np.linalg.inv(move) @ frame @ [*spots[i].on(hand.side), 1.0]
-        x, y, z = place[:3] * mirror
-        found[i] = Spot(spots[i].joint, (float(x), float(y), float(z)))
-    return tuple(found)
 
 
 def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
@@ -105,101 +88,45 @@ def _median(values: Floats) -> float:
     return float(np.median(known)) if len(known) else float("nan")
 
 
-def _at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:
-    """(F, 3) the marker that sits on a joint, None where there is none or it is hardly ever seen."""
-    for i, spot in enumerate(spots):
-        if spot.joint == joint and not any(spot.offset):
-            known = np.isfinite(local[:, i]).all(-1).sum()
-            return local[:, i] if known >= min(ENOUGH, len(local)) else None
-    return None
-
-
-def _with_palm(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """The hand with its palm joints where their markers stand on average, its wrist in the wrist's marker."""
-    palm = hand.palm.copy()
-    for index, joint in enumerate(PALM_JOINTS):
-        marker = _at(spots, local, joint)
-        if marker is not None:
-            palm[index] = np.nanmedian(marker, axis=0)
-        elif joint in _KNUCKLE_OF:
-            palm[index] = _circled(spots, local, _KNUCKLE_OF[joint], palm[index], PRIOR)
-    wrist = _at(spots, local, "wrist")
-    if wrist is not None:
-        palm = palm - np.nanmedian(wrist, axis=0)
-    return replace(hand, palm=palm)
-
-
-_KNUCKLE_OF = {CHAIN_JOINTS[digit][0]: digit for digit in DIGITS[1:]}
-
-PRIOR = 0.4
-"""How much the mean hand's knuckle counts against the sphere's: settles it across the arc, where nothing moved."""
-WEAK = 0.03
-"""The same where the four knuckles together turn the palm."""
-
-
-def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior: float) -> Floats:
-    """(3,) the knuckle that the marker on the digit's first bone circles, if there is one; else the guess.
-
-    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, drawn to the guess by a part of its weight, and to
-    the planes in which the finger stands.
-    """
-    riders = [i for i, s in enumerate(spots) if s.joint == CHAIN_JOINTS[digit][0] and any(s.offset)]
-    riders += [i for i, s in enumerate(spots) if s.joint == CHAIN_JOINTS[digit][1] and not any(s.offset)]
-    if not riders:
-        return guess
-    points = local[:, riders[0]]
-    points = points[np.isfinite(points).all(-1)]
-    if len(points) < ENOUGH:
-        return guess
-    middle = points.mean(0)
-    p = points - middle
-    scale = 2 * np.sqrt((p**2).sum(-1).mean())
-    share = 1 / np.sqrt(len(p))
-    # Rows are scaled by the spread so that the prior counts alike for an ample and a small movement.
-    across, offsets = _across(spots, local, digit, riders[0])
-    rows = [2 * p * share, prior * scale * np.eye(3), IN_LINE * scale * across]
-    right = [(p**2).sum(-1) * share, prior * scale * (guess - middle), IN_LINE * scale * (offsets - across @ middle)]
-    radius = np.concatenate([np.full(len(p), share), np.zeros(3 + len(across))])
-    fitted = np.linalg.lstsq(np.c_[np.concatenate(rows), radius], np.concatenate(right), rcond=None)[0]
-    centre: Floats = fitted[:3] + middle
-    return centre
-
-
-IN_LINE = 0.2
-"""How much it counts that a knuckle lies in the plane in which its finger's markers stand on the palm."""
-
-
-def _across(spots: tuple[Spot, ...], local: Floats, digit: str, rider: int) -> tuple[Floats, Floats]:
-    """Unit normals (N, 3) of the upright planes through a digit's marker and its tip's, and their offsets (N,) m.
-
-    Both are divided by the root of their number.
-    """
-    tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
-    if not tips:
-        return np.zeros((0, 3)), np.zeros(0)
-    normals = np.cross(local[:, tips[0]] - local[:, rider], [0.0, 0.0, 1.0])
-    length = np.linalg.norm(normals, axis=-1)
-    # A finger that points at the palm has no upright plane.
-    clear = length > 0.02
-    normals, points = normals[clear] / length[clear, None], local[clear, rider]
-    share = 1 / np.sqrt(max(len(normals), 1))
-    return normals * share, (normals * points).sum(-1) * share
-
-
-def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """The hand with the lengths of bones seen at both ends, and all long enough for the fingertip's reach."""
-    phalanges = hand.phalanges.copy()
+def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> Proportions:
+    """The hand with the lengths (5, 3) that are known, those of bones seen at both ends, and long enough for the
+    fingertip's reach where none of them are known."""
+    phalanges = np.where(np.isfinite(lengths), lengths, hand.phalanges)
     for row, digit in enumerate(DIGITS):
-        chain = [_at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
+        chain = [at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
         first = hand.palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])]
         ends = [np.broadcast_to(first, (len(local), 3)), *chain[1:]]
-        for bone in range(3):
+        open_ones = [bone for bone in range(3) if not np.isfinite(lengths[row, bone])]
+        for bone in open_ones:
             near, far = ends[bone], ends[bone + 1]
             if near is not None and far is not None:
                 phalanges[row, bone] = np.nanmedian(np.linalg.norm(far - near, axis=-1))
-        stretch = max(_reach(first, spots, local, digit) / phalanges[row].sum(), 1.0)
-        phalanges[row] *= min(stretch, MOST_STRETCH) if all(joint is not None for joint in chain) else stretch
+        if open_ones:
+            own = phalanges[row, open_ones].sum()
+            stretch = max((_reach(first, spots, local, digit) - phalanges[row].sum() + own) / own, 1.0)
+            seen = all(joint is not None for joint in chain)
+            phalanges[row, open_ones] *= min(stretch, MOST_STRETCH) if seen else stretch
     return replace(hand, phalanges=phalanges)
+
+
+def bone_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> list[Measure]:
+    """How sure those bones of a measured hand are of which no length (5, 3) was known; local as for its palm."""
+    result = []
+    for row, digit in enumerate(DIGITS):
+        joints = CHAIN_JOINTS[digit]
+        first = hand.palm[PALM_JOINTS.index(joints[0])]
+        ends = [np.broadcast_to(first, (len(local), 3)), *(at(spots, local, joint) for joint in joints[1:])]
+        reaches = _reach(first, spots, local, digit) > 0
+        for bone in np.flatnonzero(~np.isfinite(lengths[row])):
+            near, far, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
+            if near is None or far is None:
+                how = "by how far the fingertip reaches" if reaches else "by the hand's size"
+                result.append(Measure("bone", joints[bone], how, value))
+                continue
+            mean, spread, used = mean_and_spread(1000 * np.linalg.norm(far - near, axis=-1))
+            how = f"over all frames, {100 * (value / mean - 1):+.1f} % so that the fingertip reaches its markers"
+            result.append(Measure("bone", joints[bone], how, value, spread, frames=used))
+    return result
 
 
 MOST_STRETCH = 1.05
@@ -213,7 +140,7 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
     untouched, one a little too long bends a degree more: so nearly the farthest counts, not the mean. Seen from a
     knuckle that was itself guessed, the farthest is chance.
     """
-    measured = _at(spots, local, CHAIN_JOINTS[digit][0]) is not None
+    measured = at(spots, local, CHAIN_JOINTS[digit][0]) is not None
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
         return 0.0
@@ -233,7 +160,7 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
         first = hand.palm[PALM_JOINTS.index(joints[0])]
-        chain = [_at(spots, local, joint) for joint in joints[1:]]
+        chain = [at(spots, local, joint) for joint in joints[1:]]
         base = rot.to_matrix(frames[row])
         if all(joint is not None for joint in chain):
             points = (np.stack([joint for joint in chain if joint is not None], 1) - first) @ base * mirror
@@ -292,47 +219,3 @@ def _shift(angles: Floats, joint: str, movement: Movement) -> float:
     least, most = np.quantile(angles, [0.05, 0.95])
     over, under = most - high, least - low
     return float((over + under) / 2 if over > 0 > under else max(over, 0.0) + min(under, 0.0))
-
-
-def to_json(proportions: Proportions) -> dict[str, object]:
-    """A hand's measures as a performer file holds them: millimetres, by joint."""
-    chains = [CHAIN_JOINTS[digit] for digit in DIGITS]
-    return {
-        "size_mm": round(proportions.size * 1000, 2),
-        "palm_mm": {
-            joint: [round(x * 1000, 3) for x in place]
-            for joint, place in zip(PALM_JOINTS, proportions.palm, strict=True)
-        },
-        "bones_mm": {
-            chain[bone]: round(float(proportions.phalanges[row, bone]) * 1000, 3)
-            for row, chain in enumerate(chains)
-            for bone in range(3)
-        },
-        "directions_wxyz": {
-            digit: [round(float(x), 6) for x in frame] for digit, frame in zip(DIGITS, proportions.frames, strict=True)
-        },
-    }
-
-
-def from_json(side: Side, data: object, where: str) -> Proportions:
-    """The inverse of to_json. Raises HandError naming `where` and the measure that is missing or no number."""
-
-    def numbers(group: str, key: str, count: int) -> Floats:
-        entry = data.get(group, {}).get(key) if isinstance(data, dict) and isinstance(data.get(group), dict) else None
-        values = entry if isinstance(entry, list) else [entry]
-        ok = len(values) == count and all(isinstance(x, int | float) and abs(x) < 1e4 for x in values)
-        if not ok:
-            raise HandError(f"{where}: {group} of {key} is {entry!r}, expected {count} numbers")
-        return np.array(values, float)
-
-    frames = np.stack([numbers("directions_wxyz", digit, 4) for digit in DIGITS])
-    norms = np.linalg.norm(frames, axis=-1, keepdims=True)
-    if (np.abs(norms - 1) > 0.01).any():
-        raise HandError(f"{where}: a quaternion in directions_wxyz has the length {norms.min():.3f}, expected 1")
-    bones = [[numbers("bones_mm", CHAIN_JOINTS[digit][bone], 1)[0] for bone in range(3)] for digit in DIGITS]
-    return Proportions(
-        side=side,
-        palm=np.stack([numbers("palm_mm", joint, 3) for joint in PALM_JOINTS]) / 1000,
-        phalanges=np.array(bones) / 1000,
-        frames=frames / norms,
-    )

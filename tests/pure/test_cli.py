@@ -25,9 +25,12 @@ def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
     out = tmp_path / "me.json"
     assert main(["calibrate", str(DEMO_CAPTURE), "--out", str(out)]) == 0
     saved = json.loads(out.read_text())
-    assert saved["format"] == "knuckle performer 1"
+    assert saved["format"] == "knuckle performer 2"
     assert 150 < saved["hands"]["right"]["size_mm"] < 210
-    assert "right hand:" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "right hand:" in told
+    assert "middle-finger   48" in told, "a line for each digit, its bones first"
+    assert "note: the right hand is never still" in told
     assert [path.name for path in tmp_path.iterdir()] == ["me.json"]
 
 
@@ -59,6 +62,10 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         ),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--markers", "no.json"], "no.json: cannot be read"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--start", "0"], "start is 0"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "9-3"], "frames 9-3 were asked for"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "1-30"], "its markers move by"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--motion", "nowhere.c3d"], "nowhere.c3d"),
+        (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--radii", "11"], "joint radii '11', expected three"),
     ],
 )
 def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys, tmp_path, monkeypatch):
@@ -75,5 +82,7 @@ def test_what_is_read_is_never_written_over(tmp_path, capsys):
     capture = tmp_path / "take.json"
     capture.write_bytes(DEMO_CAPTURE.read_bytes())
     assert main(["calibrate", str(capture), "--out", str(capture)]) == 1
+    assert "is read from, expected another file to write to" in capsys.readouterr().err
+    assert main(["calibrate", str(DEMO_CAPTURE), "--motion", f"{capture}:1-", "--out", str(capture)]) == 1
     assert "is read from, expected another file to write to" in capsys.readouterr().err
     assert capture.read_bytes() == DEMO_CAPTURE.read_bytes()

@@ -13,6 +13,7 @@ from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.markersets import Spot
+from knuckle.hand.measured import MeasuredHand
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import assign
 from knuckle.recipe import Recipe
@@ -103,7 +104,7 @@ def test_a_performer_measured_on_one_capture_solves_another(glove, shared):
 
 def test_the_other_hand_of_a_performer_is_the_mirror_image():
     right = adult("right", 0.2)
-    person = performer.Performer("x", {"right": performer.MeasuredHand(right, {})})
+    person = performer.Performer("x", {"right": MeasuredHand(right, {})})
     left = person.hand("left", {}).proportions
     assert left.side == "left"
     assert np.abs(left.palm * [-1, 1, 1] - right.palm).max() < 1e-12
@@ -197,7 +198,7 @@ def test_a_hand_with_too_few_markers_is_left_aside_unless_it_was_asked_for(tap, 
 
 def test_what_the_person_says_of_a_label_goes_before_what_was_measured():
     spot, other = Spot("index-finger-tip", (0.0, 0.0, 0.01)), Spot("middle-finger-tip")
-    person = performer.Performer("x", {"right": performer.MeasuredHand(adult("right"), {"A": spot})})
+    person = performer.Performer("x", {"right": MeasuredHand(adult("right"), {"A": spot})})
     assert person.hand("right", {"A": Spot("index-finger-tip")}).spots == {"A": spot}
     assert person.hand("right", {"A": other}).spots == {"A": other}
 

@@ -1,43 +1,14 @@
 """A performer's measures, found again from what their markers do."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from knuckle.errors import HandError
-from knuckle.hand import calibration, kinematics
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
-from knuckle.hand.markersets import MARKER_SETS, Spot
-from knuckle.hand.proportions import PALM_JOINTS, adult, build
-from knuckle.hand.targets import assign
-
-FULL = (Spot("wrist"), *(Spot(joint) for digit in DIGITS for joint in CHAIN_JOINTS[digit]))
-EIGHT = tuple(Spot(joint) for joint in ("wrist", KNUCKLES[0], KNUCKLES[3], *TIPS))
-BACK = tuple(MARKER_SETS[1].labels.values())
-
-
-def someone(side, seed=3):
-    """A hand that is nobody's mean: bones longer or shorter by up to 12 %."""
-    rng = np.random.default_rng(seed)
-    hand = adult(side, rng.uniform(0.16, 0.21))
-    return replace(hand, phalanges=hand.phalanges * rng.uniform(0.88, 1.12, hand.phalanges.shape))
-
-
-def recorded(proportions, spots, frames=300, seed=5, noise=0.0):
-    """(F, M, 3) m: the spots while the hand opens and closes, the whole moving about."""
-    labelled = {f"m{i}": spot for i, spot in enumerate(spots)}
-    hand, targets = assign(build(proportions), labelled, np.zeros(1), np.zeros((1, len(spots), 3)))
-    rng = np.random.default_rng(seed)
-    low, high = hand.limits.T
-    beat = 0.5 - 0.5 * np.cos(np.linspace(0, 6 * np.pi, frames)[:, None] + rng.uniform(0, 1, hand.dofs))
-    angles = np.clip(0.0, low, high) + (np.clip(np.deg2rad(75), low, high) - np.clip(0.0, low, high)) * beat
-    bends = np.array([movement == "flexion" for movement in hand.movements])
-    root = np.tile(np.eye(4), (frames, 1, 1))
-    root[:, :3, 3] = rng.normal(0, 0.3, 3) + np.linspace(0, 0.2, frames)[:, None]
-    pose = kinematics.Pose(hand, root, np.where(bends, angles, 0.0))
-    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
-    return places + rng.normal(0, noise, places.shape)
+from knuckle.hand import calibration
+from knuckle.hand.joints import KNUCKLES
+from knuckle.hand.proportions import PALM_JOINTS, adult
+from knuckle.hand.proportions_json import from_json, to_json
+from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, recorded, someone
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -97,7 +68,7 @@ def test_a_hand_without_a_palm_is_told(spots):
 
 def test_a_performer_comes_back_as_it_was():
     hand = someone("left")
-    back = calibration.from_json("left", calibration.to_json(hand), "file")
+    back = from_json("left", to_json(hand), "file")
     assert np.abs(back.palm - hand.palm).max() < 1e-6
     assert np.abs(back.phalanges - hand.phalanges).max() < 1e-6
     assert np.abs(back.frames - hand.frames).max() < 1e-6
@@ -118,7 +89,7 @@ def test_a_performer_comes_back_as_it_was():
     ],
 )
 def test_a_performer_that_is_broken_is_told(change, sentence):
-    data = calibration.to_json(adult("right"))
+    data = to_json(adult("right"))
     change(data)
     with pytest.raises(HandError, match=sentence):
-        calibration.from_json("right", data, "file")
+        from_json("right", data, "file")
