@@ -120,11 +120,13 @@ def _system(program: Program) -> tuple[System, Floats, Bools]:
         low, high = np.where(crossing, middle, low), np.where(crossing, middle, high)
     cost = _power_of_two(program.hessian.max(axis=(1, 2)))[:, None]
     hessian, linear = program.hessian / cost[:, :, None], program.gradient / cost
+    reach = np.abs(linear).max(axis=1, keepdims=True)
     if m == n:
-        return System(hessian, linear, low, high, np.eye(m), n, 0.0), cost, crossed
+        return System(hessian, linear, low, high, reach, np.eye(m), n, 0.0), cost, crossed
     matrix, lengths = _with_rows(hessian, program.rows)
     linear = np.concatenate((linear, np.zeros((len(linear), m - n))), axis=1)
-    return System(matrix, linear, low / lengths, high / lengths, np.eye(m), n, REGULAR), cost / lengths, crossed
+    system = System(matrix, linear, low / lengths, high / lengths, reach, np.eye(m), n, REGULAR)
+    return system, cost / lengths, crossed
 
 
 def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:

@@ -38,6 +38,8 @@ class System:
     """(N, m) no greater than high; infinite where there is no bound."""
     high: Floats
     """(N, m)"""
+    reach: Floats
+    """(N, 1) the largest of g: what x such forces can make."""
     identity: Floats
     """(m, m)"""
     variables: int
@@ -49,7 +51,7 @@ class System:
         """Some of the programs."""
         if len(which) == len(self.linear):
             return self
-        arrays = (self.matrix[which], self.linear[which], self.low[which], self.high[which])
+        arrays = (self.matrix[which], self.linear[which], self.low[which], self.high[which], self.reach[which])
         return System(*arrays, self.identity, self.variables, self.soft)
 
     def softened(self, soft: float) -> "System":
@@ -104,9 +106,9 @@ class System:
         return values, np.concatenate((-product[:, :n], unknowns[:, n:]), axis=1)
 
     def size(self, values: Floats) -> Floats:
-        """(N, 1) what roundings of x are relative to: the largest of x and of what forces like g can make it."""
-        x, forces = np.abs(values[:, : self.variables]), np.abs(self.linear)
-        largest: Floats = x.max(axis=1, keepdims=True) + forces.max(axis=1, keepdims=True)
+        """(N, 1) what roundings of x are relative to: the largest of x and of what g can make of it."""
+        x = np.abs(values[:, : self.variables])
+        largest: Floats = x.max(axis=1, keepdims=True) + self.reach
         return largest
 
     def excess(self, values: Floats) -> Floats:
