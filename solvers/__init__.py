@@ -6,8 +6,9 @@ from ..errors import RecipeError
 from .fabrik import Fabrik
 from .settings import settings_of
 from .solver import Solver, State
+from .table import Table
 
-SOLVERS: dict[str, type[Solver[Any]]] = {"fabrik": Fabrik}
+SOLVERS: dict[str, type[Solver[Any]]] = {"fabrik": Fabrik, "table": Table}
 """Every solver by the name that recipes, panel and shell know it by."""
 
 

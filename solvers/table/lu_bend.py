@@ -1,0 +1,65 @@
+"""Lu's tables as the step in which a digit bends."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..planar import Bent, Hint, Rider
+from .bend import PlanarTable
+from .linkage import Floats, tip
+from .lu import Angles, LuTable, build_index_table, build_thumb_table, joint_angles
+from .nearest import within
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanarLu:
+    """How one digit brings one of its riders to its goal, with the frame before in mind."""
+
+    exact: PlanarTable
+    """For riders before the last bone, which the thesis does not have."""
+    index: LuTable | None
+    thumb: LuTable | None
+    """Where the end of the first bone is seen, as the thumb's is, the digit begins there for its table."""
+    before: Angles = (0.0, 0.0, 0.0)
+    """rad, the flexions of the frame before."""
+
+    def after(self, flexions: Angles) -> "PlanarLu":
+        """For the frame that follows one with these flexions."""
+        return replace(self, before=flexions)
+
+    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+        """See PlanarBend."""
+        if self.index is None or self.thumb is None:
+            return self.exact.one(u, v, hints)
+        linkage, goal = self.exact.linkage, complex(u, v)
+        first_end = Rider(0, float(self.exact.chain.lengths[0]))
+        knuckle = next((complex(hint.u, hint.v) for hint in hints if hint.rider == first_end and hint.weight > 0), None)
+        if knuckle is None:
+            flexions = joint_angles(self.index, abs(goal), float(np.angle(goal)), self.before)
+        else:
+            beyond = (goal - knuckle) * np.exp(-1j * np.angle(knuckle))
+            before = (*self.before[1:], 0.0)
+            middle, last, _ = joint_angles(self.thumb, abs(beyond), float(np.angle(beyond)), before)
+            flexions = float(np.angle(knuckle)), middle, last
+        held = within(np.array(flexions), linkage.limits)
+        first, middle, last = held.tolist()
+        return first, middle, last, float(abs(tip(linkage.links, held) - goal))
+
+    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+        """See PlanarBend: frame after frame, each with the one before it in mind."""
+        bend, found = self, np.empty((4, len(u)))
+        for row in range(len(u)):
+            seen = [Hint(hint.rider, *(float(number[row]) for number in hint[1:])) for hint in hints]
+            bent = bend.one(float(u[row]), float(v[row]), seen)
+            found[:, row] = bent
+            bend = bend.after(bent[:3])
+        return found[0], found[1], found[2], found[3]
+
+
+def planar_lu(exact: PlanarTable, precision: float, coupled: bool) -> PlanarLu:
+    """Lu's tables of a digit and its rider, of a precision in mm and degrees; with ρ if `coupled`."""
+    linkage = exact.linkage
+    if linkage.bones < 3:
+        return PlanarLu(exact, None, None)
+    index = build_index_table(linkage, precision, coupled)
+    return PlanarLu(exact, index, build_thumb_table(linkage, precision))

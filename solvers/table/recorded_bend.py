@@ -1,0 +1,113 @@
+"""Amaya's run time (thesis 3.4.2): the recorded table tells where the last joint is, and two links reach it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import CHAIN_JOINTS
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..driver import in_base
+from ..plan import Marked, Plan
+from ..planar import Bent, Hint, Rider
+from .bend import PlanarTable
+from .linkage import Floats, between, straight_tip, tip, unit
+from .nearest import within
+from .recorded import RecordedTable
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanarRecorded:
+    """How one digit brings its tip to its goal where its last joint is known; elsewhere as its own table has it."""
+
+    exact: PlanarTable
+    recorded: RecordedTable | None = None
+    """By the place of the rider."""
+
+    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+        """See PlanarBend."""
+        arrays = [Hint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
+        first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
+        return first, middle, last, error
+
+    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+        """See PlanarBend."""
+        linkage, joint = self.exact.linkage, Rider(1, float(self.exact.chain.lengths[1]))
+        found = np.stack(self.exact.many(u, v, hints))
+        for hint in hints if linkage.bones == 3 else []:
+            rows = np.flatnonzero(hint.weight > 0)
+            if hint.rider == joint and len(rows):
+                goal, place = u[rows] + 1j * v[rows], hint.u[rows] + 1j * hint.v[rows]
+                middle = between(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
+                first = np.angle(place) - np.angle(straight_tip(linkage.links[:2], middle, middle))
+                last = np.angle((goal - place) * np.conj(unit(first + middle) * linkage.links[2]))
+                bent = within(np.stack([first, middle, last], -1), linkage.limits)
+                found[:, rows] = [*bent.T, np.abs(tip(linkage.links, bent) - goal)]
+        return found[0], found[1], found[2], found[3]
+
+
+def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:
+    """The targets and one more, without weight yet, for each last joint that a recorded table can tell."""
+    joints = [hand.site_index(CHAIN_JOINTS[digit][2]) for digit in recorded]
+    more = [site for site in joints if site not in targets.sites]
+    many = (len(targets), len(more))
+    return replace(
+        targets,
+        sites=np.concatenate([targets.sites, np.array(more, dtype=targets.sites.dtype)]),
+        positions=np.concatenate([targets.positions, np.zeros((*many, 3))], axis=1),
+        weights=np.concatenate([targets.weights, np.zeros(many)], axis=1),
+    )
+
+
+def with_recorded(plan: Plan, recorded: Mapping[str, RecordedTable]) -> Plan:
+    """The plan with the recorded tables in it, each by the place of the marker that rides on the last bone."""
+    return replace(plan, digits=tuple(_recording(marked, recorded.get(marked.digit.name)) for marked in plan.digits))
+
+
+def _recording(marked: Marked, table: RecordedTable | None) -> Marked:
+    if table is None:
+        return marked
+    ends = []
+    for end, aside in zip(marked.ends, marked.asides, strict=True):
+        bend = end.bend
+        if end.rider.bone == 2 and isinstance(bend, PlanarRecorded):
+            marker = np.array([aside, end.rider.along - marked.digit.lengths[2], end.rider.dorsal])
+            bend = replace(bend, recorded=table.for_marker(marker) if marker.any() else table)
+        ends.append(replace(end, bend=bend))
+    return replace(marked, ends=tuple(ends))
+
+
+def told(plan: Plan, targets: Targets, roots: Floats, asked_from: int) -> tuple[Targets, dict[str, int]]:
+    """The targets with the places of last joints from the recorded tables in the columns from `asked_from` on, and in
+    how many frames each digit was where it was not recorded.
+
+    There the nearest that was recorded is taken. roots: (F, 4, 4) T_world_wrist.
+    """
+    positions, weights = targets.positions.copy(), targets.weights.copy()
+    outside: dict[str, int] = {}
+    root = np.transpose(np.broadcast_to(roots, (len(targets), 4, 4))[:, :3], (2, 1, 0))
+    for marked in plan.digits:
+        for mark, column in enumerate(marked.columns):
+            joint = [other for other in marked.columns if other >= asked_from]
+            bend = marked.ends[mark].bend
+            rows = np.flatnonzero(targets.weights[:, column] > 0)
+            if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
+                continue
+            places = np.stack(in_base(root[..., rows], marked, positions[rows, column].T), -1)
+            tips, turns, known = bend.recorded.look_up(places)
+            last = tips - marked.digit.lengths[2] * turns[..., 1]
+            positions[rows, joint[0]] = _in_world(root[..., rows], marked, last)
+            weights[rows, joint[0]] = 1.0
+            outside[marked.digit.name] = outside.get(marked.digit.name, 0) + int((~known).sum())
+    return replace(targets, positions=positions, weights=weights), outside
+
+
+def _in_world(root: Floats, marked: Marked, points: Floats) -> Floats:
+    """Points (N, 3) m of a digit's base in the world: in_base undone."""
+    wrist = points @ np.array(marked.rows) + np.array(marked.origin)
+    world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T
+    return world

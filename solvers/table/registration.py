@@ -1,0 +1,44 @@
+"""Registration of markers on a rigid part of the hand, and the part's frame from them (thesis 3.4.1).
+
+The thesis writes the frame's axes from the ways between three markers (3.15, 3.17), which makes a rotation only where
+the markers form a right angle that is turned as the part is. Laying the registered markers on the seen ones by least
+squares gives the same for these, and takes any markers and more than three.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ...hand.rotations import fit_rigid
+
+Floats = NDArray[np.float64]
+
+SPREAD = 1e-3
+"""m: markers that are in a line to less do not tell how the part is turned."""
+
+
+def register(markers: Floats, place: Floats) -> Floats:
+    """(M, 3) m, where markers (M, 3) m of the world sit in a part whose frame stands at `place` (4, 4): (3.13), (3.14).
+
+    Raises HandError for fewer than three markers, or markers in a line.
+    """
+    centred = markers - markers.mean(axis=0)
+    if len(markers) < 3 or not np.isfinite(markers).all() or np.linalg.svd(centred, compute_uv=False)[1] < SPREAD:
+        raise HandError(f"registration: {len(markers)} markers in a line, expected three or more that span a plane")
+    local: Floats = (markers - place[:3, 3]) @ place[:3, :3]
+    return local
+
+
+def placed(registered: Floats, seen: Floats) -> Floats:
+    """(F, 4, 4) the part's frame in the world from its markers seen (F, M, 3) m: (3.15) to (3.18)."""
+    return fit_rigid(np.broadcast_to(registered, seen.shape), seen, np.ones(seen.shape[:-1]))
+
+
+def relative(hand: Floats, part: Floats) -> Floats:
+    """(F, 4, 4) the part's frame in the hand's: (3.19), (3.20)."""
+    turned = np.swapaxes(hand[..., :3, :3], -1, -2)
+    result = np.zeros(np.broadcast_shapes(hand.shape, part.shape))
+    result[..., :3, :3] = turned @ part[..., :3, :3]
+    result[..., :3, 3] = np.einsum("...ij,...j->...i", turned, part[..., :3, 3] - hand[..., :3, 3])
+    result[..., 3, 3] = 1.0
+    return result
