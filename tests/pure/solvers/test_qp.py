@@ -227,6 +227,14 @@ def test_a_hessian_that_is_not_positive_definite_is_told(hessian):
         solve(Program(hessian, np.ones(2), -np.ones(2), np.ones(2), NONE))
 
 
+def test_rows_may_be_shared_by_all_programs():
+    program = programs(GLOVE, 20, np.random.default_rng(0))
+    repeated = replace(program, rows=np.repeat(program.rows[:1], 20, axis=0))
+    shared = solve_all(replace(program, rows=program.rows[0]))
+    assert np.array_equal(shared.x, solve_all(repeated).x)
+    assert_optimal(repeated, shared)
+
+
 def test_no_programs_have_no_solutions():
     assert solve_all(select(programs(DIGIT, 3, np.random.default_rng(0)), slice(0, 0))).x.shape == (0, 4)
 
