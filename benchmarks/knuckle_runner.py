@@ -1,12 +1,16 @@
 """Knuckle's solvers on the standard hand problem: a runner with the interface of the bench's harness.
 
 python run.py knuckle_runner A --opt solver=fabrik
+
+The palm is given, as it is to the peers: the first state holds it, and the targets are what the problem has of the
+digits. A solver that takes turns says so by an attribute `takes_rotations`; only such ones get the problems with them.
 """
 
 import sys
 import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,14 +30,13 @@ from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import PALM_JOINTS, Proportions, adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.hand.targets import Targets
-from knuckle.solvers import SOLVERS
+from knuckle.solvers import SOLVERS, State
 
 NAME = "Knuckle"
-SETTINGS = "planar FABRIK with limits, DIP = 2/3 PIP"
-KINDS = {"tips"}
+SETTINGS = "limits, DIP = 2/3 PIP, the palm given; the solver by --opt solver=NAME"
+KINDS = {"tips", "tip_pose", "phalanges"}
 PACKAGES = ("numpy",)
 
-PALM = ("wrist", *names.KNUCKLES)
 _COLUMNS = ((0, "abduction"), (0, "flexion"), (1, "abduction"), (1, "flexion"), (2, "flexion"))
 
 
@@ -56,14 +59,18 @@ def standard_hand() -> HandModel:
     return build(shape, limits, rows)
 
 
-def targets_of(hand: HandModel, problem: dict, frames: slice = slice(None)) -> Targets:
-    """The problem's fingertips in the palm's frame, and the palm itself, as markers."""
-    tips = problem["tip_target"][frames] / 1000
-    sites = [hand.site_index(name) for name in (*PALM, *names.TIPS)]
-    still = np.array([[0, 0, 0], *standard.BASE_P[1:]]) / 1000
-    positions = np.concatenate([np.broadcast_to(still, (len(tips), *still.shape)), tips], axis=1)
-    times = np.arange(len(tips)) * float(problem["dt"])
-    return Targets(times, np.array(sites), positions, np.ones(positions.shape[:2]))
+def targets_of(hand: HandModel, problem: dict, turns: bool = False) -> Targets:
+    """The problem's targets in the palm's frame: fingertips, with their turns, or the turns of all phalanges."""
+    kind, times = str(problem["kind"]), np.arange(len(problem["q_true"])) * float(problem["dt"])
+    if kind == "phalanges":
+        sites = [hand.site_index(joint) for chain in names.CHAIN_JOINTS.values() for joint in chain[:3]]
+        rotations = problem["phal_quat"].reshape(len(times), 15, 4)
+        nowhere = np.zeros((len(times), 15))
+        return Targets(times, np.array(sites), np.zeros((*nowhere.shape, 3)), nowhere, rotations, nowhere + 1)
+    sites = [hand.site_index(tip) for tip in names.TIPS]
+    seen = np.ones((len(times), 5))
+    turned = (problem["tip_quat"], seen) if turns and kind == "tip_pose" else ()
+    return Targets(times, np.array(sites), problem["tip_target"] / 1000, seen, *turned)
 
 
 def columns(hand: HandModel) -> list[tuple[int, int, int]]:
@@ -84,23 +91,33 @@ def _columns(hand: HandModel, angles: np.ndarray) -> np.ndarray:
     return result
 
 
-def solve(problem: dict, solver: str = "fabrik") -> dict:
-    """Frame by frame, as live."""
-    hand, method = standard_hand(), SOLVERS[solver]()
-    angles, seconds, state = [], [], None
-    for frame in range(len(problem["q_true"])):
-        targets = targets_of(hand, problem, slice(frame, frame + 1))
+def _set_up(problem: dict, solver: str, smooth: bool) -> tuple[Any, HandModel, Targets]:
+    if smooth:
+        raise NotImplementedError("knuckle_runner: smooth=True is not there yet, expected smooth=False")
+    if solver not in SOLVERS:
+        raise KeyError(f"knuckle_runner: solver is '{solver}', expected one of {', '.join(SOLVERS)}")
+    turns = getattr(SOLVERS[solver], "takes_rotations", False)
+    if str(problem["kind"]) == "phalanges" and not turns:
+        raise ValueError(f"knuckle_runner: the problem has turns only, which the solver {solver} does not take")
+    hand = standard_hand()
+    return SOLVERS[solver](), hand, targets_of(hand, problem, turns)
+
+
+def solve(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
+    """Frame by frame, as live: timed from the frame's targets being cut out to its pose."""
+    method, hand, targets = _set_up(problem, solver, smooth)
+    angles, seconds, state = [], [], State(np.eye(4), hand.neutral)
+    for frame in range(len(targets)):
         begin = time.perf_counter()
-        pose, state = method.solve(hand, targets, state)
+        pose, state = method.solve(hand, targets.select(slice(frame, frame + 1)), state)
         seconds.append(time.perf_counter() - begin)
         angles.append(pose.angles)
     return {"angles": _columns(hand, np.concatenate(angles)), "positions": None, "per_frame_seconds": seconds}
 
 
-def solve_batch(problem: dict, solver: str = "fabrik") -> dict:
+def solve_batch(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
     """All frames at once, as offline."""
-    hand = standard_hand()
-    targets = targets_of(hand, problem)
+    method, hand, targets = _set_up(problem, solver, smooth)
     begin = time.perf_counter()
-    pose, _ = SOLVERS[solver]().solve(hand, targets)
+    pose, _ = method.solve(hand, targets, State(np.eye(4), hand.neutral))
     return {"angles": _columns(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}
