@@ -4,12 +4,14 @@ from typing import Any
 
 import bpy
 
-from .operators import add_hand, calibrate, fit_range, import_capture, json_files, settings, solve
+from .operators import add_hand, calibrate, calibration_settings, fit_range, import_capture, json_files, settings, solve
+from .panels import calibrate as calibrate_panel
 from .panels import sidebar
 
 CLASSES: tuple[type, ...] = (
     settings.KnuckleSettings,
     settings.KnuckleStatus,
+    calibration_settings.KnuckleCalibration,
     import_capture.KNUCKLE_OT_import_capture,
     import_capture.KNUCKLE_FH_capture,
     add_hand.KNUCKLE_OT_add_hand,
@@ -25,6 +27,7 @@ CLASSES: tuple[type, ...] = (
     fit_range.KNUCKLE_OT_fit_range,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,
+    calibrate_panel.KNUCKLE_PT_calibrate,
     sidebar.KNUCKLE_PT_solve,
     sidebar.KNUCKLE_MT_recipe,
     sidebar.KNUCKLE_PT_result,
@@ -54,6 +57,7 @@ def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     bpy.types.Scene.knuckle = bpy.props.PointerProperty(type=settings.KnuckleSettings)
+    bpy.types.Scene.knuckle_calibration = bpy.props.PointerProperty(type=calibration_settings.KnuckleCalibration)
     bpy.types.WindowManager.knuckle = bpy.props.PointerProperty(type=settings.KnuckleStatus)
     for menu, draw in MENUS:
         menu.append(draw)
@@ -66,6 +70,7 @@ def unregister() -> None:
     for menu, draw in reversed(MENUS):
         menu.remove(draw)
     del bpy.types.WindowManager.knuckle
+    del bpy.types.Scene.knuckle_calibration
     del bpy.types.Scene.knuckle
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -1,15 +1,15 @@
-"""Measuring the performer on the capture."""
+"""Measuring the performer on a still clip and one of free motion."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import bpy
 
-from .. import performer, pipeline
-from ..captures.clean import clean
+from .. import performer
+from ..calibrate import Calibration
 from ..pipeline import Progress
+from .calibration_settings import choices_of
 from .job import JobOperator, nothing_runs
 from .settings import recipe_of
 
@@ -21,7 +21,7 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
     """Measure the performer's hands on this capture and keep the measures for others"""
 
     bl_idname = "knuckle.calibrate"
-    bl_label = "Measure"
+    bl_label = "Calibrate"
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
@@ -34,14 +34,12 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Reads, cleans, assigns, measures."""
-        recipe = replace(recipe_of(context.scene), performer=None)
-        yield Progress(0.0, "Reading the capture")
-        raw = pipeline.read(recipe)
-        yield Progress(0.4, "Cleaning")
-        markers = clean(raw, recipe.cleaning)
-        yield Progress(0.7, "Measuring the performer")
-        self._performer, _ = pipeline.calibrate(recipe, markers, pipeline.assignment(recipe, raw))
+        self._calibration = Calibration(recipe_of(context.scene), choices_of(context.scene))
+        yield from self._calibration.steps()
 
     def finish(self, context: "Context") -> None:
-        """Keeps the measures in the scene."""
-        context.scene.knuckle.performer = json.dumps(performer.to_dict(self._performer))
+        """Keeps the measures in the scene; radii that were found are there to be typed over."""
+        found = self._calibration.performer
+        assert found is not None
+        context.scene.knuckle.performer = json.dumps(performer.to_dict(found))
+        context.scene.knuckle_calibration.radii = 1000 * next(iter(found.hands.values())).radii.ravel()

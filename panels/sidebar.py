@@ -9,7 +9,7 @@ from ..hand.joints import SIDES
 from ..operators.json_files import shown_result
 from ..rig import markers_object
 from ..rig.take_scene import result_of
-from .text import DIGIT_NAMES, millimetres, pair, paragraph
+from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -95,7 +95,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         else:
             pair(column, "Performer", "measured while solving")
         row = column.row(align=True)
-        row.operator("knuckle.calibrate", icon="DRIVER_DISTANCE", text="Measure")
+        row.operator("knuckle.calibrate", icon="DRIVER_DISTANCE")
         row.operator("knuckle.load_performer", icon="FILE_FOLDER", text="Load")
         row.operator("knuckle.save_performer", icon="FILE_TICK", text="Save")
 
@@ -219,22 +219,12 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     right.alignment = "RIGHT"
     right.label(text="mm, mean / max")
     grid = layout.column(align=True)
-    _line(grid, "", "Tip", "Markers")
+    line(grid, "", "Tip", "Markers")
     for digit, name in DIGIT_NAMES.items():
         figures = hand["fingers"].get(digit, {})
         tip, markers = figures.get("tip_error_mm"), figures.get("marker_error_mm")
-        _line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
+        line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
     column = layout.column(align=True)
     pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
     hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
     pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")
-
-
-def _line(layout: "UILayout", *cells: str) -> None:
-    row = layout.split(factor=0.24, align=True)
-    row.label(text=cells[0])
-    rest = row.split(factor=1 / len(cells[1:]), align=True)
-    for cell in cells[1:]:
-        column = rest.row()
-        column.alignment = "RIGHT"
-        column.label(text=cell)

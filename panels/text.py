@@ -15,7 +15,9 @@ DIGIT_NAMES = {
 }
 
 
-def paragraph(layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR"] = "NONE") -> None:
+def paragraph(
+    layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR", "INFO"] = "NONE"
+) -> None:
     """A text of any length: Blender's labels do not wrap, so it is broken to the region's width."""
     # A letter is about 6.5 pixels wide at a scale of 1; the icon and the margins take about 60.
     scale = context.preferences.system.ui_scale
@@ -39,3 +41,14 @@ def millimetres(figures: dict[str, Any] | None, name: str) -> str:
     """A figure of the report, a dash where nothing is known."""
     value = (figures or {}).get(name)
     return "–" if value is None else f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
+
+
+def line(layout: "UILayout", *cells: str) -> None:
+    """A row of a table: a name on the left, and cells of equal width to its right."""
+    row = layout.split(factor=0.24, align=True)
+    row.label(text=cells[0])
+    rest = row.split(factor=1 / len(cells[1:]), align=True)
+    for cell in cells[1:]:
+        column = rest.row()
+        column.alignment = "RIGHT"
+        column.label(text=cell)

@@ -1,0 +1,79 @@
+"""What the person says about a calibration: properties of the scene, and the choices that they stand for."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProperty, StringProperty
+
+from ..calibrate_choices import Choices, Span, nothing_typed
+from ..hand.calibration_radii import by_size
+from ..hand.joints import DIGITS
+from ..hand.proportions import adult
+from ..performer import LARGEST_RADIUS
+
+if TYPE_CHECKING:
+    from bpy.types import Scene
+
+USUAL_RADII = [round(1000 * float(radius), 1) for radius in by_size(adult("right")).ravel()]
+
+
+class KnuckleCalibration(bpy.types.PropertyGroup):
+    """The clips of a calibration, and joint radii that were taken with a caliper."""
+
+    use_still: BoolProperty(
+        name="Still Frames",
+        description="Say in which frames the hand is flat and still; else its calmest 30 are found",
+        options=set(),
+    )
+    still_first: IntProperty(
+        name="First", description="First still frame of the capture", default=1, min=1, options=set()
+    )
+    still_last: IntProperty(
+        name="Last", description="Last still frame of the capture", default=30, min=1, options=set()
+    )
+    motion_capture: StringProperty(
+        name="Free Motion",
+        description="A recording in which the hand moves freely; empty takes the capture itself",
+        subtype="FILE_PATH",
+        options=set(),
+    )
+    use_motion: BoolProperty(name="Motion Frames", description="Use some frames of the free motion only", options=set())
+    motion_first: IntProperty(name="First", description="First frame of the motion", default=31, min=1, options=set())
+    motion_last: IntProperty(name="Last", description="Last frame of the motion", default=250, min=1, options=set())
+    radii_from: EnumProperty(
+        name="Joint Radii",
+        description="Where half the thickness of the joints comes from",
+        items=[
+            (
+                "ESTIMATE",
+                "Estimate",
+                "From how markers on the skin move apart as a joint bends, else by the hand's size",
+            ),
+            ("TYPED", "Typed", "Half of what a caliper shows"),
+        ],
+        options=set(),
+    )
+    radii: FloatVectorProperty(
+        name="Radii",
+        description="mm: MCP, PIP and DIP of each digit, for the thumb CMC, MCP and IP",
+        size=3 * len(DIGITS),
+        default=USUAL_RADII,
+        min=0.0,
+        max=LARGEST_RADIUS,
+        precision=1,
+        step=10,
+        options=set(),
+    )
+
+
+def choices_of(scene: "Scene") -> Choices:
+    """The choices that a scene's settings stand for. Raises RecipeError for frames that end before they begin."""
+    chosen = scene.knuckle_calibration
+    typed = np.array(chosen.radii, float).reshape(len(DIGITS), 3) / 1000
+    return Choices(
+        still=Span(chosen.still_first, chosen.still_last) if chosen.use_still else None,
+        motion=Span(chosen.motion_first, chosen.motion_last) if chosen.use_motion else None,
+        motion_capture=bpy.path.abspath(chosen.motion_capture) if chosen.motion_capture else None,
+        radii=np.round(typed, 6) if chosen.radii_from == "TYPED" else nothing_typed(),
+    )

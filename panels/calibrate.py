@@ -1,0 +1,115 @@
+"""The Calibration panel below the hand: clips, joint radii, what was measured and how sure it is."""
+
+import json
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from .. import performer
+from ..errors import KnuckleError
+from ..hand.joints import DIGITS
+from ..hand.limits import DIP_PER_PIP
+from ..hand.measured import MeasuredHand
+from ..hand.measures import told
+from ..performer import Performer
+from .text import DIGIT_NAMES, line, pair, paragraph
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+
+class KNUCKLE_PT_calibrate(bpy.types.Panel):
+    """The performer's measures"""
+
+    bl_label = "Calibration"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_parent_id = "KNUCKLE_PT_hand"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: "Context") -> None:
+        """Clips, radii, what was measured; the button is in the panel above."""
+        layout, chosen = self.layout, context.scene.knuckle_calibration
+        _clips(layout, chosen)
+        column = layout.column(align=True)
+        column.label(text="Joint Radii")
+        column.row(align=True).prop(chosen, "radii_from", expand=True)
+        if chosen.radii_from == "TYPED":
+            _radii(layout.column(align=True), chosen)
+        found = measured(context.scene.knuckle.performer)
+        if found is None:
+            return
+        for hand in found.hands.values():
+            _hand(layout.box(), hand)
+        for clip, words in found.clips.items():
+            paragraph(layout, context, f"{clip.capitalize()}: {words}")
+        for note in found.notes:
+            paragraph(layout, context, note, "INFO")
+
+
+def _clips(layout: "UILayout", chosen: Any) -> None:
+    _span(layout, chosen, "still")
+    column = layout.column(align=True)
+    column.label(text="Free Motion in Another File")
+    column.prop(chosen, "motion_capture", text="")
+    _span(layout, chosen, "motion")
+
+
+def _span(layout: "UILayout", chosen: Any, clip: str) -> None:
+    column = layout.column(align=True)
+    column.prop(chosen, f"use_{clip}")
+    if getattr(chosen, f"use_{clip}"):
+        row = column.row(align=True)
+        row.prop(chosen, f"{clip}_first")
+        row.prop(chosen, f"{clip}_last")
+
+
+def _radii(layout: "UILayout", chosen: Any) -> None:
+    line(layout, "mm", "MCP", "PIP", "DIP")
+    for number, digit in enumerate(DIGITS):
+        row = layout.split(factor=0.24, align=True)
+        row.label(text=DIGIT_NAMES[digit])
+        fields = row.row(align=True)
+        for joint in range(3):
+            fields.prop(chosen, "radii", index=3 * number + joint, text="")
+
+
+def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
+    """How sure the bones are, and for each digit ρ and the radii."""
+    pair(layout, f"{hand.proportions.side.capitalize()} hand", f"{1000 * hand.proportions.size:.0f} mm")
+    spreads = [one.spread for one in hand.measures if one.kind == "bone" and one.spread is not None]
+    column = layout.column(align=True)
+    if spreads:
+        pair(column, f"{len(spreads)} of 15 bones measured", f"± {min(spreads):.1f} to {max(spreads):.1f} mm")
+    line(column, "", "DIP per PIP", "Radii, mm")
+    for row, digit in enumerate(DIGITS):
+        thickness = " ".join(f"{1000 * radius:.1f}" for radius in hand.radii[row])
+        line(column, DIGIT_NAMES[digit], _rho(hand, digit), thickness)
+    radii = [one for one in hand.measures if one.kind == "radius"]
+    known = [one.spread for one in radii if one.spread is not None]
+    typed = sum(one.how == "typed" for one in radii)
+    if known:
+        pair(column, f"{len(known)} of 15 radii estimated", f"± {max(known):.1f} mm at most")
+    if typed:
+        pair(column, f"{typed} of 15 radii", "typed")
+    if len(known) + typed < len(radii):
+        pair(column, f"{len(radii) - len(known) - typed} of 15 radii", "by the hand's size")
+
+
+def _rho(hand: MeasuredHand, digit: str) -> str:
+    """'0.62 ± 0.03', the usual one where it was not measured, nothing for the thumb."""
+    value = hand.rho[DIGITS.index(digit)]
+    if value is not None:
+        return told(value, hand.measure("rho", digit), 2)
+    return "–" if digit == "thumb" else f"{DIP_PER_PIP:.2f} as usual"
+
+
+@lru_cache(maxsize=1)
+def measured(text: str) -> Performer | None:
+    """The performer that a scene keeps, None where it keeps none; remembered, since a panel is drawn all the time."""
+    try:
+        return performer.from_dict(json.loads(text), "performer") if text else None
+    except (KnuckleError, json.JSONDecodeError):
+        return None
