@@ -97,7 +97,7 @@ class Reach(Generic[N]):
 def bend(m: Numbers[N], end: End, reach: Reach[N]) -> Bent[N]:
     """The solver's own step, with one frame or many."""
     how: Any = end.bend.one if m is ONE else end.bend.many
-    return cast(Bent[N], how(reach.u, reach.v, reach.hints))
+    return cast("Bent[N]", how(reach.u, reach.v, reach.hints))
 
 
 def _in_plane(m: Numbers[N], seen: Seen[N], asides: list[float], plane: tuple[N, N]) -> Seen[N]:

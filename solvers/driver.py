@@ -11,14 +11,12 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.numbers import MANY, ONE
 from ..hand.targets import Targets
+from .chunks import in_chunks
 from .digit_steps import Seen, solve_digit
 from .plan import Marked, Plan, PlanarState, Steps, make_plan
 from .solver import State, hold_last
 
 Floats = NDArray[np.float64]
-
-CHUNK = 8192
-"""Frames at a time: so many numbers of a kind fit into a processor's cache."""
 
 Rows = NDArray[np.intp] | slice
 
@@ -67,9 +65,11 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int)
 def _many(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """(F, D) the angles of many frames; those that nothing tells are the last known, or the state's."""
     angles = np.full((len(targets), plan.hand.dofs), np.nan)
-    for begin in range(0, len(targets), CHUNK):
-        chunk = slice(begin, begin + CHUNK)
+
+    def solve(chunk: slice) -> None:
         _solve_chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], sweeps)
+
+    in_chunks(len(targets), solve)
     known = np.isfinite(angles)
     if not known.all():
         for dof in range(plan.hand.dofs):

@@ -12,6 +12,7 @@ from ..hand.model import HandModel
 from ..hand.numbers import MANY, ONE, N, Numbers, Point
 from ..hand.rotations import fit_rigid
 from ..hand.targets import Targets
+from .chunks import in_chunks
 from .solver import hold_last
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,14 @@ def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
         root = _one_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
         if root is not None:
             return root
+    if palm.wide and weights.all():
+        roots = np.empty((len(targets), 4, 4))
+
+        def lay(chunk: slice) -> None:
+            roots[chunk] = _many_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
+
+        in_chunks(len(targets), lay)
+        return roots
     positions = np.where(weights[..., None] > 0, targets.positions[:, palm.columns], 0.0)
     known = _spans_a_plane(palm.at_rest, weights)
     roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
