@@ -35,16 +35,15 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2) -> Smooth:
     """
     on, times = riders(hand, targets.sites), targets.times
     place_rules, turn_rules = Rules(PLACES, bridge), Rules(TURNS, bridge)
-    world: Floats = np.broadcast_to(np.eye(4), (len(targets), 4, 4))
     places = _Layer(targets.positions, targets.weights > 0, np.zeros(targets.weights.shape, bool))
     places = _settled(places, on.places, times, place_rules)
     turns = None
     if targets.rotations is not None and targets.rotation_weights is not None:
         turns = _Layer(targets.rotations, targets.rotation_weights > 0, np.zeros(targets.weights.shape, bool))
         turns = _settled(turns, on.turns, times, turn_rules)
-        frames = carriers(on, places.values, turns.values, (places.known, turns.known), world[0])
+        frames = carriers(on, places.values, turns.values, (places.known, turns.known), np.eye(4))
     else:
-        frames = carriers(on, places.values, None, (places.known, places.known), world[0])
+        frames = carriers(on, places.values, None, (places.known, places.known), np.eye(4))
     beside = _Layer(into(frames, places.values), places.known, places.refused)
     places = _settled(beside, _others(on.places, targets), times, place_rules)
     weights = _trusted(times, targets.weights, places, bridge)

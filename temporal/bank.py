@@ -21,6 +21,10 @@ SLOWING = 0.05
 """s in which a path that is not seen loses 63 % of its velocity."""
 
 
+SETTLED = 3
+"""Samples by which a path's velocity is known."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Bank:
     """G filters on M paths of D components in each of B stretches of time, side by side; one stretch when live."""
@@ -37,6 +41,8 @@ class Bank:
     """(B, M) s since a sample was taken, infinite before the first."""
     refused: Floats
     """(B, M) samples refused since."""
+    heard: Floats
+    """(B, M) samples taken since the path began."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +85,7 @@ def new_bank(paths: int, width: int, stretches: int = 1) -> Bank:
         np.full((count, stretches, paths), 1 / count),
         np.full((stretches, paths), np.inf),
         np.zeros((stretches, paths)),
+        np.zeros((stretches, paths)),
     )
 
 
@@ -117,7 +124,7 @@ def advance(bank: Bank, frame: Frame, rules: Rules) -> tuple[Bank, Step]:
     unseen = np.where(used, 0.0, bank.unseen + dt[:, None])
     refused = np.where(used, 0.0, bank.refused + frame.seen)
     return (
-        Bank(covariances, means, evidence, weights, unseen, refused),
+        Bank(covariances, means, evidence, weights, unseen, refused, np.where(begun, 1.0, bank.heard + taken)),
         Step(used, begun, places, before, likelihood),
     )
 
@@ -143,7 +150,10 @@ def _judged(bank: Bank, frame: Frame, rules: Rules, expected: Floats, spread: Fl
     """
     away = frame.samples - _weighted(bank.weights, expected)
     deviation = np.sqrt(frame.variance * np.einsum("gbm,gb->bm", bank.weights, spread))
-    bound = rules.deviations * deviation + (rules.scale.acceleration / 2 * frame.dt**2)[:, None]
+    # A path that was lost may have been pushed for as long; one that is refused is judged as if it had just been seen.
+    pushed = frame.dt[:, None] + np.where(bank.refused > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
+    bound = rules.deviations * deviation + rules.scale.acceleration / 2 * pushed**2
+    bound += (bank.heard < SETTLED) * rules.scale.speed * frame.dt[:, None]
     far = np.einsum("bmd,bmd->bm", away, away) > bound * bound
     begun = frame.seen & ((bank.unseen > rules.bridge) | (far & (bank.refused >= rules.patience)))
     return begun, frame.seen & ~far & ~begun

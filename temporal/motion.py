@@ -29,12 +29,14 @@ class Scale:
     """The least standard deviation: no device is better."""
     acceleration: float
     """Per s²: what a path may do between two samples without being taken for an outlier."""
+    speed: float
+    """Per s: what a path that has just begun may do."""
 
 
-PLACES = Scale(noise=5e-4, floor=1e-5, acceleration=50.0)
+PLACES = Scale(noise=5e-4, floor=1e-5, acceleration=50.0, speed=5.0)
 """m. A fingertip that taps is stopped at about 50 m/s²; cleaning counts with the same."""
-TURNS = Scale(noise=0.01, floor=5e-5, acceleration=500.0)
-"""Of unit quaternions, which go half as far as the angle: 0.02 rad, 1e-4 rad, 1000 rad/s² (50 m/s² at 5 cm)."""
+TURNS = Scale(noise=0.01, floor=5e-5, acceleration=500.0, speed=20.0)
+"""Of unit quaternions, which go half as far as the angle: 0.02 rad, 1e-4 rad, 1000 rad/s² (5 cm: 50 m/s²), 40 rad/s."""
 
 
 @dataclass(frozen=True, slots=True)
