@@ -9,7 +9,7 @@ from .numbers import N, Numbers, Point
 Bounds = tuple[float, float]
 """Lowest and highest, rad."""
 
-AHEAD = 0.0003
+AHEAD = 0.0001
 """m. A fingertip right below its knuckle tells nothing about abduction: its other joints do, else the finger points
 straight ahead."""
 UPRIGHT = 0.012

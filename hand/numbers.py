@@ -83,3 +83,8 @@ ONE: Numbers[float] = Numbers(math.sin, math.cos, math.sqrt, math.acos, math.ata
 MANY: Numbers[Floats] = Numbers(
     np.sin, np.cos, np.sqrt, np.arccos, np.arctan2, _clip_many, np.where, np.any, _mend_many
 )
+
+
+def wrapped(angle: N) -> N:
+    """The same angle in −π..π."""
+    return (angle + math.pi) % (2 * math.pi) - math.pi

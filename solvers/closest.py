@@ -8,7 +8,7 @@ degree of freedom, outermost first, is set to the angle that brings the end near
 from dataclasses import dataclass
 
 from ..hand.model import Movement
-from ..hand.numbers import N, Numbers, Point
+from ..hand.numbers import N, Numbers, Point, wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def approach(
         for k in reversed(range(len(turns))):
             turn = turns[k]
             end = (end[0], end[1] + turn.offset[0], end[2] + turn.offset[1])
-            now[k] = m.clip(_bearing(m, turn.movement, end, goals[k], now[k]), turn.low, turn.high)
+            now[k] = m.clip(_bearing(m, turn, end, goals[k], now[k]), turn.low, turn.high)
             end = _turned(m, turn.movement, now[k], end)
     return tuple(now)
 
@@ -59,10 +59,15 @@ def _turned(m: Numbers[N], movement: Movement, angle: N, point: Point[N]) -> Poi
     return x, cos * y + sin * z, cos * z - sin * y
 
 
-def _bearing(m: Numbers[N], movement: Movement, end: Point[N], goal: Point[N], otherwise: N) -> N:
-    """The angle by which an end must turn about a movement's axis to come nearest to the goal."""
-    a, b = {"abduction": (0, 1), "twist": (2, 0), "flexion": (2, 1)}[movement]
+def _bearing(m: Numbers[N], turn: Turn, end: Point[N], goal: Point[N], otherwise: N) -> N:
+    """The angle by which an end must turn to come nearest to the goal, in the half turn about the middle of its limits.
+
+    Outside its limits that makes the nearer of them the one that leaves the end nearer.
+    """
+    a, b = {"abduction": (0, 1), "twist": (2, 0), "flexion": (2, 1)}[turn.movement]
     across = end[a] * goal[b] - end[b] * goal[a]
     level = end[a] * goal[a] + end[b] * goal[b]
+    middle = (turn.low + turn.high) / 2
+    angle = middle + wrapped(m.atan2(across, level) - middle)
     # On the axis itself nothing is gained by turning.
-    return m.where(abs(across) + abs(level) > 1e-12, m.atan2(across, level), otherwise)
+    return m.where(abs(across) + abs(level) > 1e-12, angle, otherwise)

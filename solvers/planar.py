@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.numbers import ONE, N, Numbers
+from ..hand.numbers import ONE, N, Numbers, wrapped
 
 Floats = NDArray[np.float64]
 
@@ -280,11 +280,6 @@ def nearest_of(m: Numbers[N], one: Bent[N], other: Bent[N]) -> Bent[N]:
     nearer: Any = other[3] < one[3] - ALIKE
     first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, one, strict=True))
     return first, middle, last, error
-
-
-def wrapped(angle: N) -> N:
-    """The same angle in −π..π."""
-    return (angle + math.pi) % (2 * math.pi) - math.pi
 
 
 def one_farthest(bones: Bones) -> Far[float]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.numbers import MANY, ONE, N, Numbers, Pick
+from ..hand.numbers import MANY, ONE, N, Numbers, Pick, wrapped
 from .leads import lead_of
 from .planar import (
     Bent,
@@ -27,7 +27,6 @@ from .planar import (
     missed,
     nearest_of,
     one_farthest,
-    wrapped,
 )
 
 Floats = NDArray[np.float64]
@@ -68,7 +67,8 @@ class PlanarFabrik:
         far: Any = self.far
         if hints and bones.count == 3:
             lead = lead_of(m, self.chain, bones, (u, v), hints)
-            far = farthest(m, bones, lead)
+            own = lead == bones.lead
+            far = Far(*(m.where(own, mine, its) for mine, its in zip(self.far, farthest(m, bones, lead), strict=True)))
         bent = coupled(m, bones, (u, v), lead, far)
         if bones.count > 1:
             off: Any = bent[3] > self.stopping.tolerance
