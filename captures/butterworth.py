@@ -11,6 +11,8 @@ PADDING = 9
 """Samples of odd reflection at each end, three times the filter's length, as scipy.signal.filtfilt has it."""
 _BLOCK = 64
 """Samples filtered in one product of matrices; only the state between blocks is carried one by one."""
+_SIDE_BY_SIDE = 32
+"""Signals filtered at a time: what is worked on stays in the processor's cache."""
 
 
 def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
@@ -27,6 +29,10 @@ def forwards_and_backwards(signals: Floats, lengths: Ints, b: Floats, a: Floats)
 
     lengths (C,) >= 2: where each signal ends; what stands behind its end is not used, and nothing is said of it after.
     """
+    if signals.shape[1] > _SIDE_BY_SIDE:
+        cuts = range(_SIDE_BY_SIDE, signals.shape[1], _SIDE_BY_SIDE)
+        parts = zip(np.split(signals, cuts, axis=1), np.split(lengths, cuts), strict=True)
+        return np.concatenate([forwards_and_backwards(part, ends, b, a) for part, ends in parts], axis=1)
     column = np.arange(signals.shape[1])
     padding = min(PADDING, int(lengths.min()) - 1)
     last = lengths - 1
