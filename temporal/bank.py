@@ -15,8 +15,9 @@ BANDWIDTHS: Floats = 0.7 * 2.5 ** np.arange(5.0)
 """(G,) Hz, from a hand at rest to the fastest flick. Two more between them better nothing by more than 4 %."""
 LOOSE: Floats = np.diag([1.0, 1e7, 1e11])
 """The first covariance, in units of the noise's variance: the place is as good as one sample, nothing else is known."""
-MOST_EVIDENCE = 60.0
-"""Squared standard deviations that one sample may speak against a filter."""
+TAIL = 40.0
+"""Degrees of freedom of Student's t, by which samples are taken to fall: one that no filter foretold still says which
+foretold it better, and does not drown those around it."""
 SLOWING = 0.05
 """s in which a path that is not seen loses 63 % of its velocity."""
 
@@ -106,7 +107,8 @@ def advance(bank: Bank, frame: Frame, rules: Rules) -> tuple[Bank, Step]:
     means += gains[..., None] * flat[..., None, :]
     covariances = foretold - gains[..., None] * foretold[..., None, 0, :]
     squares = np.einsum("gbmd,gbmd->gbm", surprise, surprise) / (spread[..., None] * frame.variance)
-    likelihood = -0.5 * (np.minimum(squares, MOST_EVIDENCE) + 3 * np.log(spread)[..., None]) * taken
+    fit = (TAIL + 3) * np.log1p(squares / TAIL) + 3 * np.log(spread)[..., None]
+    likelihood = -0.5 * fit * taken
     evidence = np.exp(-dt / rules.memory)[:, None] * bank.evidence + likelihood
     # x(t-1) given sample t: P(t-1) Aᵀ Hᵀ / S of the surprise is added.
     back = bank.means[..., 0, :] + (carried[..., 0, 0] / spread)[..., None] * flat
