@@ -3,8 +3,7 @@
 Written once (see hand.numbers): one frame goes through in plain floats, many in arrays.
 """
 
-from dataclasses import dataclass
-from typing import Any, Generic, cast
+from typing import Any, Generic, NamedTuple, cast
 
 from ..hand.numbers import ONE, N, Numbers, Pick, Point
 from .closest import approach
@@ -20,8 +19,7 @@ OUTSIDE = 1e-5
 """m outside its plane from which a digit's end is brought there by bending sideways."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Seen(Generic[N]):
+class Seen(NamedTuple, Generic[N]):
     """What of a digit's markers was seen."""
 
     marks: list[int]
@@ -43,29 +41,24 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], plane: Plane, swee
     sweeps: how often each joint turns in turn where limits keep the end from its goal.
     """
     abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
-    asides = [marked.asides[mark] for mark in seen.marks]
-    if any(asides):
+    if any(marked.asides):
         # A marker's place beside the plane is along the plane's normal, which it hardly turns.
-        seen = _in_plane(m, seen, asides, (abduction, twist))
+        seen = _in_plane(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
         abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
     places = _placed(m, marked, seen, (abduction, twist))
     end = marked.ends[seen.marks[0]]
-    reach = Reach(
-        *places[0],
-        [
-            Hint(marked.ends[mark].rider, u, v, weight)
-            for mark, (u, v, _), weight in zip(seen.marks[1:], places[1:], seen.weights[1:], strict=True)
-        ],
-    )
+    reach = Reach(*places[0], _hints(marked, seen, places) if len(places) > 1 else [])
     bent: Bent[N] = bend(m, end, reach)
     flexed: Any = (0.0 * reach.u, reach.beyond, *bent)
     if end.sideways:
         outside: Any = abs(reach.beyond) > OUTSIDE
-        flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, reach.pick(pick), pick(bent[0])))
+        flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(bent[0])))
     side, beyond, first, middle, last, missed = flexed
     planes: list[N] = [angle for angle, has in zip((abduction, twist, side), marked.has, strict=True) if has]
     solved = (*planes, first, middle, last)
     off: Any = missed + abs(beyond) > NEAR
+    if not m.any(off):
+        return list(solved)
     x, y, z = seen.points[0]
 
     def nearer(pick: Pick) -> tuple[N, ...]:
@@ -78,8 +71,13 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], plane: Plane, swee
     return list(m.mend(off, solved, nearer))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reach(Generic[N]):
+def _hints(marked: Marked, seen: Seen[N], places: list[Point[N]]) -> list[Hint[N]]:
+    """Where the markers before the end were seen in the plane."""
+    inner = zip(seen.marks[1:], places[1:], seen.weights[1:], strict=True)
+    return [Hint(marked.ends[mark].rider, u, v, weight) for mark, (u, v, _), weight in inner]
+
+
+class Reach(NamedTuple, Generic[N]):
     """What a bend is asked for."""
 
     u: N
@@ -88,10 +86,11 @@ class Reach(Generic[N]):
     """m, the end's goal: along the straight digit, towards the palm, and out of the plane along its normal."""
     hints: list[Hint[N]]
 
-    def pick(self, pick: Pick) -> "Reach[N]":
-        """In some of the frames."""
-        hints = [Hint(hint.rider, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in self.hints]
-        return Reach(pick(self.u), pick(self.v), pick(self.beyond), hints)
+
+def _picked(reach: Reach[N], pick: Pick) -> Reach[N]:
+    """In some of the frames."""
+    hints = [Hint(hint.rider, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in reach.hints]
+    return Reach(pick(reach.u), pick(reach.v), pick(reach.beyond), hints)
 
 
 def bend(m: Numbers[N], end: End, reach: Reach[N]) -> Bent[N]:

@@ -33,7 +33,7 @@ class PlanarTable:
 
     def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
         """See PlanarBend."""
-        if self.reader is not None and not any(hint.weight > 0 for hint in hints):
+        if self.reader is not None and not hints:
             found = self.reader.read(u, v)
             if found is not None:
                 return found

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -72,7 +73,7 @@ class Table:
         recorded that this method needs."""
         state = state or State(np.eye(4), hand.neutral)
         measures = state.measures if isinstance(state, TableState) else Measures()
-        steps = Steps(TableBend(self.method, self.precision, self.coupled))
+        steps = _steps(self.method, self.precision, self.coupled)
         if self.method == "even" and not measures.radii:
             pose, after = solve_hand(hand, targets, state, steps, self.sweeps)
             return pose, TableState(after.root, after.angles, after.plan, measures)
@@ -127,6 +128,12 @@ class TableBend:
         if self.method == "lu":
             return planar_lu(exact, self.precision, self.coupled)
         return PlanarRecorded(exact) if self.method == "recorded" else exact
+
+
+@lru_cache(maxsize=8)
+def _steps(method: str, precision: float, coupled: bool) -> Steps:
+    """Made once: a live frame is short."""
+    return Steps(TableBend(method, precision, coupled))
 
 
 def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measures: Measures) -> Plan:

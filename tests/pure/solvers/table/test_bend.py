@@ -38,7 +38,7 @@ def test_every_coupled_pose_that_bends_forwards_is_found_again(name):
     chain, table = CHAINS[name], TABLES[name]
     peak = build(up_to_tip(chain)).forwards.bends[0]
     middle = np.linspace(peak, chain.limits[1, 1], 20001)
-    truth = coupled(chain, np.linspace(*chain.limits[0], 20001), middle)
+    truth = coupled(chain, np.linspace(chain.limits[0, 0], chain.limits[0, 1], 20001), middle)
     found, error = many(table, tip(table.linkage.links, truth))
     missed = np.abs(tip(table.linkage.links, found) - tip(table.linkage.links, truth)).max()
     assert missed < 1e-9, f"{missed:.1e} m > 1e-9 m"
@@ -137,7 +137,7 @@ def test_one_inner_joint_is_heeded_as_well_as_any_bend_of_the_last_joint_could()
     """Against trying them all: misplaced by as little as the price of leaving the coupling lets it."""
     rng = np.random.default_rng(6)
     table, rider = TABLES["finger"], Rider(0, float(FINGER.lengths[0]))
-    for truth in rng.uniform(*FINGER.limits.T, (30, 3)):
+    for truth in rng.uniform(FINGER.limits[:, 0], FINGER.limits[:, 1], (30, 3)):
         goal = tip(table.linkage.links, truth)
         hint = seen_at(FINGER, rider, truth[None])
 
@@ -147,7 +147,7 @@ def test_one_inner_joint_is_heeded_as_well_as_any_bend_of_the_last_joint_could()
 
         found, error = many(table, goal, [hint])
         assert error.max() < 1e-8
-        last = np.linspace(*FINGER.limits[2], 4000)
+        last = np.linspace(FINGER.limits[2, 0], FINGER.limits[2, 1], 4000)
         outer = table.linkage.links[1] + table.linkage.links[2] * np.exp(1j * last)
         middle = between(table.linkage.links[0], outer, np.full(4000, abs(goal)), 1.0)
         first = np.angle(goal) - np.angle(table.linkage.links[0] + outer * np.exp(1j * middle))

@@ -18,7 +18,7 @@ RADII = (0.0, 0.009, 0.007)
 
 def listing_c1(lengths, radii, precision):
     """Appendix C.1 as it is printed, mended as seeds/README.md says: index -> angles in degrees."""
-    table = {}
+    table: dict[int, list[tuple[float, float]]] = {}
     for step_2 in range(int(100 / precision) + 1):
         for step_3 in range(int(60 / precision) + 1):
             two, three = step_2 * precision, step_3 * precision
@@ -80,7 +80,7 @@ def test_a_pose_that_bends_forwards_is_met_to_the_precision(shares, precision, t
         truth = coupled(INDEX, truth[0], truth[1])
     table = build_index_table(links, precision, coupled=tied)
     goal = tip(links.links, truth)
-    found = joint_angles(table, abs(goal), np.angle(goal), tuple(truth))
+    found = joint_angles(table, float(abs(goal)), float(np.angle(goal)), tuple(truth))
     # One step of the index, and with one angle filed per degree a gap of at most another.
     off = 1000 * abs(tip(links.links, np.array(found)) - goal)
     assert off < 2 * precision + 1e-9, f"{off:.2f} mm > {2 * precision} mm"
@@ -93,7 +93,7 @@ def test_of_several_entries_the_nearest_to_the_frame_before_is_taken():
     one, other = np.deg2rad([[30, 50, 20], [40, 30, 55]])
     for truth in (one, other):
         goal = tip(links.links, truth)
-        found = joint_angles(table, abs(goal), np.angle(goal), tuple(truth))
+        found = joint_angles(table, float(abs(goal)), float(np.angle(goal)), tuple(truth))
         assert np.rad2deg(np.abs(np.array(found) - truth).max()) < 1.5
 
 

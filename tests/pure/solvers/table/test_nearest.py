@@ -47,10 +47,8 @@ def test_whatever_can_be_reached_is_reached(name, shares):
 def test_shorter_chains_are_brought_as_near_as_they_get(bone, goal):
     links = linkage(FINGER, Rider(bone, float(FINGER.lengths[bone]), 0.003), np.zeros(3))
     found = nearest(faces(links), np.array([goal]))
-    tried = tip(
-        links.links,
-        coupled(FINGER, *(a.ravel() for a in np.meshgrid(*(np.linspace(*row, 400) for row in FINGER.limits[:2])))),
-    )
+    first_two = [np.linspace(low, high, 400) for low, high in FINGER.limits[:2]]
+    tried = tip(links.links, coupled(FINGER, *(each.ravel() for each in np.meshgrid(*first_two))))
     assert np.abs(tip(links.links, found) - goal)[0] <= np.abs(tried - goal).min() + 1e-9
 
 
