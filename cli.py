@@ -20,7 +20,7 @@ from .hand.kinematics import joint_frames
 from .hand.markersets import from_json
 from .hand.rotations import continuous, from_matrix
 from .recipe import HANDS, UNITS, UP_AXES, Recipe, read_json
-from .solvers import SOLVERS
+from .solvers import SMOOTHINGS, SOLVERS
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parent / "data" / "leap_finger_tap.json"
@@ -115,6 +115,11 @@ def _add_solve(commands: Any) -> None:
         "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
     )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
+    parser.add_argument(
+        "--smoothing",
+        choices=tuple(SMOOTHINGS),
+        help="what is done about noise: off (the default), live as it is for a hand still moving, whole by all frames",
+    )
     parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measures that calibrate saved")
     parser.add_argument("--fps", type=float, metavar="N", help="frames per second; else the capture's own frames")
     parser.add_argument("--report", type=Path, metavar="R.json", help="where the figures go")
@@ -132,7 +137,8 @@ def _add_demo(commands: Any) -> None:
 def recipe_of(options: argparse.Namespace) -> Recipe:
     """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
     stated = {
-        name: getattr(options, name, None) for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "fps")
+        name: getattr(options, name, None)
+        for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "smoothing", "fps")
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
     for name, check in checks.items():

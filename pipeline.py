@@ -1,4 +1,4 @@
-"""From a recipe to solved hands: read, clean, assign, measure, solve. The path of the data in one place."""
+"""From a recipe to solved hands: read, clean, assign, measure, smooth, solve. The path of the data in one place."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -25,7 +25,7 @@ from .hand.targets import Targets, assign
 from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import doubts, hand_report
-from .solvers import Solver, State
+from .solvers import Smoothing, Solver, State
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -44,11 +44,12 @@ class SolvedHand:
     hand: HandModel
     proportions: Proportions
     targets: Targets
+    """As they were measured and cleaned, not as smoothed: what errors are counted to."""
     pose: Pose
     predicted: Bools
     """(F, J) True where a joint was not held by a measured marker in that frame."""
     measured: Bools
-    """(F, T) True where a target was seen and not filled in."""
+    """(F, T) True where a target was seen, not filled in and not left out as an outlier."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,9 +218,10 @@ class Job:
         self.take: Take | None = None
 
     def steps(self) -> Iterator[Progress]:
-        """Reads, cleans, assigns, measures and solves in pieces. Raises KnuckleError."""
+        """Reads, cleans, assigns, measures, smooths and solves in pieces. Raises KnuckleError."""
         recipe, begin = self.recipe, time.perf_counter()
         solver = solvers.make(recipe.solver, recipe.settings)
+        smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
         raw = read(recipe)
         seconds = {"read": time.perf_counter() - begin}
@@ -227,24 +229,45 @@ class Job:
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.15, "Measuring the performer")
         person, assigned = calibrate(recipe, markers, assignment(recipe, raw))
+        yield Progress(0.18, "Smoothing")
+        filled = markers.predicted & ~raw.predicted
+        # Before resampling: samples between samples have less noise than any.
+        calm = smoothed(smoothing, person, markers, filled, recipe.cleaning.gap_limit)
         if recipe.fps is not None:
-            markers = resample(markers, recipe.fps)
+            markers, calm = resample(markers, recipe.fps), resample(calm, recipe.fps)
         solved = []
         for number, measured in enumerate(person.hands.values()):
             span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
-            solved.append((yield from _solve(measured, markers, solver, span)))
+            solved.append((yield from _solve(measured, markers, calm, solver, span)))
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
 
+def smoothed(smoothing: Smoothing, person: Performer, markers: Markers, filled: Bools, gap_limit: float) -> Markers:
+    """The cleaned markers with the hands' freed from noise; what the smoothing does not know stays as it was cleaned.
+
+    filled (F, M): positions that are no samples, cleaning put them into gaps of up to gap_limit s. Outliers are marked
+    as predicted, or are gone where nothing is known.
+    """
+    positions, predicted = markers.positions.copy(), markers.predicted.copy()
+    for measured in person.hands.values():
+        columns = [markers.names.index(label) for label in measured.spots]
+        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns])
+        samples = replace(targets, weights=np.where(filled[:, columns], 0.0, targets.weights))
+        done = smoothing.smoothed(hand, samples, gap_limit)
+        rest = np.where(done.refused[..., None], np.nan, positions[:, columns])
+        positions[:, columns] = np.where(done.targets.weights[..., None] > 0, done.targets.positions, rest)
+        predicted[:, columns] |= done.predicted
+    return replace(markers, positions=positions, predicted=predicted & np.all(np.isfinite(positions), axis=-1))
+
+
 def _solve(
-    measured: MeasuredHand, markers: Markers, solver: Solver[Any], span: tuple[float, float]
+    measured: MeasuredHand, markers: Markers, calm: Markers, solver: Solver[Any], span: tuple[float, float]
 ) -> Generator[Progress, None, SolvedHand]:
-    """One hand, piece by piece; the progress goes from the first to the second of `span`."""
+    """One hand by its calm markers, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
-    positions = positions_of(markers, spots)
-    hand, targets = assign(measured.model, spots, markers.times, positions)
+    hand, targets = assign(measured.model, spots, calm.times, positions_of(calm, spots))
     state = _first_sight(solver, hand, targets)
     poses = []
     for start in range(0, len(targets), PIECE):
@@ -252,9 +275,10 @@ def _solve(
         pose, state = solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
-    filled = markers.predicted[:, [markers.names.index(label) for label in spots]]
+    filled = calm.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
-    return SolvedHand(hand.side, hand, proportions, targets, pose, predicted_joints(hand, targets, seen), seen)
+    _, shown = assign(measured.model, spots, markers.times, positions_of(markers, spots))
+    return SolvedHand(hand.side, hand, proportions, shown, pose, predicted_joints(hand, targets, seen), seen)
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets) -> State:
@@ -295,6 +319,7 @@ def _report(
         "frames": len(markers.times),
         "rate": markers.rate,
         "solver": recipe.solver,
+        "smoothing": recipe.smoothing,
         "marker_set": {"name": assigned.set_name, "confidence": round(assigned.confidence, 3)},
         "hands": figures,
         "warnings": [*markers.warnings, *assigned.warnings, *doubtful],

@@ -48,6 +48,10 @@ class Recipe:
     """A key of solvers.SOLVERS."""
     settings: dict[str, Any] = field(default_factory=dict)
     """The solver's own settings; what is not named keeps its default."""
+    smoothing: str = "off"
+    """A key of solvers.SMOOTHINGS: what is done about noise between cleaning and solving."""
+    smoothing_settings: dict[str, Any] = field(default_factory=dict)
+    """The smoothing's own settings; what is not named keeps its default."""
     rig: str = "default"
     """'default' builds a hand fitted to the performer; else a .blend or .glb file with an armature."""
     fps: float | None = None

@@ -2,9 +2,11 @@
 
 import math
 from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import RecipeError
+
+K = TypeVar("K")
 
 MOST = 1e6
 """No count or measure of a solver is larger."""
@@ -34,13 +36,28 @@ def settings_of(kind: type[Any]) -> dict[str, tuple[Any, Range]]:
     return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
 
 
-def check(solver: Any) -> None:
+def made(kinds: dict[str, type[K]], what: str, name: str, settings: dict[str, Any]) -> K:
+    """One of the kinds with some of its settings changed. Raises RecipeError for a name or setting that there is not.
+
+    what: the word for all of them, as "solver".
+    """
+    if name not in kinds:
+        raise RecipeError(f"{what} is '{name}', expected one of {', '.join(kinds)}")
+    known = settings_of(kinds[name])
+    for key in settings:
+        if key not in known:
+            expects = f"expected one of {', '.join(known)}" if known else "it has none"
+            raise RecipeError(f"{what} {name} has no setting '{key}', {expects}")
+    return kinds[name](**settings)
+
+
+def check(solver: Any, what: str = "solver") -> None:
     """Raises RecipeError for the first setting that is not of its kind or outside its range, NaN among them."""
     for each in fields(solver):
         value, may_be = getattr(solver, each.name), each.metadata["range"]
         if not _fits(each, value, may_be):
             name = type(solver).__name__.lower()
-            raise RecipeError(f"solver {name}: {each.name} is {value!r}, expected {expected(each.default, may_be)}")
+            raise RecipeError(f"{what} {name}: {each.name} is {value!r}, expected {expected(each.default, may_be)}")
 
 
 def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:

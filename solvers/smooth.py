@@ -28,13 +28,14 @@ class Smooth:
     """(F, T) places that were seen and left out as outliers."""
 
 
-def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2) -> Smooth:
+def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float = 1.0) -> Smooth:
     """Targets smoothed over the whole take, outliers left out, gaps up to `bridge` s filled at a lower weight.
 
-    What is on the palm is smoothed in the world, the fingers beside the palm. Velocities are left as they are.
+    What is on the palm is smoothed in the world, the fingers beside the palm. The fastest
+    motion that the samples tell is divided by `calm`. Velocities are left as they are.
     """
     on, times = riders(hand, targets.sites), targets.times
-    place_rules, turn_rules = Rules(PLACES, bridge), Rules(TURNS, bridge)
+    place_rules, turn_rules = Rules(PLACES, bridge, calm), Rules(TURNS, bridge, calm)
     places = _Layer(targets.positions, targets.weights > 0, np.zeros(targets.weights.shape, bool))
     places = _settled(places, on.places, times, place_rules)
     turns = None

@@ -1,19 +1,19 @@
 """Any solver on targets that are freed from noise as they come: live, at most one frame late."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RecipeError
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.rotations import IDENTITY
 from ..hand.targets import Targets
 from ..temporal.live import Following, Place, Track, follow, start
 from ..temporal.motion import PLACES, TURNS, Rules, Scale
+from .settings import check, setting
 from .smooth import Smooth
 from .solver import Solver, State
 
@@ -58,40 +58,28 @@ class SmoothedState(State, Generic[S]):
 
 
 @dataclass(frozen=True, slots=True)
-class Smoothed(Generic[S]):
-    """A solver that is given targets without noise and outliers, `lag` frames late: pose f is that of frame f - lag.
+class Live:
+    """Each frame by those before it and at most one after it, as a hand is followed that is still moving.
 
-    Each frame is worked on once and in order: a take may be solved in any pieces. A target that is lost goes on for
-    `bridge` s, ever slower and with ever less weight. Raises RecipeError for a setting out of its range.
+    A target that is lost goes on for `bridge` s, ever slower and with ever less weight. Raises RecipeError for a
+    setting out of its range.
     """
 
-    solver: Solver[S]
-    lag: int = 1
-    """Frames, 0 or 1."""
-    calm: float = 1.0
-    """How much going on straight counts against what the filters see: more shakes less and rounds turns off."""
-    bridge: float = 0.1
-    """s"""
+    lag: int = setting(1, "Frames that are waited for: one shakes and errs less than none", most=1)
+    calm: float = setting(
+        1.0, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
+    )
+    bridge: float = setting(0.1, "Seconds for which a marker that is lost goes on as it went", most=0.5)
 
     def __post_init__(self) -> None:
-        if self.lag not in (0, 1) or isinstance(self.lag, bool):
-            raise RecipeError(f"smoothing: lag is {self.lag!r}, expected 0 or 1 frames")
-        for name, most in (("calm", 100.0), ("bridge", 0.5)):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float)) and math.isfinite(value) and 0 <= value <= most):
-                raise RecipeError(f"smoothing: {name} is {value!r}, expected a number from 0 to {most:g}")
+        check(self, "smoothing")
 
-    def solve(
-        self, hand: HandModel, targets: Targets, state: SmoothedState[S] | None = None
-    ) -> tuple[Pose, SmoothedState[S]]:
-        """See Solver."""
-        going = state.going if state else None
-        clean, going = self.follow(targets, going)
-        pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
-        return pose, SmoothedState(inner.root, inner.angles, inner, going)
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """See Smoothing."""
+        return replace(self, bridge=min(self.bridge, gap_limit)).aligned(targets)
 
     def follow(self, targets: Targets, going: Going | None = None) -> tuple[Smooth, Going]:
-        """The targets as the solver is given them, and what is known after them."""
+        """The targets `lag` frames late, and what is known after them: a take may be followed in any pieces."""
         if going is None or not np.array_equal(going.sites, targets.sites):
             going = _begin(targets)
         how = (self._following(PLACES), self._following(TURNS))
@@ -120,6 +108,22 @@ class Smoothed(Generic[S]):
 
     def _following(self, scale: Scale) -> Following:
         return Following(self.lag, self.calm, Rules(scale, self.bridge))
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothed(Generic[S]):
+    """A solver that is given targets without noise and outliers: with a lag of one, pose f is that of frame f - 1."""
+
+    solver: Solver[S]
+    how: Live = field(default_factory=Live)
+
+    def solve(
+        self, hand: HandModel, targets: Targets, state: SmoothedState[S] | None = None
+    ) -> tuple[Pose, SmoothedState[S]]:
+        """See Solver."""
+        clean, going = self.how.follow(targets, state.going if state else None)
+        pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
+        return pose, SmoothedState(inner.root, inner.angles, inner, going)
 
 
 def _begin(targets: Targets) -> Going:

@@ -46,6 +46,8 @@ class Rules:
     scale: Scale
     bridge: float
     """s for which a path that is not seen goes on."""
+    calm: float = 1.0
+    """In whole takes: divides the bandwidth that the samples tell."""
     memory: float = 0.1
     """s: how fast a path moves is told by its samples so far around, or so far back."""
     deviations: float = 5.5

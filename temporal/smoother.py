@@ -31,7 +31,7 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: Rules) -> Smoothed
     variance = variances(times, values, seen, rules.scale)
     likelihood, taken, begun = look(times, values, seen, variance, rules)
     taken, begun = _pardoned(taken, begun, seen)
-    ratio = intensity(bandwidths(times, likelihood, rules.memory))
+    ratio = intensity(bandwidths(times, likelihood, rules.memory) / rules.calm)
     paths = kalman(times, values, taken, begun, ratio)
     known = _bridged(times, taken, rules.bridge)
     return Smoothed(np.where(known[..., None], paths, values), known, seen & ~taken)

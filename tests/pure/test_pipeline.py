@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle import captures, performer, pipeline
-from knuckle.captures.clean import clean
+from knuckle.captures.clean import Cleaning, clean
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS
@@ -162,6 +162,73 @@ def test_noise_does_not_flick_the_fingers(glove, shared):
             assert jump < 35, f"{solved.side} {digit}: {jump:.0f} degrees in one frame"
 
 
+def noisy(markers, sigma, seed=5):
+    noise = np.random.default_rng(seed).normal(0, sigma, markers.positions.shape)
+    return replace(markers, positions=markers.positions + noise)
+
+
+@pytest.fixture(scope="module")
+def tapper(tap):
+    """The performer, measured on the recording without noise."""
+    return performer.to_dict(pipeline.calibrate(TAP, tap, pipeline.assignment(TAP, tap))[0])
+
+
+@pytest.fixture(scope="module")
+def shaken(tap, tapper, tmp_path_factory):
+    """The recording with 1 mm of noise in each component."""
+    path = tmp_path_factory.mktemp("shaken") / "noisy.csv"
+    return replace(as_table(noisy(tap, 0.001), path), performer=tapper)
+
+
+def tips_of(take, labels):
+    places = joint_frames(take.hands[0].hand, take.hands[0].pose)[..., :3, 3]
+    return places[:, [JOINTS.index(label.removeprefix("right:")) for label in labels]]
+
+
+@pytest.mark.parametrize(("smoothing", "far", "shake"), [("whole", 0.65, 0.1), ("live", 0.8, 0.25)])
+def test_smoothing_brings_noisy_markers_back_to_the_recording(tap, shaken, smoothing, far, shake):
+    """1 mm in each component, put into a recording that has 0.05 mm; with and without, by forward kinematics."""
+    labels = [label for label in tap.names if label.endswith("-tip")]
+    truth = tap.positions[:, [tap.names.index(label) for label in labels]]
+    raw, calm = (tips_of(pipeline.run(replace(shaken, smoothing=name)), labels) for name in ("off", smoothing))
+    errors = [np.linalg.norm(tips - truth, axis=-1)[5:].mean() for tips in (raw, calm)]
+    assert errors[1] < far * errors[0]
+    extra = [np.linalg.norm(np.diff(tips - truth, 3, axis=0), axis=-1)[5:].mean() for tips in (raw, calm)]
+    assert extra[1] < shake * extra[0]
+
+
+def test_a_steady_recording_is_left_as_it_is_by_smoothing():
+    for digit, error in tip_errors(pipeline.run(replace(TAP, smoothing="whole")), "right").items():
+        assert error["mean"] < 0.2, f"{digit}: {error['mean']:.2f} mm > 0.2 mm"
+
+
+def test_noise_is_told_from_the_captures_own_frames_also_where_keys_are_closer(tap, shaken):
+    """Between two samples there is no new noise: told from keys at 200 Hz there would be none to smooth."""
+    recipe = replace(shaken, fps=200)
+    labels = [label for label in tap.names if label.endswith("-tip")]
+    shakes = [
+        np.linalg.norm(np.diff(tips_of(pipeline.run(replace(recipe, smoothing=name)), labels), 3, axis=0), axis=-1)
+        for name in ("off", "whole")
+    ]
+    assert np.median(shakes[1]) < 0.2 * np.median(shakes[0])
+
+
+def test_a_marker_that_flickers_is_filled_in_by_smoothing_and_called_predicted(tap, tapper, tmp_path):
+    """A short gap, and three frames in which two fingertips are swapped."""
+    unseen = np.zeros(tap.positions.shape[:2], bool)
+    tips = [tap.names.index(f"right:{digit}-tip") for digit in ("index-finger", "middle-finger")]
+    unseen[30:35, tips[0]] = True
+    positions = noisy(tap, 0.0003).positions.copy()
+    positions[60:62, tips] = positions[60:62, tips[::-1]]
+    table = as_table(replace(tap, positions=positions), tmp_path / "flicker.csv", unseen=unseen)
+    take = pipeline.run(replace(table, performer=tapper, smoothing="whole", cleaning=Cleaning(spikes=False)))
+    joint = JOINTS.index("index-finger-tip")
+    assert take.hands[0].predicted[30:35, joint].all()
+    assert take.hands[0].predicted[60:62, joint].all()
+    off = tips_of(take, ["index-finger-tip", "middle-finger-tip"]) - tap.positions[:, tips]
+    assert np.linalg.norm(off, axis=-1).max() < 0.004
+
+
 def test_frames_before_the_hand_is_seen_stand_where_it_appears(tap, tmp_path):
     """Also where one label of the set is never seen at all."""
     unseen = np.zeros(tap.positions.shape[:2], bool)
@@ -229,6 +296,8 @@ def test_a_hand_as_large_as_a_house_is_told(tmp_path):
         ),
         ({"performer": {"format": "x"}}, "performer: not a performer file"),
         ({"solver": "magic"}, "solver is 'magic'"),
+        ({"smoothing": "magic"}, "smoothing is 'magic'"),
+        ({"smoothing": "whole", "smoothing_settings": {"calm": float("nan")}}, "smoothing whole: calm is nan"),
     ],
 )
 def test_what_cannot_be_done_is_told(changes, sentence):

@@ -7,7 +7,8 @@ import pytest
 from knuckle.captures.clean import Cleaning
 from knuckle.errors import RecipeError
 from knuckle.recipe import Recipe, from_dict, read_json, to_dict
-from knuckle.solvers import make
+from knuckle.solvers import SMOOTHINGS, make, make_smoothing
+from knuckle.solvers.settings import settings_of
 
 
 def test_a_recipe_comes_back_from_json_as_it_was():
@@ -21,6 +22,8 @@ def test_a_recipe_comes_back_from_json_as_it_was():
         fps=23.976,
         cleaning=Cleaning(gap_limit=0.5, spikes=False, cutoff=6.0),
         settings={"passes": 10},
+        smoothing="whole",
+        smoothing_settings={"calm": 2.0},
     )
     assert from_dict(json.loads(json.dumps(to_dict(recipe))), "file") == recipe
 
@@ -65,6 +68,27 @@ def test_what_is_not_understood_is_told(data, sentence):
 def test_a_solver_that_cannot_be_made_is_told(name, settings, sentence):
     with pytest.raises(RecipeError, match=sentence):
         make(name, settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "sentence"),
+    [
+        ("magic", {}, "smoothing is 'magic', expected one of off, live, whole"),
+        ("off", {"calm": 1.0}, "smoothing off has no setting 'calm', it has none"),
+        ("whole", {"speed": 1}, "smoothing whole has no setting 'speed', expected one of calm"),
+        ("whole", {"calm": 0}, "smoothing whole: calm is 0, expected a number from 0.1 to 10"),
+        ("live", {"lag": 1.0}, "smoothing live: lag is 1.0, expected a whole number from 0 to 1"),
+    ],
+)
+def test_a_smoothing_that_cannot_be_made_is_told(name, settings, sentence):
+    with pytest.raises(RecipeError, match=sentence):
+        make_smoothing(name, settings)
+
+
+@pytest.mark.parametrize("name", SMOOTHINGS)
+def test_every_smoothing_can_be_made_of_its_own_defaults(name):
+    defaults = {key: default for key, (default, _) in settings_of(SMOOTHINGS[name]).items()}
+    assert make_smoothing(name, defaults) == make_smoothing(name, {})
 
 
 def test_files_that_are_no_settings_are_told(tmp_path):

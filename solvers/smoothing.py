@@ -1,0 +1,58 @@
+"""What a recipe may do about noise in a take: nothing, what is done live, or what all frames together tell."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..hand.model import HandModel
+from ..hand.targets import Targets
+from .settings import check, made, setting
+from .smooth import Smooth, smooth
+from .smoothed import Live
+
+
+class Smoothing(Protocol):
+    """A frozen dataclass of settings with one method."""
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """A whole take's targets without noise; none is known farther than gap_limit s into a gap."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """Leaves the markers as they were recorded."""
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """See Smoothing."""
+        nothing = np.zeros(targets.weights.shape, bool)
+        return Smooth(targets, nothing, nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Each frame by those before and after it, without lag; as much as the noise that is found in each marker asks for.
+
+    Raises RecipeError for a setting out of its range.
+    """
+
+    calm: float = setting(
+        1.0, "Divides the fastest motion that is kept: 1 as the noise asks for, more is calmer", least=0.1, most=10
+    )
+
+    def __post_init__(self) -> None:
+        check(self, "smoothing")
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """See Smoothing."""
+        return smooth(hand, targets, gap_limit, self.calm)
+
+
+SMOOTHINGS: dict[str, type[Smoothing]] = {"off": Off, "live": Live, "whole": Whole}
+"""Every smoothing by the name that recipes, panel and shell know it by."""
+
+
+def make_smoothing(name: str, settings: dict[str, Any]) -> Smoothing:
+    """A smoothing with some of its settings changed. Raises RecipeError for a name or setting that there is not."""
+    return made(SMOOTHINGS, "smoothing", name, settings)
