@@ -185,7 +185,7 @@ def tips_of(take, labels):
     return places[:, [JOINTS.index(label.removeprefix("right:")) for label in labels]]
 
 
-@pytest.mark.parametrize(("smoothing", "far", "shake"), [("whole", 0.65, 0.1), ("live", 0.8, 0.25)])
+@pytest.mark.parametrize(("smoothing", "far", "shake"), [("whole", 0.65, 0.15), ("live", 0.8, 0.25)])
 def test_smoothing_brings_noisy_markers_back_to_the_recording(tap, shaken, smoothing, far, shake):
     """1 mm in each component, put into a recording that has 0.05 mm; with and without, by forward kinematics."""
     labels = [label for label in tap.names if label.endswith("-tip")]
