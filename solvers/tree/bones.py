@@ -68,10 +68,12 @@ def from_bones(bones: Sequence[Bone], loops: Sequence[tuple[str, str]] = (), roo
 
 def chain(name: str, points: Floats, limit: Limit | Sequence[Limit] = ANY_TURN, side: Vector | None = None) -> Skeleton:
     """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), one limit for all or one each."""
+    if len(points) < 2:
+        raise SkeletonError(f"{name}: {len(points)} points, expected two or more")
     count = len(points) - 1
     given = [limit] * count if isinstance(limit, Limit) else list(limit)
-    if count < 1 or len(given) != count:
-        raise SkeletonError(f"{name}: {len(given)} limits for {max(count, 0)} bones, expected one each")
+    if len(given) != count:
+        raise SkeletonError(f"{name}: {len(given)} limits for {count} bones, expected one each")
     return from_bones(
         [
             Bone(

@@ -74,13 +74,11 @@ def solve(
             plans[key] = make(skeleton, sites, asked)
         plan = plans[key]
         if len(plan.joints):
-            begin = _begin(skeleton, plan, goals.root[rows], last if settings.follow else rest)
+            begin = _begin(skeleton, plan, len(rows), last if settings.follow else rest)
             chosen = np.ix_(rows, np.flatnonzero(asked))
             solved = _solve_rows(plan, Rowset(*begin, sites.goals[chosen], sites.weights[chosen]), settings)
             turns[np.ix_(rows, plan.joints)] = solved.turns
-            root = goals.root[rows]
-            place = np.einsum("fji,fj->fi", root[:, :3, :3], solved.origin - root[:, :3, 3])
-            shift[rows] = place - skeleton.rest[0, :3, 3] if skeleton.root_free else 0.0
+            shift[rows] = (solved.origin - skeleton.rest[0, :3, 3]) * skeleton.root_free
         if settings.follow:
             turns[rows], shift[rows] = _held(turns[rows], shift[rows], last)
             last = State(turns[rows[-1]], shift[rows[-1]])
@@ -111,11 +109,10 @@ def _held(turns: Floats, shift: Floats, last: State) -> tuple[Floats, Floats]:
     return np.concatenate(joints, 1), hold_last(shift, np.isfinite(shift[:, 0]), last.shift)
 
 
-def _begin(skeleton: Skeleton, plan: Plan, root: Floats, state: State) -> tuple[Floats, Floats, Floats]:
-    """base (R, 3, 3), origin (R, 3) and turns (R, N, 3) of frames with these roots (R, 4, 4), all in this state."""
-    base = root[:, :3, :3]
-    origin = root[:, :3, 3] + base @ (skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free)
-    return base, origin, np.broadcast_to(state.turns[plan.joints], (len(root), len(plan.joints), 3))
+def _begin(skeleton: Skeleton, plan: Plan, rows: int, state: State) -> tuple[Floats, Floats]:
+    """origin (R, 3) and turns (R, N, 3) of frames that are all in this state."""
+    origin = skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free
+    return np.tile(origin, (rows, 1)), np.tile(state.turns[plan.joints], (rows, 1, 1))
 
 
 def _posed(skeleton: Skeleton, root: Floats, turns: Floats, shift: Floats) -> TreePose:

@@ -21,11 +21,14 @@ Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
 FIRST_DAMPING = 1e-3
-LEAST_DAMPING = 1e-12
-MOST_DAMPING = 1e6
+LEAST_DAMPING = 1e-7
+"""Parts of the largest curvature: with less, rounding turns joints that the goals leave open."""
+MOST_DAMPING = 1e4
 """Parts of the largest curvature: where so much damping finds no better pose, there is none near."""
-STILL = 1e-9
-"""rad of a step, and part of what is missed that it gains, below which a row is at rest."""
+STILL = 1e-8
+"""rad of a step below which a row is at rest."""
+NOTHING = 1e-13
+"""Part of what is missed that is as good as nothing."""
 
 
 def finish(plan: Plan, rows: Rowset, tolerance: float, steps: int) -> Rowset:
@@ -36,6 +39,8 @@ def finish(plan: Plan, rows: Rowset, tolerance: float, steps: int) -> Rowset:
     tolerance m, and rows at rest, freeze.
     """
     best = rows
+    if not (plan.free.any() or plan.root_free):
+        return best
     left, farthest, _ = measure(plan, rows)
     damping = np.full((2, len(left)), FIRST_DAMPING)
     going = np.flatnonzero(farthest > tolerance)
@@ -51,7 +56,7 @@ def finish(plan: Plan, rows: Rowset, tolerance: float, steps: int) -> Rowset:
         chosen = kind * len(going) + np.arange(len(going))
         gained = left[going] - new_left.min(0)
         at_rest = (change.max(0) < STILL) | (damping[:, going].min(0) > MOST_DAMPING)
-        at_rest |= (gained > 0) & (gained < STILL * left[going])
+        at_rest |= (gained > 0) & (gained < NOTHING * left[going])
         better = np.flatnonzero(gained > 0)
         best = best.put(going[better], tried.select(chosen[better]))
         left[going[better]] = new_left.min(0)[better]
@@ -62,7 +67,7 @@ def finish(plan: Plan, rows: Rowset, tolerance: float, steps: int) -> Rowset:
 def _tried(plan: Plan, rows: Rowset, damping: Floats) -> tuple[Rowset, Floats]:
     """The rows after one step and after the other (2 R), damped by (2, R), and their largest changes (2, R) rad."""
     turns = 3 * len(plan.links)
-    found = slopes(plan, place(plan, rows.base, rows.origin, rows.turns), rows)
+    found = slopes(plan, place(plan, rows.origin, rows.turns), rows)
     let, edge = _let(plan, rows.turns, -found.slope[:, :turns])
     free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
     allowed = np.tile(np.eye(len(free)), (len(let), 1, 1))
@@ -70,9 +75,10 @@ def _tried(plan: Plan, rows: Rowset, damping: Floats) -> tuple[Rowset, Floats]:
     curvature = np.stack([found.curvature, found.curvature + found.bend])
     curvature = allowed @ curvature @ allowed
     curvature[1, :, :turns, :turns] += blocks(edge)
-    slope = (allowed @ found.slope[..., None])[:, free]
+    slope = np.ascontiguousarray((allowed @ found.slope[..., None])[:, free])
     # Where the cost curves downwards the same step as where it curves upwards leads off the ridge, not onto it.
-    bends, ways = np.linalg.eigh(curvature[:, :, free][..., free])
+    # In one piece: products of matrices round by how they lie in memory, which depends on how many rows there are.
+    bends, ways = np.linalg.eigh(np.ascontiguousarray(curvature[:, :, free][..., free]))
     damped = np.abs(bends) + (damping * np.maximum(np.abs(bends).max(-1), 1e-300))[..., None]
     change = np.zeros((*damping.shape, len(free)))
     change[..., free] = -(ways @ ((ways.swapaxes(-1, -2) @ slope) / damped[..., None]))[..., 0]

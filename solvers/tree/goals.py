@@ -1,5 +1,6 @@
 """What a tree is asked for and what it answers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,10 +47,10 @@ class Goals:
 
 def places(
     skeleton: Skeleton,
-    positions: dict[str, ArrayLike],
+    positions: Mapping[str, ArrayLike],
     *,
-    orientations: dict[str, ArrayLike] | None = None,
-    weights: dict[str, ArrayLike] | None = None,
+    orientations: Mapping[str, ArrayLike] | None = None,
+    weights: Mapping[str, ArrayLike] | None = None,
     root: ArrayLike | None = None,
     pinned: tuple[str, ...] = (),
 ) -> Goals:
@@ -68,7 +69,7 @@ def places(
         wanted = [np.broadcast_to(np.asarray((weights or {}).get(name, 1.0), float), frames) for name in names]
         return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
 
-    def stacked(values: dict[str, ArrayLike], width: int) -> Floats:
+    def stacked(values: Mapping[str, ArrayLike], width: int) -> Floats:
         arrays = [np.asarray(value, float) for value in values.values()]
         for name, array in zip(values, arrays, strict=True):
             if array.shape != (frames, width):
@@ -119,7 +120,7 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
         if len(lost):
             frame, column = lost[0]
             name = skeleton.joints[joints[column]]
-            raise SkeletonError(f"goals: frame {frame} asks {name} for no number, expected one or a weight of 0")
+            raise SkeletonError(f"goals: frame {frame}, {name}: not a number, which needs a weight of 0")
     lengths = np.linalg.norm(goals.orientations, axis=-1)
     if np.any(np.abs(lengths - 1)[goals.orientation_weights > 0] > 1e-6):
         raise SkeletonError("goals: an orientation is not a unit quaternion")

@@ -133,7 +133,7 @@ def let(cone: Floats, swing: Floats, wish: Floats) -> tuple[Floats, Floats]:
     normal = normal * (on_edge & (push > 0))[..., None]
     along = (np.eye(2) - normal[..., :, None] * normal[..., None, :]) * ~(shut[..., :, None] | shut[..., None, :])
     # Of F = x²/a² + y²/b²: (F_xx F_y² + F_yy F_x²) / |∇F|³.
-    bend = (slope[..., ::-1] ** 2 / semi**2).sum(-1) / steep[..., 0] ** 3
+    bend = (slope[..., ::-1] ** 2 / semi**2).sum(-1) / steep[..., 0] / steep[..., 0] / steep[..., 0]
     return along, (bend * push * normal.any(-1))[..., None, None] * along
 
 
@@ -147,7 +147,7 @@ def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
     cosine = np.full(np.broadcast_shapes(a.shape, x.shape), np.sqrt(0.5))
     sine = cosine
     for _ in range(6):
-        centre_x, centre_y = (a * a - b * b) * cosine**3 / a, (b * b - a * a) * sine**3 / b
+        centre_x, centre_y = (a * a - b * b) * cosine * cosine * cosine / a, (b * b - a * a) * sine * sine * sine / b
         radius = np.hypot(a * cosine - centre_x, b * sine - centre_y)
         away = np.maximum(np.hypot(x - centre_x, y - centre_y), 1e-300)
         cosine = np.clip(((x - centre_x) * radius / away + centre_x) / a, 0.0, 1.0)
@@ -163,7 +163,6 @@ def wrapped(angle: Floats) -> Floats:
 
 
 _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
-_SKEW = np.cross(np.eye(3)[:, None], np.eye(3)).swapaxes(1, 2).reshape(3, 9)
 
 
 def cross(a: Floats, b: Floats) -> Floats:
@@ -174,4 +173,7 @@ def cross(a: Floats, b: Floats) -> Floats:
 
 def skew(vector: Floats) -> Floats:
     """(..., 3, 3) the matrices [v] of vectors (..., 3), [v] w = v × w."""
-    return (vector @ _SKEW).reshape(*vector.shape, 3)
+    matrix = np.zeros((*vector.shape, 3))
+    matrix[..., _LAST, _NEXT] = vector
+    matrix[..., _NEXT, _LAST] = -vector
+    return matrix

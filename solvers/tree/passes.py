@@ -30,7 +30,7 @@ def inwards(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
         link = plan.links[n]
         on_it = [*link.children, *(count + s for s in link.sites)]
         share = pull[:, on_it]
-        pull[:, n] = share @ ~link.floating
+        pull[:, n] = (share * ~link.floating).sum(-1)
         if not pull[:, n].all():
             # Only orientations below: they ask for no place.
             continue
@@ -38,15 +38,30 @@ def inwards(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
         wanted[:, n] = _wanted(link, placed, n, wanted[:, on_it], share)
         if link.parent >= 0 and plan.known[link.parent] and not plan.known[n] and _is_between(link):
             known = _known(plan, link.parent, placed, rows)
-            beyond = np.einsum("re,rei->ri", share, wanted[:, on_it])
+            beyond = _mean(share, wanted[:, on_it])
             radius, other = float(np.linalg.norm(plan.steps[n])), float(np.abs(link.along[0]))
-            wanted[:, n] = between(known, radius, beyond, other, placed.points[:, n])
+            wanted[:, n] = between(known, radius, beyond, other, placed.points[:, n], aside=_side(plan, placed, n))
     return wanted, pull
 
 
 def _is_between(link: Link) -> bool:
     """Whether what pulls at a joint pulls in one place, at a distance from it."""
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
+
+
+def _mean(share: Floats, points: Floats) -> Floats:
+    """(R, 3) points (R, E, 3) by their shares (R, E).
+
+    Summed by hand: a product of matrices rounds a row differently among others than alone.
+    """
+    mean: Floats = (share[..., None] * points).sum(-2)
+    return mean
+
+
+def _side(plan: Plan, placed: Placed, n: int) -> Floats:
+    """(R, 3) where a joint's side axis points."""
+    side: Floats = placed.turned[:, n] @ plan.axes[n, :, 0]
+    return side
 
 
 def _known(plan: Plan, n: int, placed: Placed, rows: Rowset) -> Floats:
@@ -65,7 +80,10 @@ def _meeting(plan: Plan, placed: Placed, one: int, other: int) -> Floats:
     if above < 0 or beside < 0 or above == beside:
         return middle
     radius, other_radius = np.linalg.norm(plan.steps[a]), np.linalg.norm(plan.steps[b])
-    return between(placed.points[:, above], float(radius), placed.points[:, beside], float(other_radius), middle)
+    aside = _side(plan, placed, above)
+    return between(
+        placed.points[:, above], float(radius), placed.points[:, beside], float(other_radius), middle, aside=aside
+    )
 
 
 def _wanted(link: Link, placed: Placed, n: int, wanted: Floats, share: Floats) -> Floats:
@@ -75,11 +93,11 @@ def _wanted(link: Link, placed: Placed, n: int, wanted: Floats, share: Floats) -
     nearest about their centroid, weighted by their shares (R, E): FABRIK's rule for sub-bases. Points that sit apart
     make a rigid body, which is laid on them by least squares.
     """
-    middle: Floats = np.einsum("re,rei->ri", share * ~link.floating, wanted)
+    middle = _mean(share * ~link.floating, wanted)
     if link.direction.any():
-        mean = share @ link.along
+        mean = (share * link.along).sum(-1)
         spread = link.along - mean[:, None]
-        pointing = np.einsum("re,rei->ri", share * spread, wanted - middle[:, None])
+        pointing = _mean(share * spread, wanted - middle[:, None])
         # The joint's own place, by the weight HOLD, settles a single point and points in one place.
         pointing = pointing + HOLD * mean[:, None] * (middle - placed.points[:, n])
         length = np.linalg.norm(pointing, axis=-1, keepdims=True)
@@ -88,7 +106,7 @@ def _wanted(link: Link, placed: Placed, n: int, wanted: Floats, share: Floats) -
         middle -= mean[:, None] * np.where(settled, pointing / np.maximum(length, 1e-300), now)
         return middle
     resting = ~link.floating
-    mean_offset = (share * resting) @ link.offsets
+    mean_offset = _mean(share * resting, link.offsets)
     arms = link.offsets - mean_offset[:, None] * resting[:, None]
     turned = turning.laid_on(arms, wanted - middle[:, None] * resting[:, None], share, HOLD, placed.turned[:, n])
     middle -= (turned @ mean_offset[..., None])[..., 0]
@@ -105,7 +123,7 @@ def outwards(plan: Plan, placed: Placed, rows: Rowset, wanted: Floats, pull: Flo
     points, turned = np.empty_like(placed.points[:, : len(plan.links)]), np.empty_like(placed.turned)
     for n, link in enumerate(plan.links):
         if link.parent < 0:
-            points[:, n], carried = rows.origin, rows.base @ plan.rest[n]
+            points[:, n], carried = rows.origin, np.broadcast_to(plan.rest[n], turned[:, n].shape)
         else:
             above = turned[:, link.parent]
             points[:, n] = points[:, link.parent] + above @ plan.steps[n]

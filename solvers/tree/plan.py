@@ -195,7 +195,7 @@ def _free(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> Bools:
     cone, twist = skeleton.cone[joints], skeleton.twist[joints]
     swings = np.all(cone >= limits.FULL_SWING, axis=-1)
     twists = twist[:, 1] - twist[:, 0] >= limits.FULL_TWIST
-    moving = np.array([bool(len(link.levers)) for link in links])
+    moving = np.array([len(link.levers) > 0 for link in links], bool)
     useful = np.zeros(len(joints), bool)
     for n in reversed(range(len(joints))):
         below = [c for c in links[n].children if moving[c]]

@@ -16,20 +16,18 @@ Rows = NDArray[np.intp]
 class Rowset:
     """R problems: where they stand, what they are asked."""
 
-    base: Floats
-    """(R, 3, 3) rotation of what carries the root."""
     origin: Floats
-    """(R, 3) m, the root's place."""
+    """(R, 3) m, the root's place in the base."""
     turns: Floats
     """(R, N, 3) rad"""
     goals: Floats
-    """(R, S, 3) m, in the world or from the joint as Plan.floating says."""
+    """(R, S, 3) m, in the base, or from the joint where Plan.floating says so."""
     weights: Floats
     """(R, S)"""
 
     def select(self, rows: Rows) -> "Rowset":
         """Some of the rows."""
-        return Rowset(self.base[rows], self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
+        return Rowset(self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
 
     def put(self, rows: Rows, other: "Rowset") -> "Rowset":
         """These rows with some of them at the poses of the rows of another."""
@@ -40,7 +38,7 @@ class Rowset:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
-    """The N pulled joints and S sites in the world."""
+    """The N pulled joints and S sites in the base's frame."""
 
     carried: Floats
     """(R, N, 3, 3) how each joint's frame stands before it turns."""
@@ -54,15 +52,15 @@ class Placed:
         return Placed(self.carried[rows], self.turned[rows], self.points[rows])
 
 
-def place(plan: Plan, base: Floats, origin: Floats, turns: Floats) -> Placed:
-    """base (R, 3, 3) the rotation of what carries the root, origin (R, 3) m its place, turns (R, N, 3) rad."""
+def place(plan: Plan, origin: Floats, turns: Floats) -> Placed:
+    """origin (R, 3) m is the root's place, turns (R, N, 3) rad."""
     rows, count = turns.shape[:2]
     local = limits.matrices(plan.axes, turns)
     carried, turned = np.empty_like(local), np.empty_like(local)
     points = np.empty((rows, count + len(plan.site_joints), 3))
     for n, link in enumerate(plan.links):
         if link.parent < 0:
-            carried[:, n], points[:, n] = base @ plan.rest[n], origin
+            carried[:, n], points[:, n] = plan.rest[n], origin
         else:
             above = turned[:, link.parent]
             carried[:, n] = above @ plan.rest[n]
@@ -91,6 +89,6 @@ def misses(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
 
 def measure(plan: Plan, rows: Rowset) -> tuple[Floats, Floats, Placed]:
     """How far the rows are off: the root of the weighted squares (R,) m, the farthest miss (R,) m; and where all is."""
-    placed = place(plan, rows.base, rows.origin, rows.turns)
+    placed = place(plan, rows.origin, rows.turns)
     left, farthest = misses(plan, placed, rows)
     return np.sqrt((left**2).sum((-1, -2))), farthest, placed

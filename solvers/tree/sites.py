@@ -15,6 +15,8 @@ Bools = NDArray[np.bool_]
 
 HELD = 1e4
 """How many times the weight of the others a pinned place and a closed loop have."""
+GRAIN = 1e-10
+"""Part of the reach to which goals are rounded."""
 LEVER = 0.1
 """Part of the reach at which the three points of an orientation are. Each has half the weight: a small turn moves two
 of them, so that a radian counts as much as this part of the reach."""
@@ -31,7 +33,7 @@ class Sites:
     floating: Bools
     """(S,) points of orientations: their goals are seen from the joint, wherever it is."""
     goals: Floats
-    """(F, S, 3) m in the world, or from the joint; zero where not asked for."""
+    """(F, S, 3) m in the base's frame, or from the joint; zero where not asked for."""
     weights: Floats
     """(F, S) the largest of a frame's goals is 1: only how they compare counts."""
     loops: int
@@ -42,9 +44,10 @@ def sites_of(skeleton: Skeleton, goals: Goals) -> Sites:
     """The points of all goals and loops."""
     frames, loops = len(goals), np.array(skeleton.loops, int).reshape(-1)
     lever = LEVER * skeleton.reach
-    places = np.where(goals.weights[..., None] > 0, goals.positions, 0.0)
+    turned_base, base = goals.root[:, :3, :3], goals.root[:, None, :3, 3]
+    places = np.where(goals.weights[..., None] > 0, goals.positions - base, 0.0) @ turned_base
     turned = np.where(goals.orientation_weights[..., None] > 0, goals.orientations, np.array([1.0, 0, 0, 0]))
-    axes = lever * np.swapaxes(to_matrix(turned), -1, -2).reshape(frames, -1, 3)
+    axes = lever * np.swapaxes(to_matrix(turned), -1, -2).reshape(frames, 3 * len(goals.oriented), 3) @ turned_base
     asked = np.concatenate([goals.weights, goals.orientation_weights], 1)
     largest = asked.max(1, initial=0.0)[:, None]
     scale = 1 / np.where(largest > 0, largest, 1.0)
@@ -54,7 +57,7 @@ def sites_of(skeleton: Skeleton, goals: Goals) -> Sites:
             [goals.offsets, lever * np.tile(np.eye(3), (len(goals.oriented), 1)), np.zeros((len(loops), 3))]
         ),
         floating=np.repeat([False, True, False], [len(goals.joints), 3 * len(goals.oriented), len(loops)]),
-        goals=np.concatenate([places, axes, np.zeros((frames, len(loops), 3))], 1),
+        goals=_rounded(np.concatenate([places, axes, np.zeros((frames, len(loops), 3))], 1), skeleton.reach),
         weights=np.concatenate(
             [
                 scale * goals.weights * np.where(goals.pinned, HELD, 1.0),
@@ -65,3 +68,14 @@ def sites_of(skeleton: Skeleton, goals: Goals) -> Sites:
         ),
         loops=len(loops),
     )
+
+
+def _rounded(goals: Floats, reach: float) -> Floats:
+    """Goals by whole grains, far finer than a row's tolerance.
+
+    At a fork, where two ways round are as near, the last bit of a goal decides. Rounded here, in the base's frame, it
+    is the same wherever in the world the skeleton stands.
+    """
+    grain = GRAIN * reach
+    rounded: Floats = np.round(goals / grain) * grain
+    return rounded

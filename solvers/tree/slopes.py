@@ -53,12 +53,11 @@ def slopes(plan: Plan, placed: Placed, rows: Rowset) -> Slopes:
     # r · (ω' × (ω × a)) = ω' · ((ω × a) × r), summed over what each turn moves.
     swept = limits.cross(moved, pulls[:, :, None, None]).sum(1)
     bend = np.zeros_like(curvature)
-    bent = np.einsum("rnax,rmbx->rnamb", axes, swept) * plan.above[:, None, :, None]
-    bend[:, : 3 * count, : 3 * count] = (bent + np.moveaxis(bent, (1, 2), (3, 4))).reshape(
-        len(flat), 3 * count, 3 * count
-    )
+    bent = axes.reshape(len(flat), -1, 3) @ swept.reshape(len(flat), -1, 3).swapaxes(1, 2)
+    bent = bent * np.kron(plan.above, np.ones((3, 3)))
+    bend[:, : 3 * count, : 3 * count] = bent + bent.swapaxes(1, 2)
     moment = limits.cross(arms, pulls[:, :, None]).sum(1)
-    products = np.einsum("rnax,rnbx->rnab", axes, swept)
+    products = axes @ swept.swapaxes(-1, -2)
     own = _own(plan, rows.turns, products, (moment[:, :, None] @ placed.carried)[:, :, 0])
     bend[:, : 3 * count, : 3 * count] += blocks(own)
     return Slopes(slope, curvature, bend)
@@ -120,12 +119,12 @@ def _series(angle: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """(1 − cos θ)/θ², (θ − sin θ)/θ³, and the slope of each by θ, over θ."""
     small = angle < 0.05
     x = np.where(small, 1.0, angle)
-    cosine, sine, square = np.cos(x), np.sin(x), angle**2
+    cosine, sine, square, fourth = np.cos(x), np.sin(x), angle * angle, x * x * x * x
     return (
-        np.where(small, 1 / 2 - square / 24 + square**2 / 720, (1 - cosine) / x**2),
-        np.where(small, 1 / 6 - square / 120 + square**2 / 5040, (x - sine) / x**3),
-        np.where(small, -1 / 12 + square / 180, (x * sine - 2 * (1 - cosine)) / x**4),
-        np.where(small, -1 / 60 + square / 1260, (3 * sine - x * cosine - 2 * x) / x**5),
+        np.where(small, 1 / 2 - square / 24 + square * square / 720, (1 - cosine) / (x * x)),
+        np.where(small, 1 / 6 - square / 120 + square * square / 5040, (x - sine) * x / fourth),
+        np.where(small, -1 / 12 + square / 180, (x * sine - 2 * (1 - cosine)) / fourth),
+        np.where(small, -1 / 60 + square / 1260, (3 * sine - x * cosine - 2 * x) / (x * fourth)),
     )
 
 

@@ -1,0 +1,189 @@
+"""The parts of a pass and of the finish, each against what it is defined by."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from knuckle.solvers.tree import at_rest, limits, places
+from knuckle.solvers.tree.meeting import between
+from knuckle.solvers.tree.passes import inwards
+from knuckle.solvers.tree.plan import make
+from knuckle.solvers.tree.posing import Rowset, measure, place
+from knuckle.solvers.tree.sites import sites_of
+from knuckle.solvers.tree.slopes import slopes
+
+from .trees import ARM, FREE, TAIL, Y, loop, palm, turns_inside
+
+few = settings(max_examples=15, deadline=None)
+seeds = st.integers(0, 9999)
+X = np.array([[1.0, 0, 0]])
+
+
+def length(vector):
+    return np.linalg.norm(vector, axis=-1)
+
+
+@few
+@given(seed=seeds)
+def test_where_two_spheres_meet_no_point_of_both_is_nearer(seed):
+    rng = np.random.default_rng(seed)
+    one, other, near = rng.normal(size=(3, 1, 3))
+    both = rng.normal(size=(1, 3))
+    radius, other_radius = float(length(both - one)[0]), float(length(both - other)[0])
+    found = between(one, radius, other, other_radius, near, aside=X)
+    assert length(found - one)[0] == pytest.approx(radius, abs=1e-12)
+    assert length(found - other)[0] == pytest.approx(other_radius, abs=1e-12)
+    # A point of both spheres, turned about the line through their centres, is all of their circle.
+    axis = (other - one)[0] / length(other - one)
+    circle = one + Rotation.from_rotvec(np.linspace(0, 2 * np.pi, 3601)[:, None] * axis).apply((both - one)[0])
+    nearest = length(circle - near).min()
+    assert nearest - 1e-5 < length(found - near)[0] < nearest + 1e-12
+
+
+@pytest.mark.parametrize(("distance", "radii"), [(3.0, (1.0, 1.5)), (0.4, (1.0, 0.5)), (0.0, (1.0, 1.0))])
+def test_where_two_spheres_do_not_meet_it_is_the_middle_of_their_centres(distance, radii):
+    """Apart, one inside the other, and about one centre."""
+    found = between(0 * X, radii[0], distance * X, radii[1], X + 1, aside=X)
+    assert found == pytest.approx(distance / 2 * X)
+
+
+def test_spheres_that_touch_meet_in_one_point():
+    assert between(0 * X, 1.0, 3 * X, 2.0, X + 1, aside=X) == pytest.approx(X, abs=1e-7)
+    assert between(0 * X, 3.0, X, 2.0, X + 1, aside=X) == pytest.approx(3 * X, abs=1e-7)
+
+
+def test_from_the_axis_of_the_circle_the_side_asked_for_is_taken():
+    up = np.array([[0.0, 3, 0]])
+    found = between(0 * X, 1.0, np.sqrt(2) * X, 1.0, 0.3 * X, aside=up)
+    assert found == pytest.approx(np.array([[np.sqrt(0.5), np.sqrt(0.5), 0]]))
+
+
+def test_a_sub_base_is_wanted_at_the_weighted_centroid_of_what_its_ends_want():
+    """Each end's way inwards as FABRIK has it, 1.21 written out for one joint after another.
+
+    The root is free: from a pinned one the joint beside it would be known from both sides.
+    """
+    tree = replace(Y, root_free=True)
+    goal = {"left": np.array([-1.0, 0.4, 2.6]), "right": np.array([1.3, 0.2, 1.9])}
+    weight = {"left": 1.0, "right": 3.0}
+    goals = places(
+        tree,
+        {f"{name}-1-tip": goal[name][None] for name in goal},
+        weights={f"{name}-1-tip": weight[name] for name in goal},
+    )
+    plan, rows = problem(tree, goals, np.zeros((1, len(tree.joints), 3)))
+    placed = place(plan, rows.origin, rows.turns)
+    wanted, _ = inwards(plan, placed, rows)
+    now = dict(zip(tree.joints, placed.points[0], strict=False))
+
+    def inward(from_there, joint):
+        return from_there + (now[joint] - from_there) / length(now[joint] - from_there)
+
+    ends = {name: inward(inward(goal[name], f"{name}-1"), f"{name}-0") for name in goal}
+    middle = sum(weight[name] * ends[name] for name in ends) / 4
+    for joint, there in {
+        "left-0": ends["left"],
+        "right-0": ends["right"],
+        "s1": inward(middle, "s1"),
+        "s0": inward(inward(middle, "s1"), "s0"),
+    }.items():
+        assert wanted[0, tree.index(joint)] == pytest.approx(there, abs=1e-5), joint
+
+
+def problem(skeleton, goals, turns):
+    """The plan, and rows at turns (F, J, 3)."""
+    sites = sites_of(skeleton, goals)
+    plan = make(skeleton, sites, np.full(len(sites.joints), True))
+    origin = np.tile(skeleton.rest[0, :3, 3], (len(turns), 1))
+    return plan, Rowset(origin, turns[:, plan.joints], sites.goals, sites.weights)
+
+
+CASES = {
+    "free": (FREE, ("free-2", "free-4-tip"), ()),
+    "tail": (TAIL, ("tail-3", "tail-5-tip"), ("tail-4",)),
+    "arm": (ARM, ("arm-2-tip",), ("arm-2",)),
+    "palm": (palm(root_free=True), ("one-end-tip", "two-end-tip", "three"), ("two",)),
+    "loop": (loop(), ("left-1-tip",), ()),
+}
+
+
+@few
+@given(seed=seeds, name=st.sampled_from(sorted(CASES)))
+def test_slope_and_curvature_are_those_of_half_the_squared_misses(seed, name):
+    """By differences of the measured misses, over all turns and the place of a free root."""
+    skeleton, ends, turned = CASES[name]
+    rng = np.random.default_rng(seed)
+    spin = Rotation.random(len(turned) or 1, rng=rng).as_quat(scalar_first=True)
+    goals = places(
+        skeleton,
+        {end: rng.normal(0, skeleton.reach / 2, (1, 3)) for end in ends},
+        orientations={joint: spin[k : k + 1] for k, joint in enumerate(turned)},
+        weights={ends[0]: 2.0},
+    )
+    plan, rows = problem(skeleton, goals, turns_inside(skeleton, 1, seed, widest=1.2))
+    found = slopes(plan, place(plan, rows.origin, rows.turns), rows)
+    count = rows.turns.size
+    free = np.concatenate([plan.free.ravel(), np.full(3 * plan.root_free, True)])
+
+    def cost(change):
+        """(K,) -> the cost of each of changes (K, unknowns)."""
+        moved = rows.select(np.zeros(len(change), int))
+        moved = replace(
+            moved,
+            turns=moved.turns + change[:, :count].reshape(-1, *rows.turns.shape[1:]),
+            origin=moved.origin + (plan.reach * change[:, count:] if plan.root_free else 0.0),
+        )
+        return measure(plan, moved)[0] ** 2 / 2
+
+    size, h = len(free), 1e-4
+    steps = h * np.eye(size) * free[:, None]
+    slope = (cost(steps) - cost(-steps)) / (2 * h)
+    pairs = (steps[:, None] + steps[None]).reshape(-1, size)
+    across = (steps[:, None] - steps[None]).reshape(-1, size)
+    bend = (cost(pairs) - cost(across) - cost(-across) + cost(-pairs)).reshape(size, size) / (4 * h * h)
+    scale = max(np.abs(bend).max(), np.abs(slope).max())
+    assert np.abs(found.slope[0] - slope)[free].max() < 1e-6 * scale
+    ours = (found.curvature + found.bend)[0]
+    assert np.abs(ours - bend)[free][:, free].max() < 1e-5 * scale
+
+
+@few
+@given(seed=seeds)
+def test_the_nearest_swing_inside_a_cone_is_nearer_than_any_on_its_edge(seed):
+    rng = np.random.default_rng(seed)
+    widths, swing = rng.uniform(0.1, 2.5, 4), rng.normal(0, 1.5, 2)
+    inside = limits.clamp_swing(widths, swing[None])[0]
+    semi = np.where(swing >= 0, widths[:2], widths[2:])
+    if ((swing / semi) ** 2).sum() <= 1:
+        assert np.array_equal(inside, swing)
+        return
+    around = np.linspace(0, 2 * np.pi, 20001)
+    edge = np.stack([np.cos(around), np.sin(around)], -1)
+    edge *= np.where(edge >= 0, widths[:2], widths[2:])
+    nearest = length(edge - swing).min()
+    assert nearest - 1e-6 < length(inside - swing) < nearest + 1e-6
+    assert ((inside / np.where(inside >= 0, widths[:2], widths[2:])) ** 2).sum() <= 1
+
+
+@few
+@given(seed=seeds)
+def test_turns_are_a_twist_and_then_the_shortest_swing(seed):
+    rng = np.random.default_rng(seed)
+    axes = Rotation.random(rng=rng).as_matrix()
+    turns = rng.uniform(-2, 2, 3)
+    swing = Rotation.from_rotvec(turns[0] * axes[:, 0] + turns[2] * axes[:, 2])
+    whole = swing * Rotation.from_rotvec(turns[1] * axes[:, 1])
+    assert limits.matrices(axes, turns) == pytest.approx(whole.as_matrix(), abs=1e-12)
+    quaternion = limits.rotations(axes, turns)
+    assert abs(quaternion @ whole.as_quat(scalar_first=True)) == pytest.approx(1, abs=1e-12)
+    heading = whole.apply(axes[:, 1])
+    assert limits.swing_to(axes, heading, turns) == pytest.approx(turns[::2], abs=1e-9)
+
+
+def test_an_arm_at_rest_outside_its_limits_begins_at_the_nearest_inside():
+    stiff = replace(ARM, limits=(ARM.limits[0], replace(ARM.limits[1], twist=(0.4, 2.0)), *ARM.limits[2:]))
+    assert at_rest(stiff).turns[1, 1] == pytest.approx(0.4)
