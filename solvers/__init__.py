@@ -3,12 +3,19 @@
 from typing import Any
 
 from .fabrik import Fabrik
+from .jacobian import Jacobian, PairWise, WholeHand
 from .settings import made
 from .smoothing import SMOOTHINGS, Smoothing, make_smoothing
 from .solver import Solver, State
 from .table import Table
 
-SOLVERS: dict[str, type[Solver[Any]]] = {"fabrik": Fabrik, "table": Table}
+SOLVERS: dict[str, type[Solver[Any]]] = {
+    "fabrik": Fabrik,
+    "table": Table,
+    "jacobian": Jacobian,
+    "whole-hand": WholeHand,
+    "pair-wise": PairWise,
+}
 """Every solver by the name that recipes, panel and shell know it by."""
 
 

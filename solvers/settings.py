@@ -1,6 +1,7 @@
 """What can be set on a solver: each field of its dataclass says what it may be, for recipe, shell and panel alike."""
 
 import math
+import re
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, TypeVar
 
@@ -56,8 +57,13 @@ def check(solver: Any, what: str = "solver") -> None:
     for each in fields(solver):
         value, may_be = getattr(solver, each.name), each.metadata["range"]
         if not _fits(each, value, may_be):
-            name = type(solver).__name__.lower()
+            name = registered(type(solver))
             raise RecipeError(f"{what} {name}: {each.name} is {value!r}, expected {expected(each.default, may_be)}")
+
+
+def registered(kind: type[Any]) -> str:
+    """The name that recipes, panel and shell know a solver by: whole-hand for WholeHand."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
 def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:

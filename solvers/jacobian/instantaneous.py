@@ -1,0 +1,52 @@
+"""Instantaneous optimisation, of the whole hand and pair-wise: what Dynamical compares itself with (section 5.1).
+
+Both are nonlinear least squares, frame by frame, and settings of the Jacobian solver. One solves for all at once, and
+for the wrist with them where it floats. The other cuts the hand at the turns that are asked for (figure 6) and solves
+for the bones between two of them.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..settings import check, setting
+from ..solver import State
+from .solver import Jacobian, JacobianState
+
+
+@dataclass(frozen=True, slots=True)
+class WholeHand:
+    """One nonlinear least squares over all targets in each frame."""
+
+    floating: bool = setting(False, "The wrist is solved for with the fingers; else the palm's targets place it before")
+    iterations: int = setting(100, "Most steps in a frame", least=1, most=10000)
+    tolerance: float = setting(1e-9, "Radians a step at which a frame is done", least=1e-10, most=0.1)
+
+    takes_rotations: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, JacobianState]:
+        """See Solver. Raises HandError where limits and the couplings that hold contradict each other."""
+        method = Jacobian(parts="whole", floating=self.floating, iterations=self.iterations, tolerance=self.tolerance)
+        return method.solve(hand, targets, state)
+
+
+@dataclass(frozen=True, slots=True)
+class PairWise:
+    """A nonlinear least squares for each pair of targets that follow each other, from the palm outwards."""
+
+    iterations: int = setting(100, "Most steps in a pair", least=1, most=10000)
+    tolerance: float = setting(1e-9, "Radians a step at which a pair is done", least=1e-10, most=0.1)
+
+    takes_rotations: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, JacobianState]:
+        """See Solver. Raises HandError where limits and the couplings that hold contradict each other."""
+        return Jacobian(parts="pairs", iterations=self.iterations, tolerance=self.tolerance).solve(hand, targets, state)

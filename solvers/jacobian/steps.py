@@ -1,0 +1,125 @@
+"""One step of each method: from how far the targets are off to a change of the unknowns that limits allow.
+
+Singular values say what the classics differ in. With J = Σ σ u vᵀ (thesis (3.7)) a step is Σ a(σ) v (u·e), and a is
+1/σ for the pseudo-inverse (3.8), σ/(σ² + λ²) damped, damped only where σ is small when filtered, and a constant times σ
+for the transpose (3.11).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import qp
+from ..qp_system import WorkingSet
+from .rows import Rows
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+RANK = 1e-9
+"""Singular values below this part of the largest are zero."""
+SMALL = 10.0
+"""Filtered: singular values below so many times the damping are damped."""
+LARGEST = 0.5
+"""rad, the most that a step of the classics turns a joint: (3.3) holds for small turns only."""
+LOCKS = 3
+"""Times that joints at a limit are taken out and the rest of the step worked out again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Room:
+    """How far N rows of k unknowns may step."""
+
+    low: Floats
+    """(N, k) <= 0"""
+    high: Floats
+    """(N, k) >= 0"""
+    hard: Floats
+    """(N, h, k) couplings that hold."""
+    hard_low: Floats
+    """(N, h)"""
+    hard_high: Floats
+    """(N, h)"""
+
+    def nearest(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.Solution:
+        """The step (N, k) that minimises ½ xᵀHx + gᵀx within the room."""
+        low, high = (np.concatenate(ends, axis=1) for ends in ((self.low, self.hard_low), (self.high, self.hard_high)))
+        return qp.solve_all(qp.Program(hessian, gradient, low, high, self.hard), working)
+
+    def project(self, step: Floats) -> Floats:
+        """The allowed step (N, k) nearest to this one."""
+        if not self.hard.shape[1]:
+            return np.clip(step, self.low, self.high)
+        hessian = np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
+        return self.nearest(hessian, -step, None).x
+
+
+def hessian(rows: Rows, scales: Floats, posture: Floats, bent: Bools) -> tuple[Floats, Floats]:
+    """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its worth.
+
+    Far away Gauss-Newton's JᵀJ leads surely. In the end it takes many steps where the posture decides, or where a
+    target is out of reach: what it leaves out, the bends, is then as large as what is left of it. So the unknowns that
+    are `bent` (N, k) have those, too, lifted where that makes the whole less than positive.
+    """
+    weights = (posture[:, None] * scales) ** 2
+    one = np.eye(scales.shape[-1])
+    square = rows.slopes @ rows.slopes.swapaxes(-1, -2) + weights[..., None] * one
+    which = np.flatnonzero(bent.any(-1))
+    if len(which):
+        both = bent[which, :, None] & bent[which, None]
+        whole = square[which] - np.where(both, rows.bends[which], 0.0)
+        lowest, least = np.linalg.eigvalsh(whole)[:, 0], weights[which].min(-1)
+        square[which] = whole + np.where(lowest < least / 2, least - lowest, 0.0)[:, None, None] * one
+    gradient = posture[:, None] ** 2 * scales * rows.off - (rows.slopes @ rows.errors[..., None])[..., 0]
+    return square, gradient
+
+
+def by_transpose(slopes: Floats, errors: Floats) -> Floats:
+    """(N, k) α Jᵀe, thesis (3.11), with the α that brings the linear error nearest to zero (Buss 2004)."""
+    pull = (slopes @ errors[..., None])[..., 0]
+    effect = (pull[:, None] @ slopes)[:, 0]
+    share = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
+    step: Floats = share[:, None] * pull
+    return step
+
+
+def by_singular_values(slopes: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
+    """(N, k) thesis (3.9): the step to the targets by a(σ), and of the way home (N, k) what the targets do not feel."""
+    v, sigma, u = np.linalg.svd(slopes, full_matrices=False)
+    answers = answer(sigma, method, damping)
+    felt = sigma > RANK * sigma[:, :1]
+    step = v @ (answers * (u @ errors[..., None])[..., 0])[..., None]
+    along = v @ (felt * (v.swapaxes(-1, -2) @ homing[..., None])[..., 0])[..., None]
+    total: Floats = step[..., 0] + homing - along[..., 0]
+    return total
+
+
+def answer(sigma: Floats, method: str, damping: float) -> Floats:
+    """(N, r) a(σ) of the singular values (N, r), the largest first."""
+    square = np.zeros_like(sigma)
+    if method == "damped":
+        square = np.full_like(sigma, damping**2)
+    elif method == "filtered":
+        # Nakamura & Hanafusa 1986: nothing above the threshold, so that far from singularities the step is exact.
+        square = damping**2 * np.maximum(1.0 - (sigma / (SMALL * damping)) ** 2, 0.0)
+    felt = sigma > RANK * sigma[:, :1]
+    result: Floats = np.where(felt, sigma, 0.0) / np.where(felt, sigma**2 + square, 1.0)
+    return result
+
+
+def classic(rows: Rows, room: Room, method: str, damping: float, homing: Floats) -> Floats:
+    """(N, k) the step of a classic method. Joints that it would turn beyond a limit they are at are taken out."""
+    free = np.ones(room.low.shape, bool)
+    for _ in range(LOCKS):
+        slopes = rows.slopes * free[..., None]
+        if method == "transpose":
+            step = by_transpose(slopes, rows.errors)
+        else:
+            step = by_singular_values(slopes, rows.errors, method, damping, homing * free)
+        outwards = free & (((step < 0) & (room.low > -1e-12)) | ((step > 0) & (room.high < 1e-12)))
+        if not outwards.any():
+            break
+        free &= ~outwards
+    step = step * free * np.minimum(LARGEST / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300), 1.0)
+    return room.project(step)
