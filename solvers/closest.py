@@ -25,6 +25,12 @@ class Turn:
     what must reach the goal: 0, 0 where the next turn is of the same joint."""
 
 
+EASE = 1e-6
+"""How much of the way to the middle of its range each turn goes back. Turns one at a time come to saddles, too, where
+none of them helps alone and two together would: this small a step leaves them, and rounding alone would do so at once
+for one frame and never for another."""
+
+
 def approach(
     m: Numbers[N], turns: tuple[Turn, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
 ) -> tuple[N, ...]:
@@ -43,7 +49,8 @@ def approach(
         for k in reversed(range(len(turns))):
             turn = turns[k]
             end = (end[0], end[1] + turn.offset[0], end[2] + turn.offset[1])
-            now[k] = m.clip(_bearing(m, turn, end, goals[k], now[k]), turn.low, turn.high)
+            best = m.clip(_bearing(m, turn, end, goals[k], now[k]), turn.low, turn.high)
+            now[k] = best + EASE * ((turn.low + turn.high) / 2 - best)
             end = _turned(m, turn.movement, now[k], end)
     return tuple(now)
 

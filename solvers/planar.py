@@ -172,6 +172,10 @@ STRAIGHT = 1e-5
 """Of the reach: nearer to straight than this squared, a bend is not told from straight. The bend grows with the root of
 what the distance lacks, and would blow rounding up."""
 
+CORNER = 1e-9
+"""rad: a last joint this near its lower limit leaves it as the middle one bends. A digit is as often straight as not,
+and rounding must not choose the side of the corner."""
+
 
 def bend_reaching(m: Numbers[N], bones: Bones, square: N, lead: N, far: Far[N]) -> N:
     """The middle bend at which the end is the root of `square` m² from the base, the farthest or greatest if none.
@@ -205,7 +209,7 @@ def falling(m: Numbers[N], bones: Bones, bend: N, lead: N) -> tuple[N, N, N]:
     low, high = bones.limits[2]
     free = bones.ratio * bend + lead
     last = m.clip(free, low, high)
-    turn = m.where((free > low) & (free < high), bones.ratio, 0.0)
+    turn = m.where((free > low - CORNER) & (free < high), bones.ratio, 0.0)
     cos, sin, cos_last, sin_last = m.cos(bend), m.sin(bend), m.cos(last), m.sin(last)
     cos_both, sin_both = cos * cos_last - sin * sin_last, sin * cos_last + cos * sin_last
     square = a * a + b * b + c * c + 2 * (a * b * cos + b * c * cos_last + a * c * cos_both)

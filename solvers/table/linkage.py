@@ -26,6 +26,10 @@ from ..planar import Chain, Rider
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+STRAIGHT = 1e-10
+"""How near a corner's cosine is to 1 or -1 where it counts as straight or folded: some picometres of the tip. Nearer,
+rounding would decide the bend, and a frame solved alone would differ from the same one in a batch."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linkage:
@@ -98,6 +102,6 @@ def between(first: complex | Complex, second: complex | Complex, distance: Float
     one, two = np.abs(first), np.abs(second)
     twice = 2 * one * two
     cosine = (distance * distance - one * one - two * two) / np.where(twice > 0, twice, 1.0)
-    corner = np.arccos(np.minimum(np.maximum(cosine, -1.0), 1.0))
+    corner = np.arccos(np.where(np.abs(cosine) > 1.0 - STRAIGHT, np.sign(cosine), cosine))
     turn: Floats = np.where(twice > 0, side * corner - np.angle(second) + np.angle(first), 0.0)
     return turn
