@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from knuckle.solvers import SOLVERS
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "bench"
 WORK = ROOT / "build" / "bench"
@@ -35,6 +37,12 @@ class Entry:
     problem: str
     options: tuple[str, ...] = ()
     batch: bool = False
+    smooth: bool = False
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is Knuckle's."""
+        return self.runner == "knuckle_runner"
 
 
 Results = list[dict[Entry, Figures]]
@@ -45,14 +53,15 @@ def ours(problem: str, solvers: tuple[str, ...], smooth: bool = False, batch: bo
     """Knuckle's solvers on a problem."""
     extra = ("smooth=true",) if smooth else ()
     return [
-        Entry(name + (" smoothed" if smooth else ""), "knuckle_runner", problem, (f"solver={name}", *extra), batch)
+        Entry(
+            name + (" smoothed" if smooth else ""), "knuckle_runner", problem, (f"solver={name}", *extra), batch, smooth
+        )
         for name in solvers
     ]
 
 
-FOUR = ("fabrik", "cga", "table", "dynamical")
-OTHERS = ("jacobian", "whole-hand", "pair-wise")
-BY_TURNS = ("dynamical", "jacobian", "whole-hand", "pair-wise")
+ALL = tuple(SOLVERS)
+BY_TURNS = tuple(name for name, kind in SOLVERS.items() if getattr(kind, "takes_rotations", False))
 """The solvers that take orientations."""
 
 
@@ -66,14 +75,14 @@ def peers(problem: str) -> list[Entry]:
 
 ENTRIES = [
     *peers("A"),
-    *ours("A", FOUR + OTHERS),
+    *ours("A", ALL),
     *peers("B"),
-    *ours("B", FOUR + OTHERS),
-    *ours("B", FOUR, smooth=True),
+    *ours("B", ALL),
+    *ours("B", ALL, smooth=True),
     *peers("C2"),
     *ours("C2", BY_TURNS),
-    *ours("C2", ("dynamical",), smooth=True),
-    *ours("D", FOUR, batch=True),
+    *ours("C2", BY_TURNS, smooth=True),
+    *ours("D", ALL, batch=True),
 ]
 
 
