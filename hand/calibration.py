@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from ..errors import HandError
 from . import rotations as rot
 from .calibration_palm import ENOUGH, at, realigned, with_palm
+from .digit_plane import planes_of
 from .joints import CHAIN_JOINTS, DIGITS, Side
 from .limits import DEFAULT_LIMITS
 from .markersets import Spot, on_palm, palm_together
 from .measures import Measure, mean_and_spread
 from .model import Movement
-from .planes import finger_plane
 from .proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places
 
 Floats = NDArray[np.float64]
@@ -200,11 +200,11 @@ def _least_turn(joint: str, points: Floats) -> Floats:
     turned = points @ rot.to_matrix(turn)
     bend = np.linalg.norm(np.cross(turned[:, 0], turned[:, 2] - turned[:, 0]), axis=-1)
     bent = turned[bend >= np.median(bend)]
-    _, twist = finger_plane(bent, np.ones(bent.shape[:2]), 2, (LOOSE, LOOSE))
+    _, twist = planes_of(bent[:, ::-1], np.ones(bent.shape[:2]), (LOOSE, LOOSE))
     return rot.multiply(turn, rot.about([0.0, 1.0, 0.0], _shift(twist, joint, "twist")))
 
 
-LOOSE = np.array([-1.4, 1.4])
+LOOSE = (-1.4, 1.4)
 """rad, for looking at what angles a digit takes before the limits are laid on it."""
 
 

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import rotations as rot
+from .digit_plane import plane_axes, planes_of
 from .joints import CHAIN_JOINTS, DIGITS
 from .markersets import Spot
-from .planes import finger_plane, plane_axes
 from .proportions import PALM_JOINTS, Proportions
 
 Floats = NDArray[np.float64]
 
-OPEN = np.array([-1.4, 1.4])
+OPEN = (-1.4, 1.4)
 """rad, for looking at the plane in which a digit stands before any limit is laid on it."""
 LEAST_APART = 0.008
 """m between two markers of a bone from which on they tell its direction."""
@@ -48,7 +48,8 @@ def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
     for end in range(len(outer)):
         rows = (last == end) & seen[:, end]
         known = np.where(seen[rows, :, None], points[np.ix_(rows, outer)], 0.0)
-        abduction[rows], twist[rows] = finger_plane(known, seen[rows].astype(float), end, (OPEN, OPEN))
+        inwards = [end, *(other for other in range(len(outer)) if other != end)]
+        abduction[rows], twist[rows] = planes_of(known[:, inwards], seen[rows][:, inwards].astype(float), (OPEN, OPEN))
     places = np.einsum("fij,fsj->fsi", plane_axes(abduction, twist)[:, :2], points)
     return PlanarMarkers(mine, np.where(seen.any(axis=1)[:, None, None], places, np.nan))
 

@@ -4,7 +4,9 @@ Everything here is in the frame of the digit's first joint at angles of zero, mi
 one convention serves both: a plane through the origin with the normal Rz(abduction) · Ry(twist) · X.
 """
 
-from .numbers import N, Numbers, Point
+import numpy as np
+
+from .numbers import MANY, Floats, N, Numbers, Pick, Point
 
 Bounds = tuple[float, float]
 """Lowest and highest, rad."""
@@ -20,6 +22,26 @@ ABDUCTION_SD, TWIST_SD = 8.0, 2.0
 END_WEIGHT = 100.0
 """How much the end counts against another point: a tenth of a point's distance is left to it."""
 STEPS = 4
+
+
+def plane_of(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+    """The plane nearest to all points seen, the end first; through the end where it is the only one.
+
+    weights: of the points, above zero in the first.
+    """
+    alone = tip_plane(m, points[0], limits)
+    if len(points) == 1:
+        return alone
+    others = weights[1]
+    for weight in weights[2:]:
+        others = others + weight
+
+    def nearest(pick: Pick) -> tuple[N, N]:
+        picked = [(pick(x), pick(y), pick(z)) for x, y, z in points]
+        return points_plane(m, picked, [pick(weight) for weight in weights], limits)
+
+    found: tuple[N, N] = m.mend(others > 0, alone, nearest)
+    return found
 
 
 def tip_plane(m: Numbers[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
@@ -110,3 +132,18 @@ def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N
         xx, xy, xz = xx + wx * x, xy + wx * y, xz + wx * z
         yy, yz, zz = yy + wy * y, yz + wy * z, zz + wz * z
     return xx, xy, xz, yy, yz, zz
+
+
+def planes_of(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -> tuple[Floats, Floats]:
+    """Abduction and twist (N,) rad of digits' planes in N frames: points (N, S, 3) m, the end first, weights (N, S)."""
+    each = [(x, y, z) for x, y, z in np.moveaxis(points, 0, -1)]
+    return plane_of(MANY, each, list(weights.T), limits)
+
+
+def plane_axes(abduction: Floats, twist: Floats) -> Floats:
+    """(N, 3, 3) rows: along the straight digit, towards the palm, and the plane's normal."""
+    ca, sa, ct, st = np.cos(abduction), np.sin(abduction), np.cos(twist), np.sin(twist)
+    along = np.stack([-sa, ca, np.zeros_like(ca)], -1)
+    palmwards = -np.stack([ca * st, sa * st, ct], -1)
+    normal = np.stack([ca * ct, sa * ct, -st], -1)
+    return np.stack([along, palmwards, normal], -2)

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.digit_plane import Bounds
+from ..hand.digit_plane import Bounds, plane_of
 from ..hand.model import HandModel
 from ..hand.numbers import Point
 from ..hand.targets import Targets
@@ -15,7 +15,7 @@ from .closest import Turn
 from .digits import Digit, digits, rider, turns_of
 from .palm import Palm, palm_of, palm_roots
 from .planar import Bent, Chain, Hint, Rider
-from .plane import Plane, plane_of
+from .plane import Plane
 from .solver import State
 
 Floats = NDArray[np.float64]

@@ -2,8 +2,8 @@
 
 from typing import Protocol
 
-from ..hand.digit_plane import Bounds, points_plane, tip_plane
-from ..hand.numbers import N, Numbers, Pick, Point
+from ..hand.digit_plane import Bounds
+from ..hand.numbers import N, Numbers, Point
 
 
 class Plane(Protocol):
@@ -17,20 +17,3 @@ class Plane(Protocol):
     ) -> tuple[N, N]:
         """Rad, within the limits of abduction and twist."""
         ...
-
-
-def plane_of(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
-    """The plane nearest to all points seen; through the end where it is the only one. See Plane."""
-    alone = tip_plane(m, points[0], limits)
-    if len(points) == 1:
-        return alone
-    others = weights[1]
-    for weight in weights[2:]:
-        others = others + weight
-
-    def nearest(pick: Pick) -> tuple[N, N]:
-        picked = [(pick(x), pick(y), pick(z)) for x, y, z in points]
-        return points_plane(m, picked, [pick(weight) for weight in weights], limits)
-
-    found: tuple[N, N] = m.mend(others > 0, alone, nearest)
-    return found
