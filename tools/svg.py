@@ -63,7 +63,7 @@ def lines(title: str, x: Axis, y: Axis, curves: Sequence[Series]) -> str:
         )
         dash = ' stroke-dasharray="6 4"' if curve.dashed else ""
         marks.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.8"{dash}/>')
-    return _page(title, [*_frame(x, y), *marks, *_legend([curve.name for curve in curves])])
+    return page(title, [_heading(title), *_frame(x, y), *marks, *_legend([curve.name for curve in curves])])
 
 
 def bars(title: str, y: Axis, groups: Sequence[str], rows: dict[str, Sequence[float]]) -> str:
@@ -81,7 +81,7 @@ def bars(title: str, y: Axis, groups: Sequence[str], rows: dict[str, Sequence[fl
                 f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left - 1:.1f}" '
                 f'height="{_up(y, y.low) - top:.1f}" fill="{COLOURS[number % len(COLOURS)]}"/>'
             )
-    return _page(title, [*_frame(x, y), *marks, *_legend(list(rows))])
+    return page(title, [_heading(title), *_frame(x, y), *marks, *_legend(list(rows))])
 
 
 def write(path: Path, drawing: str) -> None:
@@ -98,7 +98,8 @@ def _up(y: Axis, value: float) -> float:
     return HEIGHT - BOTTOM - y.share(value) * (HEIGHT - TOP - BOTTOM)
 
 
-def _text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:
+def text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "") -> str:
+    """Words at a point."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(words)}</text>'
 
 
@@ -107,14 +108,18 @@ def _frame(x: Axis, y: Axis) -> list[str]:
     parts = [f'<path d="M{LEFT} {TOP}V{bottom}H{right}" fill="none" stroke="{INK}"/>']
     for number, value in enumerate(x.ticks):
         name = x.names[number] if x.names else f"{value:g}"
-        parts.append(_text(_across(x, value), bottom + 16, name))
+        parts.append(text(_across(x, value), bottom + 16, name))
     for number, value in enumerate(y.ticks):
         height = _up(y, value)
         parts.append(f'<path d="M{LEFT} {height:.1f}H{right}" stroke="{INK}" stroke-opacity=".25"/>')
-        parts.append(_text(LEFT - 6, height + 4, y.names[number] if y.names else f"{value:g}", "end"))
-    parts.append(_text((LEFT + right) / 2, HEIGHT - 8, x.label))
+        parts.append(text(LEFT - 6, height + 4, y.names[number] if y.names else f"{value:g}", "end"))
+    parts.append(text((LEFT + right) / 2, HEIGHT - 8, x.label))
     middle = (TOP + bottom) / 2
-    return [*parts, _text(14, middle, y.label, extra=f' transform="rotate(-90 14 {middle:.1f})"')]
+    return [*parts, text(14, middle, y.label, extra=f' transform="rotate(-90 14 {middle:.1f})"')]
+
+
+def _heading(title: str) -> str:
+    return text(LEFT, 14, title, "start")
 
 
 def _legend(names: Sequence[str]) -> list[str]:
@@ -122,14 +127,24 @@ def _legend(names: Sequence[str]) -> list[str]:
     for number, name in enumerate(names):
         colour = COLOURS[number % len(COLOURS)]
         parts.append(f'<rect x="{at:.1f}" y="{TOP - 10}" width="10" height="10" fill="{colour}"/>')
-        parts.append(_text(at + 14, TOP - 1, name, "start"))
+        parts.append(text(at + 14, TOP - 1, name, "start"))
         at += 28 + 6.6 * len(name)
     return parts
 
 
-def _page(title: str, parts: Sequence[str]) -> str:
+def path(points: Sequence[tuple[float, float]], colour: str, wide: float, opacity: float = 1.0) -> str:
+    """A line from point to point, with round ends."""
+    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return (
+        f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{wide:g}" '
+        f'stroke-opacity="{opacity:g}" stroke-linecap="round" stroke-linejoin="round"/>'
+    )
+
+
+def page(title: str, parts: Sequence[str], width: float = WIDTH, height: float = HEIGHT) -> str:
+    """A drawing of these parts; the title is for those who do not see it."""
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
         f'font-family="sans-serif" font-size="12" fill="{INK}">'
     )
-    return "\n".join([head, f"<title>{escape(title)}</title>", _text(LEFT, 14, title, "start"), *parts, "</svg>", ""])
+    return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>", ""])

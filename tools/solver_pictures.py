@@ -1,0 +1,144 @@
+"""The picture of docs/solvers.md: what each registered solver makes of the same targets, an index finger from its side.
+
+python tools/solver_pictures.py [--out docs/pictures]
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import svg
+from numpy.typing import NDArray
+
+from knuckle.hand import kinematics
+from knuckle.hand.joints import CHAIN_JOINTS, KNUCKLES
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.model import HandModel
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import Targets
+from knuckle.solvers import SOLVERS
+
+Floats = NDArray[np.float64]
+
+FINGER = CHAIN_JOINTS["index-finger"]
+PALM = ("wrist", *KNUCKLES)
+CELL = 118
+SCALE = 850.0
+"""Units of the picture a metre."""
+NOISE = 0.001
+"""m, the standard deviation along each axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is seen of a finger, in words, and how its markers differ from where its joints are."""
+
+    words: tuple[str, str]
+    bent: tuple[float, float, float]
+    """Degrees of MCP, PIP and DIP."""
+    joints: tuple[str, ...]
+    """Those with markers, beside the palm's."""
+    moved: Callable[[Floats], Floats]
+    """Where the markers (F, T, 3) m are instead."""
+    frames: int = 1
+
+
+def _same(places: Floats) -> Floats:
+    return places
+
+
+def _pulled(places: Floats) -> Floats:
+    """The tip 5 cm further out."""
+    away = places.copy()
+    away[:, -1, 1:] += [0.05, 0.02]
+    return away
+
+
+def _lifted(places: Floats) -> Floats:
+    """The tip above the back of the hand."""
+    away = places.copy()
+    away[:, -1, 1:] += [-0.045, 0.06]
+    return away
+
+
+def _shaken(places: Floats) -> Floats:
+    return places + np.random.default_rng(3).normal(0.0, NOISE, places.shape)
+
+
+SITUATIONS = (
+    Situation(("Only the tip,", "DIP as PIP tells"), (30, 60, 40), FINGER[3:], _same),
+    Situation(("Only the tip,", "DIP held straight"), (30, 60, 0), FINGER[3:], _same),
+    Situation(("All joints,", "DIP held straight"), (30, 60, 0), FINGER[1:], _same),
+    Situation(("The tip is", "out of reach"), (20, 30, 20), FINGER[3:], _pulled),
+    Situation(("The tip is where", "no finger bends"), (10, 20, 13), FINGER[3:], _lifted),
+    Situation(("The tip, 1 mm of", "noise, 40 frames"), (30, 60, 40), FINGER[3:], _shaken, 40),
+)
+
+
+def drawn() -> str:
+    """A column a situation, a row a solver: grey the truth, coloured what was solved, circles the markers."""
+    hand = build(adult("right"))
+    left, top = 92, 44
+    width, height = left + CELL * len(SITUATIONS), top + CELL * len(SOLVERS)
+    parts = []
+    for column, situation in enumerate(SITUATIONS):
+        middle = left + CELL * (column + 0.5)
+        parts += [svg.text(middle, 16 + 15 * line, words) for line, words in enumerate(situation.words)]
+        truth, targets = _targets(hand, situation)
+        for row, name in enumerate(SOLVERS):
+            solved, _ = SOLVERS[name]().solve(hand, targets)
+            at = (left + CELL * column, top + CELL * row)
+            parts += _cell(at, _side(hand, truth), _side(hand, solved), targets.positions[:, len(PALM) :, 1:])
+    for row, name in enumerate(SOLVERS):
+        parts.append(svg.text(left - 8, top + CELL * (row + 0.5), name, "end"))
+    return svg.page("An index finger from its side, solved by each solver", parts, width, height)
+
+
+def _targets(hand: HandModel, situation: Situation) -> tuple[Pose, Targets]:
+    """The true pose, and what is seen of it."""
+    angles = hand.neutral.copy()
+    for joint, degrees in zip(FINGER, situation.bent, strict=False):
+        dof = hand.dof(joint, "flexion")
+        assert dof is not None
+        angles[dof] = np.deg2rad(degrees)
+    frames = situation.frames
+    pose = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(angles, (frames, 1)))
+    sites = np.array([hand.site_index(joint) for joint in (*PALM, *situation.joints)])
+    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, sites]
+    places[:, len(PALM) :] = situation.moved(places[:, len(PALM) :])
+    return pose, Targets(np.arange(frames) / 100, sites, places, np.ones(places.shape[:2]))
+
+
+def _side(hand: HandModel, pose: Pose) -> Floats:
+    """(F, 4, 2) m of the finger's joints, along the hand and out of its back."""
+    joints = [hand.joints.index(joint) for joint in FINGER]
+    places: Floats = kinematics.joint_frames(hand, pose)[:, joints][:, :, 1:3, 3]
+    return places
+
+
+def _cell(at: tuple[float, float], truth: Floats, solved: Floats, seen: Floats) -> Iterator[str]:
+    origin = truth[0, 0]
+
+    def placed(point: Floats) -> tuple[float, float]:
+        x, y = SCALE * (point - origin)
+        return at[0] + 14 + x, at[1] + 34 - y
+
+    yield svg.path([placed(p) for p in truth[0]], svg.INK, 6.0, 0.45)
+    for frame in solved:
+        yield svg.path([placed(p) for p in frame], svg.COLOURS[0], 1.4 if len(solved) == 1 else 0.6)
+    for point in seen.reshape(-1, 2):
+        x, y = placed(point)
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="none" stroke="{svg.COLOURS[3]}"/>'
+
+
+def main() -> None:
+    """Draws."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "pictures")
+    svg.write(parser.parse_args().out / "solvers.svg", drawn())
+
+
+if __name__ == "__main__":
+    main()
