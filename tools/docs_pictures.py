@@ -17,6 +17,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 import hand_pictures  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
+CHARTS = ("solver_pictures.py",)
+"""Scripts that draw what the docs tell, each its own pictures."""
 FRAMES = (1, 22, 40, 58)
 """Frames of the bundled recording in which the fingers stand differently."""
 
@@ -44,6 +46,8 @@ def main() -> None:
     """Each kind of picture in a Blender of its own, so that none finds another's scene."""
     subprocess.run([sys.executable, str(ROOT / "tools" / "hand_pictures.py"), "--out", str(PICTURES)], check=True)
     take()
+    for script in CHARTS:
+        subprocess.run([sys.executable, str(ROOT / "tools" / script)], check=True)
     print(f"pictures in {PICTURES.relative_to(ROOT)}")
 
 

@@ -93,7 +93,8 @@ def drawn() -> str:
             parts += _cell(at, _side(hand, truth), _side(hand, solved), targets.positions[:, len(PALM) :, 1:])
     for row, name in enumerate(SOLVERS):
         parts.append(svg.text(left - 8, top + CELL * (row + 0.5), name, "end"))
-    return svg.page("An index finger from its side, solved by each solver", parts, width, height)
+    page: str = svg.page("An index finger from its side, solved by each solver", parts, width, height)
+    return page
 
 
 def _targets(hand: HandModel, situation: Situation) -> tuple[Pose, Targets]:
