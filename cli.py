@@ -20,7 +20,7 @@ from .hand.kinematics import joint_frames
 from .hand.markersets import from_json
 from .hand.rotations import continuous, from_matrix
 from .recipe import HANDS, UNITS, UP_AXES, Recipe, read_json
-from .solvers import SMOOTHINGS, SOLVERS
+from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parent / "data" / "leap_finger_tap.json"
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_info(commands)
     _add_calibrate(commands)
     _add_solve(commands)
+    _add_solvers(commands)
     _add_demo(commands)
     return parser
 
@@ -120,6 +121,14 @@ def _add_solve(commands: Any) -> None:
         choices=tuple(SMOOTHINGS),
         help="what is done about noise: off (the default), live as it is for a hand still moving, whole by all frames",
     )
+    for option, what in (("--set", "solver"), ("--set-smoothing", "smoothing")):
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help=f"one of the {what}'s settings, as `knuckle solvers` tells them; may be given again",
+        )
     parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measures that calibrate saved")
     parser.add_argument("--fps", type=float, metavar="N", help="frames per second; else the capture's own frames")
     parser.add_argument("--report", type=Path, metavar="R.json", help="where the figures go")
@@ -127,6 +136,10 @@ def _add_solve(commands: Any) -> None:
     parser.add_argument(
         "--recipe", type=Path, metavar="RECIPE.json", help="choices to start from; options overrule them"
     )
+
+
+def _add_solvers(commands: Any) -> None:
+    _command(commands, "solvers", "Print the solvers and smoothings, and what can be set on each.", _solvers)
 
 
 def _add_demo(commands: Any) -> None:
@@ -148,7 +161,15 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
             check(stated[name], str(path))
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
-    return replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
+    chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
+    # What a recipe sets on one solver means nothing to another.
+    kept = base.settings if chosen.solver == base.solver else {}
+    calm = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
+    return replace(
+        chosen,
+        settings=kept | SOLVER.typed(chosen.solver, getattr(options, "set", ())),
+        smoothing_settings=calm | SMOOTHING.typed(chosen.smoothing, getattr(options, "set_smoothing", ())),
+    )
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
@@ -160,6 +181,10 @@ def _inputs(options: argparse.Namespace) -> list[Path]:
 def _info(options: argparse.Namespace) -> None:
     facts = summary(captures.read(options.file, unit=options.unit or "auto", up=options.up or "auto"))
     print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else as_text(facts))
+
+
+def _solvers(_options: argparse.Namespace) -> None:
+    print("\n".join([*SOLVER.as_lines(), *SMOOTHING.as_lines()]))
 
 
 def _calibrate(options: argparse.Namespace) -> None:

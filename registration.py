@@ -1,14 +1,26 @@
 """Everything that Blender is told of when the extension is switched on, and forgets when it is switched off."""
 
+from itertools import chain
 from typing import Any
 
 import bpy
 
-from .operators import add_hand, calibrate, calibration_settings, fit_range, import_capture, json_files, settings, solve
+from .operators import (
+    add_hand,
+    calibrate,
+    calibration_settings,
+    fit_range,
+    import_capture,
+    json_files,
+    settings,
+    solve,
+    solver_settings,
+)
 from .panels import calibrate as calibrate_panel
 from .panels import sidebar
 
 CLASSES: tuple[type, ...] = (
+    *chain.from_iterable(solver_settings.CLASSES.values()),
     settings.KnuckleSettings,
     settings.KnuckleStatus,
     calibration_settings.KnuckleCalibration,
@@ -24,6 +36,7 @@ CLASSES: tuple[type, ...] = (
     json_files.KNUCKLE_OT_export_report,
     json_files.KNUCKLE_OT_forget,
     solve.KNUCKLE_OT_solve,
+    solver_settings.KNUCKLE_OT_reset_settings,
     fit_range.KNUCKLE_OT_fit_range,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,

@@ -16,7 +16,9 @@ from ..rig.binding import is_armature
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.markers_object import is_markers, place
 from ..rig.timing import scene_rate
-from ..solvers import SOLVERS, make
+from ..solvers import make, make_smoothing
+from .setting_properties import FIXED, changed, give, plain
+from .solver_settings import choice, of_chosen, settings_of_all
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -24,26 +26,12 @@ if TYPE_CHECKING:
 LAST_FRAME = 2**31 - 1
 """The largest whole number that Blender keeps stands for the end of the capture."""
 
-FIXED: set[str] = set()
-"""The options of a property that makes no sense to animate."""
-
 _HAND_WORDS = {
     "auto": ("Auto", "The hands that the capture holds"),
     "left": ("Left", "The left hand only"),
     "right": ("Right", "The right hand only"),
     "both": ("Both", "Both hands; a capture with one is refused"),
 }
-
-
-ACRONYMS = {"fabrik", "cga"}
-
-
-def solver_items() -> list[tuple[str, str, str]]:
-    """The solvers as a menu: the first sentence of each one's own text is its tooltip."""
-    return [
-        (name, name.upper() if name in ACRONYMS else name.capitalize(), (kind.__doc__ or "").split(". ")[0].strip("."))
-        for name, kind in SOLVERS.items()
-    ]
 
 
 def _is_target(_settings: "KnuckleSettings", obj: "Object") -> bool:
@@ -135,12 +123,10 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         precision=1,
         options=FIXED,
     )
-    solver: EnumProperty(
-        name="Solver", description="How the joint angles are found", items=solver_items(), options=FIXED
-    )
-    solver_settings: StringProperty(
-        name="Solver Settings", description="The solver's own settings as JSON; empty keeps its defaults", options=FIXED
-    )
+    solver: choice("solver", "How the joint angles are found", Recipe("").solver)
+    solvers: settings_of_all("solver")
+    smoothing: choice("smoothing", "What is done about noise before solving", Recipe("").smoothing)
+    smoothings: settings_of_all("smoothing")
     keys: EnumProperty(
         name="Keys",
         description="On which frames the hand is keyed; the scene's own rate is never changed",
@@ -198,20 +184,17 @@ def recipe_of(scene: "Scene") -> Recipe:
         markers=_decoded(chosen.marker_map, "marker map"),
         performer=_decoded(chosen.performer, "performer"),
         cleaning=Cleaning(
-            gap_limit=_plain(chosen.gap_limit),
+            gap_limit=plain(chosen.gap_limit),
             spikes=chosen.spikes,
-            cutoff=_plain(chosen.cutoff) if chosen.use_cutoff else None,
+            cutoff=plain(chosen.cutoff) if chosen.use_cutoff else None,
         ),
         solver=chosen.solver,
-        settings=_decoded(chosen.solver_settings, "solver settings") or {},
+        settings=changed(*of_chosen(chosen, "solver")),
+        smoothing=chosen.smoothing,
+        smoothing_settings=changed(*of_chosen(chosen, "smoothing")),
         rig=chosen.rig_file or DEFAULT_RIG,
-        fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": _plain(chosen.fps)}[chosen.keys],
+        fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
     )
-
-
-def _plain(value: float) -> float:
-    """A setting as the person typed it: Blender keeps 0.2 in 32 bits, as 0.20000000298."""
-    return float(f"{value:.6g}")
 
 
 def _decoded(text: str, what: str) -> Any:
@@ -228,6 +211,7 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
     nothing has changed.
     """
     make(recipe.solver, recipe.settings)
+    make_smoothing(recipe.smoothing, recipe.smoothing_settings)
     if recipe.performer is not None:
         performer.from_dict(recipe.performer, f"{where}, performer")
     if recipe.markers is not None:
@@ -237,6 +221,8 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
         _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")
     for setting, value in values.values():
         setattr(chosen, setting, value)
+    give(*of_chosen(chosen, "solver"), recipe.settings)
+    give(*of_chosen(chosen, "smoothing"), recipe.smoothing_settings)
     chosen.use_range = recipe.start is not None or recipe.end is not None
     chosen.use_cutoff = recipe.cleaning.cutoff is not None
     chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"
@@ -258,7 +244,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "spikes": ("spikes", cleaning.spikes),
         "cutoff": ("cutoff", cleaning.cutoff),
         "solver": ("solver", recipe.solver),
-        "settings": ("solver_settings", _encoded(recipe.settings or None)),
+        "smoothing": ("smoothing", recipe.smoothing),
         "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
         "fps": ("fps", recipe.fps),
     }

@@ -7,6 +7,8 @@ import bpy
 
 from ..hand.joints import SIDES
 from ..operators.json_files import shown_result
+from ..operators.setting_properties import changed
+from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
 from ..rig.take_scene import result_of
 from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
@@ -121,6 +123,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.prop(chosen, "solver")
+        layout.prop(chosen, "smoothing")
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
@@ -128,6 +131,8 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             _kept(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":
                 paragraph(layout, context, "Append its armature and choose it, or forget it.", "ERROR")
+        for what in REGISTRIES:
+            _settings(layout, chosen, what)
         header, body = layout.panel("knuckle_frames", default_closed=True)
         header.label(text="Frames")
         if body:
@@ -150,6 +155,22 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         row.scale_y = 1.4
         row.operator("knuckle.solve", icon="VIEW_PAN")
         row.menu("KNUCKLE_MT_recipe", text="", icon="DOWNARROW_HLT")
+
+
+def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
+    """What can be set on the solver or smoothing that is chosen, in a panel that opens; nothing where there is none."""
+    if not getattr(chosen, what):
+        return
+    group, known = of_chosen(chosen, what)
+    if not known:
+        return
+    header, body = layout.panel(f"knuckle_{what}_settings", default_closed=True)
+    header.label(text=f"{what.capitalize()} Settings")
+    reset = header.row()
+    reset.enabled = bool(changed(group, known))
+    reset.operator("knuckle.reset_settings", text="", icon="LOOP_BACK", emboss=False).what = what
+    for name in known if body else ():
+        body.prop(group, name)
 
 
 def _frames(layout: "UILayout", chosen: Any) -> None:

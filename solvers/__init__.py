@@ -4,8 +4,8 @@ from typing import Any
 
 from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
-from .settings import made
-from .smoothing import SMOOTHINGS, Smoothing, make_smoothing
+from .registry import Label, Registry
+from .smoothing import SMOOTHINGS, Smoothing
 from .solver import Solver, State
 from .table import Table
 
@@ -18,10 +18,37 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
 }
 """Every solver by the name that recipes, panel and shell know it by."""
 
+LABELS = {
+    "fabrik": Label("FABRIK", "Reaches back and forth along each finger inside its plane; follows any set of markers"),
+    "cga": Label("CGA", "Finds the palm and the plane of each finger with conformal geometric algebra"),
+    "table": Label("Table", "Looks up how far each finger bends from the distance of its tip; the fastest"),
+    "dynamical": Label(
+        "Dynamical", "Moves the hand after its targets, slower towards its limits; follows rotations too"
+    ),
+    "jacobian": Label("Jacobian", "The classics: damped, pseudo-inverse, transposed and Levenberg-Marquardt steps"),
+    "whole-hand": Label("Whole Hand", "Least squares over all targets of a frame at once; follows rotations too"),
+    "pair-wise": Label("Pair-Wise", "Least squares from one target to the next, outwards; follows rotations too"),
+}
+"""How they are shown there."""
+
+SMOOTHING_LABELS = {
+    "off": Label("Off", "Leaves the markers as they were recorded"),
+    "live": Label("Live", "Each frame by those before it and at most one after it, as a hand that is still moving"),
+    "whole": Label("Whole Take", "Each frame by all before and after it, without lag"),
+}
+
+SOLVER = Registry("solver", SOLVERS, LABELS)
+SMOOTHING = Registry("smoothing", SMOOTHINGS, SMOOTHING_LABELS)
+
 
 def make(name: str, settings: dict[str, Any]) -> Solver[Any]:
     """A solver with some of its settings changed. Raises RecipeError for a name or setting that there is not."""
-    return made(SOLVERS, "solver", name, settings)
+    return SOLVER.make(name, settings)
 
 
-__all__ = ["SMOOTHINGS", "SOLVERS", "Smoothing", "Solver", "State", "make", "make_smoothing"]
+def make_smoothing(name: str, settings: dict[str, Any]) -> Smoothing:
+    """A smoothing with some of its settings changed. Raises RecipeError for a name or setting that there is not."""
+    return SMOOTHING.make(name, settings)
+
+
+__all__ = ["SMOOTHING", "SMOOTHINGS", "SOLVER", "SOLVERS", "Smoothing", "Solver", "State", "make", "make_smoothing"]

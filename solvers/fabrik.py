@@ -18,7 +18,7 @@ class Fabrik:
     """Constrained FABRIK. Every frame begins from its own targets, so a take can be solved in any pieces."""
 
     tolerance: float = setting(
-        1e-5, "Metres from a digit's end to its target at which it is done", least=1e-9, most=0.01
+        1e-5, "How far a digit's end may be from its target to be done", least=1e-9, most=0.01, unit="m"
     )
     passes: int = setting(60, "Most forward and backward passes from one beginning", least=1, most=1000)
     sweeps: int = setting(

@@ -2,12 +2,13 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 from ..errors import RecipeError
 
-K = TypeVar("K")
+Unit = Literal["", "m", "rad", "s"]
 
 MOST = 1e6
 """No count or measure of a solver is larger."""
@@ -18,38 +19,31 @@ class Range:
     """What a setting may be, and what it does."""
 
     about: str
-    """One sentence for the tooltip, with the unit."""
+    """One sentence for the tooltip, without a full stop."""
     least: float = 0.0
     most: float = MOST
-    choices: tuple[str, ...] = ()
-    """For a name: those it may be."""
+    choices: tuple[str, ...] | Mapping[str, str] = ()
+    """For a name: those it may be, with a sentence for each where the name does not say enough."""
+    unit: Unit = ""
+    """Of a number, in recipes and the shell; the panel shows metres as millimetres and radians as degrees."""
 
 
 def setting(
-    default: Any, about: str, *, least: float = 0.0, most: float = MOST, choices: tuple[str, ...] = ()
+    default: Any,
+    about: str,
+    *,
+    least: float = 0.0,
+    most: float = MOST,
+    choices: tuple[str, ...] | Mapping[str, str] = (),
+    unit: Unit = "",
 ) -> Any:  # As dataclasses.field: the type is that of the default.
     """A field of a solver: a switch (bool), a whole number (int), a number (float) or a name (str, with choices)."""
-    return field(default=default, metadata={"range": Range(about, least, most, choices)})
+    return field(default=default, metadata={"range": Range(about, least, most, choices, unit)})
 
 
 def settings_of(kind: type[Any]) -> dict[str, tuple[Any, Range]]:
     """A solver's settings: name -> (default, what it may be)."""
     return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
-
-
-def made(kinds: dict[str, type[K]], what: str, name: str, settings: dict[str, Any]) -> K:
-    """One of the kinds with some of its settings changed. Raises RecipeError for a name or setting that there is not.
-
-    what: the word for all of them, as "solver".
-    """
-    if name not in kinds:
-        raise RecipeError(f"{what} is '{name}', expected one of {', '.join(kinds)}")
-    known = settings_of(kinds[name])
-    for key in settings:
-        if key not in known:
-            expects = f"expected one of {', '.join(known)}" if known else "it has none"
-            raise RecipeError(f"{what} {name} has no setting '{key}', {expects}")
-    return kinds[name](**settings)
 
 
 def check(solver: Any, what: str = "solver") -> None:
@@ -70,7 +64,7 @@ def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:
     if isinstance(each.default, bool) or isinstance(value, bool):
         return isinstance(each.default, bool) and isinstance(value, bool)
     if isinstance(each.default, str):
-        return value in may_be.choices
+        return value in tuple(may_be.choices)
     number = isinstance(value, int if isinstance(each.default, int) else (int, float))
     return number and math.isfinite(value) and may_be.least <= value <= may_be.most
 
@@ -82,4 +76,4 @@ def expected(default: Any, may_be: Range) -> str:
     if isinstance(default, str):
         return f"one of {', '.join(may_be.choices)}"
     kind = "a whole number" if isinstance(default, int) else "a number"
-    return f"{kind} from {may_be.least:g} to {may_be.most:g}"
+    return f"{kind} from {may_be.least:g} to {may_be.most:g} {may_be.unit}".rstrip()

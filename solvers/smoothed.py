@@ -69,7 +69,7 @@ class Live:
     calm: float = setting(
         1.0, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
     )
-    bridge: float = setting(0.1, "Seconds for which a marker that is lost goes on as it went", most=0.5)
+    bridge: float = setting(0.1, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
 
     def __post_init__(self) -> None:
         check(self, "smoothing")

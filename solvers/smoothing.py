@@ -1,13 +1,13 @@
 """What a recipe may do about noise in a take: nothing, what is done live, or what all frames together tell."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..hand.model import HandModel
 from ..hand.targets import Targets
-from .settings import check, made, setting
+from .settings import check, setting
 from .smooth import Smooth, smooth
 from .smoothed import Live
 
@@ -51,8 +51,3 @@ class Whole:
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {"off": Off, "live": Live, "whole": Whole}
 """Every smoothing by the name that recipes, panel and shell know it by."""
-
-
-def make_smoothing(name: str, settings: dict[str, Any]) -> Smoothing:
-    """A smoothing with some of its settings changed. Raises RecipeError for a name or setting that there is not."""
-    return made(SMOOTHINGS, "smoothing", name, settings)

@@ -22,7 +22,7 @@ class WholeHand:
 
     floating: bool = setting(False, "The wrist is solved for with the fingers; else the palm's targets place it before")
     iterations: int = setting(100, "Most steps in a frame", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Radians a step at which a frame is done", least=1e-10, most=0.1)
+    tolerance: float = setting(1e-9, "Length of a step at which a frame is done", least=1e-10, most=0.1, unit="rad")
 
     takes_rotations: ClassVar[bool] = True
 
@@ -40,7 +40,7 @@ class PairWise:
     """A nonlinear least squares for each pair of targets that follow each other, from the palm outwards."""
 
     iterations: int = setting(100, "Most steps in a pair", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Radians a step at which a pair is done", least=1e-10, most=0.1)
+    tolerance: float = setting(1e-9, "Length of a step at which a pair is done", least=1e-10, most=0.1, unit="rad")
 
     takes_rotations: ClassVar[bool] = True
 

@@ -55,16 +55,20 @@ class Jacobian:
     floating: bool = setting(
         False, "All targets together place the wrist, as one part; else the palm's do, before the digits are solved"
     )
-    damping: float = setting(0.003, "λ of damped and filtered steps, in metres", least=1e-6, most=1.0)
+    damping: float = setting(0.003, "λ of damped and filtered steps", least=1e-6, most=1.0, unit="m")
     iterations: int = setting(100, "Most steps in a frame", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Radians a step at which a part is done", least=1e-10, most=0.1)
+    tolerance: float = setting(1e-9, "Length of a step at which a part is done", least=1e-10, most=0.1, unit="rad")
     homing: float = setting(0.2, "Part of the way to the posture that a classic method goes in a step", most=1.0)
-    turn_worth: float = setting(0.03, "Metres of distance that count like a radian of turn", least=1e-6, most=10.0)
+    turn_worth: float = setting(0.03, "Distance that counts like a radian of turn", least=1e-6, most=10.0, unit="m")
     coupling_worth: float = setting(
-        0.003, "Metres of distance that count like a radian by which a coupling is off", least=0.0, most=10.0
+        0.003, "Distance that counts like a radian by which a coupling is off", least=0.0, most=10.0, unit="m"
     )
     posture_worth: float = setting(
-        0.0001, "Metres of distance that count like a joint's whole range away from the posture", least=1e-6, most=1.0
+        0.0001,
+        "Distance that counts like a joint's whole range away from the posture",
+        least=1e-6,
+        most=1.0,
+        unit="m",
     )
 
     takes_rotations: ClassVar[bool] = True

@@ -52,8 +52,12 @@ class Table:
 
     method: str = setting(
         "even",
-        "Tables read between their rows (even), the thesis's own (lu), or a recorded range of motion (recorded)",
-        choices=("even", "lu", "recorded"),
+        "How the tables are made and read",
+        choices={
+            "even": "Even rows, read between them",
+            "lu": "Lu's own tables, the nearest entry that is not empty",
+            "recorded": "Tables of a recorded range of motion",
+        },
     )
     precision: float = setting(
         1.0, "Lu's tables: millimetres and degrees from one entry to the next", least=0.05, most=10.0

@@ -21,8 +21,17 @@ TAP = str(Path(__file__).parents[2] / "data" / "leap_finger_tap.json")
 
 
 def settings() -> dict[str, Any]:
-    chosen = bpy.context.scene.knuckle
-    return {prop.identifier: getattr(chosen, prop.identifier) for prop in chosen.bl_rna.properties}
+    """All that the panel shows, of every solver and smoothing too."""
+    return dict(_values(bpy.context.scene.knuckle, ""))
+
+
+def _values(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name in set(group.bl_rna.properties.keys()) - {"rna_type"}:
+        value = getattr(group, name)
+        if isinstance(value, bpy.types.PropertyGroup):
+            yield from _values(value, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", value
 
 
 def load(folder: Path, **values: Any) -> None:
@@ -39,6 +48,8 @@ def load(folder: Path, **values: Any) -> None:
         ({"solver": "psychic"}, "solver is 'psychic'"),
         ({"settings": {"passes": -1}}, "passes"),
         ({"settings": {"colour": 1}}, "no setting 'colour'"),
+        ({"smoothing": "ironed"}, "smoothing is 'ironed'"),
+        ({"smoothing": "whole", "smoothing_settings": {"calm": 99}}, "smoothing whole: calm is 99"),
         ({"performer": {"hands": 3}}, "recipe.json, performer: not a performer file"),
         ({"performer": {}}, "recipe.json, performer: not a performer file"),
         ({"markers": {"right": {"a": "elbow"}}}, "'elbow' is no joint"),

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from knuckle.cli import DEMO_CAPTURE, main
+from knuckle.cli import DEMO_CAPTURE, _parser, main, recipe_of
+from knuckle.solvers import SMOOTHING, SOLVER
 
 
 def test_info_prints_what_is_in_a_capture(capsys):
@@ -66,6 +67,16 @@ def test_wrong_usage_exits_with_2(arguments, capsys):
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--still", "1-30"], "its markers move by"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--motion", "nowhere.c3d"], "nowhere.c3d"),
         (["calibrate", str(DEMO_CAPTURE), "--out", "me.json", "--radii", "11"], "joint radii '11', expected three"),
+        (
+            ["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--set", "passes=many"],
+            "passes is 'many', expected a",
+        ),
+        (
+            ["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--set", "colour=1"],
+            "fabrik has no setting 'colour'",
+        ),
+        (["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--set-smoothing", "calm=2"], "smoothing off has no setting"),
+        (["solve", str(DEMO_CAPTURE), "--out", "a.blend", "--solver", "table", "--set", "passes=1"], "table has no"),
     ],
 )
 def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys, tmp_path, monkeypatch):
@@ -76,6 +87,38 @@ def test_a_problem_is_one_sentence_and_exits_with_1(arguments, sentence, capsys,
     assert told.err.count("\n") == 1
     assert told.err.startswith("knuckle: ") and sentence in told.err
     assert list(tmp_path.iterdir()) == [], "nothing is half written"
+
+
+def test_all_solvers_and_smoothings_and_their_settings_are_told(capsys):
+    assert main(["solvers"]) == 0
+    told = capsys.readouterr().out
+    for registry in (SOLVER, SMOOTHING):
+        for name in registry.kinds:
+            assert f"{registry.what} {name}: " in told
+            for setting, (_, may_be) in registry.settings(name).items():
+                assert f"    {setting}=" in told and may_be.about in told
+
+
+def test_settings_are_those_of_the_recipe_with_the_typed_ones_over_them(tmp_path):
+    path = tmp_path / "recipe.json"
+    kept = {"settings": {"passes": 7, "sweeps": 3}, "smoothing": "whole", "smoothing_settings": {"calm": 2.0}}
+    path.write_text(json.dumps({"capture": "a"} | kept))
+
+    def chosen(*arguments):
+        return recipe_of(_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *arguments]))
+
+    def settings(*arguments):
+        return chosen(*arguments).settings
+
+    assert chosen().smoothing_settings == {"calm": 2.0}
+    assert chosen("--set-smoothing", "calm=3").smoothing_settings == {"calm": 3.0}
+    live = chosen("--smoothing", "live", "--set-smoothing", "lag=0")
+    assert (live.smoothing, live.smoothing_settings) == ("live", {"lag": 0})
+
+    assert settings() == {"passes": 7, "sweeps": 3}
+    assert settings("--set", "passes=9", "--set", "tolerance=1e-4") == {"passes": 9, "sweeps": 3, "tolerance": 1e-4}
+    assert settings("--solver", "table") == {}, "another solver has settings of its own"
+    assert settings("--solver", "fabrik") == {"passes": 7, "sweeps": 3}
 
 
 def test_what_is_read_is_never_written_over(tmp_path, capsys):

@@ -1,0 +1,90 @@
+"""What is set on each solver and smoothing: a group of properties for every one that is registered."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import EnumProperty, PointerProperty
+
+from ..solvers import SMOOTHING, SOLVER
+from ..solvers.registry import Registry
+from .setting_properties import Known, changed, choice_number, give, group_of
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+REGISTRIES: dict[str, Registry[Any]] = {registry.what: registry for registry in (SOLVER, SMOOTHING)}
+"""By the name of the property that chooses among them; their settings are beside it, see `settings_property`."""
+
+
+def settings_property(what: str) -> str:
+    """The name of the property that holds the settings of all of a registry's kinds."""
+    return f"{what}s"
+
+
+def _identifier(kind: str) -> str:
+    """The name of a kind as an attribute."""
+    return kind.replace("-", "_")
+
+
+def _groups(registry: Registry[Any]) -> list[type[bpy.types.PropertyGroup]]:
+    """A class of properties for each kind, and in the end one that holds all of them."""
+    prefix = f"Knuckle{registry.what.capitalize()}"
+    groups = {
+        kind: group_of(
+            f"{prefix}_{_identifier(kind)}", f"What is set on {registry.label(kind).name}", registry.settings(kind)
+        )
+        for kind in registry.kinds
+    }
+    pointers = {
+        _identifier(kind): PointerProperty(name=registry.label(kind).name, description=group.__doc__ or "", type=group)
+        for kind, group in groups.items()
+    }
+    about = f"The settings of each {registry.what}: those of one that is not chosen stay as they are"
+    every = type(f"{prefix}Settings", (bpy.types.PropertyGroup,), {"__doc__": about, "__annotations__": pointers})
+    return [*groups.values(), every]
+
+
+CLASSES = {what: _groups(registry) for what, registry in REGISTRIES.items()}
+
+
+def choice(what: str, description: str, default: str) -> Any:
+    """The property that chooses among a registry's kinds."""
+    registry = REGISTRIES[what]
+    labels = {kind: registry.label(kind) for kind in registry.kinds}
+    items = [(kind, label.name, label.about, "NONE", choice_number(kind)) for kind, label in labels.items()]
+    return EnumProperty(name=what.capitalize(), description=description, items=items, default=default, options=set())
+
+
+def settings_of_all(what: str) -> Any:
+    """The property that holds the settings of all of a registry's kinds."""
+    every = CLASSES[what][-1]
+    return PointerProperty(name=f"{what.capitalize()} Settings", description=every.__doc__ or "", type=every)
+
+
+def of_chosen(chosen: Any, what: str) -> tuple[Any, Known]:
+    """The properties of the solver or smoothing that the scene's settings choose, and what they may be.
+
+    Raises RecipeError where it is none of ours: a file keeps one that a later version had.
+    """
+    kind = getattr(chosen, what)
+    known = REGISTRIES[what].settings(kind)
+    return getattr(getattr(chosen, settings_property(what)), _identifier(kind)), known
+
+
+class KNUCKLE_OT_reset_settings(bpy.types.Operator):
+    """Give all of these settings their defaults"""
+
+    bl_idname = "knuckle.reset_settings"
+    bl_label = "Reset Settings"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    what: EnumProperty(name="What", items=[(what, what.capitalize(), "") for what in REGISTRIES], options={"SKIP_SAVE"})
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Unsets them."""
+        group, known = of_chosen(context.scene.knuckle, self.what)
+        if not changed(group, known):
+            return {"CANCELLED"}
+        give(group, known, {})
+        return {"FINISHED"}

@@ -1,0 +1,62 @@
+"""What can be set on the registered solvers and smoothings, and how it is told and typed."""
+
+from typing import Any
+
+import pytest
+
+from knuckle.errors import RecipeError
+from knuckle.solvers import SMOOTHING, SOLVER
+from knuckle.solvers.registry import Registry
+
+KINDS = [(registry, kind) for registry in (SOLVER, SMOOTHING) for kind in registry.kinds]
+
+
+@pytest.mark.parametrize("registry", [SOLVER, SMOOTHING], ids=lambda registry: registry.what)
+def test_each_kind_has_a_name_and_a_sentence_of_its_own(registry: Registry[Any]) -> None:
+    assert set(registry.kinds) <= set(registry.labels)
+    names = [registry.label(kind).name for kind in registry.kinds]
+    assert len(set(names)) == len(names)
+    for kind in registry.kinds:
+        about = registry.label(kind).about
+        assert about[0].isupper() and not about.endswith("."), f"{kind}: '{about}'"
+
+
+@pytest.mark.parametrize(("registry", "kind"), KINDS, ids=lambda part: getattr(part, "what", part))
+def test_what_a_terminal_is_told_of_a_kind_makes_that_kind(registry: Registry[Any], kind: str) -> None:
+    told = registry.as_lines()
+    mine = told.index(f"{registry.what} {kind}: {registry.label(kind).about}.")
+    known = registry.settings(kind)
+    lines = [line for line in told[mine + 1 :] if not line.startswith(" " * 8)][: len(known)]
+    settings = registry.typed(kind, [line.split("  ")[2] for line in lines])
+    assert list(settings) == list(known)
+    assert registry.make(kind, settings) == registry.make(kind, {})
+    for _, may_be in known.values():
+        assert may_be.about[0].isupper() and not may_be.about.endswith("."), may_be.about
+
+
+def test_a_kind_without_a_label_is_shown_by_its_own_words() -> None:
+    label = Registry("solver", {"pair-wise": SOLVER.kinds["fabrik"]}, {}).label("pair-wise")
+    assert (label.name, label.about) == ("Pair-Wise", "Constrained FABRIK")
+
+
+@pytest.mark.parametrize(
+    ("assignment", "sentence"),
+    [
+        ("passes", "solver fabrik: found 'passes', expected a setting's name=value"),
+        ("colour=3", "solver fabrik has no setting 'colour', expected one of tolerance, passes"),
+        ("passes=many", "solver fabrik: passes is 'many', expected a whole number from 1 to 1000"),
+        ("passes=3.5", "solver fabrik: passes is '3.5', expected a whole number"),
+        ("tolerance=", "solver fabrik: tolerance is '', expected a number from 1e-09"),
+    ],
+)
+def test_what_cannot_be_set_is_told(assignment: str, sentence: str) -> None:
+    with pytest.raises(RecipeError, match=sentence):
+        SOLVER.typed("fabrik", [assignment])
+
+
+def test_a_switch_is_true_or_false() -> None:
+    assert SOLVER.typed("table", ["coupled=False"]) == {"coupled": False}
+    with pytest.raises(RecipeError, match="coupled is 'perhaps', expected true or false"):
+        SOLVER.typed("table", ["coupled=perhaps"])
+    with pytest.raises(RecipeError, match="smoothing off has no setting 'calm', it has none"):
+        SMOOTHING.typed("off", ["calm=1"])
