@@ -22,9 +22,7 @@ LABELS = {
     "fabrik": Label("FABRIK", "Reaches back and forth along each finger inside its plane; follows any set of markers"),
     "cga": Label("CGA", "Finds the palm and the plane of each finger with conformal geometric algebra"),
     "table": Label("Table", "Looks up how far each finger bends from the distance of its tip; the fastest"),
-    "dynamical": Label(
-        "Dynamical", "Moves the hand after its targets, slower towards its limits; follows rotations too"
-    ),
+    "dynamical": Label("Dynamical", "Moves the hand after its targets, slowing towards limits; follows rotations too"),
     "jacobian": Label("Jacobian", "The classics: damped, pseudo-inverse, transposed and Levenberg-Marquardt steps"),
     "whole-hand": Label("Whole Hand", "Least squares over all targets of a frame at once; follows rotations too"),
     "pair-wise": Label("Pair-Wise", "Least squares from one target to the next, outwards; follows rotations too"),

@@ -55,7 +55,9 @@ class Jacobian:
     floating: bool = setting(
         False, "All targets together place the wrist, as one part; else the palm's do, before the digits are solved"
     )
-    damping: float = setting(0.003, "λ of damped and filtered steps", least=1e-6, most=1.0, unit="m")
+    damping: float = setting(
+        0.003, "How gently damped and filtered steps are made: their λ", least=1e-6, most=1.0, unit="m"
+    )
     iterations: int = setting(100, "Most steps in a frame", least=1, most=10000)
     tolerance: float = setting(1e-9, "Length of a step at which a part is done", least=1e-10, most=0.1, unit="rad")
     homing: float = setting(0.2, "Part of the way to the posture that a classic method goes in a step", most=1.0)
