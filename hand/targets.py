@@ -12,6 +12,16 @@ from .model import HandModel, Site
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+WIDTHS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("positions", (3,)),
+    ("weights", ()),
+    ("rotations", (4,)),
+    ("rotation_weights", ()),
+    ("velocities", (3,)),
+    ("angular_velocities", (3,)),
+)
+"""The arrays of Targets, and how many numbers each has for a frame and a site."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
@@ -39,11 +49,10 @@ class Targets:
 
     def __post_init__(self) -> None:
         many = (len(self.times), len(self.sites))
-        shapes = {"positions": 3, "weights": None, "rotations": 4, "rotation_weights": None}
-        for name, width in {**shapes, "velocities": 3, "angular_velocities": 3}.items():
-            array, shape = getattr(self, name), many if width is None else (*many, width)
-            if array is not None and array.shape != shape:
-                raise HandError(f"targets: {name} has the shape {array.shape}, expected {shape}")
+        for name, width in WIDTHS:
+            array = getattr(self, name)
+            if array is not None and array.shape != many + width:
+                raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
         if (self.rotations is None) != (self.rotation_weights is None):
             raise HandError("targets: rotations and rotation_weights come together, one of them is missing")
 
@@ -53,7 +62,7 @@ class Targets:
     def select(self, frames: slice) -> "Targets":
         """The targets of some of the frames."""
         optional = (self.rotations, self.rotation_weights, self.velocities, self.angular_velocities)
-        cut = [array if array is None else array[frames] for array in optional]
+        cut = [None if array is None else array[frames] for array in optional]
         return Targets(self.times[frames], self.sites, self.positions[frames], self.weights[frames], *cut)
 
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-CHUNK = 8192
+CHUNK = 16384
 """Frames at a time."""
 THREADS = 8
 """At most: beyond these the interpreter, which one thread has at a time, is what they wait for."""

@@ -3,7 +3,7 @@
 Written once (see hand.numbers): one frame goes through in plain floats, many in arrays.
 """
 
-from typing import Any, Generic, NamedTuple, cast
+from typing import Any, Generic, NamedTuple
 
 from ..hand.numbers import ONE, N, Numbers, Pick, Point
 from .closest import approach
@@ -41,24 +41,28 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], plane: Plane, swee
     sweeps: how often each joint turns in turn where limits keep the end from its goal.
     """
     abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
-    if any(marked.asides):
+    if marked.beside:
         # A marker's place beside the plane is along the plane's normal, which it hardly turns.
         seen = _in_plane(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
         abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
     places = _placed(m, marked, seen, (abduction, twist))
     end = marked.ends[seen.marks[0]]
-    reach = Reach(*places[0], _hints(marked, seen, places) if len(places) > 1 else [])
-    bent: Bent[N] = bend(m, end, reach)
-    flexed: Any = (0.0 * reach.u, reach.beyond, *bent)
+    u, v, beyond = places[0]
+    hints = _hints(marked, seen, places) if len(places) > 1 else []
+    first, middle, last, missed = bend(m, end, u, v, hints)
+    side: Any = 0.0
     if end.sideways:
-        outside: Any = abs(reach.beyond) > OUTSIDE
-        flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(bent[0])))
-    side, beyond, first, middle, last, missed = flexed
-    planes: list[N] = [angle for angle, has in zip((abduction, twist, side), marked.has, strict=True) if has]
-    solved = (*planes, first, middle, last)
+        outside: Any = abs(beyond) > OUTSIDE
+        if m.any(outside):
+            reach = Reach(u, v, beyond, hints)
+            flexed: Any = (0.0 * u, beyond, first, middle, last, missed)
+            flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(first)))
+            side, beyond, first, middle, last, missed = flexed
+    solved = [angle for angle, has in zip((abduction, twist, side), marked.has, strict=True) if has]
+    solved += (first, middle, last)
     off: Any = missed + abs(beyond) > NEAR
     if not m.any(off):
-        return list(solved)
+        return solved
     x, y, z = seen.points[0]
 
     def nearer(pick: Pick) -> tuple[N, ...]:
@@ -68,7 +72,7 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], plane: Plane, swee
         now.update(zip((turn.dof for turn in end.turns), found, strict=True))
         return tuple(now.values())
 
-    return list(m.mend(off, solved, nearer))
+    return list(m.mend(off, tuple(solved), nearer))
 
 
 def _hints(marked: Marked, seen: Seen[N], places: list[Point[N]]) -> list[Hint[N]]:
@@ -93,10 +97,10 @@ def _picked(reach: Reach[N], pick: Pick) -> Reach[N]:
     return Reach(pick(reach.u), pick(reach.v), pick(reach.beyond), hints)
 
 
-def bend(m: Numbers[N], end: End, reach: Reach[N]) -> Bent[N]:
+def bend(m: Numbers[N], end: End, u: N, v: N, hints: list[Hint[N]]) -> Bent[N]:
     """The solver's own step, with one frame or many."""
     how: Any = end.bend.one if m is ONE else end.bend.many
-    return cast("Bent[N]", how(reach.u, reach.v, reach.hints))
+    return how(u, v, hints)  # type: ignore[no-any-return]
 
 
 def _in_plane(m: Numbers[N], seen: Seen[N], asides: list[float], plane: tuple[N, N]) -> Seen[N]:
@@ -137,6 +141,6 @@ def _sideways(m: Numbers[N], marked: Marked, end: End, reach: Reach[N], first: N
         side = m.clip(m.atan2(-reach.beyond, along), *marked.side_limits)
         ca, sa = m.cos(side), m.sin(side)
         longer, left = along * ca - reach.beyond * sa - along, along * sa + reach.beyond * ca
-        flexed = bend(m, end, Reach(reach.u + longer * cos, reach.v + longer * sin, left, reach.hints))
+        flexed = bend(m, end, reach.u + longer * cos, reach.v + longer * sin, reach.hints)
         first = flexed[0]
     return side, left, flexed[0], flexed[1], flexed[2], flexed[3]

@@ -47,15 +47,18 @@ def solve_hand(
 def _one(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """(1, D) the angles of one frame; those that nothing tells are the state's."""
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
-    root = tuple(zip(*roots[0, :3].tolist(), strict=True))
+    root = roots[0, :3].T.tolist()
     angles = state.angles.tolist()
     for marked in plan.digits:
-        marks = [mark for mark, column in enumerate(marked.columns) if weights[column] > 0]
+        marks, points, told = [], [], []
+        for mark, column in enumerate(marked.columns):
+            if weights[column] > 0:
+                marks.append(mark)
+                points.append(in_base(root, marked, positions[column]))
+                told.append(weights[column])
         if not marks:
             continue
-        columns = [marked.columns[mark] for mark in marks]
-        points = [in_base(root, marked, positions[column]) for column in columns]
-        seen = Seen(marks, points, [weights[column] for column in columns])
+        seen = Seen(marks, points, told)
         for dof, angle in zip(marked.dofs, solve_digit(ONE, marked, seen, plan.steps.plane, sweeps), strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
@@ -64,7 +67,8 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int)
 
 def _many(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """(F, D) the angles of many frames; those that nothing tells are the last known, or the state's."""
-    angles = np.full((len(targets), plan.hand.dofs), np.nan)
+    # One angle of all frames lies together: so it is written, and read again.
+    angles = np.full((plan.hand.dofs, len(targets)), np.nan).T
 
     def solve(chunk: slice) -> None:
         _solve_chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], sweeps)

@@ -84,6 +84,8 @@ class Marked:
     """(S,) which of the targets they are, the outermost first."""
     asides: tuple[float, ...]
     """(S,) m out of the finger plane."""
+    beside: bool
+    """Whether any of them is."""
     abduction_limits: Bounds
     twist_limits: Bounds
     side_limits: Bounds
@@ -138,6 +140,7 @@ def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Ma
         origin=tuple(digit.T_wrist_base[:3, 3].tolist()),
         columns=[column for column, _, _ in own],
         asides=tuple(x * mirror for _, _, x in own),
+        beside=any(x for _, _, x in own),
         abduction_limits=_limits(hand, digit.abduction),
         twist_limits=_limits(hand, digit.twist),
         side_limits=_limits(hand, digit.side_bend),

@@ -72,15 +72,14 @@ class Table:
     def __post_init__(self) -> None:
         check(self)
 
-    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, TableState]:
+    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm, or where nothing was
         recorded that this method needs."""
         state = state or State(np.eye(4), hand.neutral)
         measures = state.measures if isinstance(state, TableState) else Measures()
         steps = _steps(self.method, self.precision, self.coupled)
         if self.method == "even" and not measures.radii:
-            pose, after = solve_hand(hand, targets, state, steps, self.sweeps)
-            return pose, TableState(after.root, after.angles, after.plan, measures)
+            return solve_hand(hand, targets, state, steps, self.sweeps)
         if self.method == "recorded":
             return self._by_recording(hand, targets, state, steps, measures)
         return self._by_plan(hand, targets, state, _plan(hand, targets, state, steps, measures), measures)
