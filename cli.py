@@ -115,6 +115,11 @@ def _add_solve(commands: Any) -> None:
     parser.add_argument(
         "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
     )
+    parser.add_argument(
+        "--arm",
+        action=argparse.BooleanOptionalAction,
+        help="the arm on which a rig's hand hangs brings the wrist to where the capture has it",
+    )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
     parser.add_argument(
         "--smoothing",
@@ -151,7 +156,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
     stated = {
         name: getattr(options, name, None)
-        for name in ("unit", "up", "start", "end", "hand", "rig", "solver", "smoothing", "fps")
+        for name in ("unit", "up", "start", "end", "hand", "rig", "arm", "solver", "smoothing", "fps")
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
     for name, check in checks.items():

@@ -54,6 +54,8 @@ class Recipe:
     """The smoothing's own settings; what is not named keeps its default."""
     rig: str = "default"
     """'default' builds a hand fitted to the performer; else a .blend or .glb file with an armature."""
+    arm: bool = False
+    """Whether the arm that a rig's hand hangs on brings the wrist to where the capture has it."""
     fps: float | None = None
     """Frames per second of the keys; None takes the capture's own frames at the scene's rate."""
 

@@ -156,6 +156,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     armature: PointerProperty(
         name="Armature", description="The armature whose hand is keyed", type=bpy.types.Object, poll=_is_target
     )
+    arm: BoolProperty(
+        name="Arm",
+        description="The arm on which the hand hangs brings the wrist to where the capture has it",
+        default=False,
+        options=FIXED,
+    )
     rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=FIXED)
     result: PointerProperty(
         name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target
@@ -193,6 +199,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         smoothing=chosen.smoothing,
         smoothing_settings=changed(*of_chosen(chosen, "smoothing")),
         rig=chosen.rig_file or DEFAULT_RIG,
+        arm=chosen.arm,
         fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
     )
 
@@ -246,6 +253,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "solver": ("solver", recipe.solver),
         "smoothing": ("smoothing", recipe.smoothing),
         "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
+        "arm": ("arm", recipe.arm),
         "fps": ("fps", recipe.fps),
     }
     return {name: (setting, value) for name, (setting, value) in values.items() if value is not None}

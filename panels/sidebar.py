@@ -127,6 +127,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
+            layout.prop(chosen, "arm")
         if chosen.rig_file:
             _kept(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":

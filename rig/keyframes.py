@@ -1,7 +1,7 @@
 """F frames of a solved hand as keys: a new action for every take, written in bulk."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -12,6 +12,7 @@ from ..errors import RigError
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from . import carriers, channels
+from .arm import ArmBones, move_arm
 from .binding import RigBinding, is_armature
 from .transfer import transfer
 
@@ -28,6 +29,8 @@ class KeyedHand:
     binding: RigBinding
     hand: HandModel
     pose: Pose
+    arm: ArmBones | None = None
+    """The arm that brings the wrist to where the pose has it; None leaves an arm as it is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +84,36 @@ def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
 def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[Curves]:
     """The curves of all bones of the hands."""
     held = [_held(armature, keyed.binding) for keyed in hands]
-    world, carried = carriers.standing(armature, [name for bones in held for name in bones.values()], frames)
+    shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
+    hanging = [name for bones in held for name in bones.values()]
+    world, carried = carriers.standing(armature, [*hanging, *shoulders], frames)
     for keyed, bones in zip(hands, held, strict=True):
         above = {joint: carried[name] for joint, name in bones.items()}
-        yield from _hand_curves(armature, keyed, frames, world, above)
+        moved = keyed
+        if keyed.arm:
+            moved, onto_arm = yield from _arm_curves(armature, keyed, frames, world, carried)
+            above |= onto_arm
+        yield from _hand_curves(armature, moved, frames, world, above)
+
+
+def _arm_curves(
+    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, carried: dict[str, Floats]
+) -> Generator[Curves, None, tuple[KeyedHand, dict[int, Floats]]]:
+    """The arm's curves; the hand as it hangs on the arm, and joint -> where its bone's rest is carried to."""
+    binding, bones, rest = keyed.binding, keyed.arm, armature.data.bones
+    shoulder = carried.get(bones.upper, np.array(rest[bones.upper].matrix_local))
+    motion = move_arm(armature, bones, binding, keyed.pose, world=world, carried=shoulder)
+    for name, rotations in motion.rotations.items():
+        mode = armature.pose.bones[name].rotation_mode
+        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channels.channel(mode)}'
+        yield Curves(name, path, frames, channels.in_mode(rotations, mode))
+    placed = binding.placed.copy()
+    held = {}
+    for joint, name in _held(armature, binding).items():
+        if rest[bones.fore] in rest[name].parent_recursive:
+            held[joint] = motion.forearm @ np.array(rest[name].matrix_local)
+            placed[joint] = False
+    return replace(keyed, binding=replace(binding, placed=placed)), held
 
 
 def _hand_curves(

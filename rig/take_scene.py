@@ -13,6 +13,7 @@ from ..hand.joints import JOINTS, SIDES
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..pipeline import SolvedHand, Take
+from .arm import ArmBones, find_arm
 from .binding import RigBinding, bind, default_binding, is_armature
 from .carriers import is_evaluated
 from .default_hand import add_hand
@@ -75,11 +76,25 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
             f"armature '{armature.name}' has no {' and no '.join(lacking)} hand, only a {' and a '.join(found)} one: "
             "choose that hand or another armature"
         )
-    return [_keyed(solved, bind(armature, solved.side, found[solved.side].bones, solved.hand)) for solved in wanted]
+    bound = [bind(armature, solved.side, found[solved.side].bones, solved.hand) for solved in wanted]
+    arms = [_arm(armature, binding) if take.recipe.arm else None for binding in bound]
+    return [_keyed(*of_one) for of_one in zip(wanted, bound, arms, strict=True)]
 
 
-def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
-    return KeyedHand(binding, solved.hand, solved.pose)
+def _keyed(solved: SolvedHand, binding: RigBinding, arm: ArmBones | None = None) -> KeyedHand:
+    return KeyedHand(binding, solved.hand, solved.pose, arm)
+
+
+def _arm(armature: "Object", binding: RigBinding) -> ArmBones:
+    """The arm above a bound hand. Raises RigError if there is none."""
+    wrist = binding.bones[0]
+    arm = find_arm(armature, wrist) if wrist else None
+    if arm is None:
+        raise RigError(
+            f"armature '{armature.name}' has no arm above its {binding.side} wrist, expected bones named as upper arm "
+            "and forearm that turn with each other: choose another armature, or leave the arm as it is"
+        )
+    return arm
 
 
 def write_take(

@@ -48,7 +48,7 @@ def transfer(
     follows = _follows(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
     turned = _joint_turns(binding, hand, into_armature(matrix_world[..., None, :, :], solved), follows)
-    wrist = _into_points(matrix_world, pose.root[:, :3, 3])
+    wrist = into_points(matrix_world, pose.root[:, :3, 3])
     bone_rest = binding.bone_rest()
     poses = np.tile(np.eye(4), (len(pose), len(binding.bones), 1, 1))
     bases = poses.copy()
@@ -76,7 +76,7 @@ def transfer(
     )
 
 
-def _into_points(matrix_world: Floats, points: Floats) -> Floats:
+def into_points(matrix_world: Floats, points: Floats) -> Floats:
     """(F, 3) in armature space, of points (F, 3) in the world."""
     back = np.linalg.inv(matrix_world)
     moved: Floats = (back[..., :3, :3] @ points[..., None])[..., 0] + back[..., :3, 3]
