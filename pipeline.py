@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from . import captures, performer, solvers
 from .captures.clean import clean, resample
 from .captures.markers import Markers
+from .denoise import Calm, calmed
 from .errors import HandError, MarkerMapError
 from .hand import calibration
 from .hand.handedness import handedness
@@ -230,52 +231,43 @@ class Job:
         yield Progress(0.15, "Measuring the performer")
         person, assigned = calibrate(recipe, markers, assignment(recipe, raw))
         yield Progress(0.18, "Smoothing")
-        filled = markers.predicted & ~raw.predicted
-        # Before resampling: samples between samples have less noise than any.
-        calm = smoothed(smoothing, person, markers, filled, recipe.cleaning.gap_limit)
+        samples = markers.seen & (raw.predicted | ~markers.predicted)
+        # Before resampling: what is put between samples has less noise than they.
+        calm = calmed(smoothing, person, markers, samples, recipe.cleaning.gap_limit)
         if recipe.fps is not None:
-            markers, calm = resample(markers, recipe.fps), resample(calm, recipe.fps)
+            markers, calm = resample(markers, recipe.fps), replace(calm, markers=resample(calm.markers, recipe.fps))
         solved = []
         for number, measured in enumerate(person.hands.values()):
             span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
-            solved.append((yield from _solve(measured, markers, calm, solver, span)))
+            solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing), span)))
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
 
-def smoothed(smoothing: Smoothing, person: Performer, markers: Markers, filled: Bools, gap_limit: float) -> Markers:
-    """The cleaned markers with the hands' freed from noise; what the smoothing does not know stays as it was cleaned.
+@dataclass(frozen=True, slots=True)
+class Methods:
+    """How a hand is solved."""
 
-    filled (F, M): positions that are no samples, cleaning put them into gaps of up to gap_limit s. Outliers are marked
-    as predicted, or are gone where nothing is known.
-    """
-    positions, predicted = markers.positions.copy(), markers.predicted.copy()
-    for measured in person.hands.values():
-        columns = [markers.names.index(label) for label in measured.spots]
-        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns])
-        samples = replace(targets, weights=np.where(filled[:, columns], 0.0, targets.weights))
-        done = smoothing.smoothed(hand, samples, gap_limit)
-        rest = np.where(done.refused[..., None], np.nan, positions[:, columns])
-        positions[:, columns] = np.where(done.targets.weights[..., None] > 0, done.targets.positions, rest)
-        predicted[:, columns] |= done.predicted
-    return replace(markers, positions=positions, predicted=predicted & np.all(np.isfinite(positions), axis=-1))
+    solver: Solver[Any]
+    smoothing: Smoothing
 
 
 def _solve(
-    measured: MeasuredHand, markers: Markers, calm: Markers, solver: Solver[Any], span: tuple[float, float]
+    measured: MeasuredHand, markers: Markers, calm: Calm, how: Methods, span: tuple[float, float]
 ) -> Generator[Progress, None, SolvedHand]:
     """One hand by its calm markers, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
-    hand, targets = assign(measured.model, spots, calm.times, positions_of(calm, spots))
-    state = _first_sight(solver, hand, targets)
+    hand, targets = assign(measured.model, spots, calm.markers.times, positions_of(calm.markers, spots))
+    state = _first_sight(how.solver, hand, targets)
     poses = []
     for start in range(0, len(targets), PIECE):
         yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
-        pose, state = solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
+        pose, state = how.solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
-    filled = calm.predicted[:, [markers.names.index(label) for label in spots]]
+    pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
+    filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     _, shown = assign(measured.model, spots, markers.times, positions_of(markers, spots))
     return SolvedHand(hand.side, hand, proportions, shown, pose, predicted_joints(hand, targets, seen), seen)

@@ -31,6 +31,9 @@ from knuckle.hand.proportions import PALM_JOINTS, Proportions, adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.hand.targets import Targets
 from knuckle.solvers import SOLVERS, State
+from knuckle.solvers.smooth import smooth as smoothed
+from knuckle.solvers.smoothed import Smoothed, SmoothedState
+from knuckle.solvers.steady import steady
 
 NAME = "Knuckle"
 SETTINGS = "limits, DIP = 2/3 PIP, the palm given; the solver by --opt solver=NAME"
@@ -91,9 +94,7 @@ def _columns(hand: HandModel, angles: np.ndarray) -> np.ndarray:
     return result
 
 
-def _set_up(problem: dict, solver: str, smooth: bool) -> tuple[Any, HandModel, Targets]:
-    if smooth:
-        raise NotImplementedError("knuckle_runner: smooth=True is not there yet, expected smooth=False")
+def _set_up(problem: dict, solver: str) -> tuple[Any, HandModel, Targets]:
     if solver not in SOLVERS:
         raise KeyError(f"knuckle_runner: solver is '{solver}', expected one of {', '.join(SOLVERS)}")
     turns = getattr(SOLVERS[solver], "takes_rotations", False)
@@ -104,20 +105,34 @@ def _set_up(problem: dict, solver: str, smooth: bool) -> tuple[Any, HandModel, T
 
 
 def solve(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
-    """Frame by frame, as live: timed from the frame's targets being cut out to its pose."""
-    method, hand, targets = _set_up(problem, solver, smooth)
+    """Frame by frame, as live: timed from the frame's targets being cut out to its pose.
+
+    smooth: each pose waits for one more frame, and is scored as that of the frame that it is of; the last frame gets
+    the pose before it.
+    """
+    method, hand, targets = _set_up(problem, solver)
     angles, seconds, state = [], [], State(np.eye(4), hand.neutral)
+    if smooth:
+        method, state = Smoothed(method), SmoothedState(state.root, state.angles, state, None, None)
     for frame in range(len(targets)):
         begin = time.perf_counter()
         pose, state = method.solve(hand, targets.select(slice(frame, frame + 1)), state)
         seconds.append(time.perf_counter() - begin)
         angles.append(pose.angles)
+    if smooth:
+        angles = [*angles[1:], angles[-1]]
     return {"angles": _columns(hand, np.concatenate(angles)), "positions": None, "per_frame_seconds": seconds}
 
 
 def solve_batch(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
-    """All frames at once, as offline."""
-    method, hand, targets = _set_up(problem, solver, smooth)
+    """All frames at once, as offline; smooth: by all frames."""
+    method, hand, targets = _set_up(problem, solver)
     begin = time.perf_counter()
-    pose, _ = method.solve(hand, targets, State(np.eye(4), hand.neutral))
+    start = State(np.eye(4), hand.neutral)
+    if smooth:
+        clean = smoothed(hand, targets)
+        pose, _ = method.solve(hand, clean.targets, start)
+        pose = steady(hand, clean.targets, pose, clean.noise)
+    else:
+        pose, _ = method.solve(hand, targets, start)
     return {"angles": _columns(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}

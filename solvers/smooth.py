@@ -26,6 +26,8 @@ class Smooth:
     """(F, T) places that no sample of their own frame holds: it was missing, or refused."""
     refused: Bools
     """(F, T) places that were seen and left out as outliers."""
+    noise: Floats
+    """(F or 1, 2, T) the deviation that was found in a component of the places, m, and of the turns, rad."""
 
 
 def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float = 1.0) -> Smooth:
@@ -36,26 +38,28 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
     """
     on, times = riders(hand, targets.sites), targets.times
     place_rules, turn_rules = Rules(PLACES, bridge, calm), Rules(TURNS, bridge, calm)
-    places = _Layer(targets.positions, targets.weights > 0, np.zeros(targets.weights.shape, bool))
+    places = _layer(targets.positions, targets.weights)
     places = _settled(places, on.places, times, place_rules)
     turns = None
     if targets.rotations is not None and targets.rotation_weights is not None:
-        turns = _Layer(targets.rotations, targets.rotation_weights > 0, np.zeros(targets.weights.shape, bool))
+        turns = _layer(targets.rotations, targets.rotation_weights)
         turns = _settled(turns, on.turns, times, turn_rules)
         frames = carriers(on, places.values, turns.values, (places.known, turns.known), np.eye(4))
     else:
         frames = carriers(on, places.values, None, (places.known, places.known), np.eye(4))
-    beside = _Layer(into(frames, places.values), places.known, places.refused)
+    beside = replace(places, values=into(frames, places.values))
     places = _settled(beside, _others(on.places, targets), times, place_rules)
     weights = _trusted(times, targets.weights, places, bridge)
     result = replace(targets, positions=out_of(frames, places.values), weights=weights)
     if turns is not None and targets.rotation_weights is not None:
         wrist = rotations.from_matrix(frames[:, None, :3, :3])
-        beside = _Layer(rotations.multiply(rotations.conjugate(wrist), turns.values), turns.known, turns.refused)
+        beside = replace(turns, values=rotations.multiply(rotations.conjugate(wrist), turns.values))
         turns = _settled(beside, _others(on.turns, targets), times, turn_rules)
         weights = _trusted(times, targets.rotation_weights, turns, bridge)
         result = replace(result, rotations=rotations.multiply(wrist, turns.values), rotation_weights=weights)
-    return Smooth(result, places.known & ((targets.weights == 0) | places.refused), places.refused)
+    # A quaternion goes half as far as its angle.
+    noise = np.stack([places.noise, np.zeros_like(places.noise) if turns is None else 2 * turns.noise])
+    return Smooth(result, places.known & ((targets.weights == 0) | places.refused), places.refused, noise[None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,13 +72,21 @@ class _Layer:
     """(F, T)"""
     refused: Bools
     """(F, T)"""
+    noise: Floats
+    """(T,) the deviation of a component; 0 before it is told."""
+
+
+def _layer(values: Floats, weights: Floats) -> _Layer:
+    """Before anything is done."""
+    return _Layer(values, weights > 0, np.zeros(weights.shape, bool), np.zeros(weights.shape[1]))
 
 
 def _settled(layer: _Layer, columns: Ints, times: Floats, rules: Rules) -> _Layer:
     """The layer with some of its columns smoothed."""
     if not len(columns) or not len(times):
         return layer
-    values, known, refused = layer.values.copy(), layer.known.copy(), layer.refused.copy()
+    values, known = layer.values.copy(), layer.known.copy()
+    refused, noise = layer.refused.copy(), layer.noise.copy()
     samples, seen = values[:, columns], known[:, columns]
     if values.shape[-1] == 4:
         samples = one_sided(samples, seen)
@@ -83,8 +95,8 @@ def _settled(layer: _Layer, columns: Ints, times: Floats, rules: Rules) -> _Laye
     if values.shape[-1] == 4:
         smoothed = smoothed / np.maximum(np.linalg.norm(smoothed, axis=-1, keepdims=True), 1e-12)
     values[:, columns] = np.where(done.known[..., None], smoothed, samples)
-    known[:, columns], refused[:, columns] = done.known, done.refused
-    return _Layer(values, known, refused)
+    known[:, columns], refused[:, columns], noise[columns] = done.known, done.refused, done.deviation
+    return _Layer(values, known, refused, noise)
 
 
 def one_sided(turns: Floats, seen: Bools) -> Floats:

@@ -16,6 +16,7 @@ from ..temporal.motion import PLACES, TURNS, Rules, Scale
 from .settings import check, setting
 from .smooth import Smooth
 from .solver import Solver, State
+from .steady import Belief, steady_live
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,6 +34,8 @@ class Row:
     """(T,) places that are known and not from a sample of their own."""
     refused: Bools
     """(T,) places that were seen and left out as outliers."""
+    noise: Floats
+    """(2, T) the deviation in a component of the places, m, and of the turns, rad, as it is known by then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +57,9 @@ class SmoothedState(State, Generic[S]):
     """The solver's own state and what is known of the targets."""
 
     inner: S
-    going: Going
+    going: Going | None
+    """None before the first frame, as is belief."""
+    belief: Belief | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ class Live:
 
     lag: int = setting(1, "Frames that are waited for: one shakes and errs less than none", most=1)
     calm: float = setting(
-        1.0, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
+        0.5, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
     )
     bridge: float = setting(0.1, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
 
@@ -77,6 +82,10 @@ class Live:
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
         """See Smoothing."""
         return replace(self, bridge=min(self.bridge, gap_limit)).aligned(targets)
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """See Smoothing."""
+        return steady_live(hand, targets, pose, noise)[0]
 
     def follow(self, targets: Targets, going: Going | None = None) -> tuple[Smooth, Going]:
         """The targets `lag` frames late, and what is known after them: a take may be followed in any pieces."""
@@ -123,13 +132,15 @@ class Smoothed(Generic[S]):
         """See Solver."""
         clean, going = self.how.follow(targets, state.going if state else None)
         pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
-        return pose, SmoothedState(inner.root, inner.angles, inner, going)
+        pose, belief = steady_live(hand, clean.targets, pose, clean.noise, state.belief if state else None)
+        last = pose.angles[-1] if len(pose.angles) else inner.angles
+        return pose, SmoothedState(inner.root, last, inner, going, belief)
 
 
 def _begin(targets: Targets) -> Going:
     """Before the first frame."""
     count = len(targets.sites)
-    nothing = Row(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool))
+    nothing = Row(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
     return Going(targets.sites, start(count, 3, PLACES), start(count, 4, TURNS), np.zeros((2, count)), nothing)
 
 
@@ -152,7 +163,9 @@ def _frame(one: Targets, going: Going, how: tuple[Following, Following]) -> tupl
         turned = _unit(turn.values)
         weights[1, shown] = one.rotation_weights[0, shown]
         left[1] = weights[1] * _left(turn, how[1])
-    row = Row(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused)
+    # A quaternion goes half as far as its angle.
+    noise = np.stack([np.sqrt(places.noise.variance), 2 * np.sqrt(turns.noise.variance)])
+    row = Row(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
     return place.values, turned, going.row if late else row, Going(going.sites, places, turns, weights, row)
 
 
@@ -178,11 +191,12 @@ def _unit(turns: Floats) -> Floats:
 def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list[Row]) -> Smooth:
     if not rows:
         nothing = np.zeros(targets.weights.shape, bool)
-        return Smooth(targets, nothing, nothing)
+        return Smooth(targets, nothing, nothing, np.zeros((0, 2, len(targets.sites))))
     weights = np.stack([row.weights for row in rows])
     turned = None if targets.rotation_weights is None else weights[:, 1]
     clean = replace(targets, positions=places, weights=weights[:, 0], rotations=turns, rotation_weights=turned)
-    return Smooth(clean, np.stack([row.predicted for row in rows]), np.stack([row.refused for row in rows]))
+    noise = np.stack([row.noise for row in rows])
+    return Smooth(clean, np.stack([row.predicted for row in rows]), np.stack([row.refused for row in rows]), noise)
 
 
 def _shifted(targets: Targets, late: Smooth, last: Smooth) -> Smooth:
@@ -194,4 +208,4 @@ def _shifted(targets: Targets, late: Smooth, last: Smooth) -> Smooth:
     names = ("positions", "weights", "rotations", "rotation_weights")
     moved = {name: joined(getattr(late.targets, name), getattr(last.targets, name)) for name in names}
     predicted, refused = joined(late.predicted, last.predicted), joined(late.refused, last.refused)
-    return Smooth(replace(targets, **moved), predicted, refused)
+    return Smooth(replace(targets, **moved), predicted, refused, joined(late.noise, last.noise))

@@ -4,19 +4,28 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 from .settings import check, setting
 from .smooth import Smooth, smooth
 from .smoothed import Live
+from .steady import steady
+
+Floats = NDArray[np.float64]
 
 
 class Smoothing(Protocol):
-    """A frozen dataclass of settings with one method."""
+    """A frozen dataclass of settings with two methods: what is done before solving, and after it."""
 
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
         """A whole take's targets without noise; none is known farther than gap_limit s into a gap."""
+        ...
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """A whole take's pose with angles that do not leap where the targets hardly tell them; noise as in Smooth."""
         ...
 
 
@@ -27,7 +36,11 @@ class Off:
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
         """See Smoothing."""
         nothing = np.zeros(targets.weights.shape, bool)
-        return Smooth(targets, nothing, nothing)
+        return Smooth(targets, nothing, nothing, np.zeros((1, 2, len(targets.sites))))
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """See Smoothing."""
+        return pose
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +60,10 @@ class Whole:
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
         """See Smoothing."""
         return smooth(hand, targets, gap_limit, self.calm)
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """See Smoothing."""
+        return steady(hand, targets, pose, noise, self.calm)
 
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {"off": Off, "live": Live, "whole": Whole}

@@ -24,6 +24,8 @@ class Smoothed:
     """(F, M) whether the path is known: seen, or missing for less than the bridge."""
     refused: Bools
     """(F, M) samples that were seen and left out as outliers."""
+    deviation: Floats
+    """(M,) of the noise in a component."""
 
 
 def smooth(times: Floats, values: Floats, seen: Bools, rules: Rules) -> Smoothed:
@@ -34,7 +36,7 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: Rules) -> Smoothed
     ratio = intensity(bandwidths(times, likelihood, rules.memory) / rules.calm)
     paths = kalman(times, values, taken, begun, ratio)
     known = _bridged(times, taken, rules.bridge)
-    return Smoothed(np.where(known[..., None], paths, values), known, seen & ~taken)
+    return Smoothed(np.where(known[..., None], paths, values), known, seen & ~taken, np.sqrt(variance))
 
 
 def look(times: Floats, values: Floats, seen: Bools, variance: Floats, rules: Rules) -> tuple[Floats, Bools, Bools]:

@@ -12,7 +12,7 @@ ROWS = [
     {"captures", "cga", "streams", "hand", "temporal"},
     {"recipe", "performer"},
     {"solvers"},
-    {"report", "pipeline", "calibrate", "calibrate_choices"},
+    {"report", "denoise", "pipeline", "calibrate", "calibrate_choices"},
     {"rig"},
     {"operators", "panels", "cli"},
     {"registration"},

@@ -1,0 +1,328 @@
+"""Joint angles by what the markers tell of them: what they hardly tell in a frame, the frames around it do.
+
+A fingertip below its knuckle says nothing about abduction, and a straight finger little about how its bends share its
+length: there noise decides, and a solver's angles leap by tens of degrees while every marker is met. A Kalman filter
+on each digit's angles takes a frame's angles as measured, with the information Jᵀ J / σ² that its markers hold of them
+(Thrun, Burgard & Fox, Probabilistic Robotics (2005), 3.5), and the angles to accelerate at random: where markers tell
+an angle, it stays; where they do not, it goes on as it went. The markers hardly move by it.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import jacobians
+from ..hand.joints import CHAIN_JOINTS
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from ..hand.targets import Targets
+from ..temporal.motion import LONGEST, SHORTEST
+from .within import within
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+LEAST: Floats = np.array([[2e-4], [0.01]])
+"""m and rad: no marker and no sensor sits on its bone more surely."""
+TRUST = 1.0
+"""rad: how sure a solver's angle is where no marker tells it."""
+UNREST = 100.0
+"""rad²/s³: the intensity of the angles' accelerations; passes 15 Hz where 0.5 mm are told from 5 cm away at 100 Hz."""
+ANYWHERE = (10.0, 30.0)
+"""rad and rad/s: deviations before the first frame."""
+ITERATIONS = 3
+"""Times that whole takes are gone through, from the second on with targets linear about the angles found."""
+BEYOND, AT_LIMIT = 1e-4, 0.005
+"""rad: farther outside its limits than the first, an angle is told the next time to be at its limit, by the second."""
+FAR = 5.0
+"""Deviations of the noise that steadying may move a target's site."""
+EASE = 6
+"""Frames."""
+AT_ONCE = 64
+"""Frames whose Jacobians are worked out together: they stay in the processor's cache."""
+STRETCH, RUN_UP = 2000, 200
+"""Frames of a take that are worked out together, and frames before and after them that they are told by, too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """What is known of the angles of G digits of at most N degrees of freedom."""
+
+    time: float
+    """s; NaN before the first frame."""
+    means: Floats
+    """(G, 2 N) rad, then rad/s."""
+    covariances: Floats
+    """(G, 2 N, 2 N)"""
+
+
+@lru_cache(maxsize=8)
+def digits_of(hand: HandModel) -> Ints:
+    """(G, N) the degrees of freedom of each digit; −1 fills up."""
+    names = [hand.joints[joint] for joint in hand.axis_joint]
+    digits = [[dof for dof, name in enumerate(names) if name in chain] for chain in CHAIN_JOINTS.values()]
+    result = np.full((len(digits), max(map(len, digits))), -1)
+    for row, digit in zip(result, digits, strict=True):
+        row[: len(digit)] = digit
+    return result
+
+
+def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """(F, G, N, N) per rad² and (F, G, N) rad: what the targets tell of the angles of digits_of.
+
+    The targets are taken to be where the solver's pose has their sites: what it did not meet, it had reason to. They
+    are linear about angles (F, D). noise (F or 1, 2, T): a component's deviation of each place, m, and each turn, rad.
+    """
+    if not len(targets):
+        count, width = digits_of(hand).shape
+        return np.zeros((0, count, width, width)), np.zeros((0, count, width))
+    if len(targets) > AT_ONCE:
+        cuts = [slice(start, start + AT_ONCE) for start in range(0, len(targets), AT_ONCE)]
+        parts = [
+            heard(hand, targets.select(cut), Pose(hand, pose.root[cut], pose.angles[cut]), angles[cut], _of(noise, cut))
+            for cut in cuts
+        ]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    digits = digits_of(hand)
+    places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
+    wanted, found = jacobians.place(hand, pose.root, pose.angles), jacobians.place(hand, pose.root, angles)
+    moves, turned = found.jacobians(targets.sites)
+    away = wanted.sites(targets.sites) - found.sites(targets.sites)
+    told, pull = _normal(moves[..., jacobians.BASE :], away, targets.weights * places, digits)
+    if targets.rotation_weights is not None:
+        joints = [hand.sites[site].joint for site in targets.sites]
+        away = jacobians.log_errors(wanted.turns[:, joints], found.turns[:, joints])
+        more = _normal(turned[..., jacobians.BASE :], away, targets.rotation_weights * turns, digits)
+        told, pull = told + more[0], pull + more[1]
+    sure, asked, about = trusted(hand), _grouped(pose.angles, digits), _grouped(angles, digits)
+    pull += ((asked - about)[..., None, :] @ sure)[..., 0, :]
+    return told, about + np.linalg.solve(told + sure, pull[..., None])[..., 0]
+
+
+def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
+    """Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of rows J (F, T, 3, D), r (F, T, 3), w (F, T), for each digit."""
+    root = np.sqrt(weights)[..., None]
+    columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
+    stacked = columns.transpose(0, 3, 1, 2, 4).reshape(len(rows), len(digits), 3 * weights.shape[1], digits.shape[1])
+    across = stacked.swapaxes(-1, -2)
+    return across @ stacked, (across @ (away * root).reshape(len(rows), 1, -1, 1))[..., 0]
+
+
+@lru_cache(maxsize=8)
+def trusted(hand: HandModel) -> Floats:
+    """(G, N, N) per rad², the information of a solver's own choice: of each angle, and of what a coupling says."""
+    digits = digits_of(hand)
+    told = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
+    for row in hand.couplings:
+        coefficients = np.where(digits >= 0, row.coefficients[digits], 0.0)
+        told += coefficients[:, :, None] * coefficients[:, None]
+    return told / TRUST**2
+
+
+def new_belief(angles: Floats) -> Belief:
+    """Before the first frame: the angles are about these (G, N), at any speed."""
+    spread = np.diag(np.repeat(ANYWHERE, angles.shape[1]) ** 2)
+    return Belief(np.nan, np.concatenate([angles, np.zeros_like(angles)], 1), np.tile(spread, (len(angles), 1, 1)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """What one frame did, as the way back needs it."""
+
+    transition: Floats
+    """(2 N, 2 N)"""
+    gain: Floats
+    """(G, 2 N, N) K"""
+    surprise: Floats
+    """(G, N) ν / S"""
+
+
+def _advance(belief: Belief, time: float, angles: Floats, told: Floats, unrest: float) -> tuple[Belief, _Step]:
+    """One more frame: angles (G, N) rad measured with the information told (G, N, N)."""
+    width = angles.shape[1]
+    dt = 0.0 if np.isnan(belief.time) else min(max(time - belief.time, SHORTEST), LONGEST)
+    go = np.eye(2 * width)
+    go[:width, width:] = dt * np.eye(width)
+    # White acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
+    pushed = unrest * np.kron([[dt**3 / 3, dt**2 / 2], [dt**2 / 2, dt]], np.eye(width))
+    means, spread = belief.means @ go.T, go @ belief.covariances @ go.T + pushed
+    # S⁻¹ = (P + I⁻¹)⁻¹ without the inverse of the information, which may have none.
+    weight = np.linalg.solve(np.eye(width) + told @ spread[:, :width, :width], told)
+    surprise = (weight @ (angles - means[:, :width])[..., None])[..., 0]
+    gain = spread[:, :, :width] @ weight
+    means = means + (spread[:, :, :width] @ surprise[..., None])[..., 0]
+    spread = spread - gain @ spread[:, :width]
+    return Belief(time, means, (spread + spread.swapaxes(-1, -2)) / 2), _Step(go, gain, surprise)
+
+
+def steady_live(
+    hand: HandModel, targets: Targets, pose: Pose, noise: Floats, belief: Belief | None = None
+) -> tuple[Pose, Belief]:
+    """The pose with the angles that the frames so far tell, and what is known after them. See information.
+
+    A digit without a target in a frame stays as it is.
+    """
+    digits, sure = digits_of(hand), trusted(hand)
+    width = digits.shape[1]
+    belief = belief or new_belief(_grouped(hand.neutral[None], digits)[0])
+    told, measured = heard(hand, targets, pose, pose.angles, noise)
+    result = pose.angles.copy()
+    for frame, time in enumerate(targets.times):
+        seen = np.any(told[frame] != 0, axis=(1, 2))
+        now = (told[frame] + sure) * seen[:, None, None]
+        belief = _rested(_advance(belief, float(time), measured[frame], now, UNREST)[0], belief, seen)
+        rows = slice(frame, frame + 1)
+        one = Pose(hand, pose.root[rows], pose.angles[rows])
+        found = _ungrouped(belief.means[None, :, :width], digits, one.angles)
+        found = within(hand, one.angles, found)
+        shares = _shares(hand, targets.select(rows), one, found, _of(noise, rows))
+        result[rows] = _between(hand, one.angles, found, shares)
+        # What limits and targets do not let be, is not believed.
+        means = np.concatenate([_grouped(result[rows], digits)[0], belief.means[:, width:]], axis=1)
+        belief = Belief(belief.time, means, belief.covariances)
+    return Pose(hand, pose.root, result), belief
+
+
+def _of(noise: Floats, rows: slice) -> Floats:
+    """The noise (F or 1, 2, T) of some of the frames."""
+    return noise if len(noise) == 1 else noise[rows]
+
+
+def _shares(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> Floats:
+    """(F, G) how far each digit may go from the pose's angles to these (F, D) without leading its sites too far away.
+
+    A target is linear in the angles only near by; what is left over grows with the square of the way.
+    """
+    wanted = jacobians.place(hand, pose.root, pose.angles).sites(targets.sites)
+    names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
+    own = np.array([[name in chain for name in names] for chain in CHAIN_JOINTS.values()])
+    bound = np.where(targets.weights > 0, FAR * np.maximum(noise[:, 0], LEAST[0]), np.inf)
+    shares = np.ones((len(targets), len(own)))
+    for last in (False, False, False, True):
+        there = jacobians.place(hand, pose.root, _between(hand, pose.angles, angles, shares))
+        away = np.linalg.norm(there.sites(targets.sites) - wanted, axis=-1) / bound
+        far = np.where(own, away[:, None], 0.0).max(axis=2, initial=0.0)
+        if not np.any(far > 1):
+            break
+        if _tied(hand):
+            far = np.repeat(far.max(axis=1, keepdims=True), far.shape[1], axis=1)
+        shares = np.where(far > 1.1, 0.0, shares) if last else shares / np.sqrt(np.maximum(far, 1.0))
+    return shares
+
+
+def _between(hand: HandModel, first: Floats, second: Floats, shares: Floats) -> Floats:
+    """(F, D) from the first angles to the second, each digit by its share (F, G)."""
+    digits = digits_of(hand)
+    way = np.broadcast_to(shares[..., None], (*shares.shape, digits.shape[1]))
+    return first + _ungrouped(way, digits, np.ones(first.shape)) * (second - first)
+
+
+@lru_cache(maxsize=8)
+def _tied(hand: HandModel) -> bool:
+    """Whether a hard coupling ties digits to each other, so that all go the same share of their ways."""
+    digits = digits_of(hand)
+    of_digit = (digits[..., None] == np.arange(hand.dofs)).any(1)
+    return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)
+
+
+def _eased(shares: Floats) -> Floats:
+    """(F, G) shares that are nowhere larger, and come and go over 2 EASE frames."""
+    if not np.any(shares < 1):
+        return shares
+    padded = np.pad(shares, ((2 * EASE, 2 * EASE), (0, 0)), mode="edge")
+    least = np.lib.stride_tricks.sliding_window_view(padded, 2 * EASE + 1, axis=0).min(-1)
+    eased: Floats = np.lib.stride_tricks.sliding_window_view(least, 2 * EASE + 1, axis=0).mean(-1)
+    return eased
+
+
+def _rested(after: Belief, before: Belief, seen: Bools) -> Belief:
+    """The belief after a frame, in which digits that are not seen (G,) stopped where they were and may go anywhere."""
+    still = new_belief(before.means[:, : before.means.shape[1] // 2])
+    return Belief(
+        after.time,
+        np.where(seen[:, None], after.means, still.means),
+        np.where(seen[:, None, None], after.covariances, still.covariances),
+    )
+
+
+def steady(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: float = 1.0) -> Pose:
+    """The pose of a whole take with the angles that all frames tell, within limits and hard couplings.
+
+    A digit that has no target goes from where it was last seen to where it is seen again. More calm passes less fast
+    motion, calm times as slow. See information.
+    """
+    digits, angles = digits_of(hand), pose.angles.copy()
+    for start in range(0, len(targets), STRETCH):
+        first = max(start - RUN_UP, 0)
+        rows = slice(first, start + STRETCH + RUN_UP)
+        part = Pose(hand, pose.root[rows], pose.angles[rows])
+        some, shaky = targets.select(rows), _of(noise, rows)
+        about, held = part.angles, np.zeros(part.angles.shape)
+        for _ in range(ITERATIONS):
+            told, measured = heard(hand, some, part, about, shaky)
+            measured = _bridged(measured, np.any(told != 0, axis=(2, 3)), some.times)
+            told, measured = _held(told + trusted(hand), measured, _grouped(held, digits), _grouped(about, digits))
+            found = _ungrouped(_smoothed(some.times, measured, told, UNREST / calm**4), digits, part.angles)
+            about = within(hand, part.angles, found)
+            held = np.maximum(held, np.abs(found - about) > BEYOND)
+        about = _between(hand, part.angles, about, _eased(_shares(hand, some, part, about, shaky)))
+        inner = slice(start - first, start - first + STRETCH)
+        angles[start : start + STRETCH] = about[inner]
+    return Pose(hand, pose.root, angles)
+
+
+def _smoothed(times: Floats, measured: Floats, told: Floats, unrest: float) -> Floats:
+    """(F, G, N) the means of the angles by all measured (F, G, N) with information told (F, G, N, N).
+
+    Bierman (1977), X.2, as in temporal.smoother: the smoothed mean is x − P λ.
+    """
+    width = measured.shape[2]
+    belief, steps = new_belief(measured[0]), []
+    means = np.empty_like(measured)
+    rows = np.empty((*measured.shape, 2 * width))
+    for frame, time in enumerate(times):
+        belief, step = _advance(belief, float(time), measured[frame], told[frame], unrest)
+        steps.append(step)
+        means[frame], rows[frame] = belief.means[:, :width], belief.covariances[:, :width]
+    later = np.zeros((measured.shape[1], 2 * width))
+    for frame in range(len(times) - 1, -1, -1):
+        means[frame] -= (rows[frame] @ later[..., None])[..., 0]
+        step = steps[frame]
+        later[:, :width] -= (step.gain.swapaxes(-1, -2) @ later[..., None])[..., 0] + step.surprise
+        later = later @ step.transition
+    return means
+
+
+def _held(told: Floats, measured: Floats, held: Floats, about: Floats) -> tuple[Floats, Floats]:
+    """What is told when angles that were at their limits, held (F, G, N), are told to be where they are, about."""
+    firm = held / AT_LIMIT**2
+    right = (told @ measured[..., None])[..., 0] + firm * about
+    more = told + firm[..., None] * np.eye(told.shape[-1])
+    angles: Floats = np.linalg.solve(more, right[..., None])[..., 0]
+    return more, angles
+
+
+def _bridged(angles: Floats, seen: Bools, times: Floats) -> Floats:
+    """Angles (F, G, N), those of digits not seen (F, G) on the straight way from the last that was to the next."""
+    result = angles.copy()
+    for digit in np.flatnonzero(np.any(seen, axis=0) & ~np.all(seen, axis=0)):
+        here = seen[:, digit]
+        for dof in range(angles.shape[2]):
+            result[~here, digit, dof] = np.interp(times[~here], times[here], angles[here, digit, dof])
+    return result
+
+
+def _grouped(angles: Floats, digits: Ints) -> Floats:
+    """Angles (F, D) as (F, G, N); 0 fills up."""
+    grouped: Floats = np.where(digits >= 0, angles[:, digits], 0.0)
+    return grouped
+
+
+def _ungrouped(values: Floats, digits: Ints, angles: Floats) -> Floats:
+    """(F, D) of values (F, G, N); what is of no digit stays as in angles (F, D)."""
+    result = angles.copy()
+    result[:, digits[digits >= 0]] = values[:, digits >= 0]
+    return result

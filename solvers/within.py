@@ -1,0 +1,43 @@
+"""Angles that were moved, kept where limits and hard couplings let them be."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand.model import HandModel
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+def within(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
+    """(F, D) on the way from angles (F, D), which are allowed, to wanted (F, D): as far as all rows of a part allow.
+
+    Angles that hard couplings tie to each other are a part, each other angle is one of its own: it is cut off at its
+    limits. What is allowed is convex, so that all before the end of the way is allowed. Where couplings are equations,
+    the way is to what is nearest to wanted of all that fulfils them.
+    """
+    low, high = hand.limits.T
+    result = np.clip(wanted, low, high)
+    hard = [row for row in hand.couplings if not row.soft]
+    rows = np.concatenate([np.eye(hand.dofs), *(row.coefficients[None] for row in hard)])
+    bounds = np.concatenate([hand.limits, *([[row.lower, row.upper]] for row in hard)])
+    equal = np.array([row.coefficients for row in hard if row.lower == row.upper]).reshape(-1, hand.dofs)
+    wanted = wanted - (wanted - angles) @ equal.T @ np.linalg.pinv(equal).T
+    for part in _parts(np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs) != 0):
+        inside = np.any(rows[:, part] != 0, axis=1)
+        start, step = angles @ rows[inside].T, (wanted - angles) @ rows[inside].T
+        room = np.where(step > 0, bounds[inside, 1] - start, start - bounds[inside, 0])
+        far = np.where(np.abs(step) > 1e-12, np.maximum(room, 0.0) / np.maximum(np.abs(step), 1e-12), 1.0)
+        share = np.minimum(far.min(axis=1, initial=1.0), 1.0)[:, None]
+        result[:, part] = (angles + share * (wanted - angles))[:, part]
+    return result
+
+
+def _parts(ties: Bools) -> list[Bools]:
+    """The parts (D,) of angles that ties (R, D) hold together; angles without a tie are in none."""
+    parts: list[Bools] = []
+    for tie in ties:
+        apart = [part for part in parts if not np.any(part & tie)]
+        joined = np.any([tie, *(part for part in parts if np.any(part & tie))], axis=0)
+        parts = [*apart, np.asarray(joined, np.bool_)]
+    return parts
