@@ -301,8 +301,7 @@ def _held(told: Floats, measured: Floats, held: Floats, about: Floats) -> tuple[
     firm = held / AT_LIMIT**2
     right = (told @ measured[..., None])[..., 0] + firm * about
     more = told + firm[..., None] * np.eye(told.shape[-1])
-    angles: Floats = np.linalg.solve(more, right[..., None])[..., 0]
-    return more, angles
+    return more, np.asarray(np.linalg.solve(more, right[..., None])[..., 0], np.float64)
 
 
 def _bridged(angles: Floats, seen: Bools, times: Floats) -> Floats:
