@@ -113,11 +113,11 @@ class Screen:
         yield 0.1
         xdotool("mouseup", "1")
 
-    def button(self, operator: str, across: float = 0.5) -> Generator[float, None, tuple[int, int]]:
+    def button(self, operator: str, across: float = 0.5, holding: str = "") -> Generator[float, None, tuple[int, int]]:
         """Where the sidebar has an operator's button: `place = yield from screen.button("knuckle.solve")`.
 
-        Ctrl+C over a button copies its command, so the mouse goes down the sidebar until it is the one looked for:
-        in its middle, or at another part of its width.
+        Ctrl+C over a button copies its command, so the mouse goes down the sidebar until it is the one looked for,
+        whose arguments hold a text: in its middle, or at another part of its width.
         """
         manager, region = bpy.context.window_manager, self.region(self.area(), "UI")
         x, top = region.x + round(across * region.width), self.window.height - region.y - region.height
@@ -129,7 +129,7 @@ class Screen:
             manager.clipboard = ""
             self.key("ctrl+c")
             yield 0.06
-            if manager.clipboard.startswith(f"bpy.ops.{operator}("):
+            if manager.clipboard.startswith(f"bpy.ops.{operator}(") and holding in manager.clipboard:
                 return x, y + 6
         raise LookupError(f"the sidebar has no button for {operator}")
 
@@ -190,14 +190,19 @@ class Screen:
         yield 0.5
         return bpy.context.window_manager.clipboard.splitlines()
 
-    def told(self) -> list[str]:
-        """From now on, the texts given to the status bar, None as an empty one: the list grows as they come."""
+    def told(self, then: Callable[[str], None] | None = None) -> list[str]:
+        """From now on, the texts given to the status bar, None as an empty one: the list grows as they come.
+
+        `then` is called with each of them, inside of what gives it.
+        """
         texts: list[str] = []
         give: Callable[[bpy.types.WorkSpace, str | None], None] = bpy.types.WorkSpace.status_text_set
 
         def note_and_give(workspace: bpy.types.WorkSpace, text: str | None) -> None:
             texts.append(text or "")
             give(workspace, text)
+            if then is not None:
+                then(text or "")
 
         bpy.types.WorkSpace.status_text_set = note_and_give  # type: ignore[assignment,method-assign]
         return texts
@@ -247,6 +252,8 @@ def settings(block: bpy.types.bpy_struct) -> dict[str, str]:
         if item.type == "POINTER":
             if isinstance(value, bpy.types.ID) and item.identifier not in {"original", "id_data"}:
                 found[item.identifier] = value.name
+            elif isinstance(value, bpy.types.PropertyGroup) and item.identifier != "rna_type":
+                found.update({f"{item.identifier}.{name}": inner for name, inner in settings(value).items()})
         else:
             found[item.identifier] = plain(value)
     return found
