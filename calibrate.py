@@ -28,11 +28,16 @@ from .hand.markersets import Spot, palm_together
 from .hand.measured import MeasuredHand
 from .hand.measures import Measure
 from .hand.proportions import Proportions, in_palm
+from .hand.targets import assign
 from .performer import Performer
 from .pipeline import Assignment, Progress
 from .recipe import Recipe
+from .solvers.fabrik import Fabrik
 
 Floats = NDArray[np.float64]
+
+MOST_MOTION = 300
+"""Frames of free motion that are kept: a fingertip's path through its range some millimetres apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +135,7 @@ class _Hand:
         known = self.recipe.performer
         limits = {} if known is None else performer.from_dict(known, "performer").hand(self.side, {}).limits
         chains = CHAIN_JOINTS.values()
-        self.result = MeasuredHand(
+        measured = MeasuredHand(
             proportions,
             {label: found[self.spots.index(spot)] for label, spot in self.places.items()},
             rho=tuple(_value(measures, "rho", digit) for digit in DIGITS),
@@ -139,6 +144,17 @@ class _Hand:
             limits=limits,
             measures=tuple(measures),
         )
+        yield 0.98, f"Solving the {self.side} hand's free motion"
+        self.result = replace(measured, motion=self._motion(measured, rows))
+
+    def _motion(self, hand: MeasuredHand, rows: range) -> Floats:
+        """(N, D) rad, the angles of the clip of free motion where all of its markers are seen, evenly through it."""
+        places = {label: spot for label, spot in hand.spots.items() if label in self.moved.names}
+        positions = pipeline.positions_of(self.moved, places)[rows.start : rows.stop]
+        positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
+        positions = positions[:: max(1, -(-len(positions) // MOST_MOTION))]
+        model, targets = assign(hand.model, places, np.arange(float(len(positions))), positions)
+        return Fabrik().solve(model, targets)[0].angles
 
     def _motion_rows(self) -> range:
         usual = Span(self.recipe.start or 1, self.recipe.end) if self.choices.motion_capture is None else Span()

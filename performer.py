@@ -24,10 +24,22 @@ Floats = NDArray[np.float64]
 
 FORMAT, NEWEST = "knuckle performer", 2
 KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
-HAND_KEYS = ("size_mm", "palm_mm", "bones_mm", "directions_wxyz", "rho", "radii_mm", "limits_deg", "measures")
+HAND_KEYS = (
+    "size_mm",
+    "palm_mm",
+    "bones_mm",
+    "directions_wxyz",
+    "rho",
+    "radii_mm",
+    "limits_deg",
+    "measures",
+    "motion_deg",
+)
 LARGEST_RADIUS = 100.0
 """mm"""
 LARGEST_RHO = 2.0
+MOST_MOTION = 1000
+"""Frames of free motion that a file may hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +98,7 @@ def _hand_to_dict(hand: MeasuredHand) -> dict[str, Any]:
             }
             for measure in hand.measures
         ],
+        "motion_deg": _motion_to_dict(hand),
     }
 
 
@@ -139,7 +152,7 @@ def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> Measu
     if not isinstance(measures, list):
         raise RecipeError(f"{where}: 'measures' is {measures!r}, expected a list")
     usual = MeasuredHand(proportions, spots)
-    return MeasuredHand(
+    found = MeasuredHand(
         proportions,
         spots,
         rho=_rho(_group(data, "rho", where), where),
@@ -147,6 +160,7 @@ def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> Measu
         limits=_limits(_group(data, "limits_deg", where), where),
         measures=tuple(_measure(entry, where) for entry in measures),
     )
+    return replace(found, motion=_motion(_group(data, "motion_deg", where), found, where))
 
 
 def _group(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -193,6 +207,40 @@ def _limits(group: dict[str, Any], where: str) -> AngleLimits:
             raise RecipeError(f"{where}: limits_deg of {name} is {ends!r}, expected two numbers from -180 to 180")
         limits[names[name]] = (float(ends[0]), float(ends[1]))
     return limits
+
+
+def _movements(hand: MeasuredHand) -> list[str]:
+    """What each angle of the hand's model is, as 'index-finger-phalanx-distal flexion'."""
+    joints = [hand.model.joints[joint] for joint in hand.model.axis_joint]
+    return [f"{joint} {movement}" for joint, movement in zip(joints, hand.model.movements, strict=True)]
+
+
+def _motion_to_dict(hand: MeasuredHand) -> dict[str, list[float]]:
+    if not len(hand.motion):
+        return {}
+    columns = np.round(np.rad2deg(hand.motion), 2).T.tolist()
+    return dict(zip(_movements(hand), columns, strict=True))
+
+
+def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
+    """(N, D) rad, frames of free motion, within the hand's limits; movements that are not named are at rest."""
+    names = _movements(hand)
+    _check_keys(group, names, f"{where}, motion_deg")
+    frames = max((len(angles) for angles in group.values() if isinstance(angles, list)), default=0)
+    for name, angles in group.items():
+        if not isinstance(angles, list) or not all(_is_number(angle) and abs(angle) <= 180 for angle in angles):
+            raise RecipeError(f"{where}: motion_deg of {name} is not a list of numbers from -180 to 180")
+        if not len(angles) == frames <= MOST_MOTION:
+            raise RecipeError(
+                f"{where}: motion_deg of {name} has {len(angles)} frames, expected as many as the others have "
+                f"and at most {MOST_MOTION}"
+            )
+    motion = np.tile(hand.model.neutral, (frames, 1))
+    for name, angles in group.items():
+        motion[:, names.index(name)] = np.deg2rad(angles)
+    low, high = hand.model.limits.T
+    held: Floats = np.minimum(np.maximum(motion, low), high)
+    return held
 
 
 def _measure(entry: object, where: str) -> Measure:

@@ -26,7 +26,7 @@ from .hand.targets import Targets, assign
 from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import doubts, hand_report
-from .solvers import Smoothing, Solver, State
+from .solvers import Smoothing, Solver, State, beginning
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -259,7 +259,7 @@ def _solve(
     """One hand by its calm markers, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
     hand, targets = assign(measured.model, spots, calm.markers.times, positions_of(calm.markers, spots))
-    state = _first_sight(how.solver, hand, targets)
+    state = _first_sight(how.solver, hand, targets, beginning(how.solver, measured))
     poses = []
     for start in range(0, len(targets), PIECE):
         yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
@@ -273,11 +273,11 @@ def _solve(
     return SolvedHand(hand.side, hand, proportions, shown, pose, predicted_joints(hand, targets, seen), seen)
 
 
-def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets) -> State:
+def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:
     """The state in the frame that shows most of the hand, so that frames before it do not begin at the origin."""
     fullest = int((targets.weights > 0).sum(axis=1).argmax())
-    state: State = solver.solve(hand, targets.select(slice(fullest, fullest + 1)))[1]
-    return state
+    seen: State = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), state)[1]
+    return seen
 
 
 def predicted_joints(hand: HandModel, targets: Targets, measured: Bools) -> Bools:

@@ -22,7 +22,7 @@ NO_RHO: Rho = (None,) * len(DIGITS)
 
 
 def _unknown() -> Floats:
-    """The shape of 'not given': replaced by the radii of the hand's size."""
+    """The shape of 'not given'."""
     return np.zeros((0, 3))
 
 
@@ -40,11 +40,13 @@ class MeasuredHand:
     """(5,) how much the last joint of each digit bends with its middle one, thesis (4.3). None: a finger's is the
     usual one, a thumb's joints bend independently."""
     radii: Floats = field(default_factory=_unknown)
-    """(5, 3) m, of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); left out: by its size."""
+    """(5, 3) m, of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); not given: by its size."""
     limits: AngleLimits = field(default_factory=dict)
     """Degrees, what differs from the usual limits."""
     measures: tuple[Measure, ...] = ()
     """How all this was measured, and how sure it is."""
+    motion: Floats = field(default_factory=_unknown)
+    """(N, D) rad, the angles of its model in frames of free motion; none where no such clip was solved."""
 
     def __post_init__(self) -> None:
         if not len(self.radii):
@@ -67,6 +69,18 @@ class MeasuredHand:
             for digit, slope in zip(DIGITS, slopes, strict=True)
             if slope is not None
         )
+
+    def thickness(self, digit: str) -> Floats:
+        """(3,) m, how deep a digit's joints lie below the line of its markers, thesis (4.4).
+
+        Its radii where they were measured or typed, for markers that count as in the joints and are on their backs.
+        Zero where the radii are only the usual ones of a hand of this size, and where the markers are said to sit
+        beside the joints: those are not on that line.
+        """
+        row, joints = DIGITS.index(digit), CHAIN_JOINTS[digit]
+        usual = np.allclose(self.radii[row], by_size(self.proportions)[row], rtol=0, atol=1e-5)
+        beside = any(any(spot.offset) for spot in self.spots.values() if spot.joint in joints)
+        return np.zeros(3) if usual or beside else self.radii[row]
 
     @cached_property
     def model(self) -> HandModel:

@@ -6,7 +6,7 @@ from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
 from .registry import Label, Registry
 from .smoothing import SMOOTHINGS, Smoothing
-from .solver import Solver, State
+from .solver import Solver, State, beginning
 from .table import Table
 
 SOLVERS: dict[str, type[Solver[Any]]] = {
@@ -49,4 +49,15 @@ def make_smoothing(name: str, settings: dict[str, Any]) -> Smoothing:
     return SMOOTHING.make(name, settings)
 
 
-__all__ = ["SMOOTHING", "SMOOTHINGS", "SOLVER", "SOLVERS", "Smoothing", "Solver", "State", "make", "make_smoothing"]
+__all__ = [
+    "SMOOTHING",
+    "SMOOTHINGS",
+    "SOLVER",
+    "SOLVERS",
+    "Smoothing",
+    "Solver",
+    "State",
+    "beginning",
+    "make",
+    "make_smoothing",
+]

@@ -1,13 +1,14 @@
 """What a solver is: targets in, joint angles inside the limits out, the same in pieces as at once."""
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..hand import kinematics
 from ..hand.kinematics import Pose
+from ..hand.measured import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 
@@ -36,6 +37,20 @@ class Solver(Protocol[S]):
         Solving in pieces gives the poses of solving at once. What no target holds keeps its last pose.
         """
         ...
+
+
+@runtime_checkable
+class Measuring(Protocol):
+    """A solver that heeds more of what was measured of a hand than its model holds."""
+
+    def begin(self, measured: MeasuredHand) -> State:
+        """The state from which this hand's first frame is solved. Raises HandError."""
+        ...
+
+
+def beginning(solver: Solver[S], measured: MeasuredHand) -> State | None:
+    """The state from which a measured hand's first frame is solved, None where the hand's model is all it takes."""
+    return solver.begin(measured) if isinstance(solver, Measuring) else None
 
 
 def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:

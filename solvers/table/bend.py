@@ -31,10 +31,15 @@ class PlanarTable:
     reader: Reader | None
     """The branch forwards, for one frame."""
 
+    @property
+    def sunk(self) -> float:
+        """m, how far the first joint turns below where it is seen."""
+        return float(self.radii[0])
+
     def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
         """See PlanarBend."""
         if self.reader is not None and not hints:
-            found = self.reader.read(u, v)
+            found = self.reader.read(u, v - self.reader.sunk)
             if found is not None:
                 return found
         arrays = [Hint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
@@ -43,7 +48,7 @@ class PlanarTable:
 
     def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
         """See PlanarBend."""
-        told = np.zeros(len(u), bool)
+        told, v = np.zeros(len(u), bool), v - self.sunk
         for hint in hints:
             told |= hint.weight > 0
         if told.all() or not self.shelves:
@@ -92,7 +97,7 @@ class PlanarTable:
         return Seen(
             linkage(self.chain, hint.rider, self.radii),
             hint.rider.bone + 1 if at_end and not np.any(self.radii) else 0,
-            hint.u[rows] + 1j * hint.v[rows],
+            hint.u[rows] + 1j * (hint.v[rows] - self.sunk),
             hint.weight[rows] > 0,
         )
 
@@ -111,4 +116,6 @@ def planar_table(chain: Chain, end: Rider, radii: Floats) -> PlanarTable:
     table = build(links)
     branches = [branch for branch in (table.forwards, table.backwards) if not branch.empty]
     shelves = tuple(shelf([(table, branch)]) for branch in branches)
-    return PlanarTable(chain, radii, links, ways, shelves, reader(table, branches[0]) if branches else None)
+    return PlanarTable(
+        chain, radii, links, ways, shelves, reader(table, branches[0], float(radii[0])) if branches else None
+    )

@@ -13,6 +13,9 @@ five links of (4.8) are three, each with the radii at its ends taken in:
 
     tip = (l1 + i r2) + (l2 + i (r3 - r2)) exp(iθ2) + (l3 - i r3) exp(i(θ2 + θ3))
 
+The thesis leaves the knuckle's hidden link out, since it measures the place of the joint. A marker over the knuckle
+stands still on the palm while the bone turns r1 below it: then the tip is seen from i r1, and l1 is l1 - i r1.
+
 A marker on the back of a bone is the end of such a link, too, and radii of zero are the ordinary three bones.
 """
 
@@ -60,12 +63,14 @@ class Linkage:
 
 
 def linkage(chain: Chain, rider: Rider, radii: Floats) -> Linkage:
-    """The links of a chain up to a rider on one of its bones; radii (3,) m of its joints, the first of them unused:
-    where the first joint is, is known."""
+    """The links of a chain up to a rider on one of its bones; radii (3,) m of its joints.
+
+    The links begin in the first joint's centre, radii[0] m below the marker on its back, which stays where it is.
+    """
     ends = [complex(length) for length in chain.lengths[: rider.bone]] + [complex(rider.along, -rider.dorsal)]
-    for joint in range(1, len(ends)):
-        ends[joint - 1] += 1j * float(radii[joint])
-        ends[joint] -= 1j * float(radii[joint])
+    for joint, end in enumerate(ends):
+        beyond = float(radii[joint + 1]) if joint + 1 < len(ends) else 0.0
+        ends[joint] = end + 1j * (beyond - float(radii[joint]))
     return Linkage(tuple(ends), chain.limits, chain.ratio, chain.lead)
 
 

@@ -31,9 +31,12 @@ class PlanarLu:
         """See PlanarBend."""
         if self.index is None or self.thumb is None:
             return self.exact.one(u, v, hints)
-        linkage, goal = self.exact.linkage, complex(u, v)
+        linkage, sunk = self.exact.linkage, self.exact.sunk
+        goal = complex(u, v - sunk)
         first_end = Rider(0, float(self.exact.chain.lengths[0]))
-        knuckle = next((complex(hint.u, hint.v) for hint in hints if hint.rider == first_end and hint.weight > 0), None)
+        knuckle = next(
+            (complex(hint.u, hint.v - sunk) for hint in hints if hint.rider == first_end and hint.weight > 0), None
+        )
         if knuckle is None:
             flexions = joint_angles(self.index, abs(goal), float(np.angle(goal)), self.before)
         else:

@@ -24,6 +24,8 @@ class Reader:
     scale: float
     bends: list[float]
     slopes: list[float]
+    sunk: float
+    """m, how far the first joint turns below where it is seen."""
 
     def read(self, u: float, v: float) -> tuple[float, float, float, float] | None:
         """Three flexions that bring the tip to (u, v) m and by how many m it misses, or None where that needs more than
@@ -72,7 +74,7 @@ class Reader:
         return first, bend, last, 0.0 if bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
 
 
-def reader(table: Table, branch: Branch) -> Reader:
+def reader(table: Table, branch: Branch, sunk: float = 0.0) -> Reader:
     """Of a branch of a table."""
     linkage = table.linkage
     first, middle, third = linkage.links
@@ -91,4 +93,5 @@ def reader(table: Table, branch: Branch) -> Reader:
         scale=1 / branch.step,
         bends=bends,
         slopes=[after - before for before, after in zip(bends, [*bends[1:], bends[-1]], strict=True)],
+        sunk=sunk,
     )

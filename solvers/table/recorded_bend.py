@@ -41,7 +41,8 @@ class PlanarRecorded:
         for hint in hints if linkage.bones == 3 else []:
             rows = np.flatnonzero(hint.weight > 0)
             if hint.rider == joint and len(rows):
-                goal, place = u[rows] + 1j * v[rows], hint.u[rows] + 1j * hint.v[rows]
+                sunk = 1j * self.exact.sunk
+                goal, place = u[rows] + 1j * v[rows] - sunk, hint.u[rows] + 1j * hint.v[rows] - sunk
                 middle = between(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
                 first = np.angle(place) - np.angle(straight_tip(linkage.links[:2], middle, middle))
                 last = np.angle((goal - place) * np.conj(unit(first + middle) * linkage.links[2]))

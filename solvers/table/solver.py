@@ -7,7 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from ...errors import HandError
+from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
+from ...hand.measured import MeasuredHand
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..driver import solve_hand
@@ -18,7 +20,7 @@ from ..solver import State
 from .bend import planar_table
 from .linkage import Floats
 from .lu_bend import PlanarLu, planar_lu
-from .recorded import RecordedTable
+from .recorded import RecordedTable, record
 from .recorded_bend import PlanarRecorded, asked, told, with_recorded
 
 
@@ -39,11 +41,6 @@ class TableState(PlanarState):
     measures: Measures = field(default_factory=Measures)
     outside: Mapping[str, int] = field(default_factory=dict)
     """Digit -> in how many frames of the last piece it was where it had not been recorded."""
-
-
-def begin(hand: HandModel, measures: Measures) -> TableState:
-    """The state from which a performer's first frame is solved with what was measured."""
-    return TableState(np.eye(4), hand.neutral, None, measures)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +68,17 @@ class Table:
 
     def __post_init__(self) -> None:
         check(self)
+
+    def begin(self, measured: MeasuredHand) -> TableState:
+        """See Measuring: radii of joints whose markers are on their backs, and the motion that was recorded."""
+        hand, motion = measured.model, measured.motion
+        thick = {digit: measured.thickness(digit) for digit in DIGITS}
+        recorded: dict[str, RecordedTable] = {}
+        if self.method == "recorded" and len(motion):
+            pose = Pose(hand, np.broadcast_to(np.eye(4), (len(motion), 4, 4)), motion)
+            recorded = {digit: record(pose, digit) for digit in DIGITS}
+        measures = Measures({digit: radii for digit, radii in thick.items() if radii.any()}, recorded)
+        return TableState(np.eye(4), hand.neutral, None, measures)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm, or where nothing was
@@ -104,7 +112,10 @@ class Table:
         self, hand: HandModel, targets: Targets, state: State, steps: Steps, measures: Measures
     ) -> tuple[Pose, TableState]:
         if not measures.recorded:
-            raise HandError(f"{hand.side} hand: no range of motion was recorded, the table of one was asked for")
+            raise HandError(
+                f"{hand.side} hand: the table of a recorded range of motion was asked for and none was recorded, "
+                "expected a performer calibrated on a clip of free motion"
+            )
         wanted = asked(hand, targets, measures.recorded)
         plan = _plan(hand, wanted, state, steps, measures)
         roots = steps.palm(plan.palm, wanted, state.root)

@@ -13,11 +13,20 @@ angles = st.floats(-1.5, 2.0)
 radii = st.floats(0.0, 0.012)
 
 
-@given(flexions=st.tuples(angles, angles, angles), radii=st.tuples(radii, radii, radii))
+@given(flexions=st.tuples(angles, angles, angles), radii=st.tuples(st.just(0.0), radii, radii))
 def test_three_complex_links_are_the_five_links_of_the_thesis(flexions, radii):
     there = tip(up_to_tip(FINGER, radii).links, np.array(flexions))
     expected = five_links(LENGTHS, radii, flexions)
     assert np.hypot(there.real - expected[0], there.imag - expected[1]) < 1e-15
+
+
+@given(flexions=st.tuples(angles, angles, angles), radii=st.tuples(radii, radii, radii))
+def test_a_knuckle_turns_below_the_marker_that_stands_still_over_it(flexions, radii):
+    """Its hidden link leads from the marker to where the first bone begins, and turns with half its bend."""
+    there = 1j * radii[0] + tip(up_to_tip(FINGER, radii).links, np.array(flexions))
+    hidden = 2 * radii[0] * np.sin(flexions[0] / 2) * np.exp(0.5j * flexions[0])
+    u, v = five_links(LENGTHS, radii, flexions)
+    assert abs(there - hidden - (u + 1j * v)) < 1e-15
 
 
 def test_a_marker_on_the_back_of_a_bone_rides_with_it():

@@ -1,17 +1,14 @@
 """Amaya's table, recorded from clips whose joints are known."""
 
-import zipfile
-
 import numpy as np
 import pytest
 
-from knuckle.errors import HandError, RecipeError
+from knuckle.errors import HandError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import about, to_matrix
-from knuckle.solvers.table import recorded_file
 from knuckle.solvers.table.recorded import NODES, record, tabled
 from knuckle.solvers.table.registration import placed, register, relative
 
@@ -125,38 +122,6 @@ def test_clips_of_too_few_frames_are_told():
     broken[5:] = np.nan
     with pytest.raises(HandError, match="5 frames"):
         tabled(broken, "right hand, thumb")
-
-
-def test_tables_come_back_from_their_file(tmp_path, recorded):
-    _, table = recorded
-    recorded_file.save(tmp_path / "rom.npz", {INDEX: table})
-    assert (tmp_path / "rom.npz").stat().st_size < 2_000_000
-    back = recorded_file.load(tmp_path / "rom.npz")
-    assert list(back) == [INDEX]
-    for name in ("corner", "frames", "apart"):
-        assert np.abs(getattr(back[INDEX], name) - getattr(table, name)).max() < 1e-6
-
-
-def test_files_that_are_none_are_told(tmp_path, recorded):
-    _, table = recorded
-    path = tmp_path / "odd.npz"
-    path.write_bytes(b"not a table")
-    with pytest.raises(RecipeError, match=r"odd\.npz: cannot be read"):
-        recorded_file.load(path)
-    np.savez(path, other=np.zeros(3))
-    with pytest.raises(RecipeError, match="not a file of recorded tables"):
-        recorded_file.load(path)
-    whole = {f"{INDEX}.{name}": getattr(table, name) for name in ("corner", "frames", "apart")}
-    np.savez(path, format=np.array(recorded_file.FORMAT), **(whole | {f"{INDEX}.apart": np.zeros(3)}))
-    with pytest.raises(RecipeError, match=r"'index-finger\.apart' has the shape \(3,\)"):
-        recorded_file.load(path)
-    np.savez(path, format=np.array([object()], dtype=object))
-    with pytest.raises(RecipeError, match="cannot be read"):
-        recorded_file.load(path)
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("index-finger.frames.npy", bytes(50_000_000))
-    with pytest.raises(RecipeError, match="50000000 bytes"):
-        recorded_file.load(path)
 
 
 def test_registered_markers_tell_the_frame_they_ride_on():
