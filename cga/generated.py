@@ -309,6 +309,22 @@ def join_plane(a: Sphere[T], b: Sphere[T], c: Sphere[T]) -> DirectPlane[T]:
     )
 
 
+def join_plane_along(a: Sphere[T], b: Sphere[T], c: Vector[T]) -> DirectPlane[T]:
+    """Two points, a way. (3.8). Made from a ^ b ^ c ^ inf."""
+    a1, a2, a3, _ = a
+    b1, b2, b3, _ = b
+    c1, c2, c3 = c
+    x0 = a3 - b3
+    x1 = a2 - b2
+    x2 = a1 - b1
+    return DirectPlane(
+        c1 * (a2 * b3 - a3 * b2) + c2 * (-a1 * b3 + a3 * b1) + c3 * (a1 * b2 - a2 * b1),
+        c2 * x0 - c3 * x1,
+        -c1 * x0 + c3 * x2,
+        c1 * x1 - c2 * x2,
+    )
+
+
 def join_sphere(a: Sphere[T], b: Sphere[T], c: Sphere[T], d: Sphere[T]) -> DirectSphere[T]:
     """CGA-arm Table 1.1. Made from a ^ b ^ c ^ d."""
     a1, a2, a3, ai = a

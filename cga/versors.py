@@ -9,7 +9,7 @@ import numpy as np
 from . import generated as g
 from .generated import Dilator, Floats, Motor, Plane, Rotor, T, Translator, Vector
 from .objects import across, add, cross, dot
-from .scalars import choose, inverse, root
+from .scalars import anywhere, choose, inverse, root
 
 OPPOSITE = 1e-24
 """|a + b|² of directions below which they are taken for opposite: within 1e-12 rad."""
@@ -43,8 +43,10 @@ def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
 
     Opposite directions have no least turn: about one axis across, always the same for the same a.
     """
-    axis = across(a)
     turn, s, one, opposite = _half_way(a, b)
+    if not anywhere(opposite > 0):
+        return Rotor(s * one, -turn.e1 * one, -turn.e2 * one, -turn.e3 * one)
+    axis = across(a)
     return Rotor(
         choose(opposite > 0, 0.0, s * one),
         -choose(opposite > 0, axis.e1, turn.e1 * one),

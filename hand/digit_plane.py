@@ -29,7 +29,13 @@ def plane_of(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tu
 
     weights: of the points, above zero in the first.
     """
-    alone = tip_plane(m, points[0], limits)
+    return with_inner(m, tip_plane(m, points[0], limits), points, weights, limits)
+
+
+def with_inner(
+    m: Numbers[N], alone: tuple[N, N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+) -> tuple[N, N]:
+    """The plane that the end's point tells `alone`; where others are seen with it, the one nearest to all."""
     if len(points) == 1:
         return alone
     others = weights[1]
@@ -52,7 +58,7 @@ def tip_plane(m: Numbers[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tu
     abduction_limits, twist_limits = limits
     x, y, z = tip
     twists = twist_limits[0] < twist_limits[1]
-    twist = _likely_twist(m, tip, twist_limits) if twists else 0.0 * x + twist_limits[0]
+    twist = likely_twist(m, tip, twist_limits) if twists else 0.0 * x + twist_limits[0]
     # x cos a + y sin a = k is solved by (k x ± s y, k y ∓ s x) / (x² + y²) as (cos a, sin a), s² = x² + y² - k².
     k = z * m.sin(twist) / m.cos(twist)
     across = x * x + y * y
@@ -68,7 +74,7 @@ def tip_plane(m: Numbers[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tu
     return abduction, twist
 
 
-def _likely_twist(m: Numbers[N], tip: Point[N], limits: Bounds) -> N:
+def likely_twist(m: Numbers[N], tip: Point[N], limits: Bounds) -> N:
     """The likeliest of the twists that together with abduction bring a tip into the plane.
 
     With small angles the plane holds the tip where x + abduction · y = twist · z. Of these pairs the likeliest has the

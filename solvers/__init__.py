@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from .conformal import Cga
 from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
 from .registry import Label, Registry
@@ -11,6 +12,7 @@ from .table import Table
 
 SOLVERS: dict[str, type[Solver[Any]]] = {
     "fabrik": Fabrik,
+    "cga": Cga,
     "table": Table,
     "jacobian": Jacobian,
     "whole-hand": WholeHand,

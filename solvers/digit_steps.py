@@ -9,7 +9,6 @@ from ..hand.numbers import ONE, N, Numbers, Pick, Point
 from .closest import approach
 from .plan import End, Marked
 from .planar import Bent, Hint
-from .plane import Plane
 
 ROUNDS = 4
 """Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""
@@ -35,16 +34,16 @@ class Seen(NamedTuple, Generic[N]):
         return Seen(self.marks, points, [pick(weight) for weight in self.weights])
 
 
-def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], plane: Plane, sweeps: int) -> list[N]:
+def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> list[N]:
     """The angles of marked.dofs; NaN for joints beyond the end that nothing tells of.
 
     sweeps: how often each joint turns in turn where limits keep the end from its goal.
     """
-    abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
+    abduction, twist = marked.plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
     if marked.beside:
         # A marker's place beside the plane is along the plane's normal, which it hardly turns.
         seen = _in_plane(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
-        abduction, twist = plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
+        abduction, twist = marked.plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
     places = _placed(m, marked, seen, (abduction, twist))
     end = marked.ends[seen.marks[0]]
     u, v, beyond = places[0]

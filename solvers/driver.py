@@ -34,7 +34,7 @@ def solve_hand(
     plan = state.plan if isinstance(state, PlanarState) else None
     if plan is None or not plan.serves(hand, targets, steps):
         plan = make_plan(hand, targets, steps)
-    roots = steps.palm(plan.palm, targets, state.root)
+    roots = plan.palm.roots(targets, state.root)
     if len(targets) == 1:
         angles = _one(plan, targets, roots, state, sweeps)
     else:
@@ -59,7 +59,7 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int)
         if not marks:
             continue
         seen = Seen(marks, points, told)
-        for dof, angle in zip(marked.dofs, solve_digit(ONE, marked, seen, plan.steps.plane, sweeps), strict=True):
+        for dof, angle in zip(marked.dofs, solve_digit(ONE, marked, seen, sweeps), strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
     return np.array([angles])
@@ -89,7 +89,7 @@ def _solve_chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, sw
         for rows, end in _by_end(targets.weights[:, marked.columns], whole):
             here = root if len(roots) == 1 else root[..., rows]
             seen = _seen(targets, marked, end, rows, here)
-            solved = solve_digit(MANY, marked, seen, plan.steps.plane, sweeps)
+            solved = solve_digit(MANY, marked, seen, sweeps)
             for dof, values in zip(marked.dofs, solved, strict=True):
                 angles[rows, dof] = values
 

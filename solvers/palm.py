@@ -33,6 +33,10 @@ class Palm:
     wide: bool
     """Whether all of them together tell how the palm is turned."""
 
+    def roots(self, targets: Targets, last: Floats) -> Floats:
+        """See PalmStep and palm_roots."""
+        return palm_roots(self, targets, last)
+
 
 def palm_of(hand: HandModel, sites: list[int]) -> Palm:
     """What of these sites rides on the palm."""
@@ -41,7 +45,7 @@ def palm_of(hand: HandModel, sites: list[int]) -> Palm:
     still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     places = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0]
     at_rest = places[[sites[column] for column in columns]]
-    wide = bool(_spans_a_plane(at_rest, np.ones((1, len(columns))))[0])
+    wide = bool(spans_a_plane(at_rest, np.ones((1, len(columns))))[0])
     return Palm(columns, at_rest, [tuple(place) for place in at_rest.tolist()], wide)
 
 
@@ -63,27 +67,28 @@ def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
         roots = np.empty((len(targets), 4, 4))
 
         def lay(chunk: slice) -> None:
-            roots[chunk] = _many_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
+            roots[chunk] = many_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
 
         in_chunks(len(targets), lay)
         return roots
     positions = np.where(weights[..., None] > 0, targets.positions[:, palm.columns], 0.0)
-    known = _spans_a_plane(palm.at_rest, weights)
+    known = spans_a_plane(palm.at_rest, weights)
     roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
     if known.any():
-        roots[known] = _many_roots(palm, positions[known], weights[known])
+        roots[known] = many_roots(palm, positions[known], weights[known])
     roots = hold_last(roots, known, last)
     return _follow_the_rest(roots, known, palm.at_rest, positions, weights)
 
 
 def _one_root(palm: Palm, positions: list[list[float]], weights: list[float]) -> Floats | None:
     """(1, 4, 4), None where the markers seen are in a line."""
-    (a, b, c), (x, y, z), told = _laid_on(ONE, palm, [(p[0], p[1], p[2]) for p in positions], weights)
+    (a, b, c), (x, y, z), told = laid_on(ONE, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
     return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]]) if told else None
 
 
-def _many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
-    turn, move, told = _laid_on(MANY, palm, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
+def many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
+    """(F, 4, 4) by least squares from positions (F, P, 3) m with weights (F, P)."""
+    turn, move, told = laid_on(MANY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
     roots = np.zeros((len(positions), 4, 4))
     for i in range(3):
         for j in range(3):
@@ -97,12 +102,14 @@ def _many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
     return roots
 
 
-def _laid_on(m: Numbers[N], palm: Palm, positions: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
-    """The turn and the move that lay the palm's places on the positions seen by least squares; whether they tell."""
+def laid_on(
+    m: Numbers[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
+) -> tuple[Rows[N], Point[N], Any]:
+    """The turn and the move that lay places on the palm where they were seen by least squares; whether they tell."""
     zero = 0.0 * weights[0]
     total, here, there = zero, [zero] * 3, [zero] * 3
     products = [[zero] * 3, [zero] * 3, [zero] * 3]
-    for place, position, weight in zip(palm.places, positions, weights, strict=True):
+    for place, position, weight in zip(places, positions, weights, strict=True):
         total = total + weight
         for i in range(3):
             weighted = weight * position[i]
@@ -137,13 +144,16 @@ def attitude(m: Numbers[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
     det = b[0][0] * cof[0][0] + b[0][1] * cof[0][1] + b[0][2] * cof[0][2]
     # Exact where the markers lie in a plane: then det B = 0.
     root = m.sqrt(square + 2 * m.sqrt(squares))
+    least = LINE * square * m.sqrt(square)
     for _ in range(STEPS):
         over = root * root - square
         slope = 4 * root * over - 8 * det
-        root = root - (over * over - 8 * root * det - 4 * squares) / m.where(slope > 1e-60, slope, 1e-60)
+        steep = slope > least
+        step = (over * over - 8 * root * det - 4 * squares) / m.where(steep, slope, 1.0)
+        root = root - m.where(steep, step, 0.0)
     over = (root * root - square) / 2
     scale = root * over - det
-    told = scale > LINE * square * m.sqrt(square)
+    told = scale > least
     scale = 1.0 / m.where(told, scale, 1.0)
     gram = [[b[i][0] * b[j][0] + b[i][1] * b[j][1] + b[i][2] * b[j][2] for j in range(3)] for i in range(3)]
     turn = []
@@ -159,7 +169,7 @@ def _cofactor(b: list[list[N]], i: int, j: int) -> N:
     return b[p][r] * b[q][s] - b[p][s] * b[q][r]
 
 
-def _spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
+def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
     """(F,) whether the markers seen have a width as well as a length of 5 mm at least."""
     seen = (weights > 0).astype(float)
     if not seen.shape[1]:

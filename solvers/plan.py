@@ -7,15 +7,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.digit_plane import Bounds, plane_of
+from ..hand.digit_plane import Bounds
 from ..hand.model import HandModel
 from ..hand.numbers import Point
 from ..hand.targets import Targets
 from .closest import Turn
 from .digits import Digit, digits, rider, turns_of
-from .palm import Palm, palm_of, palm_roots
+from .palm import palm_of
 from .planar import Bent, Chain, Hint, Rider
-from .plane import Plane
+from .plane import Plane, Planes, digit_planes
 from .solver import State
 
 Floats = NDArray[np.float64]
@@ -43,15 +43,27 @@ Bend = Callable[[Chain, Rider], PlanarBend]
 """The step in which planar solvers differ: prepares the bending of a chain that brings this rider to its goal."""
 
 
+class PalmStep(Protocol):
+    """Where the palm is in each frame."""
+
+    def roots(self, targets: Targets, last: Floats) -> Floats:
+        """(F, 4, 4) T_world_wrist, or (1, 4, 4) for all frames alike; `last` (4, 4) is that of the frame before."""
+        ...
+
+
+Palms = Callable[[HandModel, list[int]], PalmStep]
+"""Prepares the palm's step for a hand and the sites that are its targets."""
+
+
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The steps that a planar solver is made of."""
 
     bend: Bend
-    palm: Callable[[Palm, Targets, Floats], Floats] = palm_roots
-    """The palm's markers, the targets and the last root (4, 4) -> (F, 4, 4) T_world_wrist."""
-    plane: Plane = plane_of
-    """The plane of a digit from the markers seen on it."""
+    palm: Palms = palm_of
+    """Where the palm is, from the markers that ride on it."""
+    plane: Planes = digit_planes
+    """The plane of a digit, from the markers seen on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +83,7 @@ class Marked:
     """One digit and the markers that tell about it."""
 
     digit: Digit
+    plane: Plane
     dofs: list[int]
     """Of abduction, twist, the second joint's abduction and the three flexions, without those it does not have."""
     has: tuple[bool, bool, bool]
@@ -101,7 +114,7 @@ class Plan:
     hand: HandModel
     sites: list[int]
     steps: Steps
-    palm: Palm
+    palm: PalmStep
     digits: tuple[Marked, ...]
 
     def serves(self, hand: HandModel, targets: Targets, steps: Steps) -> bool:
@@ -120,7 +133,7 @@ def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> Plan:
     """Raises HandError for a hand that is not five flexing digits on a rigid palm."""
     sites = targets.sites.tolist()
     marked = tuple(_marked(hand, digit, sites, steps) for digit in digits(hand))
-    return Plan(hand, sites, steps, palm_of(hand, sites), marked)
+    return Plan(hand, sites, steps, steps.palm(hand, sites), marked)
 
 
 def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Marked:
@@ -133,6 +146,7 @@ def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Ma
     planes = (digit.abduction, digit.twist, digit.side_bend)
     return Marked(
         digit=digit,
+        plane=steps.plane(hand, digit),
         dofs=[dof for dof in (*planes, *digit.flexions) if dof >= 0],
         has=(digit.abduction >= 0, digit.twist >= 0, digit.side_bend >= 0),
         first=float(digit.lengths[0]),

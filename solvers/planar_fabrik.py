@@ -5,6 +5,7 @@ is the pose whose joints bend as their coupling or their hints say and whose rea
 limits that is the answer already. Where a limit is in the way, forward and backward passes lead on from it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,10 @@ class Stopping:
     """Most forward and backward passes."""
 
 
+Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
+"""NearestPointSphere of Algorithm 1 in the plane, see nearest_point."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarFabrik:
     """How one digit brings one of its riders to its goal."""
@@ -52,6 +57,7 @@ class PlanarFabrik:
     bones: Bones
     far: Far[float]
     stopping: Stopping
+    nearest: Nearest
 
     def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
         """See PlanarBend."""
@@ -97,7 +103,7 @@ class PlanarFabrik:
         for _ in range(self.stopping.passes):
             if not m.any(going):
                 break
-            now = backward(m, self.bones, forward(m, self.bones, now, goal), goal)
+            now = backward(m, self.bones, forward(m, self.bones, now, goal, self.nearest), goal)
             error = missed(m, self.bones, now, goal)
             going = going & (error < best[3] - self.stopping.stall)
             first, middle, last, least = (
@@ -108,7 +114,9 @@ class PlanarFabrik:
         return best
 
 
-def forward(m: Numbers[N], bones: Bones, flexions: tuple[N, N, N], goal: tuple[N, N]) -> list[tuple[N, N]]:
+def forward(
+    m: Numbers[N], bones: Bones, flexions: tuple[N, N, N], goal: tuple[N, N], nearest: Nearest
+) -> list[tuple[N, N]]:
     """Stage 1: the end on its target, each joint before it the nearest point at its bone's length (line 1.21).
 
     Where the first bones end, before the last.
@@ -121,7 +129,7 @@ def forward(m: Numbers[N], bones: Bones, flexions: tuple[N, N, N], goal: tuple[N
         joints.append((at_u, at_v))
     for bone in range(bones.count - 1, 0, -1):
         beyond = goal if bone == bones.count - 1 else joints[bone]
-        joints[bone - 1] = _nearest(m, beyond, bones.lengths[bone], joints[bone - 1])
+        joints[bone - 1] = nearest(m, beyond, bones.lengths[bone], joints[bone - 1])
     return joints
 
 
@@ -140,7 +148,7 @@ def backward(m: Numbers[N], bones: Bones, joints: list[tuple[N, N]], goal: tuple
     return flexions[0], flexions[1], flexions[2]
 
 
-def _nearest(m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
+def nearest_point(m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
     """The point at `radius` from the centre that is nearest to `point`: FABRIK-CGA 3.4.2.1 in the plane."""
     u, v = point[0] - centre[0], point[1] - centre[1]
     distance = m.sqrt(u * u + v * v)
@@ -150,7 +158,7 @@ def _nearest(m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, 
     return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)
 
 
-def planar_fabrik(chain: Chain, end: Rider, stopping: Stopping) -> PlanarFabrik:
+def planar_fabrik(chain: Chain, end: Rider, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:
     """Prepared for a chain and the rider that is its end."""
     bones = bones_to(chain, end)
-    return PlanarFabrik(chain, bones, one_farthest(bones), stopping)
+    return PlanarFabrik(chain, bones, one_farthest(bones), stopping, nearest)

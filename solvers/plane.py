@@ -1,9 +1,12 @@
 """The step that finds the plane in which a digit curls."""
 
+from collections.abc import Callable
 from typing import Protocol
 
-from ..hand.digit_plane import Bounds
+from ..hand.digit_plane import Bounds, plane_of
+from ..hand.model import HandModel
 from ..hand.numbers import N, Numbers, Point
+from .digits import Digit
 
 
 class Plane(Protocol):
@@ -17,3 +20,12 @@ class Plane(Protocol):
     ) -> tuple[N, N]:
         """Rad, within the limits of abduction and twist."""
         ...
+
+
+Planes = Callable[[HandModel, Digit], Plane]
+"""Prepares the plane of a digit of a hand."""
+
+
+def digit_planes(_hand: HandModel, _digit: Digit) -> Plane:
+    """One way for every digit."""
+    return plane_of

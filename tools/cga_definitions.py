@@ -112,6 +112,7 @@ FUNCTIONS = [
     Function("join_line", "Sphere Sphere", "DirectLine", "a ^ b ^ inf", "From a to b. FABRIK-CGA (3.11)."),
     Function("join_circle", "Sphere Sphere Sphere", "DirectCircle", "a ^ b ^ c", "CGA-arm Table 1.1."),
     Function("join_plane", "Sphere Sphere Sphere", "DirectPlane", "a ^ b ^ c ^ inf", "FABRIK-CGA (3.2)."),
+    Function("join_plane_along", "Sphere Sphere Vector", "DirectPlane", "a ^ b ^ c ^ inf", "Two points, a way. (3.8)."),
     Function("join_sphere", "Sphere Sphere Sphere Sphere", "DirectSphere", "a ^ b ^ c ^ d", "CGA-arm Table 1.1."),
     *_duals(),
     *_meets(),

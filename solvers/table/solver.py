@@ -118,7 +118,7 @@ class Table:
             )
         wanted = asked(hand, targets, measures.recorded)
         plan = _plan(hand, wanted, state, steps, measures)
-        roots = steps.palm(plan.palm, wanted, state.root)
+        roots = plan.palm.roots(wanted, state.root)
         wanted, outside = told(plan, wanted, roots, len(targets.sites))
         pose, after = self._by_plan(hand, wanted, state, plan, measures)
         return pose, replace(after, outside=outside)

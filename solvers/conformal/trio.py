@@ -1,0 +1,125 @@
+"""The palm's joints from three markers on it, p, q and r: FABRIK-CGA (3.1)-(3.6)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ...cga import generated as g
+from ...cga.generated import Plane, Vector
+from ...cga.objects import add, cross, dot, scaled, subtract, unit_plane
+from ...cga.scalars import inverse, root
+from ...hand.numbers import N, Numbers, Point
+from ..palm import Rows, laid_on
+from .meeting import from_two
+
+FLAT = 1e-3
+"""The sine at p of the least triangle p q r that tells a plane; a palm's markers are 5 mm out of a line at least."""
+PAIRS = ((0, 1), (0, 2), (1, 2))
+ON = 1e-6
+"""m. A joint this near to a marker is where the marker is."""
+
+
+@dataclass(frozen=True, slots=True)
+class PalmJoint:
+    """A joint on the palm, found from two of the three markers and their plane."""
+
+    place: Point[float]
+    """m in the wrist's frame."""
+    rest: Any
+    """Three numbers, m from p: towards q, across that in the plane of p, q and r, and above the plane."""
+    markers: tuple[int, int]
+    """Which of the three it is found from, the farther first: of all pairs the one that sees it most nearly at a right
+    angle, where their errors move it least."""
+    lengths: tuple[float, float]
+    """m from these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trio:
+    """Three places on the palm and the joints that are found from them."""
+
+    places: list[Point[float]]
+    """m in the wrist's frame: the markers', then the joints'."""
+    joints: tuple[PalmJoint, ...]
+    share: float
+    """How much a joint counts beside a marker."""
+
+    def laid(self, m: Numbers[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
+        """Turn and move of the wrist, and whether the markers tell them; where they do not the numbers mean nothing.
+
+        The palm is flat and rigid: it is laid by least squares on the markers and on the joints found from them.
+        """
+        points, told = self._points(_near(seen[0], seen[0]), _near(seen[0], seen[1]), _near(seen[0], seen[2]))
+        joints = [(weights[0] + weights[1] + weights[2]) * (self.share / 3)] * len(self.joints)
+        turn, move, laid = laid_on(m, self.places, points, weights + joints)
+        return turn, (move[0] + seen[0][0], move[1] + seen[0][1], move[2] + seen[0][2]), told & laid
+
+    def _points(self, p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[list[Point[N]], Any]:
+        """The markers and the joints found from them, and whether they tell a plane."""
+        plane, told = palm_plane(p, q, r)
+        points: list[Point[N]] = [p, q, r]
+        points.extend(self.found((p, q, r), plane))
+        return points, told
+
+    def found(self, seen: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
+        """The joints. Of two places on the plane a joint is at the one nearer to where it was the frame before.
+
+        That is where it was carried along with the palm, p to p and q towards q, and so where it is at rest beside
+        them.
+        """
+        along, across, up = axes(seen[0], seen[1], plane)
+        places = []
+        for joint in self.joints:
+            a, b, h = joint.rest
+            before = add(add(add(seen[0], along, a), across, b), up, h)
+            level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + h)
+            one, other = joint.markers
+            places.append(from_two((seen[one], seen[other]), joint.lengths, level, before))
+        return places
+
+
+def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]:
+    """The unit plane P ∧ Q ∧ R ∧ n∞, FABRIK-CGA (3.1), (3.2), its normal along (q − p) × (r − p), and whether there is
+    one: not where they are in a line or two coincide."""
+    e1, e2, e3, ei = g.standard_plane(g.join_plane(g.up(p), g.up(q), g.up(r)))
+    plane = Plane(-e1, -e2, -e3, -ei)
+    q, r = subtract(q, p), subtract(r, p)
+    told = g.square_plane(plane) > FLAT * FLAT * dot(q, q) * dot(r, r)
+    return unit_plane(plane), told
+
+
+def axes(p: Vector[N], q: Vector[N], plane: Plane[N]) -> tuple[Vector[N], Vector[N], Vector[N]]:
+    """Directions from p to q, across that in their plane, and the plane's normal."""
+    along = subtract(q, p)
+    along = scaled(along, inverse(root(dot(along, along))))
+    up = Vector(plane.e1, plane.e2, plane.e3)
+    return along, cross(up, along), up
+
+
+def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> Trio:
+    """For three markers at places on the palm, not in a line, and the palm's joints, all m in the wrist's frame."""
+    p, q, r = (Vector(*place) for place in places)
+    plane, _ = palm_plane(p, q, r)
+    away = [joint for joint in joints if share and min(math.dist(joint, place) for place in places) > ON]
+    found = tuple(_joint((p, q, r), plane, Vector(*joint)) for joint in away)
+    return Trio([*places, *away], found, share)
+
+
+def _joint(markers: tuple[Vector[float], ...], plane: Plane[float], x: Vector[float]) -> PalmJoint:
+    out = subtract(x, markers[0])
+    along, across, up = (dot(out, axis) for axis in axes(markers[0], markers[1], plane))
+    lengths = [math.dist(x, marker) for marker in markers]
+
+    def slant(pair: tuple[int, int]) -> float:
+        i, j = pair
+        return abs(dot(subtract(x, markers[i]), subtract(x, markers[j]))) / (lengths[i] * lengths[j])
+
+    one, other = min(PAIRS, key=slant)
+    if lengths[one] < lengths[other]:
+        one, other = other, one
+    return PalmJoint((x.e1, x.e2, x.e3), (along, across, up), (one, other), (lengths[one], lengths[other]))
+
+
+def _near(origin: Point[N], point: Point[N]) -> Vector[N]:
+    """A place counted from a marker: in the world it may be far from the origin, where squares lose what is small."""
+    return Vector(point[0] - origin[0], point[1] - origin[1], point[2] - origin[2])
