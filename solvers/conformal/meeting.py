@@ -8,7 +8,7 @@ from typing import Any
 from ...cga import generated as g
 from ...cga.generated import Circle, Plane, T, Vector
 from ...cga.nearest import nearest_on_circle, nearest_on_sphere
-from ...cga.objects import add, dot, ends_of, scaled, select, sign, subtract
+from ...cga.objects import TOLERANCE, add, dot, ends_of, scaled, select, sign, subtract
 from ...cga.scalars import anywhere, choose
 
 
@@ -17,11 +17,14 @@ def on_circle_and_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], o
 
     B² > 0: of the two places the one nearer to `before`. B² = 0: the one where the circle touches the plane.
     B² < 0: they do not meet, and it is the circle's place nearest to `otherwise`; of a circle that is a point or
-    imaginary, its centre.
+    imaginary, its centre. So it is too where the circle lies in the plane and B = 0.
     """
-    ends = ends_of(g.meet_circle_plane(circle, plane))
+    pair = g.meet_circle_plane(circle, plane)
+    ends = ends_of(pair)
     found = nearer(before, ends.first, ends.second)
-    missing = ends.case < 0
+    # The flat point's weight is the squared sine between the planes, but for the length of the circle's normal.
+    along = g.pair_centre(pair).eoi <= TOLERANCE * g.square_plane(g.circle_plane(circle))
+    missing = (ends.case < 0) | along
     if not anywhere(missing):
         return found
     return select(choose(missing, 1.0, 0.0), nearest_on_circle(circle, otherwise), found)

@@ -91,6 +91,16 @@ def test_a_circle_beside_the_plane_gives_its_place_nearest_to_the_last():
         assert np.abs(off).max() < 1e-5
 
 
+@pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-9, 1e-7])
+def test_a_circle_that_lies_in_the_plane_gives_its_place_nearest_to_the_last(tilt):
+    """B = 0, or all but."""
+    places, centre, _ = ring(P, Q, (0.05, 0.04))
+    before = places[123] * 1.1
+    nearest = places[np.linalg.norm(places - before, axis=1).argmin()]
+    plane = np.cos(tilt) * AXIS + np.sin(tilt) * SIDE, centre
+    assert np.abs(found(P, Q, (0.05, 0.04), plane, before) - nearest).max() < 1e-5
+
+
 @pytest.mark.parametrize("lengths", [(0.7 * APART, 0.3 * APART), (1.5 * APART, 0.5 * APART)], ids=["beside", "inside"])
 def test_spheres_that_touch_give_the_place_where_they_do(lengths):
     """C² = 0, whichever way the plane runs."""
