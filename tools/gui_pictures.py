@@ -1,4 +1,4 @@
-"""Takes the documentation's pictures of Blender's window from what tests/gui/test_solve.py left in build/gui."""
+"""Takes the documentation's pictures of Blender's window from what `make test-gui` left in build/gui."""
 
 import json
 import struct
@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parents[1]
 GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 
+SHOWN = ("fabrik", "table", "jacobian")
+"""The solvers whose settings are shown side by side."""
+
 
 def main() -> None:
-    """The whole window with the solved take, and the sidebar with its four panels."""
+    """The whole window with the solved take, the sidebar with its four panels, and what is set on some solvers."""
     left, top, width, height = json.loads((GUI / "solve.json").read_text())["result"]["sidebar"]
     panels = read_png(GUI / "solve_panels.png")
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
+    left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
+    columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
+    write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

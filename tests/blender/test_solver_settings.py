@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
+from knuckle.errors import RecipeError
 from knuckle.operators.setting_properties import changed, give, group_of
 from knuckle.operators.settings import apply_recipe, recipe_of
 from knuckle.operators.solver_settings import REGISTRIES
@@ -140,3 +141,17 @@ def test_each_kind_of_setting_is_given_and_read_and_stays_within_its_range(group
     assert changed(group, known)["third"] == 2e6 / 3
     give(group, known, {})
     assert changed(group, known) == {}
+
+
+def test_a_solver_that_only_a_later_version_has_is_told_of_and_can_be_replaced() -> None:
+    chosen = bpy.context.scene.knuckle
+    chosen.capture = "/a.c3d"
+    kept = chosen.bl_system_properties_get() if hasattr(chosen, "bl_system_properties_get") else chosen
+    kept["solver"] = 7  # the number of none of ours
+    assert chosen.solver == ""
+    with pytest.raises(RecipeError, match="solver is '', expected one of fabrik"):
+        recipe_of(bpy.context.scene)
+    with pytest.raises(RuntimeError, match="solver is ''"):
+        bpy.ops.knuckle.solve()
+    chosen.solver = "fabrik"
+    assert recipe_of(bpy.context.scene).solver == "fabrik"

@@ -28,6 +28,7 @@ def play(screen: "Screen") -> "Steps":
         resets[what] = (x, y)
         screen.click(x - 150, y)
         yield 1.0
+    screen.move(20, screen.window.height - 20)
     shown = {}
     for what, registry in registries.items():
         before = getattr(screen.scene.knuckle, what)
@@ -49,4 +50,7 @@ def play(screen: "Screen") -> "Steps":
     screen.move(*screen.view_middle())
     screen.key("ctrl+z")
     yield from screen.wait_until(lambda: screen.scene.knuckle.solvers.fabrik.passes == 7)
-    return {"shown": shown, "reset": reset}
+    # From the title of the panel Solve to the last setting of the solver with the most.
+    region, around = screen.region(screen.area(), "UI"), (120, 300)
+    panel = [region.x, resets["solver"][1] - around[0], region.width, sum(around)]
+    return {"shown": shown, "reset": reset, "panel": panel}
