@@ -3,6 +3,7 @@
 from typing import Any
 
 from .conformal import Cga
+from .dynamical import Dynamical
 from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
 from .registry import Label, Registry
@@ -14,6 +15,7 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
     "fabrik": Fabrik,
     "cga": Cga,
     "table": Table,
+    "dynamical": Dynamical,
     "jacobian": Jacobian,
     "whole-hand": WholeHand,
     "pair-wise": PairWise,

@@ -36,7 +36,7 @@ def solve_hand(
         plan = make_plan(hand, targets, steps)
     roots = plan.palm.roots(targets, state.root)
     if len(targets) == 1:
-        angles = _one(plan, targets, roots, state, sweeps)
+        angles = _one(plan, targets, roots, state.angles.tolist(), sweeps)
     else:
         angles = _many(plan, targets, roots, state, sweeps)
         roots = np.broadcast_to(roots, (len(targets), 4, 4))
@@ -44,11 +44,24 @@ def solve_hand(
     return Pose(hand, roots, angles), PlanarState(root, last, plan)
 
 
-def _one(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
-    """(1, D) the angles of one frame; those that nothing tells are the state's."""
+def told(plan: Plan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
+    """(F, D) what the targets tell of the angles, NaN where nothing does; roots (F, 4, 4) or (1, 4, 4)."""
+    if len(targets) == 1:
+        return _one(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
+    # One angle of all frames lies together: so it is written, and read again.
+    angles = np.full((plan.hand.dofs, len(targets)), np.nan).T
+
+    def solve(chunk: slice) -> None:
+        _solve_chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], sweeps)
+
+    in_chunks(len(targets), solve)
+    return angles
+
+
+def _one(plan: Plan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
+    """(1, D) the angles of one frame; those that nothing tells stay."""
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
-    angles = state.angles.tolist()
     for marked in plan.digits:
         marks, points, told = [], [], []
         for mark, column in enumerate(marked.columns):
@@ -67,13 +80,7 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int)
 
 def _many(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """(F, D) the angles of many frames; those that nothing tells are the last known, or the state's."""
-    # One angle of all frames lies together: so it is written, and read again.
-    angles = np.full((plan.hand.dofs, len(targets)), np.nan).T
-
-    def solve(chunk: slice) -> None:
-        _solve_chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], sweeps)
-
-    in_chunks(len(targets), solve)
+    angles = told(plan, targets, roots, sweeps)
     known = np.isfinite(angles)
     if not known.all():
         for dof in range(plan.hand.dofs):

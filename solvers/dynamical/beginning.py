@@ -1,0 +1,105 @@
+"""Where a frame begins when it is solved on its own: as its targets say, so that no frame depends on another.
+
+Places tell by the steps that all planar solvers share: the digit's plane and, in it, the bend of the coupling, in
+closed form. Turns tell a joint's angles by those of its frame in its parent's. What neither tells begins at ease.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.numbers import MANY, ONE, N, Numbers
+from ..leads import lead_of
+from ..planar import Bent, Bones, Chain, Far, Hint, Rider, bones_to, coupled, farthest, one_farthest
+from .limbs import Limb
+from .placing import WRIST, Seen, carried, turned
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coupled:
+    """A digit bent as its coupling and its inner markers say: the planar step (see plan.PlanarBend)."""
+
+    chain: Chain
+    bones: Bones
+    far: Far[float]
+
+    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+        """See PlanarBend."""
+        return self._bend(ONE, u, v, hints)
+
+    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+        """See PlanarBend."""
+        return self._bend(MANY, u, v, hints)
+
+    def _bend(self, m: Numbers[N], u: N, v: N, hints: list[Hint[N]]) -> Bent[N]:
+        bones, lead, far = self.bones, self.bones.lead, self.far
+        at: Any = (lead, far)
+        if hints and bones.count == 3:
+            led = lead_of(m, self.chain, bones, (u, v), hints)
+            own: Any = led == lead
+            at = led, Far(*(m.where(own, mine, its) for mine, its in zip(far, farthest(m, bones, led), strict=True)))
+        first, middle, last, missed = coupled(m, bones, (u, v), *at)
+        return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], missed
+
+
+def coupled_bend(chain: Chain, end: Rider) -> Coupled:
+    """See plan.Bend."""
+    bones = bones_to(chain, end)
+    return Coupled(chain, bones, one_farthest(bones))
+
+
+def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]) -> list[N]:
+    """(n,) the angles within limits of the joints whose turns were seen, one after the other; the others at ease.
+
+    A joint turns by Rz Ry Rx, or some of these: the angles of its frame in the frame before it.
+    """
+    wanted = {limb.marks[each.mark].turn: each for each in seen if each.turn is not None}
+    frames: list[Any] = []
+    angles: list[Any] = []
+    for number, turn in enumerate(limb.turns):
+        frame = carried(frames[turn.before] if turn.before >= 0 else WRIST, turn.fixed, turn.offset)
+        last = _last_of_joint(limb, number)
+        angle: Any = ease[number]
+        if last in wanted and limb.marks[wanted[last].mark].fixed is None:
+            each = wanted[last]
+            tells: Any = each.turn_weight > 0
+            found = turn.sign * _angle(m, turn.axis, frame, each.turn)
+            angle = m.where(tells, m.clip(found, limb.low[number], limb.high[number]), angle)
+        angles.append(angle)
+        frames.append(turned(m, frame, turn.axis, turn.sign, angle)[0])
+    return angles
+
+
+def _last_of_joint(limb: Limb, number: int) -> int:
+    """The last turn of the joint of this one."""
+    while number + 1 < len(limb.turns):
+        after = limb.turns[number + 1]
+        if after.before != number or after.fixed is not None or any(after.offset):
+            break
+        number += 1
+    return number
+
+
+def _angle(m: Numbers[N], axis: int, frame: Any, turn: Any) -> N:
+    """The angle about an axis of a frame that is part of the turn from there on: Rz Ry Rx, those before it made."""
+    fx, fy, fz = frame[:3]
+    x, y, z = turn
+    if axis == 2:
+        return m.atan2(_dot(fy, x), _dot(fx, x))
+    if axis == 1:
+        return m.atan2(-_dot(fz, x), _dot(fx, x))
+    return m.atan2(_dot(fz, y) - _dot(fy, z), _dot(fy, y) + _dot(fz, z))
+
+
+def _dot(one: Any, other: Any) -> Any:
+    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
+
+
+def begun(planar: float, otherwise: float) -> float:
+    """The angle that places tell, else another."""
+    return planar if math.isfinite(planar) else otherwise

@@ -1,0 +1,282 @@
+"""Where a limb is, how its targets miss, and how its turns move them: for one frame and for many (see hand.numbers).
+
+All in the wrist's frame. A turn about the unit axis a through the pivot c moves a point p beyond it by a × (p − c) and
+turns what is there by a: the columns of Dynamical's Jacobians (section 2.2), see hand.jacobians.
+"""
+
+from typing import Any, Generic, NamedTuple
+
+from ...hand.numbers import N, Numbers, Pick, Point
+from .limbs import Columns, Limb
+
+Frame = tuple[Point[N], Point[N], Point[N], Point[N]]
+"""The columns x, y, z and the place."""
+WRIST: Frame[float] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
+Square = list[list[N]]
+"""The lower half of a symmetric matrix."""
+
+
+class Seen(NamedTuple, Generic[N]):
+    """What a target asks of a mark of a limb."""
+
+    mark: int
+    place: Point[N] | None
+    weight: N
+    """Of the place."""
+    turn: tuple[Point[N], Point[N], Point[N]] | None
+    """By columns."""
+    turn_weight: N
+    move: Point[N] | None = None
+    """m, how far the place moves in this step, where its velocity was measured."""
+    spin: Point[N] | None = None
+    """rad, how far it turns."""
+
+
+def some(value: Any, pick: Pick) -> Any:
+    """What a target asks for, or a part of it, in some of the frames."""
+    if isinstance(value, tuple):
+        return tuple(some(part, pick) for part in value)
+    return None if value is None else pick(value)
+
+
+class Placed(NamedTuple, Generic[N]):
+    """A limb at some angles, and how it misses its targets."""
+
+    angles: list[N]
+    """(n,) rad"""
+    axes: list[Point[N]]
+    """(n,)"""
+    pivots: list[Point[N]]
+    """(n,) m"""
+    places: list[Point[N] | None]
+    """Of what was seen, m."""
+    misses: list[Point[N] | None]
+    """p − p̂, m."""
+    errors: list[Point[N] | None]
+    """sk(R R̂ᵀ)^∨ as `turn_error` has it."""
+    cost: N
+    """m², the weighted sum of squares."""
+    farthest: N
+    """m², the largest square of a miss."""
+
+
+def place(m: Numbers[N], limb: Limb, angles: list[N], seen: list[Seen[N]]) -> Placed[N]:
+    """A limb at angles (n,) rad."""
+    frames: list[Any] = []
+    axes: list[Any] = []
+    pivots: list[Any] = []
+    for turn, angle in zip(limb.turns, angles, strict=True):
+        frame = carried(frames[turn.before] if turn.before >= 0 else WRIST, turn.fixed, turn.offset)
+        frame, axis = turned(m, frame, turn.axis, turn.sign, angle)
+        frames.append(frame)
+        axes.append(axis)
+        pivots.append(frame[3])
+    places: list[Any] = []
+    misses: list[Any] = []
+    errors: list[Any] = []
+    cost: Any = 0.0
+    farthest: Any = 0.0
+    for each in seen:
+        mark = limb.marks[each.mark]
+        here, missed, error = None, None, None
+        frame = frames[mark.turn]
+        if each.place is not None:
+            here = _beyond(frame, mark.offset)
+            missed = each.place[0] - here[0], each.place[1] - here[1], each.place[2] - here[2]
+            square = missed[0] * missed[0] + missed[1] * missed[1] + missed[2] * missed[2]
+            cost = cost + each.weight * square
+            farthest = _larger(m, farthest, m.where(each.weight > 0, square, 0.0))
+        if each.turn is not None:
+            x, y, z, _ = frame if mark.fixed is None else carried(frame, mark.fixed, (0.0, 0.0, 0.0))
+            error, square = turn_error(m, each.turn, (x, y, z))
+            square = square * limb.worth.turn**2
+            cost = cost + each.turn_weight * square
+            farthest = _larger(m, farthest, m.where(each.turn_weight > 0, square, 0.0))
+        places.append(here)
+        misses.append(missed)
+        errors.append(error)
+    return Placed(angles, axes, pivots, places, misses, errors, cost, farthest)
+
+
+def _larger(m: Numbers[N], one: Any, other: Any) -> N:
+    return m.where(one > other, one, other)
+
+
+def carried(frame: Any, fixed: Columns | None, offset: Point[float]) -> Any:
+    """A frame after a fixed move."""
+    if any(offset):
+        frame = (*frame[:3], _beyond(frame, offset))
+    if fixed is None:
+        return frame
+    x, y, z, at = frame
+    after: Any = [tuple(a * x[i] + b * y[i] + c * z[i] for i in range(3)) for a, b, c in fixed]
+    return after[0], after[1], after[2], at
+
+
+def _beyond(frame: Any, offset: Point[float]) -> Any:
+    """The place of a point that is at `offset` in a frame; most are along y, the bone."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz), (px, py, pz) = frame
+    a, b, c = offset
+    px, py, pz = px + b * yx, py + b * yy, pz + b * yz
+    if not (a or c):
+        return px, py, pz
+    return px + a * xx + c * zx, py + a * xy + c * zy, pz + a * xz + c * zz
+
+
+def turned(m: Numbers[N], frame: Any, axis: int, sign: float, angle: N) -> tuple[Any, Any]:
+    """A frame turned about one of its axes, and that axis."""
+    cos, sin = m.cos(angle), sign * m.sin(angle)
+    about = frame[axis]
+    (ax, ay, az), (bx, by, bz) = frame[(axis + 1) % 3], frame[(axis + 2) % 3]
+    a = cos * ax + sin * bx, cos * ay + sin * by, cos * az + sin * bz
+    b = cos * bx - sin * ax, cos * by - sin * ay, cos * bz - sin * az
+    after: Any = (about, a, b) if axis == 0 else (b, about, a) if axis == 1 else (a, b, about)
+    return (*after, frame[3]), about if sign > 0 else (-about[0], -about[1], -about[2])
+
+
+def turn_error(m: Numbers[N], wanted: Any, found: Any) -> tuple[Any, N]:
+    """The axial vector of sk(R R̂ᵀ), which turns found R̂ towards wanted R (by columns), and the square of the error.
+
+    # Dynamical 3.1: its length is the sine of the angle between them, and it is the slope of the square's half,
+    tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine falls again, and leaves half a turn as it is: there the
+    error keeps the length of one, and the square goes on growing.
+    """
+    x = y = z = cos = 0.0
+    for (rx, ry, rz), (fx, fy, fz) in zip(wanted, found, strict=True):
+        x = x + fy * rz - fz * ry
+        y = y + fz * rx - fx * rz
+        z = z + fx * ry - fy * rx
+        cos = cos + fx * rx + fy * ry + fz * rz
+    cos = (cos - 1) / 2
+    error = x / 2, y / 2, z / 2, 2 - 2 * cos
+    beyond: Any = cos < 0
+
+    def far(pick: Pick) -> Any:
+        some = [[tuple(map(pick, column)) for column in columns] for columns in (wanted, found)]
+        return _far_error(m, some[0], some[1], pick(cos), tuple(map(pick, error[:3])))
+
+    x, y, z, square = m.mend(beyond, error, far)
+    return (x, y, z), square
+
+
+def _far_error(m: Numbers[N], wanted: Any, found: Any, cos: N, error: Any) -> Any:
+    """The same beyond a right angle. The axis of half a turn is the longest column of R R̂ᵀ + I."""
+    sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
+    best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
+    most = 0.0 * cos
+    for i in range(3):
+        column = [sum(w[j] * f[i] for w, f in zip(wanted, found, strict=True)) + (i == j) for j in range(3)]
+        length = m.sqrt(column[0] * column[0] + column[1] * column[1] + column[2] * column[2])
+        longer: Any = length > most
+        best = [m.where(longer, c / m.where(length > 1e-9, length, 1.0), b) for c, b in zip(column, best, strict=True)]
+        most = m.where(longer, length, most)
+    told: Any = sine > 1e-6
+    axis: Any = [m.where(told, e / m.where(told, sine, 1.0), b) for e, b in zip(error, best, strict=True)]
+    return *axis, 2 + 2 * (m.atan2(sine, cos) - 1.5707963267948966)
+
+
+def normal(limb: Limb, placed: Placed[N], seen: list[Seen[N]], share: float) -> tuple[Square[N], list[N]]:
+    """JᵀWJ (n, n; the lower half) and JᵀW of what this step should move: share · error, and what is known to move.
+
+    # Dynamical 3.1 and 3.2, times the step's time: v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
+    """
+    count = len(limb.turns)
+    axes = placed.axes
+    square: Any = [[0.0] * (turn + 1) for turn in range(count)]
+    right: Any = [0.0] * count
+    weights: Any = [0.0] * count
+    spins: Any = [(0.0, 0.0, 0.0)] * count
+    for each, here, missed, error in zip(seen, placed.places, placed.misses, placed.errors, strict=True):
+        moved_by = limb.marks[each.mark].moved_by
+        if missed is not None and here is not None:
+            _add_place(placed, moved_by, (here, _asked(missed, each.move, share), each.weight), (square, right))
+        if error is not None:
+            x, y, z = _asked(error, each.spin, share)
+            weight = each.turn_weight * limb.worth.turn**2
+            for turn in moved_by:
+                a, b, c = spins[turn]
+                weights[turn] = weights[turn] + weight
+                spins[turn] = a + weight * x, b + weight * y, c + weight * z
+    if any(each.turn is not None for each in seen):
+        for turn in range(count):
+            ax, ay, az = axes[turn]
+            x, y, z = spins[turn]
+            right[turn] = right[turn] + ax * x + ay * y + az * z
+            # What turns a mark turns it about its own axis wherever it is: only the weights beyond count.
+            weight, row, carrier = weights[turn], square[turn], turn
+            while carrier >= 0:
+                bx, by, bz = axes[carrier]
+                row[carrier] = row[carrier] + weight * (ax * bx + ay * by + az * bz)
+                carrier = limb.turns[carrier].before
+    return square, right
+
+
+def _asked(error: Any, known: Any, share: float) -> Any:
+    """What a step should do to a mark: share of its error, and what it is known to do."""
+    if known is None:
+        return error if share == 1.0 else (share * error[0], share * error[1], share * error[2])
+    return tuple(share * e + k for e, k in zip(error, known, strict=True))
+
+
+def _add_place(placed: Placed[Any], moved_by: tuple[int, ...], mark: Any, into: Any) -> None:
+    """Adds what a place asks for to the matrix and the right side, in place."""
+    (px, py, pz), (x, y, z), weight = mark
+    square, right = into
+    columns: list[Any] = []
+    for turn in moved_by:
+        ax, ay, az = placed.axes[turn]
+        cx, cy, cz = placed.pivots[turn]
+        rx, ry, rz = px - cx, py - cy, pz - cz
+        column = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
+        columns.append(column)
+        jx, jy, jz = weight * column[0], weight * column[1], weight * column[2]
+        right[turn] = right[turn] + jx * x + jy * y + jz * z
+        row = square[turn]
+        for other, (kx, ky, kz) in zip(moved_by, columns, strict=False):
+            row[other] = row[other] + jx * kx + jy * ky + jz * kz
+
+
+def bent(limb: Limb, placed: Placed[N], seen: list[Seen[N]]) -> Square[N]:
+    """How the ways of the places bend (the lower half), which counts where a place is missed by far.
+
+    A turn about a_i carries the column J_j of a turn beyond it by a_i × J_j, so that the half of the square of the miss
+    has the second slopes J_i · J_j − (p − p̂) · (a_i × J_j).
+    """
+    result: Square[Any] = [[0.0] * (turn + 1) for turn in range(len(limb.turns))]
+    for each, here, missed in zip(seen, placed.places, placed.misses, strict=True):
+        if missed is None or here is None:
+            continue
+        x, y, z = (each.weight * miss for miss in missed)
+        moved_by = limb.marks[each.mark].moved_by
+        for number, turn in enumerate(moved_by):
+            ax, ay, az = placed.axes[turn]
+            cx, cy, cz = placed.pivots[turn]
+            rx, ry, rz = here[0] - cx, here[1] - cy, here[2] - cz
+            jx, jy, jz = ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
+            bx, by, bz = y * jz - z * jy, z * jx - x * jz, x * jy - y * jx
+            row = result[turn]
+            for other in moved_by[: number + 1]:
+                ax, ay, az = placed.axes[other]
+                row[other] = row[other] + ax * bx + ay * by + az * bz
+    return result
+
+
+def definite(m: Numbers[N], square: Square[N], least: float) -> Any:
+    """Whether the pivots of a matrix, given by its lower half, are all above `least`."""
+    rows: list[list[Any]] = []
+    pivots: list[Any] = []
+    sound: Any = True
+    for line in square:
+        row: list[Any] = []
+        pivot: Any = line[-1]
+        for k, other in enumerate(rows):
+            entry = line[k]
+            for a, b in zip(row, other, strict=False):
+                entry = entry - a * b
+            row.append(entry)
+            pivot = pivot - entry * entry / pivots[k]
+        positive: Any = pivot > least
+        sound = sound & positive
+        pivots.append(m.where(positive, pivot, 1.0))
+        rows.append([entry / p for entry, p in zip(row, pivots, strict=False)])
+    return sound

@@ -1,0 +1,46 @@
+"""What the dynamical solver works out once for a hand and its targets, and keeps from piece to piece of a take."""
+
+from dataclasses import dataclass
+
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..plan import Plan as PlanarPlan
+from ..plan import Steps, make_plan
+from ..solver import State
+from .beginning import coupled_bend
+from .limbs import Limb, Worth, limbs_of
+from .wrist import Base, base_of
+
+STEPS = Steps(coupled_bend)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A hand and its sites, looked through once."""
+
+    planar: PlanarPlan
+    limbs: tuple[Limb, ...]
+    base: Base
+    worth: Worth
+
+    def serves(self, hand: HandModel, targets: Targets, worth: Worth) -> bool:
+        """Whether it was made for these."""
+        return self.worth == worth and self.planar.serves(hand, targets, STEPS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicalState(State):
+    """The last pose, and what the next piece goes on from."""
+
+    plan: Plan | None = None
+    time: float | None = None
+    """s, of the last frame; None where none has been solved yet."""
+
+
+def plan_of(hand: HandModel, targets: Targets, state: State | None, worth: Worth) -> Plan:
+    """The state's plan where it serves, else a new one. Raises HandError for a hand that is not five flexing digits."""
+    plan = state.plan if isinstance(state, DynamicalState) else None
+    if plan is not None and plan.serves(hand, targets, worth):
+        return plan
+    sites = targets.sites.tolist()
+    return Plan(make_plan(hand, targets, STEPS), limbs_of(hand, sites, worth), base_of(hand, sites), worth)

@@ -1,0 +1,113 @@
+"""What a frame, or many, ask of each limb: the targets as seen from the wrist."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.numbers import MANY, ONE, N, Numbers, Point
+from ...hand.targets import Targets
+from .limbs import Limb
+from .placing import Seen
+
+Floats = NDArray[np.float64]
+Root = tuple[Point[N], Point[N], Point[N], Point[N]]
+"""The columns x, y, z and the place of T_world_wrist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The targets of one frame as floats, or of many as one array a coordinate."""
+
+    root: Any
+    """Root"""
+    places: Any
+    """[column][i]"""
+    weights: Any
+    """[column]"""
+    turns: Any
+    """[column][i], None where no turn is asked for."""
+    turn_weights: Any
+
+
+def one_frame(targets: Targets, root: Floats, frame: int = 0) -> Frames:
+    """One of the frames, with its root (4, 4)."""
+    turns, turn_weights = targets.rotations, targets.rotation_weights
+    asked = turns is not None and turn_weights is not None
+    return Frames(
+        tuple(map(tuple, root[:3].T.tolist())),
+        targets.positions[frame].tolist(),
+        targets.weights[frame].tolist(),
+        turns[frame].tolist() if asked and turns is not None else None,
+        turn_weights[frame].tolist() if asked and turn_weights is not None else None,
+    )
+
+
+def many_frames(targets: Targets, roots: Floats) -> Frames:
+    """All frames, with their roots (F, 4, 4), or one for all (1, 4, 4)."""
+    columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
+    turns, turn_weights = targets.rotations, targets.rotation_weights
+    return Frames(
+        tuple(tuple(column) for column in columns),
+        np.ascontiguousarray(np.transpose(targets.positions, (1, 2, 0))),
+        np.ascontiguousarray(targets.weights.T),
+        None if turns is None else np.ascontiguousarray(np.transpose(turns, (1, 2, 0))),
+        None if turn_weights is None else np.ascontiguousarray(turn_weights.T),
+    )
+
+
+def look(m: Numbers[N], limb: Limb, frames: Frames) -> list[Seen[N]]:
+    """What a limb's marks are asked for; those that nothing asks of are left out."""
+    seen = []
+    for number, mark in enumerate(limb.marks):
+        weight: Any = frames.weights[mark.column] if mark.moves else 0.0
+        turn_weight: Any = 0.0 if frames.turns is None else frames.turn_weights[mark.column]
+        placed, turned = m.any(weight > 0), m.any(turn_weight > 0)
+        if not (placed or turned):
+            continue
+        place = _from_wrist(m, frames.root, frames.places[mark.column], weight) if placed else None
+        turn = _turn_from_wrist(m, frames.root, frames.turns[mark.column], turn_weight) if turned else None
+        seen.append(Seen(number, place, weight, turn, turn_weight))
+    return seen
+
+
+def _from_wrist(m: Numbers[N], root: Any, place: Any, weight: Any) -> Point[N]:
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
+    x, y, z = place
+    if m is MANY:
+        known = weight > 0
+        x, y, z = np.where(known, x, tx), np.where(known, y, ty), np.where(known, z, tz)
+    x, y, z = x - tx, y - ty, z - tz
+    return ax * x + ay * y + az * z, bx * x + by * y + bz * z, cx * x + cy * y + cz * z
+
+
+def _turn_from_wrist(m: Numbers[N], root: Any, turn: Any, weight: Any) -> Any:
+    """The columns of Rᵀ Q, from a quaternion of any length above zero; the identity where it has no weight."""
+    w, x, y, z = turn
+    if m is MANY:
+        known = weight > 0
+        w, x, y, z = (np.where(known, part, float(i == 0)) for i, part in enumerate((w, x, y, z)))
+    scale = 2.0 / (w * w + x * x + y * y + z * z)
+    xx, yy, zz, xy, yz, zx = scale * x * x, scale * y * y, scale * z * z, scale * x * y, scale * y * z, scale * z * x
+    wx, wy, wz = scale * w * x, scale * w * y, scale * w * z
+    columns = (1 - yy - zz, xy + wz, zx - wy), (xy - wz, 1 - xx - zz, yz + wx), (zx + wy, yz - wx, 1 - xx - yy)
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz), _ = root
+    return tuple((ax * p + ay * q + az * r, bx * p + by * q + bz * r, cx * p + cy * q + cz * r) for p, q, r in columns)
+
+
+def told(m: Numbers[N], limb: Limb, seen: list[Seen[N]]) -> list[Any]:
+    """(n,) whether the targets, or a coupling with a turn that they move, tell of each turn."""
+    known: list[Any] = [False] * len(limb.turns)
+    for each in seen:
+        counts: Any = True if m is ONE else (each.weight > 0) | (each.turn_weight > 0)
+        for turn in limb.marks[each.mark].moved_by:
+            known[turn] = known[turn] | counts
+    for _ in limb.rows:
+        for row in limb.rows:
+            some: Any = False
+            for turn in row.turns:
+                some = some | known[turn]
+            for turn in row.turns:
+                known[turn] = known[turn] | some
+    return known
