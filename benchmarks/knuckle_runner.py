@@ -86,7 +86,7 @@ def columns(hand: HandModel) -> list[tuple[int, int, int]]:
     return [(digit, column, dof) for digit, column, dof in found if dof is not None]
 
 
-def _columns(hand: HandModel, angles: np.ndarray) -> np.ndarray:
+def columns_of(hand: HandModel, angles: np.ndarray) -> np.ndarray:
     """(F, 5, 5) the bench's order of angles."""
     result = np.zeros((len(angles), 5, 5))
     for digit, column, dof in columns(hand):
@@ -121,7 +121,7 @@ def solve(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
         angles.append(pose.angles)
     if smooth:
         angles = [*angles[1:], angles[-1]]
-    return {"angles": _columns(hand, np.concatenate(angles)), "positions": None, "per_frame_seconds": seconds}
+    return {"angles": columns_of(hand, np.concatenate(angles)), "positions": None, "per_frame_seconds": seconds}
 
 
 def solve_batch(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
@@ -135,4 +135,4 @@ def solve_batch(problem: dict, solver: str = "fabrik", smooth: bool = False) -> 
         pose = steady(hand, clean.targets, pose, clean.noise)
     else:
         pose, _ = method.solve(hand, targets, start)
-    return {"angles": _columns(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}
+    return {"angles": columns_of(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}

@@ -17,6 +17,10 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 
+PATIENCE = 4
+"""Outliers in a row that are left out: what is elsewhere for longer went there, and is told so from its first frame."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Smooth:
     """Targets without noise, and what was done to them."""
@@ -37,7 +41,7 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
     motion that the samples tell is divided by `calm`. Velocities are left as they are.
     """
     on, times = riders(hand, targets.sites), targets.times
-    place_rules, turn_rules = Rules(PLACES, bridge, calm), Rules(TURNS, bridge, calm)
+    place_rules, turn_rules = (Rules(scale, bridge, calm, patience=PATIENCE) for scale in (PLACES, TURNS))
     places = _layer(targets.positions, targets.weights)
     places = _settled(places, on.places, times, place_rules)
     turns = None

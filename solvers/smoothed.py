@@ -72,7 +72,7 @@ class Live:
 
     lag: int = setting(1, "Frames that are waited for: one shakes and errs less than none", most=1)
     calm: float = setting(
-        0.5, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
+        0.3, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
     )
     bridge: float = setting(0.1, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
 

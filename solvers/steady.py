@@ -19,16 +19,13 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 from ..temporal.motion import LONGEST, SHORTEST
+from .told import LEAST, digits_of, grouped, heard, of_frames, trusted, ungrouped
 from .within import within
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-LEAST: Floats = np.array([[2e-4], [0.01]])
-"""m and rad: no marker and no sensor sits on its bone more surely."""
-TRUST = 1.0
-"""rad: how sure a solver's angle is where no marker tells it."""
 UNREST = 100.0
 """rad²/s³: the intensity of the angles' accelerations; passes 15 Hz where 0.5 mm are told from 5 cm away at 100 Hz."""
 ANYWHERE = (10.0, 30.0)
@@ -38,11 +35,9 @@ ITERATIONS = 3
 BEYOND, AT_LIMIT = 1e-4, 0.005
 """rad: farther outside its limits than the first, an angle is told the next time to be at its limit, by the second."""
 FAR = 5.0
-"""Deviations of the noise that steadying may move a target's site."""
+"""Deviations of the noise that steadying may bring a site farther from its target."""
 EASE = 6
 """Frames."""
-AT_ONCE = 64
-"""Frames whose Jacobians are worked out together: they stay in the processor's cache."""
 STRETCH, RUN_UP = 2000, 200
 """Frames of a take that are worked out together, and frames before and after them that they are told by, too."""
 
@@ -57,69 +52,6 @@ class Belief:
     """(G, 2 N) rad, then rad/s."""
     covariances: Floats
     """(G, 2 N, 2 N)"""
-
-
-@lru_cache(maxsize=8)
-def digits_of(hand: HandModel) -> Ints:
-    """(G, N) the degrees of freedom of each digit; −1 fills up."""
-    names = [hand.joints[joint] for joint in hand.axis_joint]
-    digits = [[dof for dof, name in enumerate(names) if name in chain] for chain in CHAIN_JOINTS.values()]
-    result = np.full((len(digits), max(map(len, digits))), -1)
-    for row, digit in zip(result, digits, strict=True):
-        row[: len(digit)] = digit
-    return result
-
-
-def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
-    """(F, G, N, N) per rad² and (F, G, N) rad: what the targets tell of the angles of digits_of.
-
-    The targets are taken to be where the solver's pose has their sites: what it did not meet, it had reason to. They
-    are linear about angles (F, D). noise (F or 1, 2, T): a component's deviation of each place, m, and each turn, rad.
-    """
-    if not len(targets):
-        count, width = digits_of(hand).shape
-        return np.zeros((0, count, width, width)), np.zeros((0, count, width))
-    if len(targets) > AT_ONCE:
-        cuts = [slice(start, start + AT_ONCE) for start in range(0, len(targets), AT_ONCE)]
-        parts = [
-            heard(hand, targets.select(cut), Pose(hand, pose.root[cut], pose.angles[cut]), angles[cut], _of(noise, cut))
-            for cut in cuts
-        ]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
-    digits = digits_of(hand)
-    places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
-    wanted, found = jacobians.place(hand, pose.root, pose.angles), jacobians.place(hand, pose.root, angles)
-    moves, turned = found.jacobians(targets.sites)
-    away = wanted.sites(targets.sites) - found.sites(targets.sites)
-    told, pull = _normal(moves[..., jacobians.BASE :], away, targets.weights * places, digits)
-    if targets.rotation_weights is not None:
-        joints = [hand.sites[site].joint for site in targets.sites]
-        away = jacobians.log_errors(wanted.turns[:, joints], found.turns[:, joints])
-        more = _normal(turned[..., jacobians.BASE :], away, targets.rotation_weights * turns, digits)
-        told, pull = told + more[0], pull + more[1]
-    sure, asked, about = trusted(hand), _grouped(pose.angles, digits), _grouped(angles, digits)
-    pull += ((asked - about)[..., None, :] @ sure)[..., 0, :]
-    return told, about + np.linalg.solve(told + sure, pull[..., None])[..., 0]
-
-
-def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
-    """Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of rows J (F, T, 3, D), r (F, T, 3), w (F, T), for each digit."""
-    root = np.sqrt(weights)[..., None]
-    columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
-    stacked = columns.transpose(0, 3, 1, 2, 4).reshape(len(rows), len(digits), 3 * weights.shape[1], digits.shape[1])
-    across = stacked.swapaxes(-1, -2)
-    return across @ stacked, (across @ (away * root).reshape(len(rows), 1, -1, 1))[..., 0]
-
-
-@lru_cache(maxsize=8)
-def trusted(hand: HandModel) -> Floats:
-    """(G, N, N) per rad², the information of a solver's own choice: of each angle, and of what a coupling says."""
-    digits = digits_of(hand)
-    told = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
-    for row in hand.couplings:
-        coefficients = np.where(digits >= 0, row.coefficients[digits], 0.0)
-        told += coefficients[:, :, None] * coefficients[:, None]
-    return told / TRUST**2
 
 
 def new_belief(angles: Floats) -> Belief:
@@ -140,14 +72,22 @@ class _Step:
     """(G, N) ν / S"""
 
 
+@lru_cache(maxsize=8)
+def _blocks(width: int) -> tuple[Floats, Floats, Floats]:
+    """(2 N, 2 N) identities that take angles to angles, rates to angles and rates to rates."""
+    corners = [[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
+    place, cross, speed = (np.kron(corner, np.eye(width)) for corner in corners)
+    return np.asarray(place, np.float64), np.asarray(cross, np.float64), np.asarray(speed, np.float64)
+
+
 def _advance(belief: Belief, time: float, angles: Floats, told: Floats, unrest: float) -> tuple[Belief, _Step]:
     """One more frame: angles (G, N) rad measured with the information told (G, N, N)."""
     width = angles.shape[1]
     dt = 0.0 if np.isnan(belief.time) else min(max(time - belief.time, SHORTEST), LONGEST)
-    go = np.eye(2 * width)
-    go[:width, width:] = dt * np.eye(width)
+    place, cross, speed = _blocks(width)
     # White acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
-    pushed = unrest * np.kron([[dt**3 / 3, dt**2 / 2], [dt**2 / 2, dt]], np.eye(width))
+    pushed = unrest * (dt**3 / 3 * place + dt**2 / 2 * (cross + cross.T) + dt * speed)
+    go = place + speed + dt * cross
     means, spread = belief.means @ go.T, go @ belief.covariances @ go.T + pushed
     # S⁻¹ = (P + I⁻¹)⁻¹ without the inverse of the information, which may have none.
     weight = np.linalg.solve(np.eye(width) + told @ spread[:, :width, :width], told)
@@ -167,7 +107,7 @@ def steady_live(
     """
     digits, sure = digits_of(hand), trusted(hand)
     width = digits.shape[1]
-    belief = belief or new_belief(_grouped(hand.neutral[None], digits)[0])
+    belief = belief or new_belief(grouped(hand.neutral[None], digits)[0])
     told, measured = heard(hand, targets, pose, pose.angles, noise)
     result = pose.angles.copy()
     for frame, time in enumerate(targets.times):
@@ -176,19 +116,14 @@ def steady_live(
         belief = _rested(_advance(belief, float(time), measured[frame], now, UNREST)[0], belief, seen)
         rows = slice(frame, frame + 1)
         one = Pose(hand, pose.root[rows], pose.angles[rows])
-        found = _ungrouped(belief.means[None, :, :width], digits, one.angles)
+        found = ungrouped(belief.means[None, :, :width], digits, one.angles)
         found = within(hand, one.angles, found)
-        shares = _shares(hand, targets.select(rows), one, found, _of(noise, rows))
+        shares = _shares(hand, targets.select(rows), one, found, of_frames(noise, rows))
         result[rows] = _between(hand, one.angles, found, shares)
         # What limits and targets do not let be, is not believed.
-        means = np.concatenate([_grouped(result[rows], digits)[0], belief.means[:, width:]], axis=1)
+        means = np.concatenate([grouped(result[rows], digits)[0], belief.means[:, width:]], axis=1)
         belief = Belief(belief.time, means, belief.covariances)
     return Pose(hand, pose.root, result), belief
-
-
-def _of(noise: Floats, rows: slice) -> Floats:
-    """The noise (F or 1, 2, T) of some of the frames."""
-    return noise if len(noise) == 1 else noise[rows]
 
 
 def _shares(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> Floats:
@@ -196,14 +131,15 @@ def _shares(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise
 
     A target is linear in the angles only near by; what is left over grows with the square of the way.
     """
-    wanted = jacobians.place(hand, pose.root, pose.angles).sites(targets.sites)
+    missed = jacobians.place(hand, pose.root, pose.angles).sites(targets.sites) - targets.positions
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
     own = np.array([[name in chain for name in names] for chain in CHAIN_JOINTS.values()])
-    bound = np.where(targets.weights > 0, FAR * np.maximum(noise[:, 0], LEAST[0]), np.inf)
+    allowed = FAR * np.maximum(noise[:, 0], LEAST[0]) + np.linalg.norm(missed, axis=-1)
+    bound = np.where(targets.weights > 0, allowed, np.inf)
     shares = np.ones((len(targets), len(own)))
     for last in (False, False, False, True):
         there = jacobians.place(hand, pose.root, _between(hand, pose.angles, angles, shares))
-        away = np.linalg.norm(there.sites(targets.sites) - wanted, axis=-1) / bound
+        away = np.linalg.norm(there.sites(targets.sites) - targets.positions, axis=-1) / bound
         far = np.where(own, away[:, None], 0.0).max(axis=2, initial=0.0)
         if not np.any(far > 1):
             break
@@ -217,7 +153,7 @@ def _between(hand: HandModel, first: Floats, second: Floats, shares: Floats) -> 
     """(F, D) from the first angles to the second, each digit by its share (F, G)."""
     digits = digits_of(hand)
     way = np.broadcast_to(shares[..., None], (*shares.shape, digits.shape[1]))
-    return first + _ungrouped(way, digits, np.ones(first.shape)) * (second - first)
+    return first + ungrouped(way, digits, np.ones(first.shape)) * (second - first)
 
 
 @lru_cache(maxsize=8)
@@ -259,13 +195,13 @@ def steady(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: f
         first = max(start - RUN_UP, 0)
         rows = slice(first, start + STRETCH + RUN_UP)
         part = Pose(hand, pose.root[rows], pose.angles[rows])
-        some, shaky = targets.select(rows), _of(noise, rows)
+        some, shaky = targets.select(rows), of_frames(noise, rows)
         about, held = part.angles, np.zeros(part.angles.shape)
         for _ in range(ITERATIONS):
             told, measured = heard(hand, some, part, about, shaky)
             measured = _bridged(measured, np.any(told != 0, axis=(2, 3)), some.times)
-            told, measured = _held(told + trusted(hand), measured, _grouped(held, digits), _grouped(about, digits))
-            found = _ungrouped(_smoothed(some.times, measured, told, UNREST / calm**4), digits, part.angles)
+            told, measured = _held(told + trusted(hand), measured, grouped(held, digits), grouped(about, digits))
+            found = ungrouped(_smoothed(some.times, measured, told, UNREST / calm**4), digits, part.angles)
             about = within(hand, part.angles, found)
             held = np.maximum(held, np.abs(found - about) > BEYOND)
         about = _between(hand, part.angles, about, _eased(_shares(hand, some, part, about, shaky)))
@@ -311,17 +247,4 @@ def _bridged(angles: Floats, seen: Bools, times: Floats) -> Floats:
         here = seen[:, digit]
         for dof in range(angles.shape[2]):
             result[~here, digit, dof] = np.interp(times[~here], times[here], angles[here, digit, dof])
-    return result
-
-
-def _grouped(angles: Floats, digits: Ints) -> Floats:
-    """Angles (F, D) as (F, G, N); 0 fills up."""
-    grouped: Floats = np.where(digits >= 0, angles[:, digits], 0.0)
-    return grouped
-
-
-def _ungrouped(values: Floats, digits: Ints, angles: Floats) -> Floats:
-    """(F, D) of values (F, G, N); what is of no digit stays as in angles (F, D)."""
-    result = angles.copy()
-    result[:, digits[digits >= 0]] = values[:, digits >= 0]
     return result

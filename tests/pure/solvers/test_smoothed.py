@@ -217,7 +217,7 @@ def test_fingertips_of_the_standard_hand_lose_their_noise(standard, seed, noise)
         hand, {"kind": "tips", "q_true": points, "tip_target": marked, "dt": 0.01}
     )
     unit = np.linalg.norm(np.diff(tips[20:], 2, axis=0), axis=-1).mean()
-    bounds = ((smooth(hand, targets), 0.7, 1.1), (Live().aligned(targets), 1.0, 3.5))
+    bounds = ((smooth(hand, targets), 0.7, 1.1), (Live().aligned(targets), 1.0, 4.0))
     for done, far, shake in bounds:
         found = 1000 * done.targets.positions[20:, -5:]
         assert np.linalg.norm(found - tips[20:], axis=-1).mean() < far

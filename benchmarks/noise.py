@@ -1,0 +1,180 @@
+"""What smoothing does: known hands with faults put in, the lag of a live hand, and real captures with and without.
+
+python benchmarks/noise.py [--solver fabrik]    prints the tables of docs/noise.md. Needs ../shared.
+"""
+
+import argparse
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+FRAMES, RATE = 1000, 100.0
+WARM = 20
+"""Frames left out, as the standard problem's own scoring does."""
+MODES = ("off", "live", "whole")
+
+if "knuckle" not in sys.modules:
+    # This file is run from anywhere; Knuckle need not be installed.
+    spec = spec_from_file_location("knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)])
+    assert spec and spec.loader
+    sys.modules["knuckle"] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["knuckle"])
+sys.path[:0] = [str(SHARED / "bench"), str(ROOT / "benchmarks")]
+
+import knuckle_runner  # noqa: E402
+from make_problem import motion  # noqa: E402
+
+import hand as standard  # noqa: E402
+from knuckle import pipeline  # noqa: E402
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, TIPS  # noqa: E402
+from knuckle.hand.kinematics import joint_frames  # noqa: E402
+from knuckle.hand.targets import Targets  # noqa: E402
+from knuckle.recipe import Recipe  # noqa: E402
+from knuckle.solvers import SOLVERS, State, make_smoothing  # noqa: E402
+from knuckle.solvers.solver import residuals  # noqa: E402
+
+
+def truth(seed: int) -> Floats:
+    """(F, 5, 4, 3) mm, a moving hand of the standard problem that no setting was chosen by."""
+    points, _ = standard.fk(motion(FRAMES, 1 / RATE, np.random.default_rng(seed)))
+    return np.asarray(points, np.float64)
+
+
+def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
+    """What is wrong with the markers -> (F, 5, 3) mm as they are seen, and (F, 5) whether they are."""
+    rng = np.random.default_rng(seed)
+    noisy = tips + rng.normal(0, 1.0, tips.shape)
+    seen = np.ones(tips.shape[:2], bool)
+    times = rng.choice(np.arange(50, FRAMES - 50), 40, replace=False)
+    digits = rng.integers(0, 5, len(times))
+    jumps = noisy.copy()
+    away = rng.normal(size=(len(times), 3))
+    jumps[times, digits] += away / np.linalg.norm(away, axis=1, keepdims=True) * rng.uniform(9, 43, (len(times), 1))
+    swaps, gaps = noisy.copy(), seen.copy()
+    for time, digit in zip(times[:20], digits[:20], strict=True):
+        other, rows = (digit + 1) % 5, slice(time, time + int(rng.integers(1, 4)))
+        swaps[rows, digit], swaps[rows, other] = noisy[rows, other], noisy[rows, digit]
+        gaps[time : time + 15, digit] = False
+    return {
+        "1 mm of noise": (noisy, seen),
+        "and 40 jumps of 9-43 mm": (jumps, seen),
+        "and 20 swaps of two tips, 1-3 frames": (swaps, seen),
+        "and 20 gaps of 0.15 s": (noisy, gaps),
+    }
+
+
+def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
+    """The problem's hand, and its tips as targets."""
+    hand = knuckle_runner.standard_hand()
+    sites = np.array([hand.site_index(tip) for tip in TIPS])
+    return hand, Targets(np.arange(len(tips)) / RATE, sites, tips / 1000 * seen[..., None], seen.astype(float))
+
+
+def solved(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
+    """(F, 5, 4, 3) mm, the hand that is found."""
+    hand, targets = targets_of(tips, seen)
+    how = make_smoothing(mode, {})
+    calm = how.smoothed(hand, targets, 0.2)
+    pose, _ = SOLVERS[solver]().solve(hand, calm.targets, State(np.eye(4), hand.neutral))
+    angles = how.steadied(hand, calm.targets, pose, calm.noise).angles
+    points, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
+    return np.asarray(points, np.float64)
+
+
+def known_hands(solver: str) -> None:
+    """Errors to the truth and jitter, for each fault and mode."""
+    print("| | smoothing | tips to truth mean / max, mm | middle joints mean / max, mm | jitter over the truth's |")
+    print("|---|---|---|---|---|")
+    points = truth(4711)
+    for fault, (tips, seen) in faults(points[:, :, 3], 4712).items():
+        for mode in MODES:
+            found = solved(solver, mode, tips, seen)
+            away = np.linalg.norm(found - points, axis=-1)[WARM:]
+            shake = [np.linalg.norm(np.diff(p[WARM:, :, 1:], 2, axis=0), axis=-1).mean() for p in (found, points)]
+            tip, middle = away[:, :, 3], away[:, :, 1:3]
+            print(
+                f"| {fault} | {mode} | {tip.mean():.2f} / {tip.max():.1f} "
+                f"| {middle.mean():.2f} / {middle.max():.1f} | {shake[0] / shake[1]:.1f} |"
+            )
+
+
+def lag_of(found: Floats, points: Floats) -> float:
+    """Frames by which paths (F, ...) come after others: where their velocities go together best, by a parabola."""
+    one, other = (np.diff(each[WARM:], axis=0).reshape(len(each) - WARM - 1, -1) for each in (found, points))
+    shifts = np.arange(-3, 6)
+    fits = np.array([(one[10 + s : len(one) - 10 + s] * other[10 : len(other) - 10]).sum() for s in shifts])
+    best = int(np.clip(fits.argmax(), 1, len(shifts) - 2))
+    left, top, right = fits[best - 1 : best + 2]
+    return float(shifts[best] + (left - right) / (2 * (left - 2 * top + right)))
+
+
+def lags(solver: str) -> None:
+    """How late the hand is that is shown live: frames from the marker's to the pose's, with noise and without."""
+    print("\n| noise | frames waited for | lag, frames of 10 ms |\n|---|---|---|")
+    points = truth(4711)
+    for sigma in (0.0, 1.0):
+        tips = points[:, :, 3] + np.random.default_rng(1).normal(0, 1, points[:, :, 3].shape) * sigma
+        hand, targets = targets_of(tips, np.ones(tips.shape[:2], bool))
+        for wait in (0, 1):
+            how = make_smoothing("live", {"lag": wait})
+            late, _ = how.follow(targets)  # type: ignore[attr-defined]
+            pose, _ = SOLVERS[solver]().solve(hand, late.targets, State(np.eye(4), hand.neutral))
+            angles = how.steadied(hand, late.targets, pose, late.noise).angles
+            shown, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
+            print(f"| {sigma:g} mm | {wait} | {lag_of(shown[:, :, 3], points[:, :, 3]):.2f} |")
+
+
+def captures(solver: str) -> None:
+    """Real captures: the largest turn of a finger in one calm frame, jitter, and how far off the markers are."""
+    print("\n| capture | hand | smoothing | largest turn in a calm frame: thumb, fingers, degrees ", end="")
+    print("| jitter of tips, mm | of angles, degrees | markers RMSE, mm | tips mean / p99 / max, mm |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in ("two_hands_glove.c3d", "qualisys_glove.tsv", "leap_finger_tap.json", "mediapipe_video.json"):
+        for mode in MODES:
+            take = pipeline.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver, smoothing=mode))
+            for hand in take.hands:
+                print(f"| {name} | {hand.side} | {mode} | {_figures(hand)} |", flush=True)
+
+
+def _figures(solved_hand: pipeline.SolvedHand) -> str:
+    hand, pose = solved_hand.hand, solved_hand.pose
+    joints = [hand.sites[site].joint for site in solved_hand.targets.sites]
+    root = pose.root
+    places = np.where(solved_hand.measured[..., None], solved_hand.targets.positions, np.nan)
+    beside = np.einsum("fji,ftj->fti", root[:, :3, :3], places - root[:, None, :3, 3])
+    moved = np.linalg.norm(np.diff(beside, axis=0), axis=-1)
+    turned = np.abs((pose.rotations[1:] * pose.rotations[:-1]).sum(-1)).clip(0, 1)
+    turns = np.rad2deg(2 * np.arccos(turned))
+    largest = []
+    for digit in DIGITS:
+        chain = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
+        calm = np.all(moved[:, np.isin(joints, chain)] < 0.005, axis=1)
+        largest.append(turns[calm][:, chain].max(initial=0.0))
+    ends = [hand.joints.index(tip) for tip in TIPS]
+    tips = joint_frames(hand, pose)[:, :, :3, 3][:, ends]
+    jitter = 1000 * np.sqrt((np.diff(tips, 3, axis=0) ** 2).sum(-1).mean())
+    shake = np.rad2deg(np.sqrt((np.diff(pose.angles, 3, axis=0) ** 2).mean()))
+    errors = 1000 * np.where(solved_hand.measured, residuals(hand, solved_hand.targets, pose), np.nan)
+    at_tips = errors[:, np.isin(joints, ends)]
+    return (
+        f"{largest[0]:.0f}, {max(largest[1:]):.0f} | {jitter:.2f} | {shake:.2f} | {np.sqrt(np.nanmean(errors**2)):.2f} "
+        f"| {np.nanmean(at_tips):.2f} / {np.nanquantile(at_tips, 0.99):.2f} / {np.nanmax(at_tips):.1f}"
+    )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--solver", default="fabrik", choices=sorted(SOLVERS))
+    chosen = parser.parse_args().solver
+    known_hands(chosen)
+    lags(chosen)
+    captures(chosen)

@@ -1,0 +1,116 @@
+"""What the targets of a frame tell of a hand's angles, digit by digit."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import jacobians
+from ..hand.joints import CHAIN_JOINTS
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from ..hand.targets import Targets
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+LEAST: Floats = np.array([[2e-4], [0.01]])
+"""m and rad: no marker and no sensor sits on its bone more surely."""
+TRUST = 1.0
+"""rad: how sure a solver's angle is where no marker tells it."""
+AT_ONCE = 64
+"""Frames whose Jacobians are worked out together: they stay in the processor's cache."""
+
+
+@lru_cache(maxsize=8)
+def digits_of(hand: HandModel) -> Ints:
+    """(G, N) the degrees of freedom of each digit; −1 fills up."""
+    names = [hand.joints[joint] for joint in hand.axis_joint]
+    digits = [[dof for dof, name in enumerate(names) if name in chain] for chain in CHAIN_JOINTS.values()]
+    result = np.full((len(digits), max(map(len, digits))), -1)
+    for row, digit in zip(result, digits, strict=True):
+        row[: len(digit)] = digit
+    return result
+
+
+def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """(F, G, N, N) per rad² and (F, G, N) rad: what the targets tell of the angles of digits_of.
+
+    The targets are taken to be where the solver's pose has their sites: what it did not meet, it had reason to, and by
+    how much it missed them they tell less. They are linear about angles (F, D). noise (F or 1, 2, T): a component's
+    deviation of each place, m, and each turn, rad.
+    """
+    if not len(targets):
+        count, width = digits_of(hand).shape
+        return np.zeros((0, count, width, width)), np.zeros((0, count, width))
+    if len(targets) > AT_ONCE:
+        cuts = [slice(start, start + AT_ONCE) for start in range(0, len(targets), AT_ONCE)]
+        parts = [
+            heard(
+                hand,
+                targets.select(cut),
+                Pose(hand, pose.root[cut], pose.angles[cut]),
+                angles[cut],
+                of_frames(noise, cut),
+            )
+            for cut in cuts
+        ]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    digits = digits_of(hand)
+    places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
+    wanted, found = jacobians.place(hand, pose.root, pose.angles), jacobians.place(hand, pose.root, angles)
+    moves, turned = found.jacobians(targets.sites)
+    there = wanted.sites(targets.sites)
+    missed = ((there - targets.positions) ** 2).sum(-1)
+    told, pull = _normal(
+        moves[..., jacobians.BASE :],
+        there - found.sites(targets.sites),
+        targets.weights / (1 / places + missed),
+        digits,
+    )
+    if targets.rotation_weights is not None:
+        joints = [hand.sites[site].joint for site in targets.sites]
+        away = jacobians.log_errors(wanted.turns[:, joints], found.turns[:, joints])
+        more = _normal(turned[..., jacobians.BASE :], away, targets.rotation_weights * turns, digits)
+        told, pull = told + more[0], pull + more[1]
+    sure, asked, about = trusted(hand), grouped(pose.angles, digits), grouped(angles, digits)
+    pull += ((asked - about)[..., None, :] @ sure)[..., 0, :]
+    return told, about + np.linalg.solve(told + sure, pull[..., None])[..., 0]
+
+
+def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
+    """Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of rows J (F, T, 3, D), r (F, T, 3), w (F, T), for each digit."""
+    root = np.sqrt(weights)[..., None]
+    columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
+    stacked = columns.transpose(0, 3, 1, 2, 4).reshape(len(rows), len(digits), 3 * weights.shape[1], digits.shape[1])
+    across = stacked.swapaxes(-1, -2)
+    return across @ stacked, (across @ (away * root).reshape(len(rows), 1, -1, 1))[..., 0]
+
+
+@lru_cache(maxsize=8)
+def trusted(hand: HandModel) -> Floats:
+    """(G, N, N) per rad², the information of a solver's own choice: of each angle, and of what a coupling says."""
+    digits = digits_of(hand)
+    told = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
+    for row in hand.couplings:
+        coefficients = np.where(digits >= 0, row.coefficients[digits], 0.0)
+        told += coefficients[:, :, None] * coefficients[:, None]
+    return told / TRUST**2
+
+
+def of_frames(noise: Floats, rows: slice) -> Floats:
+    """The noise (F or 1, 2, T) of some of the frames."""
+    return noise if len(noise) == 1 else noise[rows]
+
+
+def grouped(angles: Floats, digits: Ints) -> Floats:
+    """Angles (F, D) as (F, G, N); 0 fills up."""
+    grouped: Floats = np.where(digits >= 0, angles[:, digits], 0.0)
+    return grouped
+
+
+def ungrouped(values: Floats, digits: Ints, angles: Floats) -> Floats:
+    """(F, D) of values (F, G, N); what is of no digit stays as in angles (F, D)."""
+    result = angles.copy()
+    result[:, digits[digits >= 0]] = values[:, digits >= 0]
+    return result
