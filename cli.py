@@ -3,22 +3,19 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from . import calibrate, captures, performer, pipeline, recipe
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
+from .cli_output import progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
-from .hand.kinematics import joint_frames
 from .hand.markersets import from_json
-from .hand.rotations import continuous, from_matrix
 from .recipe import HANDS, UNITS, UP_AXES, Recipe, read_json
 from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
@@ -203,7 +200,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         radii=typed_radii(options.radii),
     )
     job = calibrate.Calibration(recipe_of(options), choices)
-    with _progress_bar() as show:
+    with progress_bar() as show:
         for progress in job.steps():
             show(progress.fraction, progress.doing)
     assert job.performer is not None
@@ -224,7 +221,7 @@ def _solve(options: argparse.Namespace) -> None:
     chosen = recipe_of(options)
     blend_file = _blender()
     blend_file.check_rig(chosen.rig)
-    with _progress_bar() as show:
+    with progress_bar() as show:
         take = _run(chosen, show)
         show(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, chosen.rig)
@@ -237,7 +234,7 @@ def _solve(options: argparse.Namespace) -> None:
                 write_json(files.enter_context(written_whole(options.report)), report)
             blend_file.save(files.enter_context(written_whole(options.out)))
         show(1.0, "Done")
-    print(_told(report, options.out))
+    print(told(report, options.out))
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
@@ -268,48 +265,12 @@ def _run(chosen: Recipe, show: Callable[[float, str], None]) -> pipeline.Take:
     return job.take
 
 
-def write_joints(path: Path, take: pipeline.Take) -> None:
-    """The solved joints for researchers, as arrays in a .npz.
-
-    times (F,) s and, for each hand in WebXR's joint order: left_positions (F, 25, 3) m in the world, left_rotations
-    (F, 25, 4) wxyz of the joints' frames in the world, left_predicted (F, 25), left_angles (F, D) rad with their
-    names left_angle_names (D,). Quaternions keep their sign from frame to frame.
-    """
-    arrays: dict[str, Any] = {"times": take.times}
-    for solved in take.hands:
-        frames = joint_frames(solved.hand, solved.pose)
-        arrays |= {
-            f"{solved.side}_positions": frames[..., :3, 3],
-            f"{solved.side}_rotations": continuous(from_matrix(frames[..., :3, :3])),
-            f"{solved.side}_predicted": solved.predicted,
-            f"{solved.side}_angles": solved.pose.angles,
-            f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
-        }
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
-
-
-def _told(report: dict[str, Any], out: Path) -> str:
-    """The report in a few lines for a terminal."""
-    lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
-    for side, hand in report["hands"].items():
-        tips = [
-            finger["tip_error_mm"] for finger in hand["fingers"].values() if finger["tip_error_mm"]["mean"] is not None
-        ]
-        if tips:
-            mean = sum(tip["mean"] for tip in tips) / len(tips)
-            worst = max(tip["max"] for tip in tips)
-            lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
-    lines += [f"  note: {warning}" for warning in report["warnings"]]
-    return "\n".join(lines)
-
-
 def _demo(options: argparse.Namespace) -> None:
     blend_file = _blender()
     from .rig import render
 
     make_folder(options.out)
-    with _progress_bar() as show:
+    with progress_bar() as show:
         take = _run(Recipe(str(DEMO_CAPTURE)), show)
         show(0.3, "Keying")
         written = blend_file.new_scene_with_take(take)
@@ -322,24 +283,7 @@ def _demo(options: argparse.Namespace) -> None:
         show(0.8, "Rendering pictures")
         render.pose_pictures(options.out, picture)
         show(1.0, "Done")
-    print(_told(report, options.out))
-
-
-@contextmanager
-def _progress_bar() -> Iterator[Callable[[float, str], None]]:
-    """Shows a bar on a terminal and nothing elsewhere; the line is wiped in the end."""
-    terminal = sys.stderr.isatty()
-
-    def show(fraction: float, doing: str) -> None:
-        if terminal:
-            filled = round(30 * fraction)
-            print(f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {doing}", end="", file=sys.stderr, flush=True)
-
-    try:
-        yield show
-    finally:
-        if terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    print(told(report, options.out))
 
 
 if __name__ == "__main__":

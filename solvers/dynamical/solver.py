@@ -25,22 +25,24 @@ class Dynamical:
 
     tolerance: float = setting(
         2e-5,
-        "Metres from its target within which nothing is corrected as a frame comes to rest",
+        "Distance from its target within which nothing is corrected as a frame comes to rest",
         least=1e-9,
         most=0.01,
+        unit="m",
     )
     steps: int = setting(30, "Most steps of one frame", least=1, most=1000)
     damping: float = setting(
         3e-4,
-        "Metres of misplaced target that one radian of a step is worth",
+        "Distance from a target that one radian of a step is worth",
         least=1e-6,
         most=1.0,
+        unit="m",
     )
     turn_length: float = setting(
-        0.03, "Metres of misplaced target that one radian of a wrong turn is worth", least=1e-4, most=10.0
+        0.03, "Distance from a target that one radian of a wrong turn is worth", least=1e-4, most=10.0, unit="m"
     )
     coupling: float = setting(
-        3e-3, "Metres of misplaced target that a coupling missed by one radian is worth", most=1.0
+        3e-3, "Distance from a target that a coupling missed by one radian is worth", most=1.0, unit="m"
     )
     slope: float = setting(
         20.0,

@@ -14,7 +14,7 @@ ROWS = [
     {"solvers"},
     {"report", "denoise", "pipeline", "calibrate", "calibrate_choices"},
     {"rig"},
-    {"operators", "panels", "cli"},
+    {"operators", "panels", "cli", "cli_output"},
     {"registration"},
 ]
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}

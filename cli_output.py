@@ -1,0 +1,66 @@
+"""What the shell command shows and writes: progress, a few lines about a take, the solved joints as arrays."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import pipeline
+from .hand.kinematics import joint_frames
+from .hand.rotations import continuous, from_matrix
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[float, str], None]]:
+    """Shows a bar on a terminal and nothing elsewhere; the line is wiped in the end."""
+    terminal = sys.stderr.isatty()
+
+    def show(fraction: float, doing: str) -> None:
+        if terminal:
+            filled = round(30 * fraction)
+            print(f"\r\033[K[{'=' * filled:<30}] {100 * fraction:3.0f} % {doing}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def write_joints(path: Path, take: pipeline.Take) -> None:
+    """The solved joints for researchers, as arrays in a .npz.
+
+    times (F,) s and, for each hand in WebXR's joint order: left_positions (F, 25, 3) m in the world, left_rotations
+    (F, 25, 4) wxyz of the joints' frames in the world, left_predicted (F, 25), left_angles (F, D) rad with their
+    names left_angle_names (D,). Quaternions keep their sign from frame to frame.
+    """
+    arrays: dict[str, Any] = {"times": take.times}
+    for solved in take.hands:
+        frames = joint_frames(solved.hand, solved.pose)
+        arrays |= {
+            f"{solved.side}_positions": frames[..., :3, 3],
+            f"{solved.side}_rotations": continuous(from_matrix(frames[..., :3, :3])),
+            f"{solved.side}_predicted": solved.predicted,
+            f"{solved.side}_angles": solved.pose.angles,
+            f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
+        }
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def told(report: dict[str, Any], out: Path) -> str:
+    """The report in a few lines for a terminal."""
+    lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
+    for side, hand in report["hands"].items():
+        tips = [
+            finger["tip_error_mm"] for finger in hand["fingers"].values() if finger["tip_error_mm"]["mean"] is not None
+        ]
+        if tips:
+            mean = sum(tip["mean"] for tip in tips) / len(tips)
+            worst = max(tip["max"] for tip in tips)
+            lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
+    lines += [f"  note: {warning}" for warning in report["warnings"]]
+    return "\n".join(lines)
