@@ -13,7 +13,7 @@ from ..driver import in_base
 from ..plan import Marked, Plan
 from ..planar import Bent, Hint, Rider
 from .bend import PlanarTable
-from .linkage import Floats, between, straight_tip, tip, unit
+from .linkage import Complex, Floats, between, straight_tip, tip, unit
 from .nearest import within
 from .recorded import RecordedTable
 
@@ -36,19 +36,28 @@ class PlanarRecorded:
 
     def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
         """See PlanarBend."""
-        linkage, joint = self.exact.linkage, Rider(1, float(self.exact.chain.lengths[1]))
-        found = np.stack(self.exact.many(u, v, hints))
-        for hint in hints if linkage.bones == 3 else []:
-            rows = np.flatnonzero(hint.weight > 0)
-            if hint.rider == joint and len(rows):
-                sunk = 1j * self.exact.sunk
-                goal, place = u[rows] + 1j * v[rows] - sunk, hint.u[rows] + 1j * hint.v[rows] - sunk
-                middle = between(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
-                first = np.angle(place) - np.angle(straight_tip(linkage.links[:2], middle, middle))
-                last = np.angle((goal - place) * np.conj(unit(first + middle) * linkage.links[2]))
-                bent = within(np.stack([first, middle, last], -1), linkage.limits)
-                found[:, rows] = [*bent.T, np.abs(tip(linkage.links, bent) - goal)]
+        joint = Rider(1, float(self.exact.chain.lengths[1]))
+        told = next((hint for hint in hints if hint.rider == joint), None) if self.exact.linkage.bones == 3 else None
+        if told is None:
+            return self.exact.many(u, v, hints)
+        found, known = np.empty((4, len(u))), told.weight > 0
+        rows, rest = np.flatnonzero(known), np.flatnonzero(~known)
+        if len(rows):
+            found[:, rows] = self._reached(u[rows] + 1j * v[rows], told.u[rows] + 1j * told.v[rows])
+        if len(rest):
+            others = [Hint(hint.rider, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
+            found[:, rest] = self.exact.many(u[rest], v[rest], others)
         return found[0], found[1], found[2], found[3]
+
+    def _reached(self, goal: Complex, joint: Complex) -> list[Floats]:
+        """Three flexions and the error for goals (N,) where the last joint is at these places (N,)."""
+        linkage, sunk = self.exact.linkage, 1j * self.exact.sunk
+        goal, place = goal - sunk, joint - sunk
+        middle = between(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
+        first = np.angle(place) - np.angle(straight_tip(linkage.links[:2], middle, middle))
+        last = np.angle((goal - place) * np.conj(unit(first + middle) * linkage.links[2]))
+        bent = within(np.stack([first, middle, last], -1), linkage.limits)
+        return [*bent.T, np.abs(tip(linkage.links, bent) - goal)]
 
 
 def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:

@@ -1,0 +1,222 @@
+"""The thesis's own experiment (Lu 1997, chapter 5) on a recorded hand: the tables of docs/table.md and its pictures.
+
+    python benchmarks/papers_table.py [--out docs]
+
+Its figures 5.2 to 5.4 and 5.8 to 5.9 show the measured and the computed angles of the index finger and the thumb, 5.7
+and 5.12 how far the fingertip is off. As there, the hand is calibrated on six seconds of free motion and then followed
+for six more by its palm, its fingertips and the thumb's MCP alone; the markers between tell the truth. Needs
+../shared/data.
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import takes
+from numpy.typing import NDArray
+from standard_page import fill, table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+import svg
+
+from knuckle import calibrate, pipeline, solvers
+from knuckle.calibrate_choices import Choices, Span
+from knuckle.captures.clean import clean
+from knuckle.hand.calibration_angles import flexions
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS, Side
+from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.hand.measured import MeasuredHand
+from knuckle.hand.proportions import adult, in_palm
+from knuckle.hand.targets import assign
+from knuckle.recipe import Recipe
+from knuckle.solvers import Solver
+from knuckle.solvers.fabrik import Fabrik
+from knuckle.solvers.planar import Chain, Rider
+from knuckle.solvers.table import Table
+from knuckle.solvers.table.bend import planar_table
+from knuckle.solvers.table.linkage import linkage, tip
+from knuckle.solvers.table.lu_bend import planar_lu
+from knuckle.solvers.table.uniform import ROWS
+from knuckle.tests.pure.hand.people import FULL, bends, on_skin, someone
+from knuckle.tests.pure.hand.test_calibration_radii import thick
+
+Floats = NDArray[np.float64]
+
+CAPTURE = takes.CAPTURES / "two_hands_glove.c3d"
+LEARNT, FOLLOWED = Span(1, 360), slice(360, 720)
+"""Six seconds at 60 Hz each, thesis 5.1."""
+SHOWN = ("index-finger", "thumb")
+GIVEN = ("wrist", *KNUCKLES, CHAIN_JOINTS["thumb"][0], CHAIN_JOINTS["thumb"][1], *TIPS)
+THESIS_MM = {"index-finger": 6.01, "thumb": 7.1}
+"""Mean tip error of figures 5.7 and 5.12."""
+METHODS: dict[str, Solver[Any]] = {
+    "lu, with ρ": Table(method="lu"),
+    "lu, without ρ": Table(method="lu", coupled=False),
+    "even": Table(),
+    "recorded": Table(method="recorded"),
+    "FABRIK": Fabrik(),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """One hand, solved by one method from the markers that it was given."""
+
+    angles: dict[str, Floats]
+    """Digit -> (F, 3) degrees."""
+    off: dict[str, Floats]
+    """Digit -> (F,) mm from the fingertip to its marker."""
+
+
+def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
+    """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
+    recipe = Recipe(str(CAPTURE), hand=side)
+    hand = calibrate.run(recipe, Choices(motion=LEARNT)).hands[side]
+    markers = clean(pipeline.read(recipe), recipe.cleaning).select(FOLLOWED)
+    places = pipeline.positions_of(markers, hand.spots)
+    local = in_palm(hand.proportions, tuple(hand.spots.values()), places)
+    spots = tuple(hand.spots.values())
+    measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}
+    given = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]
+    some = replace(hand, spots={label: hand.spots[label] for label in np.array(list(hand.spots))[given]})
+    return measured, {name: followed(some, places[:, given], solver) for name, solver in METHODS.items()}
+
+
+def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followed:
+    """The hand by markers (F, M, 3) m at its spots, frame by frame."""
+    model, targets = assign(hand.model, hand.spots, np.arange(len(places)) / 60, places)
+    state = solver.solve(model, targets.select(slice(0, 1)), solvers.beginning(solver, hand))[1]
+    roots, angles = [], []
+    for frame in range(len(targets)):
+        pose, state = solver.solve(model, targets.select(slice(frame, frame + 1)), state)
+        roots.append(pose.root)
+        angles.append(pose.angles)
+    pose = Pose(model, np.concatenate(roots), np.concatenate(angles))
+    tips = joint_frames(model, pose)[:, [model.joints.index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]][..., :3, 3]
+    there = places[:, [[spot.joint for spot in hand.spots.values()].index(CHAIN_JOINTS[digit][3]) for digit in SHOWN]]
+    off = 1000 * np.linalg.norm(tips - there, axis=-1)
+    return Followed({digit: bent(pose, digit) for digit in SHOWN}, dict(zip(SHOWN, off.T, strict=True)))
+
+
+def bent(pose: Pose, digit: str) -> Floats:
+    """(F, 3) degrees of a digit's flexions."""
+    dofs = [pose.hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][:3]]
+    flexed: Floats = np.rad2deg(pose.angles[:, dofs])
+    return flexed
+
+
+def rows(measured: dict[str, Floats], found: dict[str, Followed]) -> list[list[str]]:
+    """A row for each method: mean errors of angles and of fingertips."""
+    result = []
+    for name, one in found.items():
+        cells = [name]
+        for digit in SHOWN:
+            away = np.nanmean(np.abs(one.angles[digit] - measured[digit]), axis=0)
+            cells += [" / ".join(f"{angle:.1f}" for angle in away), f"{one.off[digit].mean():.2f}"]
+        result.append(cells)
+    thesis = [cell for digit in SHOWN for cell in ("", f"{THESIS_MM[digit]:g}")]
+    return [*result, ["the thesis, its own recording", *thesis]]
+
+
+def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[list[str]]:
+    """Markers on the skin over joints of known radii, by fingertips and palm: mean errors with the radii and without.
+
+    Here the truth is known to the last digit, which no recording at hand has.
+    """
+    rho = np.array([0.5, 0.6, 0.65, 0.7, 0.75])
+    bare = [FULL.index(spot) for spot in FULL if spot.joint in ("wrist", *KNUCKLES, *TIPS)]
+    methods = {name: METHODS[name] for name in ("lu, with ρ", "even", "FABRIK")}
+    errors: dict[tuple[str, bool], list[float]] = {}
+    for seed in range(hands):
+        shape = someone("right", seed)
+        true = bends(frames, rho, seed)
+        places = on_skin(shape, thick(shape, seed), true, noise, seed)[:, bare]
+        spots = {FULL[column].joint: FULL[column] for column in bare}
+        for name, solver in methods.items():
+            for known in (False, True):
+                radii = thick(shape, seed) if known else np.zeros((0, 3))
+                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=radii)
+                model, targets = assign(hand.model, spots, np.arange(frames) / 60, places)
+                pose, _ = solver.solve(model, targets, solvers.beginning(solver, hand))
+                off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]
+                errors.setdefault((name, known), []).append(float(np.mean(off)))
+    told = {name: [np.mean(errors[name, known]) for known in (False, True)] for name in methods}
+    return [[name, *(f"{error:.1f}" for error in told[name])] for name in methods]
+
+
+def precision_rows(frames: int = 400) -> list[list[str]]:
+    """An index finger's tables: entries, kilobytes, and how far they leave tip and angles off their truth."""
+    limits = np.deg2rad([[-20, 80], [0, 100], [0, 67]])
+    chain = Chain(adult("right").phalanges[1], limits, 2 / 3, 0.0)
+    end = Rider(2, float(chain.lengths[2]))
+    times = np.linspace(0, 1, frames)
+    middle = np.deg2rad(48 + 46 * np.sin(9 * times))
+    true = np.stack([np.deg2rad(28 + 44 * np.sin(7 * times + 1)), middle, middle * 2 / 3], axis=-1)
+    goals = tip(linkage(chain, end, np.zeros(3)).links, true)
+    even = planar_table(chain, end, np.zeros(3))
+    result = []
+    for precision, with_rho in product((0.25, 0.5, 1.0, 2.0, 4.0), (True, False)):
+        lu = planar_lu(even, precision, with_rho)
+        assert lu.index is not None
+        entries = len(lu.index.middle)
+        first, second, third = true[0].tolist()
+        found = lu.after((first, second, third)).many(goals.real, goals.imag, [])
+        name = f"lu, {precision:g} mm and °" + ("" if with_rho else ", without ρ")
+        result.append(_precision_row(name, entries, 3 * entries, found, true))
+    found = even.many(goals.real, goals.imag, [])
+    return [*result, _precision_row("even", ROWS + 2, 2 * (ROWS + 2), found, true)]
+
+
+def _precision_row(name: str, entries: int, numbers: int, found: tuple[Floats, ...], true: Floats) -> list[str]:
+    off, error = np.rad2deg(np.abs(np.stack(found[:3], axis=-1) - true)), 1000 * found[3]
+    tips, angles = f"{error.mean():.3f} / {error.max():.2f}", f"{off.mean():.2f} / {off.max():.1f}"
+    return [name, f"{entries:,}", f"{8 * numbers / 1024:,.0f}", tips, angles]
+
+
+def pictures(folder: Path, measured: dict[str, Floats], found: dict[str, Followed]) -> None:
+    """Its figures."""
+    drawn = {"measured": None, "lu, with ρ": "lu, with ρ", "even": "even"}
+    for digit, joint in (("index-finger", 0), ("index-finger", 1), ("index-finger", 2), ("thumb", 1), ("thumb", 2)):
+        part = ("MCP", "PIP", "DIP")[joint] if digit != "thumb" else ("CMC", "MCP", "IP")[joint]
+        curves = [(measured if of is None else found[of].angles)[digit][:, joint] for of in drawn.values()]
+        title = f"{digit.replace('-', ' ')}, {part}: how far it is bent"
+        path = folder / f"table-{digit.split('-')[0]}-{part.lower()}.svg"
+        draw(path, title, "degrees", dict(zip(drawn, curves, strict=True)))
+    for digit in SHOWN:
+        off = {name: found[name].off[digit] for name in ("lu, with ρ", "even", "recorded")}
+        path = folder / f"table-{digit.split('-')[0]}-tip.svg"
+        draw(path, f"{digit.replace('-', ' ')}: fingertip to its marker", "mm", off)
+
+
+def draw(path: Path, title: str, unit: str, curves: dict[str, Floats]) -> None:
+    """Curves over the frames."""
+    frames = np.arange(len(next(iter(curves.values()))))
+    x = svg.Axis("frame", 0, len(frames), svg.ticks(0, len(frames)))
+    y = svg.axis(unit, [float(value) for curve in curves.values() for value in curve if np.isfinite(value)])
+    series = [svg.Series(name, frames.tolist(), curve.tolist(), name == "measured") for name, curve in curves.items()]
+    svg.write(path, svg.lines(title, x, y, series))
+
+
+def main() -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=takes.ROOT / "docs")
+    options = parser.parse_args()
+    measured, found = experiment("left")
+    head = ["method", "index MCP / PIP / DIP, °", "tip, mm", "thumb CMC / MCP / IP, °", "tip, mm"]
+    sections = {
+        "left": table(head, rows(measured, found)),
+        "right": table(head, rows(*experiment("right"))),
+        "skin": table(["method", "radii unknown, °", "radii known, °"], skin_rows()),
+        "precision": table(["table", "entries", "kB", "tip mean / max, mm", "angles mean / max, °"], precision_rows()),
+    }
+    fill(options.out / "table.md", sections)
+    pictures(options.out / "pictures", measured, found)
+
+
+if __name__ == "__main__":
+    main()
