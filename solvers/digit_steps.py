@@ -57,8 +57,8 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> li
             flexed: Any = (0.0 * u, beyond, first, middle, last, missed)
             flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(first)))
             side, beyond, first, middle, last, missed = flexed
-    solved = [angle for angle, has in zip((abduction, twist, side), marked.has, strict=True) if has]
-    solved += (first, middle, last)
+    whole = (abduction, twist, side, first, middle, last)
+    solved = [whole[each] for each in marked.own]
     off: Any = missed + abs(beyond) > NEAR
     if not m.any(off):
         return solved

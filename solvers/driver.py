@@ -63,16 +63,16 @@ def _one(plan: Plan, targets: Targets, roots: Floats, angles: list[float], sweep
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
     for marked in plan.digits:
-        marks, points, told = [], [], []
+        marks, points, worth = [], [], []
         for mark, column in enumerate(marked.columns):
             if weights[column] > 0:
                 marks.append(mark)
                 points.append(in_base(root, marked, positions[column]))
-                told.append(weights[column])
+                worth.append(weights[column])
         if not marks:
             continue
-        seen = Seen(marks, points, told)
-        for dof, angle in zip(marked.dofs, solve_digit(ONE, marked, seen, sweeps), strict=True):
+        solved = solve_digit(ONE, marked, Seen(marks, points, worth), sweeps)
+        for dof, angle in zip(marked.dofs, solved, strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
     return np.array([angles])

@@ -86,6 +86,8 @@ class Marked:
     plane: Plane
     dofs: list[int]
     """Of abduction, twist, the second joint's abduction and the three flexions, without those it does not have."""
+    own: tuple[int, ...]
+    """Which of the six these are."""
     has: tuple[bool, bool, bool]
     """Which of the first three it has."""
     first: float
@@ -148,6 +150,7 @@ def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Ma
         digit=digit,
         plane=steps.plane(hand, digit),
         dofs=[dof for dof in (*planes, *digit.flexions) if dof >= 0],
+        own=tuple(each for each, dof in enumerate((*planes, *digit.flexions)) if dof >= 0),
         has=(digit.abduction >= 0, digit.twist >= 0, digit.side_bend >= 0),
         first=float(digit.lengths[0]),
         rows=(tuple(rows[0]), tuple(rows[1]), tuple(rows[2])),
