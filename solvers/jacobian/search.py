@@ -18,8 +18,8 @@ Bools = NDArray[np.bool_]
 CAREFUL = "levenberg-marquardt"
 """The method that takes back a step that does not lead nearer."""
 STIFF = 0.003
-"""m, the posture's worth at first. With a weak posture from the start the way to it is a narrow bent valley, along
-which steps are short; a stiff one is walked to in a few steps, and its place hardly changes."""
+"""m, the posture's worth at first, where the start is far. With a weak posture the way to it is a narrow bent valley,
+along which steps are short; a stiff one is walked to in a few steps, and its place hardly changes."""
 SOFTER = 10.0
 """What that is divided by after a step of less than SETTLED rad, down to 1."""
 SETTLED = 0.1
@@ -72,13 +72,16 @@ class _Walk:
         self.working = None if self.working is None else self.working[which]
 
 
-def search(task: Task, method: Method, start: Poses) -> tuple[Poses, Floats]:
+def search(task: Task, method: Method, start: Poses, stiff: float = STIFF) -> tuple[Poses, Floats]:
     """The start with each part's angles, and the root if it floats, as near to the targets as the method gets; the cost
-    (F, G) of each part."""
+    (F, G) of each part.
+
+    stiff: m, the posture's worth at first.
+    """
     best, now, trial = start.copy(), start.copy(), start.copy()
     count, parts = len(start.angles), len(task.parts.dofs)
     posture, careful = task.worth.posture, method.name == CAREFUL
-    walk = _begin(task, now, max(STIFF / posture, 1.0) if careful else 1.0)
+    walk = _begin(task, now, max(stiff / posture, 1.0) if careful else 1.0)
     merit = walk.at.cost(posture)
     for _ in range(method.iterations):
         if not len(walk.rows):

@@ -20,7 +20,7 @@ from ..solver import State, hold_last
 from .pairs import seen_from
 from .parts import CUTS, Asked, cut, spread, told
 from .rows import Task, Worth
-from .search import Method, search
+from .search import STIFF, Method, search
 from .starts import NEAR_POSTURE, nearest
 from .wanted import Poses, Wanted
 from .wrist import laid_on_all, roots
@@ -127,7 +127,9 @@ class Jacobian:
             poses = self._twice(Task(hand, parts, relative, self.worth, floating=False), poses, not stage)
         if whole:
             (parts,) = cut(hand, asked, "whole")
-            poses, _ = search(Task(hand, parts, wanted, self.worth, self.floating), self.steps, poses)
+            # The digits have ended where the hand begins, so there is no way to go unless the wrist moves.
+            stiff = STIFF if self.floating else 0.0
+            poses, _ = search(Task(hand, parts, wanted, self.worth, self.floating), self.steps, poses, stiff)
         return poses
 
     def _twice(self, task: Task, poses: Poses, alike: bool) -> Poses:

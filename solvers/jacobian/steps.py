@@ -75,6 +75,13 @@ def hessian(rows: Rows, scales: Floats, posture: Floats, bent: Bools) -> tuple[F
     return square, gradient
 
 
+def by_method(slopes: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
+    """(N, k) the bare step of a classic method, however far; homing (N, k) is the way to the posture."""
+    if method == "transpose":
+        return by_transpose(slopes, errors)
+    return by_singular_values(slopes, errors, method, damping, homing)
+
+
 def by_transpose(slopes: Floats, errors: Floats) -> Floats:
     """(N, k) α Jᵀe, thesis (3.11), with the α that brings the linear error nearest to zero (Buss 2004)."""
     pull = (slopes @ errors[..., None])[..., 0]
@@ -113,10 +120,7 @@ def classic(rows: Rows, room: Room, method: str, damping: float, homing: Floats)
     free = np.ones(room.low.shape, bool)
     for _ in range(LOCKS):
         slopes = rows.slopes * free[..., None]
-        if method == "transpose":
-            step = by_transpose(slopes, rows.errors)
-        else:
-            step = by_singular_values(slopes, rows.errors, method, damping, homing * free)
+        step = by_method(slopes, rows.errors, method, damping, homing * free)
         outwards = free & (((step < 0) & (room.low > -1e-12)) | ((step > 0) & (room.high < 1e-12)))
         if not outwards.any():
             break

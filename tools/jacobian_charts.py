@@ -1,0 +1,119 @@
+"""Draws docs/pictures/jacobian-*.svg: how fast each Jacobian method comes to its target, near singular poses and far.
+
+    python tools/jacobian_charts.py
+
+The classics bare, on the index finger, held neither to limits nor to a largest step, so that their nature shows: the
+solver holds them to both. Prints the table of docs/jacobian.md, too.
+"""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import svg
+from numpy.typing import NDArray
+
+from knuckle.hand import jacobians
+from knuckle.hand.joints import CHAIN_JOINTS
+from knuckle.hand.model import HandModel
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import Targets
+from knuckle.solvers.jacobian import Jacobian, steps
+from knuckle.solvers.jacobian.parts import cut
+from knuckle.solvers.jacobian.rows import Task
+from knuckle.solvers.jacobian.search import CAREFUL, search
+from knuckle.solvers.jacobian.solver import METHODS
+from knuckle.solvers.jacobian.wanted import Poses, Wanted
+
+Floats = NDArray[np.float64]
+
+PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
+FINGER = CHAIN_JOINTS["index-finger"]
+COUNT, STEPS = 200, 50
+LIMIT = 1e-3, 300.0
+"""mm, the least and the most that is drawn."""
+
+
+def finger(hand: HandModel, degrees: Floats) -> Floats:
+    """(F, D) rad of hands whose index finger has these (F, 4) abductions and three flexions."""
+    turns = [hand.dof(FINGER[0], "abduction"), *(hand.dof(joint, "flexion") for joint in FINGER[:3])]
+    angles = np.tile(hand.neutral, (len(degrees), 1))
+    angles[:, turns] = np.deg2rad(degrees)
+    return angles
+
+
+def far(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """(F, D) where the finger begins, at ease, and (F, 3) the fingertips of bent ones."""
+    pip = rng.uniform(30, 80, COUNT)
+    bent = np.stack([rng.uniform(-10, 10, COUNT), rng.uniform(10, 60, COUNT), pip, 2 / 3 * pip], axis=1)
+    return np.tile(hand.neutral, (COUNT, 1)), tips(hand, finger(hand, bent))
+
+
+def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """(F, D) a finger that begins straight but for a degree, and (F, 3) places 2 to 8 mm back towards its knuckle."""
+    begin = finger(hand, np.stack([rng.uniform(-10, 10, COUNT), *rng.uniform(0.1, 1.0, (3, COUNT))], axis=1))
+    at, knuckle = tips(hand, begin), tips(hand, begin, FINGER[0])
+    along = (at - knuckle) / np.linalg.norm(at - knuckle, axis=1, keepdims=True)
+    return begin, at - along * rng.uniform(0.002, 0.008, (COUNT, 1))
+
+
+def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
+    """(F, 3) m, where a site is in the wrist's frame."""
+    root = np.tile(np.eye(4), (len(angles), 1, 1))
+    return jacobians.place(hand, root, angles).sites(np.array([hand.site_index(site)]))[:, 0]
+
+
+def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> Task:
+    """The index finger's, with these (F, 3) m for its tip."""
+    sites = np.array([hand.site_index(FINGER[3])])
+    targets = Targets(np.arange(float(COUNT)), sites, goals[:, None], np.ones((COUNT, 1)))
+    wanted = Wanted.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
+    (parts,) = cut(hand, wanted.asked((True,), (False,)), "digits")
+    return Task(hand, parts, wanted, solver.worth, floating=False)
+
+
+def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Floats]:
+    """The angles (F, D) before the first step and after each."""
+    solver, root = Jacobian(method=method), np.tile(np.eye(4), (COUNT, 1, 1))
+    task = task_of(hand, goals, solver)
+    result = [np.append(begin, np.zeros((COUNT, 1)), axis=1)]
+    for step in range(1, STEPS + 1):
+        if method == CAREFUL:
+            limited = Jacobian(method=method, iterations=step).steps
+            result.append(search(task, limited, Poses(root, result[0]))[0].angles)
+            continue
+        now = result[-1].copy()
+        rows = task.rows(np.arange(COUNT), np.zeros(COUNT, int), Poses(root, now))
+        homing = -solver.homing * rows.off / task.scales[0]
+        now[:, task.parts.dofs[0]] += steps.by_method(rows.slopes, rows.errors, method, solver.damping, homing)
+        result.append(now)
+    return [angles[:, :-1] for angles in result]
+
+
+def main() -> None:
+    """Writes both charts and prints the table."""
+    hand = build(adult("right"))
+    low, high = np.log10(LIMIT)
+    decades = np.arange(np.ceil(low), high).tolist()
+    y = svg.Axis("miss, mm", float(low), float(high), decades, [f"{10.0**power:g}" for power in decades])
+    x = svg.Axis("steps", 0, STEPS, list(range(0, STEPS + 1, 10)))
+    for case, title in (
+        (far, "A finger at ease, targets of bent ones"),
+        (near, "A straight finger, targets nearer in"),
+    ):
+        begin, goals = case(hand, np.random.default_rng(1))
+        curves = []
+        for method in METHODS:
+            angles = path(hand, method, begin, goals)
+            off = np.array([1000 * np.linalg.norm(tips(hand, each) - goals, axis=1) for each in angles])
+            turns = np.array([np.rad2deg(np.abs(b - a).max(axis=1)) for a, b in pairwise(angles)]).max(axis=0)
+            middle = np.log10(np.clip(np.median(off, axis=1), *LIMIT))
+            curves.append(svg.Series(method, range(STEPS + 1), middle.tolist()))
+            cells = [f"{np.median(off[count]):.2g}" for count in (5, 20)]
+            cells += [f"{np.median(turns):.0f}", f"{100 * np.mean(off[-1] < 0.1):.0f}"]
+            print(f"| {case.__name__} | {method} | {' | '.join(cells)} |")
+        svg.write(PICTURES / f"jacobian-{case.__name__}.svg", svg.lines(title, x, y, curves))
+
+
+if __name__ == "__main__":
+    main()
