@@ -166,7 +166,7 @@ class Task:
         """(N, c) errors and (N, base + n, c) slopes of the couplings that yield."""
         coefficients, low, high = self.couplings
         chosen = self.parts.soft[parts]
-        values = (angles @ coefficients.T)[frames[:, None], chosen]
+        values = coupled(coefficients[chosen], angles[frames])
         missing = np.maximum(low[chosen] - values, 0.0) + np.minimum(high[chosen] - values, 0.0)
         counts = (missing != 0) | (low == high)[chosen]
         slopes = coefficients[chosen[:, None], self.parts.dofs[parts][..., None]] * counts[:, None]
@@ -181,6 +181,15 @@ class Task:
             off = np.concatenate([root[:, :3, 3], jacobians.log_errors(root[:, :3, :3], np.eye(3)), off], axis=1)
         moved: Floats = off * self.scales[parts]
         return moved
+
+
+def coupled(coefficients: Floats, angles: Floats) -> Floats:
+    """(N, c) what couplings (N, c, D + 1) make of angles (N, D + 1), each frame as if it were alone.
+
+    A product of matrices would round a frame in another way when there are others.
+    """
+    values: Floats = (coefficients * angles[:, None]).sum(-1)
+    return values
 
 
 def couplings(hand: HandModel) -> tuple[Floats, Floats, Floats]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand import jacobians
 from ..qp_system import WorkingSet
-from .rows import Rows, Task
+from .rows import Rows, Task, coupled
 from .steps import Room, classic, hessian
 from .wanted import Poses
 
@@ -143,7 +143,7 @@ def _room(task: Task, walk: _Walk, now: Poses) -> Room:
     open_ends = np.full((len(parts), task.base), np.inf)
     coefficients, lower, upper = task.couplings
     rows = task.parts.hard[parts]
-    values = (now.angles[walk.frames] @ coefficients.T)[np.arange(len(parts))[:, None], rows]
+    values = coupled(coefficients[rows], now.angles[walk.frames])
     hard = coefficients[rows[:, :, None], dofs[:, None, :]]
     return Room(
         np.concatenate([-open_ends, low[dofs] - q], axis=1),

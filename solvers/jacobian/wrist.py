@@ -20,7 +20,8 @@ def roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
     Three places on the palm tell its turn, too. Where fewer are seen, the turn asked for there with most weight does.
     """
     palm = palm_of(hand, targets.sites.tolist())
-    placed = np.broadcast_to(palm_roots(palm, targets, last), (len(targets), 4, 4)).copy()
+    laid = palm_roots(palm, twice(targets) if len(targets) == 1 else targets, last)[: len(targets)]
+    placed = np.broadcast_to(laid, (len(targets), 4, 4)).copy()
     if targets.rotations is None or targets.rotation_weights is None:
         return placed
     sites = [hand.sites[site] for site in targets.sites]
@@ -45,6 +46,15 @@ def roots(hand: HandModel, targets: Targets, last: Floats) -> Floats:
     result[:, :3, :3] = turns
     result[:, :3, 3] = hold_last(moved, np.any(weights > 0, axis=-1), last[:3, 3])
     return result
+
+
+def twice(targets: Targets) -> Targets:
+    """A frame, two times, so that its palm is laid as in a batch.
+
+    A lone one is laid in plain floats, which round otherwise. Where a minimum is flat that would show in the angles.
+    """
+    times, positions, weights = (np.repeat(a, 2, axis=0) for a in (targets.times, targets.positions, targets.weights))
+    return Targets(times, targets.sites, positions, weights)
 
 
 def laid_on_all(hand: HandModel, targets: Targets, begun: Floats) -> Floats:
