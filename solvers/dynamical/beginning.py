@@ -58,18 +58,17 @@ def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]
 
     A joint turns by Rz Ry Rx, or some of these: the angles of its frame in the frame before it.
     """
-    wanted = {limb.marks[each.mark].turn: each for each in seen if each.turn is not None}
     frames: list[Any] = []
     angles: list[Any] = []
     for number, turn in enumerate(limb.turns):
         frame = carried(frames[turn.before] if turn.before >= 0 else WRIST, turn.fixed, turn.offset)
         last = _last_of_joint(limb, number)
         angle: Any = ease[number]
-        if last in wanted and limb.marks[wanted[last].mark].fixed is None:
-            each = wanted[last]
-            tells: Any = each.turn_weight > 0
-            found = turn.sign * _angle(m, turn.axis, frame, each.turn)
-            angle = m.where(tells, m.clip(found, limb.low[number], limb.high[number]), angle)
+        for each in seen:
+            mark = limb.marks[each.mark]
+            if each.turn is not None and mark.turn == last and mark.fixed is None:
+                found = m.clip(turn.sign * _angle(m, turn.axis, frame, each.turn), limb.low[number], limb.high[number])
+                angle = m.where(each.turn_weight > 0, found, angle)
         angles.append(angle)
         frames.append(turned(m, frame, turn.axis, turn.sign, angle)[0])
     return angles

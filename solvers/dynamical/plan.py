@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..plan import Plan as PlanarPlan
@@ -10,6 +13,8 @@ from ..solver import State
 from .beginning import coupled_bend
 from .limbs import Limb, Worth, limbs_of
 from .wrist import Base, base_of
+
+Floats = NDArray[np.float64]
 
 STEPS = Steps(coupled_bend)
 
@@ -35,6 +40,8 @@ class DynamicalState(State):
     plan: Plan | None = None
     time: float | None = None
     """s, of the last frame; None where none has been solved yet."""
+    laid: Floats | None = None
+    """(4, 4) where the palm's targets had the wrist last; None where it was there."""
 
 
 def plan_of(hand: HandModel, targets: Targets, state: State | None, worth: Worth) -> Plan:

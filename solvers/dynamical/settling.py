@@ -58,7 +58,7 @@ def settle_one(
         if program is None or number == 1:
             program = _program(ONE, limb, placed, seen, number > 0)
         ends = bounds(ONE, limb, placed.angles, method.room, known)
-        move = step(ONE, limb, _damped(program, damping), ends)
+        move = step(ONE, limb, damped(program, damping), ends)
         size = max(map(abs, move))
         if size < _still(limb):
             break
@@ -87,7 +87,7 @@ def settle_many(limb: Limb, angles: Floats, seen: list[Seen[Floats]], known: lis
         placed = place(MANY, limb, list(angles[:, moving]), seen_there)
         program = _program(MANY, limb, placed, seen_there, number > 0)
         ends = bounds(MANY, limb, placed.angles, method.room, list(map(pick, known)))
-        move: Any = step(MANY, limb, _damped(program, damping), ends)
+        move: Any = step(MANY, limb, damped(program, damping), ends)
         there = place(MANY, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen_there)
         gained = _cost(MANY, limb, placed) - _cost(MANY, limb, there)
         size: Any = np.abs(move).max(axis=0)
@@ -121,7 +121,7 @@ def _cost(m: Numbers[N], limb: Limb, placed: Placed[N]) -> Any:
     return placed.cost + coupling_cost(m, limb, placed.angles)
 
 
-def _damped(program: Any, damping: Any) -> Any:
+def damped(program: Any, damping: Any) -> Any:
     """The program with λ on its diagonal."""
     return [[*row[:-1], row[-1] + damping] for row in program[0]], program[1]
 

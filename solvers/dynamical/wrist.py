@@ -12,7 +12,7 @@ from ...hand.jacobians import linkage
 from ...hand.model import HandModel
 from ...hand.numbers import MANY
 from ...hand.targets import Targets
-from ..palm import Palm, attitude, palm_of
+from ..palm import Palm, attitude, palm_of, spans_a_plane
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]
@@ -61,17 +61,15 @@ def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -
     roots = base.palm.roots(targets, last)
     roots = np.broadcast_to(roots, (len(targets), 4, 4)).copy()
     laid = np.moveaxis(np.array(attitudes), -1, 0)
-    turn = hold_last(np.where(known[:, None, None], laid, roots[:, :3, :3]), _told(known, base, seen), last[:3, :3])
+    turn = hold_last(
+        np.where(known[:, None, None], laid, roots[:, :3, :3]),
+        known | spans_a_plane(base.palm.at_rest, seen),
+        last[:3, :3],
+    )
     roots[:, :3, :3] = turn
     place = middle - np.einsum("fij,fj->fi", turn, centre)
     roots[:, :3, 3] = hold_last(place, seen.sum(1) > 0, last[:3, 3])
     return roots
-
-
-def _told(known: Any, base: Base, seen: Floats) -> NDArray[np.bool_]:
-    """(F,) whether a frame's turn is its own: told by a turn, or by places that span the palm."""
-    told: NDArray[np.bool_] = known | ((seen > 0).sum(1) >= 3) & base.palm.wide
-    return told
 
 
 def _matrices(quaternions: Floats, weights: Floats) -> Floats:
