@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).parents[1]
 GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 
-SHOWN = ("fabrik", "table", "jacobian")
+SHOWN = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
 
 

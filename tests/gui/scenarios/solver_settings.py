@@ -34,8 +34,9 @@ def play(screen: "Screen") -> "Steps":
         before = getattr(screen.scene.knuckle, what)
         for kind in registry.kinds:
             setattr(screen.scene.knuckle, what, kind)
-            screen.area().tag_redraw()
-            yield 1.0
+            for _ in range(3):  # the panels below move to their places while they are drawn
+                screen.area().tag_redraw()
+                yield 0.4
             screen.picture(f"{what}_settings_{kind}")
             group, known = settings.of_chosen(screen.scene.knuckle, what)
             shown[f"{what} {kind}"] = sorted(set(known) & set(group.bl_rna.properties.keys()))
