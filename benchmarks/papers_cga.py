@@ -1,0 +1,156 @@
+"""FABRIK-CGA's own experiment (section 3.5) on our data: milliseconds a frame from eight markers to 25 joints.
+
+    python benchmarks/papers_cga.py
+
+A hand that moves as people do, wrist and all, with the paper's markers: five fingertips, p and q on knuckles, r on the
+wrist. Timed from the markers to the places of all joints, frame by frame as live and all frames at once. The paper has
+1.43 ms in MATLAB on a machine of 2010; `fabrik` finds the same plane and bend without the algebra.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from standard_page import table
+
+from knuckle.hand import kinematics, rotations
+from knuckle.hand.joints import JOINTS, KNUCKLES, TIPS
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.model import HandModel
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import Targets
+from knuckle.solvers import SOLVERS
+from knuckle.solvers.solver import State
+
+Floats = NDArray[np.float64]
+
+PAPER_MS = 1.43
+MARKERS = (KNUCKLES[0], KNUCKLES[3], "wrist", *TIPS)
+ROUNDS = 7
+LIVE, BATCH = 300, 20_000
+"""Frames."""
+RATE = 100.0
+"""Hz, the paper's."""
+HEAD = (
+    "what",
+    "ms to the angles, median (spread)",
+    "ms to the joints' places",
+    "frames a second",
+    "x the paper's ms",
+    "tips mean / max mm",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Experiment:
+    """A hand's true motion and its markers."""
+
+    hand: HandModel
+    truth: Pose
+    targets: Targets
+
+
+class Timed(NamedTuple):
+    """What a run took."""
+
+    solving: float
+    """s a frame, from the markers to the angles and the wrist."""
+    placing: float
+    """s a frame, and from there to the places of all joints."""
+    joints: Floats
+    """(F, 25, 3) m."""
+
+
+def experiment(frames: int, seed: int = 0) -> Experiment:
+    """Every angle goes to and fro within the middle of its limits at up to 1 Hz; the wrist turns and moves too."""
+    hand, random = build(adult("right")), np.random.default_rng(seed)
+    times = np.arange(frames) / RATE
+    low, high = hand.limits.T
+    fractions = 0.5 + 0.4 * _swing(times, hand.dofs, random)
+    angles = low + (high - low) * fractions
+    for index, movement in enumerate(hand.movements):
+        if movement == "twist":
+            angles[:, index] = 0.0
+    for row in hand.couplings:
+        middle, last = np.flatnonzero(row.coefficients)
+        angles[:, last] = np.clip(-row.coefficients[middle] * angles[:, middle], low[last], high[last])
+    root = np.tile(np.eye(4), (frames, 1, 1))
+    turn = _swing(times, 4, random) + [2.0, 0.0, 0.0, 0.0]
+    root[:, :3, :3] = rotations.to_matrix(turn / np.linalg.norm(turn, axis=1, keepdims=True))
+    root[:, :3, 3] = 0.3 * _swing(times, 3, random)
+    truth = Pose(hand, root, angles)
+    sites = np.array([hand.site_index(name) for name in MARKERS])
+    places = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
+    return Experiment(hand, truth, Targets(times, sites, places, np.ones(places.shape[:2])))
+
+
+def _swing(times: Floats, count: int, random: np.random.Generator) -> Floats:
+    """(F, count) within -1..1."""
+    speed, phase = random.uniform(0.2, 1.0, count), random.uniform(0, 2 * np.pi, count)
+    swing: Floats = np.sin(2 * np.pi * speed * times[:, None] + phase)
+    return swing
+
+
+def live(solver: str, case: Experiment) -> Timed:
+    """Frame by frame: the median of each."""
+    method, state = SOLVERS[solver](), State(np.eye(4), case.hand.neutral)
+    seconds, joints = [], []
+    for frame in range(len(case.targets)):
+        targets = case.targets.select(slice(frame, frame + 1))
+        begin = time.perf_counter()
+        pose, state = method.solve(case.hand, targets, state)
+        solved = time.perf_counter()
+        joints.append(kinematics.joint_frames(case.hand, pose)[:, :, :3, 3])
+        seconds.append((solved - begin, time.perf_counter() - begin))
+    solving, placing = np.median(seconds, axis=0).tolist()
+    return Timed(solving, placing, np.concatenate(joints))
+
+
+def batch(solver: str, case: Experiment) -> Timed:
+    """All frames at once."""
+    method, frames = SOLVERS[solver](), len(case.targets)
+    begin = time.perf_counter()
+    pose, _ = method.solve(case.hand, case.targets, State(np.eye(4), case.hand.neutral))
+    solved = time.perf_counter()
+    joints = kinematics.joint_frames(case.hand, pose)[:, :, :3, 3]
+    return Timed((solved - begin) / frames, (time.perf_counter() - begin) / frames, joints)
+
+
+def rows(rounds: int = ROUNDS) -> list[list[str]]:
+    """The table's rows, under HEAD: measured in interleaved rounds."""
+    runs: dict[str, tuple[str, Callable[[str, Experiment], Timed], Experiment]] = {}
+    for name, how, frames in (("live", live, LIVE), ("all at once", batch, BATCH)):
+        case = experiment(frames)
+        runs |= {f"{solver}, {name}": (solver, how, case) for solver in ("cga", "fabrik")}
+    timed: dict[str, list[Timed]] = {what: [] for what in runs}
+    for _ in range(rounds):
+        for what, (solver, how, case) in runs.items():
+            timed[what].append(how(solver, case))
+    made = [[f"the paper, {len(JOINTS)} joints", "", f"{PAPER_MS}", "70", "1", ""]]
+    return made + [_row(what, timed[what], case) for what, (_, _, case) in runs.items()]
+
+
+def _row(what: str, timed: list[Timed], case: Experiment) -> list[str]:
+    solving, placing = ([1000 * seconds for seconds in each] for each in zip(*(t[:2] for t in timed), strict=True))
+    middle = statistics.median(placing)
+    off = 1000 * np.linalg.norm(timed[-1].joints[:, _tips(case.hand)] - case.targets.positions[:, 3:], axis=-1)
+    return [
+        what,
+        f"{statistics.median(solving):.4f} ({min(solving):.4f}-{max(solving):.4f})",
+        f"{middle:.4f} ({min(placing):.4f}-{max(placing):.4f})",
+        f"{1000 / middle:,.0f}",
+        f"{middle / PAPER_MS:.3f}",
+        f"{off.mean():.4f} / {off.max():.3f}",
+    ]
+
+
+def _tips(hand: HandModel) -> list[int]:
+    return [hand.joints.index(tip) for tip in TIPS]
+
+
+if __name__ == "__main__":
+    print(table(HEAD, rows()))

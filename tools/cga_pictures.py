@@ -1,0 +1,136 @@
+"""The pictures of docs/cga.md: how a palm joint is found from two spheres and a plane, and what the tracker finds.
+
+python tools/cga_pictures.py [--out docs/pictures]
+"""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import svg
+from numpy.typing import NDArray
+
+from knuckle.cga import generated as g
+from knuckle.cga.generated import Vector
+from knuckle.hand import kinematics
+from knuckle.hand.joints import CHAIN_JOINTS, KNUCKLES, TIPS
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.model import Movement
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import Targets
+from knuckle.solvers.conformal import Cga
+from knuckle.solvers.conformal.meeting import from_two
+
+Floats = NDArray[np.float64]
+Spot = tuple[float, float]
+
+CELL = 180
+SCALE = 1900.0
+"""Units of the picture a metre, of the spheres."""
+CASES = (
+    (("C² > 0, B² > 0: two places,", "the one near the last is taken"), (0.034, 0.028), (0.020, 0.022)),
+    (("C² = 0: the spheres touch,", "there it is"), (0.030, 0.015), (0.024, 0.016)),
+    (("C² < 0: they do not meet,", "half way between them"), (0.018, 0.013), (0.024, 0.016)),
+)
+"""What is seen, in words; the lengths from p and q, m; and where the joint was the frame before, m."""
+APART = 0.045
+"""m from p to q."""
+HAND_SCALE = 2300.0
+BENT = {
+    "index-finger": (8, 15, 21, 14),
+    "middle-finger": (2, 30, 36, 24),
+    "ring-finger": (-4, 45, 51, 34),
+    "pinky-finger": (-12, 55, 60, 40),
+}
+"""Degrees: abduction, and the flexion of MCP, PIP and DIP."""
+MOVEMENTS: tuple[Movement, ...] = ("abduction", "flexion", "flexion", "flexion")
+MARKERS = (KNUCKLES[0], KNUCKLES[3], "wrist", *TIPS)
+
+
+def spheres() -> str:
+    """The palm's plane from above: each case of the meet as the tracker solves it."""
+    parts: list[str] = []
+    for column, (words, lengths, before) in enumerate(CASES):
+        left = CELL * (column + 0.5) * 1.3
+        parts += [svg.text(left, 18 + 15 * line, each) for line, each in enumerate(words)]
+        parts += _meeting((left - SCALE * APART / 2, 140), lengths, before)
+    page: str = svg.page("A palm joint from two markers", parts, CELL * 3.9, 240)
+    return page
+
+
+def _meeting(at: Spot, lengths: Spot, before: Spot) -> Iterator[str]:
+    p, q = Vector(0.0, 0.0, 0.0), Vector(APART, 0.0, 0.0)
+    palm = g.plane_at(Vector(0.0, 0.0, 1.0), p)
+    found = from_two((p, q), lengths, palm, Vector(*before, 0.0))
+
+    def placed(x: float, y: float) -> Spot:
+        return at[0] + SCALE * x, at[1] - SCALE * y
+
+    for marker, length, name in ((p, lengths[0], "p"), (q, lengths[1], "q")):
+        x, y = placed(marker.e1, marker.e2)
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{SCALE * length:.1f}" fill="none" stroke="{svg.COLOURS[0]}"/>'
+        yield dot((x, y), svg.INK)
+        yield svg.text(x, y + 16, name)
+    yield ring(placed(*before), svg.COLOURS[1])
+    yield dot(placed(found.e1, found.e2), svg.COLOURS[3])
+
+
+def tracked() -> str:
+    """Eight markers, and the 25 joints found from them, from the back of the hand and from the thumb's side."""
+    hand = build(adult("right"))
+    angles = hand.neutral.copy()
+    for digit, degrees in BENT.items():
+        mcp, pip, dip, _ = CHAIN_JOINTS[digit]
+        for joint, movement, angle in zip((mcp, mcp, pip, dip), MOVEMENTS, degrees, strict=True):
+            angles[hand.dof(joint, movement)] = np.deg2rad(angle)
+    truth = Pose(hand, np.eye(4)[None], angles[None])
+    sites = np.array([hand.site_index(name) for name in MARKERS])
+    seen = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
+    solved, _ = Cga().solve(hand, Targets(np.zeros(1), sites, seen, np.ones((1, len(sites)))))
+    joints = kinematics.joint_frames(hand, solved)[0, :, :3, 3]
+    parts = [svg.text(190, 18, "from the back of the hand"), svg.text(530, 18, "from the thumb's side")]
+    for at, axes in (((190.0, 440.0), (0, 1)), ((335.0, 140.0), (1, 2))):
+        parts += _hand(at, joints[:, axes], seen[0][:, axes], hand.parents)
+    page: str = svg.page("25 joints from eight markers", parts, 720, 460)
+    return page
+
+
+def _hand(at: Spot, joints: Floats, seen: Floats, parents: Sequence[int]) -> Iterator[str]:
+    def placed(point: Floats) -> Spot:
+        return at[0] + HAND_SCALE * float(point[0]), at[1] - HAND_SCALE * float(point[1])
+
+    for joint, parent in enumerate(parents):
+        if parent >= 0:
+            yield svg.path([placed(joints[parent]), placed(joints[joint])], svg.COLOURS[0], 1.6)
+    yield svg.path([placed(seen[k]) for k in (0, 1, 2, 0)], svg.COLOURS[2], 5.0, 0.4)
+    for joint in joints:
+        yield dot(placed(joint), svg.COLOURS[0])
+    for marker in seen:
+        yield ring(placed(marker), svg.COLOURS[3])
+    for name, marker in zip("pqr", seen, strict=False):
+        x, y = placed(marker)
+        yield svg.text(x - 12, y + 4, name)
+
+
+def dot(at: Spot, colour: str) -> str:
+    """A filled spot."""
+    return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="3" fill="{colour}"/>'
+
+
+def ring(at: Spot, colour: str) -> str:
+    """A ring about a spot."""
+    return f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="6" fill="none" stroke="{colour}" stroke-width="1.5"/>'
+
+
+def main() -> None:
+    """Draws."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs" / "pictures")
+    out = parser.parse_args().out
+    svg.write(out / "cga-spheres.svg", spheres())
+    svg.write(out / "cga-tracked.svg", tracked())
+
+
+if __name__ == "__main__":
+    main()
