@@ -37,6 +37,8 @@ class Settings:
 
     tolerance: float = 1e-6
     """How near to its goals a row is done."""
+    near: float = 0.05
+    """From nearer than this, as a frame mostly is to the one before, no passes are made: the finish gains more."""
     stall: float = 0.1
     """The part of its miss that a pass must gain."""
     passes: int = 12
@@ -127,9 +129,11 @@ def _solve_rows(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
     tolerance, worth = settings.tolerance * plan.reach, settings.worth * plan.reach
     straight, settled = out_of_reach(plan, rows)
     best = replace(rows, turns=straight)
+    _, farthest, _ = measure(plan, rows)
+    distant = np.flatnonzero(~settled & (farthest > settings.near * plan.reach))
+    best = best.put(distant, _passes(plan, rows.select(distant), settings))
     search = np.flatnonzero(~settled)
-    passed = _passes(plan, rows.select(search), settings)
-    best = best.put(search, finish(plan, passed, tolerance, settings.steps))
+    best = best.put(search, finish(plan, best.select(search), tolerance, settings.steps))
     least = least_miss(plan, rows)
     for number in range(settings.beginnings):
         left, farthest, _ = measure(plan, best)
