@@ -5,6 +5,7 @@ python benchmarks/noise.py [--solver fabrik]    prints the tables of docs/noise.
 
 import argparse
 import sys
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -43,10 +44,11 @@ from knuckle.solvers import SOLVERS, State, make_smoothing  # noqa: E402
 from knuckle.solvers.solver import residuals  # noqa: E402
 
 
-def truth(seed: int) -> Floats:
-    """(F, 5, 4, 3) mm, a moving hand of the standard problem that no setting was chosen by."""
-    points, _ = standard.fk(motion(FRAMES, 1 / RATE, np.random.default_rng(seed)))
-    return np.asarray(points, np.float64)
+def truth(seed: int) -> tuple[Floats, Floats]:
+    """(F, 5, 4, 3) mm and (F, 5, 5) rad, a moving hand of the standard problem that no setting was chosen by."""
+    angles = motion(FRAMES, 1 / RATE, np.random.default_rng(seed))
+    points, _ = standard.fk(angles)
+    return np.asarray(points, np.float64), angles
 
 
 def faults(tips: Floats, seed: int) -> dict[str, tuple[Floats, Bools]]:
@@ -79,25 +81,24 @@ def targets_of(tips: Floats, seen: Bools) -> tuple[Any, Targets]:
     return hand, Targets(np.arange(len(tips)) / RATE, sites, tips / 1000 * seen[..., None], seen.astype(float))
 
 
-def solved(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
-    """(F, 5, 4, 3) mm, the hand that is found."""
+def angles_of(solver: str, mode: str, tips: Floats, seen: Bools) -> Floats:
+    """(F, 5, 5) rad, the hand that is found."""
     hand, targets = targets_of(tips, seen)
     how = make_smoothing(mode, {})
     calm = how.smoothed(hand, targets, 0.2)
     pose, _ = SOLVERS[solver]().solve(hand, calm.targets, State(np.eye(4), hand.neutral))
     angles = how.steadied(hand, calm.targets, pose, calm.noise).angles
-    points, _ = standard.fk(knuckle_runner.columns_of(hand, angles))
-    return np.asarray(points, np.float64)
+    return np.asarray(knuckle_runner.columns_of(hand, angles), np.float64)
 
 
 def known_hands(solver: str) -> None:
     """Errors to the truth and jitter, for each fault and mode."""
     print("| | smoothing | tips to truth mean / max, mm | middle joints mean / max, mm | jitter over the truth's |")
     print("|---|---|---|---|---|")
-    points = truth(4711)
+    points, _ = truth(4711)
     for fault, (tips, seen) in faults(points[:, :, 3], 4712).items():
         for mode in MODES:
-            found = solved(solver, mode, tips, seen)
+            found, _ = standard.fk(angles_of(solver, mode, tips, seen))
             away = np.linalg.norm(found - points, axis=-1)[WARM:]
             shake = [np.linalg.norm(np.diff(p[WARM:, :, 1:], 2, axis=0), axis=-1).mean() for p in (found, points)]
             tip, middle = away[:, :, 3], away[:, :, 1:3]
@@ -120,7 +121,7 @@ def lag_of(found: Floats, points: Floats) -> float:
 def lags(solver: str) -> None:
     """How late the hand is that is shown live: frames from the marker's to the pose's, with noise and without."""
     print("\n| noise | frames waited for | lag, frames of 10 ms |\n|---|---|---|")
-    points = truth(4711)
+    points, _ = truth(4711)
     for sigma in (0.0, 1.0):
         tips = points[:, :, 3] + np.random.default_rng(1).normal(0, 1, points[:, :, 3].shape) * sigma
         hand, targets = targets_of(tips, np.ones(tips.shape[:2], bool))
@@ -143,6 +144,44 @@ def captures(solver: str) -> None:
             take = pipeline.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver, smoothing=mode))
             for hand in take.hands:
                 print(f"| {name} | {hand.side} | {mode} | {_figures(hand)} |", flush=True)
+
+
+def occlusions(solver: str) -> None:
+    """Fingers of real captures hidden for a while: how far their tips are from where the markers were."""
+    print("\n| capture | hidden for | smoothing | hidden tips, mean / p90, mm |\n|---|---|---|---|")
+    for name in ("two_hands_glove.c3d", "qualisys_glove.tsv"):
+        found = pipeline.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
+        for seconds in (0.3, 0.6, 1.2):
+            for mode in MODES:
+                off = _hidden(solver, mode, found.hand, found.targets, seconds)
+                print(
+                    f"| {name} | {seconds:g} s | {mode} | {off.mean():.1f} / {np.quantile(off, 0.9):.1f} |", flush=True
+                )
+
+
+def _hidden(solver: str, mode: str, hand: Any, targets: Targets, seconds: float) -> Floats:
+    """mm from the hidden tips to where they were, of all fingers in turn with twice as long between them."""
+    names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
+    weights, hidden = targets.weights.copy(), np.zeros(targets.weights.shape, bool)
+    length = round(seconds / float(np.median(np.diff(targets.times))))
+    for number, begin in enumerate(range(2 * length, len(targets) - 2 * length, 3 * length)):
+        chain = CHAIN_JOINTS[DIGITS[1 + number % 4]]
+        columns = np.flatnonzero(np.isin(names, chain[1:]) | (np.isin(names, chain[:1]) & _beside(hand, targets)))
+        rows = slice(begin, begin + length)
+        hidden[rows, columns] = weights[rows, columns] > 0
+        weights[rows, columns] = 0.0
+    how = make_smoothing(mode, {})
+    calm = how.smoothed(hand, replace(targets, weights=weights), 0.2)
+    pose, _ = SOLVERS[solver]().solve(hand, calm.targets)
+    pose = how.steadied(hand, calm.targets, pose, calm.noise)
+    at = np.isin(names, TIPS)
+    truth = replace(targets, weights=hidden * at)
+    away: Floats = 1000 * residuals(hand, truth, pose)
+    return away[np.isfinite(away)]
+
+
+def _beside(hand: Any, targets: Targets) -> Bools:
+    return np.array([any(hand.sites[site].offset) for site in targets.sites])
 
 
 def _figures(solved_hand: pipeline.SolvedHand) -> str:
@@ -178,3 +217,4 @@ if __name__ == "__main__":
     known_hands(chosen)
     lags(chosen)
     captures(chosen)
+    occlusions(chosen)

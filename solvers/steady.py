@@ -19,7 +19,8 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 from ..temporal.motion import LONGEST, SHORTEST
-from .told import LEAST, digits_of, grouped, heard, of_frames, trusted, ungrouped
+from .occluded import filled
+from .told import LEAST, TRUST, digits_of, grouped, heard, of_frames, shown, trusted, ungrouped
 from .within import within
 
 Floats = NDArray[np.float64]
@@ -36,6 +37,8 @@ BEYOND, AT_LIMIT = 1e-4, 0.005
 """rad: farther outside its limits than the first, an angle is told the next time to be at its limit, by the second."""
 FAR = 5.0
 """Deviations of the noise that steadying may bring a site farther from its target."""
+FILLED = 0.1
+"""rad: how sure the angles are of a digit that is not seen, by what the others do."""
 EASE = 6
 """Frames."""
 STRETCH, RUN_UP = 2000, 200
@@ -187,10 +190,14 @@ def _rested(after: Belief, before: Belief, seen: Bools) -> Belief:
 def steady(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: float = 1.0) -> Pose:
     """The pose of a whole take with the angles that all frames tell, within limits and hard couplings.
 
-    A digit that has no target goes from where it was last seen to where it is seen again. More calm passes less fast
-    motion, calm times as slow. See information.
+    A digit that has no target for a while does as the others tell, see occluded. More calm passes less fast motion,
+    calm times as slow. See heard.
     """
-    digits, angles = digits_of(hand), pose.angles.copy()
+    digits, seen = digits_of(hand), shown(hand, targets)
+    told_by_others = ungrouped(filled(grouped(pose.angles, digits), seen, targets.times), digits, pose.angles)
+    pose = Pose(hand, pose.root, within(hand, pose.angles, told_by_others))
+    sure = trusted(hand) * np.where(seen, 1.0, (TRUST / FILLED) ** 2)[..., None, None]
+    angles = pose.angles.copy()
     for start in range(0, len(targets), STRETCH):
         first = max(start - RUN_UP, 0)
         rows = slice(first, start + STRETCH + RUN_UP)
@@ -199,8 +206,7 @@ def steady(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: f
         about, held = part.angles, np.zeros(part.angles.shape)
         for _ in range(ITERATIONS):
             told, measured = heard(hand, some, part, about, shaky)
-            measured = _bridged(measured, np.any(told != 0, axis=(2, 3)), some.times)
-            told, measured = _held(told + trusted(hand), measured, grouped(held, digits), grouped(about, digits))
+            told, measured = _held(told + sure[rows], measured, grouped(held, digits), grouped(about, digits))
             found = ungrouped(_smoothed(some.times, measured, told, UNREST / calm**4), digits, part.angles)
             about = within(hand, part.angles, found)
             held = np.maximum(held, np.abs(found - about) > BEYOND)
@@ -238,13 +244,3 @@ def _held(told: Floats, measured: Floats, held: Floats, about: Floats) -> tuple[
     right = (told @ measured[..., None])[..., 0] + firm * about
     more = told + firm[..., None] * np.eye(told.shape[-1])
     return more, np.asarray(np.linalg.solve(more, right[..., None])[..., 0], np.float64)
-
-
-def _bridged(angles: Floats, seen: Bools, times: Floats) -> Floats:
-    """Angles (F, G, N), those of digits not seen (F, G) on the straight way from the last that was to the next."""
-    result = angles.copy()
-    for digit in np.flatnonzero(np.any(seen, axis=0) & ~np.all(seen, axis=0)):
-        here = seen[:, digit]
-        for dof in range(angles.shape[2]):
-            result[~here, digit, dof] = np.interp(times[~here], times[here], angles[here, digit, dof])
-    return result

@@ -13,6 +13,10 @@ from ..hand.targets import Targets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+UNMOVED = 1e-9
+"""m and rad per rad: less is rounding, a marker in a joint does not move with it."""
 
 LEAST: Floats = np.array([[2e-4], [0.01]])
 """m and rad: no marker and no sensor sits on its bone more surely."""
@@ -30,6 +34,18 @@ def digits_of(hand: HandModel) -> Ints:
     result = np.full((len(digits), max(map(len, digits))), -1)
     for row, digit in zip(result, digits, strict=True):
         row[: len(digit)] = digit
+    return result
+
+
+def shown(hand: HandModel, targets: Targets) -> Bools:
+    """(F, G) whether a digit has a target that moves with its angles."""
+    still = jacobians.place(hand, np.eye(4)[None], hand.neutral[None])
+    result = np.zeros((len(targets), len(digits_of(hand))), bool)
+    for rows, weights in zip(still.jacobians(targets.sites), (targets.weights, targets.rotation_weights), strict=True):
+        moved = np.any(np.abs(rows[0, ..., jacobians.BASE :]) > UNMOVED, axis=1)
+        tells = np.any(np.where(digits_of(hand) >= 0, moved[:, digits_of(hand)], False), axis=2)
+        if weights is not None:
+            result |= (weights > 0) @ tells
     return result
 
 
