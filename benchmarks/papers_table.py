@@ -27,6 +27,7 @@ from knuckle import calibrate, pipeline, solvers
 from knuckle.calibrate_choices import Choices, Span
 from knuckle.captures.clean import clean
 from knuckle.hand.calibration_angles import flexions
+from knuckle.hand.calibration_radii import by_size
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.measured import MeasuredHand
@@ -42,7 +43,6 @@ from knuckle.solvers.table.linkage import linkage, tip
 from knuckle.solvers.table.lu_bend import planar_lu
 from knuckle.solvers.table.uniform import ROWS
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, someone
-from knuckle.tests.pure.hand.test_calibration_radii import thick
 
 Floats = NDArray[np.float64]
 
@@ -134,18 +134,19 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
     for seed in range(hands):
         shape = someone("right", seed)
         true = bends(frames, rho, seed)
-        places = on_skin(shape, thick(shape, seed), true, noise, seed)[:, bare]
+        radii = by_size(shape) * np.random.default_rng(seed).uniform(0.8, 1.2, (5, 3))
+        places = on_skin(shape, radii, true, noise, seed)[:, bare]
         spots = {FULL[column].joint: FULL[column] for column in bare}
         for name, solver in methods.items():
             for known in (False, True):
-                radii = thick(shape, seed) if known else np.zeros((0, 3))
-                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=radii)
+                told = radii if known else by_size(shape)
+                hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=told)
                 model, targets = assign(hand.model, spots, np.arange(frames) / 60, places)
                 pose, _ = solver.solve(model, targets, solvers.beginning(solver, hand))
                 off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]
                 errors.setdefault((name, known), []).append(float(np.mean(off)))
-    told = {name: [np.mean(errors[name, known]) for known in (False, True)] for name in methods}
-    return [[name, *(f"{error:.1f}" for error in told[name])] for name in methods]
+    means = {name: [np.mean(errors[name, known]) for known in (False, True)] for name in methods}
+    return [[name, *(f"{error:.1f}" for error in means[name])] for name in methods]
 
 
 def precision_rows(frames: int = 400) -> list[list[str]]:
