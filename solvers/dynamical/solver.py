@@ -26,7 +26,10 @@ FREELY = 1.0
 """rad that a joint may turn in one step towards rest."""
 SPAN = 1 / 60
 """s before a first frame whose times do not tell it."""
-MODES = ("settle", "follow")
+MODES = {
+    "settle": "Every frame is brought to rest by itself, whatever the one before",
+    "follow": "The pose of the frame before follows its targets at the gain",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,7 @@ class Dynamical:
     `follow` is the paper's: from frame to frame at the gain, by the targets' velocities where they are measured.
     """
 
-    mode: str = setting(
-        MODES[0], "Every frame brought to rest by itself, or the frame before followed at the gain", choices=MODES
-    )
+    mode: str = setting("settle", "How a frame comes from the one before", choices=MODES)
     floating: bool = setting(
         False,
         "When following, all targets together move the wrist; else the palm's do, before the digits",

@@ -52,6 +52,6 @@ def play(screen: "Screen") -> "Steps":
     screen.key("ctrl+z")
     yield from screen.wait_until(lambda: screen.scene.knuckle.solvers.fabrik.passes == 7)
     # From the title of the panel Solve to the last setting of the solver with the most.
-    region, around = screen.region(screen.area(), "UI"), (120, 300)
+    region, around = screen.region(screen.area(), "UI"), (120, 330)
     panel = [region.x, resets["solver"][1] - around[0], region.width, sum(around)]
     return {"shown": shown, "reset": reset, "panel": panel}
