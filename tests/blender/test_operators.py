@@ -153,6 +153,7 @@ def test_a_recipe_goes_to_the_panel_and_back_and_through_a_file(tmp_path: Path) 
             "cleaning": {"gap_limit": 0.35, "spikes": False, "cutoff": 7.5},
             "settings": {"passes": 20},
             "rig": "hand.blend",
+            "arm": True,
             "fps": 29.97,
         },
         "test",

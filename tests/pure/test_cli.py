@@ -121,6 +121,16 @@ def test_settings_are_those_of_the_recipe_with_the_typed_ones_over_them(tmp_path
     assert settings("--solver", "fabrik") == {"passes": 7, "sweeps": 3}
 
 
+@pytest.mark.parametrize(
+    ("kept", "typed", "keyed"), [(False, ["--arm"], True), (True, [], True), (True, ["--no-arm"], False)]
+)
+def test_the_arm_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, keyed):
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps({"capture": "a", "arm": kept}))
+    options = _parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])
+    assert recipe_of(options).arm is keyed
+
+
 def test_what_is_read_is_never_written_over(tmp_path, capsys):
     capture = tmp_path / "take.json"
     capture.write_bytes(DEMO_CAPTURE.read_bytes())
