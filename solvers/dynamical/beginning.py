@@ -15,7 +15,7 @@ from ...hand.numbers import MANY, ONE, N, Numbers
 from ..leads import lead_of
 from ..planar import Bent, Bones, Chain, Far, Hint, Rider, bones_to, coupled, farthest, one_farthest
 from .limbs import Limb
-from .placing import WRIST, Seen, carried, turned
+from .placing import Seen, carried, turned
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]
     frames: list[Any] = []
     angles: list[Any] = []
     for number, turn in enumerate(limb.turns):
-        frame = carried(frames[turn.before] if turn.before >= 0 else WRIST, turn.fixed, turn.offset)
+        frame = turn.begin or carried(frames[turn.before], turn.fixed, turn.offset)
         last = _last_of_joint(limb, number)
         angle: Any = ease[number]
         for each in seen:

@@ -20,11 +20,17 @@ Columns = tuple[Point[float], Point[float], Point[float]]
 """A rotation matrix by its columns: where x, y and z go."""
 
 
+Frame = tuple[Point[float], Point[float], Point[float], Point[float]]
+"""The columns x, y, z and the place."""
+
+
 class Turn(NamedTuple):
     """A degree of freedom in the order of a limb: a fixed move from the turn before, then a turn about one axis."""
 
     before: int
     """The limb's turn that carries this one; −1 for the wrist."""
+    begin: Frame | None
+    """Of a turn that the wrist carries, its frame before it turns."""
     fixed: Columns | None
     """None for the identity."""
     offset: Point[float]
@@ -127,7 +133,9 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: Worth) -> L
         back = np.eye(3) if before < 0 else backs[before]
         axis = int(np.abs(into.T @ hand.axes[dof]).argmax())
         sign = float(np.sign((into.T @ hand.axes[dof])[axis]))
-        kept.append(Turn(before, _columns(back @ move[:3, :3] @ into), _point(back @ move[:3, 3]), axis, sign))
+        frame, place = back @ move[:3, :3] @ into, _point(back @ move[:3, 3])
+        x, y, z = (_point(column) for column in frame.T)
+        kept.append(Turn(before, (x, y, z, place) if before < 0 else None, _columns(frame), place, axis, sign))
     moved_by: list[tuple[int, ...]] = []
     for number, turn in enumerate(kept):
         moved_by.append((*(moved_by[turn.before] if turn.before >= 0 else ()), number))

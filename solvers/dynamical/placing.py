@@ -9,9 +9,6 @@ from typing import Any, Generic, NamedTuple
 from ...hand.numbers import N, Numbers, Pick, Point
 from .limbs import Columns, Limb
 
-Frame = tuple[Point[N], Point[N], Point[N], Point[N]]
-"""The columns x, y, z and the place."""
-WRIST: Frame[float] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
 Square = list[list[N]]
 """The lower half of a symmetric matrix."""
 
@@ -66,7 +63,7 @@ def place(m: Numbers[N], limb: Limb, angles: list[N], seen: list[Seen[N]]) -> Pl
     axes: list[Any] = []
     pivots: list[Any] = []
     for turn, angle in zip(limb.turns, angles, strict=True):
-        frame = carried(frames[turn.before] if turn.before >= 0 else WRIST, turn.fixed, turn.offset)
+        frame: Any = turn.begin or carried(frames[turn.before], turn.fixed, turn.offset)
         frame, axis = turned(m, frame, turn.axis, turn.sign, angle)
         frames.append(frame)
         axes.append(axis)

@@ -1,5 +1,6 @@
 """Frames that are each solved until they are at rest, begun as their own targets say: in any pieces the same."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, method: Meth
             continue
         known = told(ONE, limb, seen)
         begin = [planar[dof] for dof in limb.dofs]
-        if not np.all(np.isfinite(begin)):
+        if not all(map(math.isfinite, begin)):
             ease = [float(hand.neutral[dof]) for dof in limb.dofs]
             begin = list(map(begun, begin, from_turns(ONE, limb, seen, ease)))
         solved = settle_one(limb, begin, seen, known, method)
