@@ -54,6 +54,7 @@ bench: ## measure the solvers and the path's stations against peers, and write d
 	.venv/bench/bin/python benchmarks/standard.py
 	.venv/bench/bin/python benchmarks/takes.py
 	.venv/bench/bin/python benchmarks/papers_table.py
+	.venv/bench/bin/python benchmarks/papers_dynamical.py
 
 docs-pictures: setup ## render the pictures of the README and docs
 	$(NEWEST)/python tools/docs_pictures.py

@@ -27,6 +27,7 @@ from .sight import look, one_frame, told
 from .wrist import Base, laid_roots
 
 Floats = NDArray[np.float64]
+STILL: Floats = np.zeros(6)
 TOLD = 1e-9
 """m²: how much the palm's targets must tell of its motion for it to be taken from them."""
 
@@ -66,10 +67,10 @@ def followed(
     laid = np.broadcast_to(laid_roots(plan.base, targets, last, plan.worth.turn), (len(targets), 4, 4))
     roots, found = np.empty((len(targets), 4, 4)), np.empty((len(targets), len(angles)))
     now = angles.tolist()
-    carried = bool(plan.base.palm.columns or plan.base.turn_columns)
+    carried = plan.base.seen(targets).tolist()
     for frame, span in enumerate(spans.tolist()):
-        twist = palm_twist(plan.base, targets, laid[frame], frame, plan.worth.turn)
-        if carried:
+        twist = palm_twist(plan.base, targets, laid[frame], frame, plan.worth.turn) if carried[frame] else STILL
+        if carried[frame]:
             root = _after(root, laid[frame], twist, span, pace)
         sights = _Sights(targets, laid[frame], twist, frame)
         for limb in plan.limbs:

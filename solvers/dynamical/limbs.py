@@ -5,7 +5,7 @@ variables, in place of one of 26: at a hand a frame it goes through in plain flo
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,8 @@ class Limb:
     worth: Worth
     hard: tuple[Row, ...]
     """The couplings that hold whatever the targets are."""
+    told: tuple[bool, ...]
+    """(n,) of which turns all marks together tell."""
 
 
 def limbs_of(hand: HandModel, sites: list[int], worth: Worth) -> tuple[Limb, ...]:
@@ -152,8 +154,22 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: Worth) -> L
         marks.append(Mark(column, before, fixed, _point(place), moves, moved_by[before]))
     rows = tuple(_row(row, index) for row in hand.couplings if set(np.flatnonzero(row.coefficients)) & set(dofs))
     hard = tuple(row for row in rows if not row.soft)
+    told = through(rows, [any(turn in mark.moved_by for mark in marks) for turn in range(len(kept))])
     low, high = hand.limits[dofs].T.tolist()
-    return Limb(dofs, tuple(kept), tuple(marks), rows, tuple(low), tuple(high), worth, hard)
+    return Limb(dofs, tuple(kept), tuple(marks), rows, tuple(low), tuple(high), worth, hard, tuple(told))
+
+
+def through(rows: tuple[Row, ...], known: list[Any]) -> list[Any]:
+    """(n,) which turns are known when couplings tell of one by another."""
+    known = list(known)
+    for _ in rows:
+        for row in rows:
+            some: Any = False
+            for turn in row.turns:
+                some = some | known[turn]
+            for turn in row.turns:
+                known[turn] = known[turn] | some
+    return known
 
 
 def _turn(hand: HandModel, dof: int, index: dict[int, int]) -> tuple[int, Floats]:

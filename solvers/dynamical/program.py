@@ -37,11 +37,12 @@ class Room:
 
     def up_to(self, m: Numbers[N], way: N) -> Any:
         """rad that a step may go on a way; as far back where the way is negative."""
-        tanh: Any = math.tanh if m is ONE else np.tanh
-        most = self.most * tanh(self.slope * abs(way))
-        size: Any = abs(way)
-        less = m.where(most < size, most, size)
-        return m.where(way < 0, -less, less)
+        if m is ONE:
+            # The hyperbolic tangent is odd, so that back is as far as ahead.
+            one = self.most * math.tanh(self.slope * way)
+            return one if abs(one) < abs(way) else way
+        many = self.most * np.tanh(self.slope * way)
+        return np.where(np.abs(many) < np.abs(way), many, way)
 
 
 def coupling_cost(m: Numbers[N], limb: Limb, angles: list[N]) -> Any:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...hand.numbers import MANY, ONE, N, Numbers, Point
 from ...hand.targets import Targets
-from .limbs import Limb
+from .limbs import Limb, through
 from .placing import Seen
 
 Floats = NDArray[np.float64]
@@ -98,16 +98,11 @@ def _turn_from_wrist(m: Numbers[N], root: Any, turn: Any, weight: Any) -> Any:
 
 def told(m: Numbers[N], limb: Limb, seen: list[Seen[N]]) -> list[Any]:
     """(n,) whether the targets, or a coupling with a turn that they move, tell of each turn."""
+    if m is ONE and len(seen) == len(limb.marks):
+        return list(limb.told)
     known: list[Any] = [False] * len(limb.turns)
     for each in seen:
         counts: Any = True if m is ONE else (each.weight > 0) | (each.turn_weight > 0)
         for turn in limb.marks[each.mark].moved_by:
             known[turn] = known[turn] | counts
-    for _ in limb.rows:
-        for row in limb.rows:
-            some: Any = False
-            for turn in row.turns:
-                some = some | known[turn]
-            for turn in row.turns:
-                known[turn] = known[turn] | some
-    return known
+    return through(limb.rows, known)

@@ -16,6 +16,7 @@ from ..palm import Palm, attitude, palm_of, spans_a_plane
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +28,17 @@ class Base:
     """(R,) those whose turns do, which no movement turns."""
     turns_at_rest: Floats
     """(R, 3, 3) in the wrist's frame."""
+
+    def places_seen(self, targets: Targets) -> bool:
+        """Whether a place on the palm is asked for in some frame."""
+        return bool(self.palm.columns) and bool(np.any(targets.weights[:, self.palm.columns] > 0))
+
+    def seen(self, targets: Targets) -> Bools:
+        """(F,) whether a place or a turn of the palm is asked for."""
+        seen: Bools = np.any(targets.weights[:, self.palm.columns] > 0, axis=1)
+        if targets.rotation_weights is not None:
+            seen = seen | np.any(targets.rotation_weights[:, self.turn_columns] > 0, axis=1)
+        return seen
 
 
 def base_of(hand: HandModel, sites: list[int]) -> Base:
@@ -46,7 +58,7 @@ def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -
     """
     weights = targets.rotation_weights
     if targets.rotations is None or weights is None or not np.any(weights[:, base.turn_columns] > 0):
-        return base.palm.roots(targets, last)
+        return base.palm.roots(targets, last) if base.places_seen(targets) else last[None]
     asked = weights[:, base.turn_columns]
     turns = _matrices(targets.rotations[:, base.turn_columns], asked)
     seen = targets.weights[:, base.palm.columns]
