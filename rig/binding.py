@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand import rotations as rot
-from ..hand.joints import JOINT_INDEX, JOINTS, Side
+from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
 from .rest_frames import rest_rotations, rest_world
 
@@ -65,10 +65,10 @@ def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
     points = np.full((len(JOINTS), 3), np.nan)
     for joint, name in bones.items():
         points[JOINT_INDEX[joint]] = armature.data.bones[name].head_local
-    for joint in JOINTS:
-        before = JOINTS[JOINT_INDEX[joint] - 1]
-        if joint.endswith("-tip") and joint not in bones and before in bones:
-            points[JOINT_INDEX[joint]] = armature.data.bones[bones[before]].tail_local
+    for joints in DIGIT_JOINTS.values():
+        there = [joint for joint in joints if joint in bones]
+        if there and joints[-1] not in bones:
+            points[JOINT_INDEX[joints[-1]]] = armature.data.bones[bones[there[-1]]].tail_local
     return points
 
 
@@ -79,9 +79,12 @@ def world_points(armature: "Object", points: Floats) -> Floats:
     return moved
 
 
-def bind(armature: "Object", side: Side, bones: Mapping[str, str], hand: HandModel) -> RigBinding:
+def bind(
+    armature: "Object", side: Side, bones: Mapping[str, str], hand: HandModel, carrier: str | None = None
+) -> RigBinding:
     """Binds a hand of `armature` by a mapping joint -> bone; `hand` tells how straight digits are rolled.
 
+    `carrier` names the bone on which the digits hang, where the wrist's is a control that it follows.
     Raises RigError for a bone that is not there.
     """
     for joint, name in bones.items():
@@ -95,7 +98,7 @@ def bind(armature: "Object", side: Side, bones: Mapping[str, str], hand: HandMod
         rest[index, :3, :3] = rotations[index]
         rest[index, :3, 3] = bone.head_local
         rest_to_bone[index] = np.linalg.inv(rest[index]) @ np.array(bone.matrix_local)
-    holders = _holders(bones, rest_bones)
+    holders = _holders(bones, rest_bones, carrier)
     return RigBinding(
         armature=armature.name,
         side=side,
@@ -103,7 +106,7 @@ def bind(armature: "Object", side: Side, bones: Mapping[str, str], hand: HandMod
         rest=rest,
         rest_to_bone=rest_to_bone,
         holders=holders,
-        placed=_placed(rest_bones, holders, _hand_size(rest)),
+        placed=_placed(rest_bones, holders, _hand_size(rest), armature.data.bones.get(carrier) if carrier else None),
         inherits=np.array([joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]),
     )
 
@@ -128,8 +131,10 @@ def into_armature(matrix_world: Floats, rotations: Floats) -> Floats:
     return rot.basis(turned[..., :, 1], turned[..., :, 2])
 
 
-def _holders(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]") -> Ints:
+def _holders(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", carrier: str | None) -> Ints:
     joints = {name: JOINT_INDEX[joint] for joint, name in bones.items()}
+    if carrier is not None and "wrist" in bones:
+        joints[carrier] = JOINT_INDEX["wrist"]
     holders = np.full(len(JOINTS), -1)
     for joint, bone in rest_bones.items():
         above = (joints[parent.name] for parent in bone.parent_recursive if parent.name in joints)
@@ -142,7 +147,7 @@ def _hand_size(rest: Floats) -> float:
     return float(np.ptp(heads, axis=0).max())
 
 
-def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float) -> Bools:
+def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float, carrier: "Bone | None") -> Bools:
     """A joint hangs on the joint before it; where its bone does not, or hangs on nothing, it is placed by keys.
 
     A wrist at the end of an arm stays there.
@@ -151,7 +156,7 @@ def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float) -> Boo
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
         placed[index] = not bone.use_connect and holders[index] < 0
-    if placed[0] and (arm := rest_bones["wrist"].parent):
+    if placed[0] and (arm := (carrier or rest_bones["wrist"]).parent):
         gap = float((arm.tail_local - rest_bones["wrist"].head_local).length)
         placed[0] = gap > 0.05 * size and len(arm.parent_recursive) < 2
     return placed

@@ -17,7 +17,7 @@ from .arm import ArmBones, find_arm
 from .binding import RigBinding, bind, default_binding, is_armature
 from .carriers import is_evaluated
 from .default_hand import add_hand
-from .detect import find_hands
+from .detect import FoundHand, find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
 from .limits import add_limits
 from .rest_frames import rest_world
@@ -76,9 +76,13 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
             f"armature '{armature.name}' has no {' and no '.join(lacking)} hand, only a {' and a '.join(found)} one: "
             "choose that hand or another armature"
         )
-    bound = [bind(armature, solved.side, found[solved.side].bones, solved.hand) for solved in wanted]
+    bound = [_bound(armature, found[solved.side], solved.hand) for solved in wanted]
     arms = [_arm(armature, binding) if take.recipe.arm else None for binding in bound]
     return [_keyed(*of_one) for of_one in zip(wanted, bound, arms, strict=True)]
+
+
+def _bound(armature: "Object", found: FoundHand, hand: HandModel) -> RigBinding:
+    return bind(armature, found.side, found.bones, hand, found.carrier)
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding, arm: ArmBones | None = None) -> KeyedHand:

@@ -1,8 +1,13 @@
-"""How families of rigs name the bones of a hand: pure tables, one file a family."""
+"""How families of rigs name the bones of a hand: pure tables, one JSON file a family, and one of words."""
 
-from . import makehuman, mixamo, rigify, unreal, vrm, webxr
-from .family import Family
+from pathlib import Path
 
-FAMILIES: tuple[Family, ...] = tuple(
-    family for module in (webxr, makehuman, unreal, rigify, mixamo, vrm) for family in module.FAMILIES
-)
+from .family import Family, Words, read_family, read_words
+
+__all__ = ["FAMILIES", "WORDS", "Family", "Words"]
+
+_HERE = Path(__file__).parent
+_WORDS = _HERE / "words.json"
+
+FAMILIES: tuple[Family, ...] = tuple(read_family(path) for path in sorted(_HERE.glob("*.json")) if path != _WORDS)
+WORDS: Words = read_words(_WORDS)

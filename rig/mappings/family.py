@@ -1,9 +1,16 @@
-"""What a table of bone names is made of."""
+"""What a table of bone names is made of, and how it is read."""
 
-from collections.abc import Sequence
+import json
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ...hand.joints import DIGIT_JOINTS, DIGITS, SIDES, Side
+from ...errors import RigError
+from ...hand.joints import DIGITS, JOINT_INDEX, SIDES, Side
+
+VERSION = 1
+MOST_BYTES = 64 * 1024
+LONGEST_NAME = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,20 +26,79 @@ class Family:
 
     def hand(self, side: Side) -> dict[str, str]:
         """joint -> bone name of one side."""
-        return {joint: bone.format(side=self.sides[side]) for joint, bone in self.bones.items()}
+        return {joint: bone.replace("{side}", self.sides[side]) for joint, bone in self.bones.items()}
 
 
-def both(left: str, right: str) -> dict[Side, str]:
-    """The two spellings of a side."""
-    return dict(zip(SIDES, (left, right), strict=True))
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What parts of a bone's name say where no family knows it. Each begins a part of the name in small letters."""
+
+    digits: dict[str, tuple[str, ...]]
+    sides: dict[str, tuple[str, ...]]
+    """These are whole parts of names."""
+    ends: tuple[str, ...]
+    """What a bone is called that only marks where a digit ends."""
+    others: tuple[str, ...]
+    """What is no hand."""
 
 
-def hand_names(wrist: str, digits: Sequence[Sequence[str | None]]) -> dict[str, str]:
-    """joint -> name, from the wrist's and a row for each digit, thumb first, from the palm outwards.
+def read_family(path: Path) -> Family:
+    """A family from its JSON file. Raises RigError naming the file and what is wrong with it."""
+    data = read_table(path)
+    name, sides, bones = data.get("name"), data.get("sides"), data.get("bones")
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+        raise RigError(f"{path.name}: its name is {name!r}, expected what the family is called")
+    if not isinstance(sides, dict) or set(sides) != set(SIDES) or not all(map(_is_name, sides.values())):
+        raise RigError(f"{path.name}: sides is {sides!r:.80}, expected how 'left' and 'right' are spelled")
+    if not isinstance(bones, dict) or not bones:
+        raise RigError(f"{path.name}: bones is {bones!r:.80}, expected joints and the names of their bones")
+    for joint, bone in bones.items():
+        if joint not in JOINT_INDEX:
+            raise RigError(f"{path.name}: there is no joint '{joint:.60}', expected WebXR's names")
+        if not _is_name(bone) or not bone:
+            raise RigError(f"{path.name}: the bone of {joint} is {bone!r:.80}, expected a name")
+    if len(set(bones.values())) < len(bones):
+        raise RigError(f"{path.name}: a bone is named for two joints, expected one for each")
+    return Family(name, {side: sides[side] for side in SIDES}, bones)
 
-    None stands for a joint that the family does not have; a row may end before the tip.
-    """
-    names = {"wrist": wrist}
-    for digit, row in zip(DIGITS, digits, strict=True):
-        names.update({joint: bone for joint, bone in zip(DIGIT_JOINTS[digit], row, strict=False) if bone})
-    return names
+
+def read_words(path: Path) -> Words:
+    """The table of words. Raises RigError naming the file and what is wrong with it."""
+    data = read_table(path)
+    digits, sides = data.get("digits"), data.get("sides")
+    if not isinstance(digits, dict) or set(digits) != set(DIGITS):
+        raise RigError(f"{path.name}: digits is {digits!r:.80}, expected words for {', '.join(DIGITS)}")
+    if not isinstance(sides, dict) or set(sides) != set(SIDES):
+        raise RigError(f"{path.name}: sides is {sides!r:.80}, expected words for left and right")
+    return Words(
+        {digit: _words(path, digits[digit]) for digit in DIGITS},
+        {side: _words(path, sides[side]) for side in SIDES},
+        _words(path, data.get("ends")),
+        _words(path, data.get("others")),
+    )
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """A table's decoded JSON. Raises RigError for a file that is too large, no JSON, or of another version."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise RigError(f"{path.name}: larger than {MOST_BYTES // 1024} KiB, expected a table of bone names")
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RigError(f"{path.name}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise RigError(f"{path.name}: not a JSON text") from error
+    if not isinstance(data, dict) or data.get("version") != VERSION:
+        found = data.get("version") if isinstance(data, dict) else type(data).__name__
+        raise RigError(f"{path.name}: its version is {found!r:.40}, expected {VERSION}")
+    return data
+
+
+def _words(path: Path, words: Any) -> tuple[str, ...]:
+    if not isinstance(words, list) or not words or not all(_is_name(word) and word for word in words):
+        raise RigError(f"{path.name}: {words!r:.80} is no list of words")
+    return tuple(words)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and len(name) <= LONGEST_NAME

@@ -1,4 +1,4 @@
-"""Hands of rigs: found by name, sided by geometry, and driven so that directions are kept."""
+"""Hands of rigs: found, sided by geometry, and driven so that directions are kept."""
 
 import bpy
 import numpy as np
@@ -6,7 +6,7 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
-from knuckle.hand.joints import JOINT_INDEX, JOINTS, SIDES, Side
+from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.binding import bind, default_binding
 from knuckle.rig.detect import find_hand, find_hands
 from knuckle.rig.keyframes import KeyedHand, key_hands
@@ -71,39 +71,49 @@ def test_the_binding_of_knuckles_own_hand_is_the_one_that_geometry_finds() -> No
         assert found.holders.tolist() == known.holders.tolist() == default_binding(armature, hand).holders.tolist()
 
 
-def renamed(armature: bpy.types.Object, family: Family, side: Side, prefix: str = "") -> None:
-    names = family.hand(side)
+def renamed(armature: bpy.types.Object, family: Family, side: Side, prefix: str = "") -> dict[str, str]:
+    """joint -> the bone's new name; joints that the family does not know have names that say nothing."""
+    names = {joint: f"x{number}" for number, joint in enumerate(JOINTS)} | family.hand(side)
     for joint in JOINTS:
         if joint in armature.data.bones:
-            armature.data.bones[joint].name = prefix + names.get(joint, f"other {joint}")
+            armature.data.bones[joint].name = prefix + names[joint]
+    return {joint: prefix + names[joint] for joint in JOINTS}
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 @pytest.mark.parametrize("side", SIDES)
 def test_the_hands_of_all_families_are_found(family: Family, side: Side) -> None:
     armature = rig(side)
-    renamed(armature, family, side, "mixamorig:" if family.name == "Mixamo" else "")
+    names = renamed(armature, family, side, "mixamorig:" if family.name == "Mixamo" else "")
     (found,) = find_hands(armature)
     assert (found.family, found.side) == (family.name, side)
-    assert set(found.bones) == set(family.bones)
+    assert found.bones == names
 
 
-def test_digits_with_a_bone_less_are_found_and_missing_digits_are_told() -> None:
-    armature = rig("right")
+def without(armature: bpy.types.Object, *ends: str) -> None:
+    """Takes the bones away whose names end or begin so."""
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
     bones = armature.data.edit_bones
-    for joint in JOINTS:
-        if joint.endswith("tip"):
-            bones.remove(bones[joint])
+    for name in [bone.name for bone in bones if bone.name.startswith(ends) or bone.name.endswith(ends)]:
+        bones.remove(bones[name])
     bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_digits_with_a_bone_less_are_found_and_a_hand_may_have_fewer_digits() -> None:
+    armature = rig("right")
+    without(armature, "tip")
     assert len(find_hands(armature)[0].bones) == len(JOINTS) - 5
-    bpy.ops.object.mode_set(mode="EDIT")
-    for joint in JOINTS:
-        if joint.startswith("ring") and joint in bones:
-            bones.remove(bones[joint])
-    bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(RigError, match="no bones named for the ring-finger"):
+    without(armature, "ring")
+    (found,) = find_hands(armature)
+    assert found.bones == {joint: joint for joint in JOINTS if "ring" not in joint and "tip" not in joint}
+    assert set(found.confidence) == set(DIGITS) - {"ring-finger"}
+
+
+def test_digits_that_are_missing_are_told() -> None:
+    armature = rig("right")
+    without(armature, "index", "middle", "ring", *(j for j in DIGIT_JOINTS["pinky-finger"] if "proximal" not in j))
+    with pytest.raises(RigError, match="the ring-finger and the pinky-finger have fewer than two"):
         find_hands(armature)
 
 
@@ -117,9 +127,10 @@ def test_what_is_no_hand_is_told_in_one_sentence() -> None:
     with pytest.raises(RigError, match="'Cube' is not an armature"):
         find_hands(mesh)
     stranger = rig("left")
+    without(stranger, *DIGITS[1:])
     for bone in stranger.data.bones:
         bone.name = f"x{bone.name[::-1]}"
-    with pytest.raises(RigError, match="no hand whose bones are named"):
+    with pytest.raises(RigError, match="has no hand that can be recognised"):
         find_hands(stranger)
     left = rig("left")
     with pytest.raises(RigError, match="has a left hand and no right one"):

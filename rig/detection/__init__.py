@@ -1,0 +1,10 @@
+"""Finding hands in any armature: from where its bones are and how they hang together, with their names as a hint.
+
+Pure: an armature comes in as plain data (`bones.Bone`) in world space, so that scaled or mirrored parents do not
+matter, and hands go out (`hands.detect`).
+"""
+
+from .bones import Bone
+from .hands import DetectedHand, Detection, detect
+
+__all__ = ["Bone", "DetectedHand", "Detection", "detect"]

@@ -1,0 +1,69 @@
+"""From a digit's bones to its joints."""
+
+import numpy as np
+
+from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS
+from .bones import SAME_PLACE, Skeleton
+from .hints import Hints
+from .labels import Labels
+
+STUB = 0.3
+"""A last bone shorter than this share of the one before it only marks the tip."""
+
+
+def joints_of(skeleton: Skeleton, labels: Labels, hints: Hints) -> dict[str, int]:
+    """joint -> bone of a hand; bones beyond the tip are left out."""
+    bones = {"wrist": labels.wrist}
+    tipped = _fingers_have_tips(labels)
+    for digit, chain in labels.digits.items():
+        rest = list(chain)
+        if digit == "thumb":
+            if len(rest) > 3 and not tipped and not _is_end(skeleton, rest, hints):
+                rest = rest[-3:]  # a bone of the wrist before the thumb's metacarpal
+        elif labels.palm_bones[digit]:
+            bones[DIGIT_JOINTS[digit][0]] = rest.pop(0)
+        bones |= dict(zip(_moving(skeleton, digit, rest, hints), rest, strict=False))
+        tip = DIGIT_JOINTS[digit][-1]
+        if tip not in bones and (marker := _marker(skeleton, rest[-1])) is not None:
+            bones[tip] = marker
+    return bones
+
+
+def _marker(skeleton: Skeleton, last: int) -> int | None:
+    """A bone that does not deform and only marks where a digit's last bone ends."""
+    near = SAME_PLACE * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
+    ends = [
+        bone
+        for bone in skeleton.beside(last)
+        if not skeleton.bones[bone].driven and np.linalg.norm(skeleton.heads[bone] - skeleton.tails[last]) < near
+    ]
+    return ends[0] if ends else None
+
+
+def _fingers_have_tips(labels: Labels) -> bool:
+    moving = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
+    return float(np.median(moving)) > 3
+
+
+def _moving(skeleton: Skeleton, digit: str, chain: list[int], hints: Hints) -> tuple[str, ...]:
+    """The joints of the bones that bend, tip last if there is a bone for it."""
+    first, second, third, tip = CHAIN_JOINTS[digit]
+    if len(chain) > 3:
+        return first, second, third, tip
+    bending = len(chain) - _is_end(skeleton, chain, hints)
+    joints = (first, second, third)
+    if bending < 3:
+        # A thumb of two bones has no metacarpal; a finger of two has no third phalanx.
+        joints = (second, third, tip) if digit == "thumb" else (first, second, tip)
+    if bending == 1:
+        joints = (second, tip, tip) if digit == "thumb" else (first, tip, tip)
+    return (*joints[:bending], tip) if bending < len(chain) else joints[:bending]
+
+
+def _is_end(skeleton: Skeleton, chain: list[int], hints: Hints) -> bool:
+    """Whether a chain's last bone only marks where it ends."""
+    last, before = chain[-1], chain[-2]
+    if len(chain) > 2 and skeleton.bones[last].name in hints.ends:
+        return True
+    length = np.linalg.norm(skeleton.tails[last] - skeleton.heads[last])
+    return bool(length < STUB * np.linalg.norm(skeleton.heads[last] - skeleton.heads[before]))

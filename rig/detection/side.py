@@ -1,0 +1,76 @@
+"""Left or right: by the way the fingers bend and the thumb stands at rest; where a hand is flat, by weaker signs."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
+
+Floats = NDArray[np.float64]
+Places = Mapping[str, Floats]
+
+BEND_SEEN = np.deg2rad(20.0)
+"""Fingers whose joints bend by this much at rest say which side is the palm's."""
+THUMB_SEEN = 0.2
+"""As clear as that is a thumb whose tip stands this share of its length below its beginning."""
+NAME, BODY = 0.3, 0.15
+"""What a name and the side of the body say against a bend of 1 (BEND_SEEN): they decide where a hand is flat."""
+CLEAR = 0.3
+"""From here on the shape alone tells a side."""
+
+
+def shape_says(places: Places) -> float:
+    """How clearly the joints of a hand (joint -> (3,)) are a right one's: above 0 right, below 0 left, ±1 sure.
+
+    With the fingers up and the index to the left we see the back of a right hand or look into a left one. Fingers bend,
+    and the thumb stands, towards the palm.
+    """
+    knuckles = [places[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:] if CHAIN_JOINTS[digit][0] in places]
+    thumb = [places[joint] for joint in CHAIN_JOINTS["thumb"] if joint in places]
+    along = np.mean(knuckles, axis=0) - places["wrist"]
+    first = knuckles[0] if len(knuckles) > 1 else thumb[0]
+    across = _unit(knuckles[-1] - first - along * float((knuckles[-1] - first) @ along / max(along @ along, 1e-24)))
+    back_if_right = np.cross(across, _unit(along))
+    bends = [_bend(places, digit, across) for digit in DIGITS[1:]]
+    seen = [bend for bend in bends if bend is not None]
+    fingers = float(np.mean(seen)) / BEND_SEEN if seen else 0.0
+    drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
+    return float(np.tanh(fingers + drop / THUMB_SEEN))
+
+
+def _bend(places: Places, digit: str, across: Floats) -> float | None:
+    """rad, by which the joints of a finger turn towards a right hand's palm, between −π and π each."""
+    chain = [places[joint] for joint in CHAIN_JOINTS[digit] if joint in places]
+    if len(chain) < 3:
+        return None
+    steps = [_unit(b - a) for a, b in pairwise(chain)]
+    # Flexion is about −X, and X points from the index to the little finger on a right hand.
+    turns = [np.arctan2(np.cross(b, a) @ across, a @ b) for a, b in pairwise(steps)]
+    return float(sum(turns))
+
+
+def _length(chain: list[Floats]) -> float:
+    return float(sum(np.linalg.norm(b - a) for a, b in pairwise(chain)))
+
+
+def _unit(vector: Floats) -> Floats:
+    unit: Floats = vector / max(float(np.linalg.norm(vector)), 1e-12)
+    return unit
+
+
+def decide(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:
+    """The side, how sure it is (0..1) and what was in doubt, from the shape, a name and the side of the body."""
+    hints = NAME * _sign(named) + BODY * _sign(body)
+    total = shape if abs(shape) > CLEAR else shape + hints
+    side: Side = "right" if total > 0 or (total == 0 and named == "right") else "left"
+    if abs(shape) > CLEAR:
+        doubt = f"its bones are named as a {named} hand's, its shape is a {side} one's"
+        return side, abs(shape), None if named in (None, side) else doubt
+    by = "its names" if named == side else "the side of the body" if body == side else "a slight bend"
+    return side, min(abs(total), 1.0), f"it is nearly flat, {by} made it a {side} hand"
+
+
+def _sign(side: Side | None) -> float:
+    return {"right": 1.0, "left": -1.0}.get(side or "", 0.0)

@@ -1,0 +1,166 @@
+"""The person's own mapping of a hand: checked, kept on the armature, and shared as a JSON preset.
+
+It is kept as JSON in a custom property of the armature object, one for each side, so that it is saved with the file,
+can be overridden in a library override, and a damaged one says so.
+"""
+
+import json
+from collections.abc import Mapping as Table
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import RigError
+from ..files import write_json
+from ..hand.joints import DIGITS, JOINT_INDEX, SIDES, Side, digit_of
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+VERSION = 1
+MOST_BYTES = 64 * 1024
+LONGEST_NAME = 255
+PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES}
+"""The custom property of an armature for each side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Which bone of an armature is which joint of a hand. Raises RigError as `check` does."""
+
+    side: Side
+    bones: Table[str, str]
+    """joint -> bone"""
+    carrier: str | None = None
+    """The bone that carries the digits where a control of the wrist is keyed."""
+    where: str = field(default="the mapping", compare=False)
+    """What errors begin with."""
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def digits(self) -> tuple[str, ...]:
+        """The digits that have a bone, thumb first."""
+        have = {digit_of(joint) for joint in self.bones}
+        return tuple(digit for digit in DIGITS if digit in have)
+
+
+def _check(mapping: Mapping) -> None:
+    if mapping.side not in SIDES:
+        raise RigError(f"{mapping.where}: its side is {mapping.side!r:.40}, expected 'left' or 'right'")
+    owner: dict[str, str] = {}
+    for joint, bone in mapping.bones.items():
+        if joint not in JOINT_INDEX:
+            raise RigError(f"{mapping.where}: there is no joint '{joint:.60}', expected WebXR's names such as 'wrist'")
+        if not _is_name(bone):
+            raise RigError(f"{mapping.where}: the bone of {joint} is {bone!r:.60}, expected the name of a bone")
+        if bone in owner:
+            raise RigError(
+                f"{mapping.where}: bone '{bone}' is both {owner[bone]} and {joint}, expected another bone for one"
+            )
+        owner[bone] = joint
+    if "wrist" not in mapping.bones or not any(digit_of(joint) for joint in mapping.bones):
+        raise RigError(f"{mapping.where}: it has {len(mapping.bones)} bones, expected a wrist and at least one digit")
+    if mapping.carrier is not None and not _is_name(mapping.carrier):
+        raise RigError(f"{mapping.where}: its carrier is {mapping.carrier!r:.60}, expected the name of a bone")
+
+
+def _is_name(bone: Any) -> bool:
+    return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME
+
+
+def to_dict(mapping: Mapping) -> dict[str, Any]:
+    """A mapping as JSON holds it."""
+    carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
+    return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier}
+
+
+def from_dict(data: Any, where: str) -> Mapping:
+    """The inverse of to_dict. Raises RigError naming `where` and what is wrong with it."""
+    if not isinstance(data, dict) or data.get("version") != VERSION:
+        found = data.get("version") if isinstance(data, dict) else type(data).__name__
+        raise RigError(f"{where}: its version is {found!r:.40}, expected {VERSION}: a mapping saved by Knuckle")
+    bones = data.get("bones")
+    if not isinstance(bones, dict) or len(bones) > len(JOINT_INDEX):
+        raise RigError(f"{where}: bones is {bones!r:.60}, expected at most {len(JOINT_INDEX)} joints with their bones")
+    return Mapping(data.get("side", ""), bones, data.get("carrier"), where)
+
+
+def check_bones(armature: "Object", mapping: Mapping) -> None:
+    """Raises RigError for a bone that an armature does not have."""
+    for joint, bone in [*mapping.bones.items(), ("the carrier", mapping.carrier)]:
+        if bone is not None and bone not in armature.data.bones:
+            raise RigError(
+                f"{mapping.where}: armature '{armature.name}' has no bone '{bone}' for {joint}, pick another bone"
+            )
+
+
+def save_mapping(armature: "Object", mapping: Mapping) -> None:
+    """Keeps a mapping on an armature, from where find_hands takes it.
+
+    Raises RigError for a bone that is not there, and then nothing has changed.
+    """
+    check_bones(armature, mapping)
+    name = PROPERTIES[mapping.side]
+    armature[name] = json.dumps(to_dict(mapping), ensure_ascii=False)
+    # A linked armature's override keeps what it was told is its own.
+    armature.property_overridable_library_set(f'["{name}"]', True)
+
+
+def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
+    """The mappings kept on an armature. Raises RigError for one that is damaged or names bones that are gone."""
+    found: dict[Side, Mapping] = {}
+    for side, name in PROPERTIES.items():
+        text = armature.get(name)
+        if text is None:
+            continue
+        where = f"armature '{armature.name}', its own mapping of the {side} hand"
+        mapping = from_dict(_decoded(text, where), where)
+        check_bones(armature, mapping)
+        found[mapping.side] = mapping
+    return found
+
+
+def forget_mapping(armature: "Object", side: Side) -> None:
+    """Goes back to what is found by itself."""
+    if armature.get(PROPERTIES[side]) is not None:
+        del armature[PROPERTIES[side]]
+
+
+def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
+    """The mapping with a bone picked for a joint, None to take its bone away; a bone that had another joint moves.
+
+    Raises RigError for an unknown joint, or when no wrist or no digit is left.
+    """
+    bones = {own: name for own, name in mapping.bones.items() if own != joint and name != bone}
+    if bone is not None:
+        bones[joint] = bone
+    return Mapping(mapping.side, bones, mapping.carrier, mapping.where)
+
+
+def write_preset(path: Path, mapping: Mapping) -> None:
+    """Saves a mapping as a file that can be shared. Raises FileError if it cannot be written."""
+    write_json(path, to_dict(mapping))
+
+
+def read_preset(path: Path) -> Mapping:
+    """A mapping from a preset's file. Raises RigError naming the file and what is wrong with it."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise RigError(f"{path}: larger than {MOST_BYTES // 1024} KiB, expected a mapping saved by Knuckle")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RigError(f"{path}: cannot be read ({error.strerror})") from error
+    except ValueError as error:
+        raise RigError(f"{path}: not a text, expected a mapping saved by Knuckle") from error
+    return from_dict(_decoded(text, str(path)), str(path))
+
+
+def _decoded(text: Any, where: str) -> Any:
+    if not isinstance(text, str) or len(text) > MOST_BYTES:
+        raise RigError(f"{where}: {type(text).__name__} of another size than a mapping has, forget it and detect again")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise RigError(f"{where}: not JSON, forget it and detect again") from error

@@ -1,0 +1,83 @@
+"""A person's own mapping as data: checked, written, read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knuckle.errors import RigError
+from knuckle.hand.joints import JOINTS, SIDES, Side
+from knuckle.rig.mapping import Mapping, from_dict, picked, read_preset, to_dict, write_preset
+
+GOOD: dict[str, Any] = {"version": 1, "side": "left", "bones": {"wrist": "hand", "thumb-metacarpal": "t1"}}
+
+
+@given(
+    side=st.sampled_from(SIDES),
+    bones=st.dictionaries(st.sampled_from(JOINTS[1:]), st.text(min_size=1, max_size=63), min_size=1),
+)
+@settings(max_examples=30)
+def test_what_is_written_is_read_again(side: Side, bones: dict[str, str]) -> None:
+    unique = {joint: f"{name} {joint}" for joint, name in bones.items()} | {"wrist": "w"}
+    mapping = Mapping(side, unique, "carrier")
+    again = from_dict(json.loads(json.dumps(to_dict(mapping))), "preset")
+    assert again == mapping
+
+
+def test_a_preset_is_read_as_it_was_written(tmp_path: Path) -> None:
+    mapping = Mapping("right", {"wrist": "手首.R", "index-finger-phalanx-proximal": "人指1.R"})
+    write_preset(tmp_path / "own.json", mapping)
+    assert read_preset(tmp_path / "own.json") == mapping
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"version": 2}, "its version is 2, expected 1"),
+        ({"side": "up"}, "its side is 'up', expected 'left' or 'right'"),
+        ({"side": ["left"]}, "its side is"),
+        ({"bones": []}, "bones is "),
+        ({"bones": {"wrist": "hand", "thumb": "t"}}, "there is no joint 'thumb'"),
+        ({"bones": {"wrist": "hand", "thumb-tip": "hand"}}, "bone 'hand' is both wrist and thumb-tip"),
+        ({"bones": {"wrist": "hand", "thumb-tip": 3}}, "the bone of thumb-tip is 3"),
+        ({"bones": {"wrist": "hand", "thumb-tip": "x" * 999}}, "the bone of thumb-tip is 'xxx"),
+        ({"bones": {"wrist": "hand"}}, "it has 1 bones, expected a wrist and at least one digit"),
+        ({"bones": {"thumb-tip": "tip"}}, "expected a wrist"),
+        ({"bones": {str(k): "b" for k in range(99)}}, "expected at most 25 joints"),
+        ({"carrier": 7}, "its carrier is 7"),
+    ],
+)
+def test_a_bad_preset_is_told_in_one_sentence(change: dict[str, Any], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text(json.dumps(GOOD | change))
+    with pytest.raises(RigError) as error:
+        read_preset(path)
+    assert told in str(error.value)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"{", "not JSON"), (b"[]", "its version"), (b"\xff", "not a text"), (b" " * 70_000, "larger")],
+)
+def test_a_file_that_is_no_preset_is_told(content: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(content)
+    with pytest.raises(RigError, match=told):
+        read_preset(tmp_path / "bad.json")
+    with pytest.raises(RigError, match="cannot be read"):
+        read_preset(tmp_path / "none.json")
+
+
+def test_a_bone_that_is_picked_for_another_joint_leaves_its_own() -> None:
+    mapping = from_dict(GOOD, "own")
+    moved = picked(mapping, "thumb-phalanx-proximal", "t1")
+    assert moved.bones == {"wrist": "hand", "thumb-phalanx-proximal": "t1"}
+    assert picked(picked(moved, "thumb-tip", "t2"), "thumb-tip", None) == moved
+    with pytest.raises(RigError, match="expected a wrist"):
+        picked(mapping, "wrist", None)
+    with pytest.raises(RigError, match="no joint 'thumb'"):
+        picked(mapping, "thumb", "t9")
