@@ -74,7 +74,7 @@ class Live:
     calm: float = setting(
         0.3, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
     )
-    bridge: float = setting(0.1, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
+    bridge: float = setting(0.02, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
 
     def __post_init__(self) -> None:
         check(self, "smoothing")

@@ -132,7 +132,7 @@ def test_a_finger_that_is_lost_goes_on_for_the_bridge_with_less_and_less_weight(
     weights = truth.weights.copy()
     weights[80:, -1] = 0.0
     targets = replace(shaken(truth, 0.0003), weights=weights)
-    clean, _ = Live(lag=0).follow(targets)
+    clean, _ = Live(lag=0, bridge=0.1).follow(targets)
     left = clean.targets.weights[79:, -1]
     assert left[0] == 1.0
     assert (np.diff(left[:10]) < 0).all()
