@@ -29,6 +29,8 @@ GAINED = 0.1
 
 LEAST = 1e-7
 """m²: a matrix with smaller pivots has no least that can be told."""
+FREELY = 1.0
+"""rad that a joint may turn in one step; as if such a step came before the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class Method:
     damping: float
     """m², λ"""
     room: Room
-    near: float = 1e-4
-    """rad that are still to go when a limb is at rest."""
+    near: float = 1e-3
+    """rad that are still to go when a limb is at rest. Steps shrink from one to the next by the same factor, or faster:
+    the next one is as much smaller than the last as that was than the one before."""
 
 
 def settle_one(
@@ -52,7 +55,7 @@ def settle_one(
     placed = place(ONE, limb, angles, seen)
     if _met(limb, placed, method):
         return angles
-    cost, damping, before = _cost(ONE, limb, placed), method.damping, 0.0
+    cost, damping, before = _cost(ONE, limb, placed), method.damping, FREELY
     program: Any = None
     for number in range(method.steps):
         if program is None or number == 1:
@@ -78,7 +81,7 @@ def settle_many(limb: Limb, angles: Floats, seen: list[Seen[Floats]], known: lis
     """The same for many frames: brings angles (n, F) to rest in place. Frames that are at rest are left alone."""
     met: Any = _met(limb, place(MANY, limb, list(angles), seen), method)
     moving = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
-    damping, before = np.full(len(moving), method.damping), np.zeros(len(moving))
+    damping, before = np.full(len(moving), method.damping), np.full(len(moving), FREELY)
     for number in range(method.steps):
         if not len(moving):
             return

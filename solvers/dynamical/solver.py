@@ -18,12 +18,10 @@ from .limbs import Worth
 from .plan import DynamicalState, Plan, plan_of
 from .program import Room
 from .settled import settled
-from .settling import Method
+from .settling import FREELY, Method
 
 Floats = NDArray[np.float64]
 
-FREELY = 1.0
-"""rad that a joint may turn in one step towards rest."""
 SPAN = 1 / 60
 """s before a first frame whose times do not tell it."""
 MODES = {
