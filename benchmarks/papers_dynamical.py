@@ -198,10 +198,8 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
 def page_rows(rows: list[Row]) -> Iterator[list[str]]:
     """The table of figure 7."""
     for each in rows:
-        shown = (
-            f"{low:.2f} {middle:.2f} {high:.2f}" for low, middle, high in (each.trace, each.rate, each.milliseconds)
-        )
-        yield [each.speed, each.method, *shown]
+        figures = (each.trace, each.rate, each.milliseconds)
+        yield [each.speed, each.method, *(f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in figures)]
 
 
 def pictures(out: Path, rows: list[Row], curves: dict[float, tuple[Floats, Floats]]) -> None:
