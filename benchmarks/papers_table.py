@@ -36,7 +36,7 @@ from knuckle.hand.targets import assign
 from knuckle.recipe import Recipe
 from knuckle.solvers import Solver
 from knuckle.solvers.fabrik import Fabrik
-from knuckle.solvers.planar import Chain, Rider
+from knuckle.solvers.planar.chain import Chain, Rider
 from knuckle.solvers.table import Table
 from knuckle.solvers.table.bend import planar_table
 from knuckle.solvers.table.linkage import linkage, tip

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
-from .driver import solve_hand
-from .plan import PlanarState, Steps
-from .planar import Chain, Rider
-from .planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
+from .planar.chain import Chain, Rider
+from .planar.driver import solve_hand
+from .planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
+from .planar.plan import PlanarState, Steps
 from .settings import check, setting
 from .solver import State
 

@@ -17,7 +17,14 @@ sys.path.insert(0, str(ROOT / "tools"))
 import hand_pictures  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
-CHARTS = ("solver_pictures.py", "jacobian_charts.py", "cga_pictures.py", "noise_pictures.py")
+CHARTS = (
+    "solver_pictures.py",
+    "jacobian_charts.py",
+    "cga_pictures.py",
+    "noise_pictures.py",
+    "table_pictures.py",
+    "chain_pictures.py",
+)
 """Scripts that draw what the docs tell, each its own pictures."""
 FRAMES = (1, 22, 40, 58)
 """Frames of the bundled recording in which the fingers stand differently."""

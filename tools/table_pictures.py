@@ -11,7 +11,7 @@ import svg
 
 from knuckle.hand.calibration_radii import by_size
 from knuckle.hand.proportions import adult
-from knuckle.solvers.planar import Chain, Rider
+from knuckle.solvers.planar.chain import Chain, Rider
 from knuckle.solvers.table.linkage import linkage
 from knuckle.solvers.table.uniform import build, reach
 
@@ -24,14 +24,15 @@ TIP = Rider(2, float(HAND.phalanges[1, 2]))
 
 def distances() -> str:
     """How far the tip is from the knuckle as the middle joint bends."""
-    bends = np.linspace(*LIMITS[1], 281)
+    bends = np.linspace(LIMITS[1, 0], LIMITS[1, 1], 281)
     curves = []
     for name, radii in (("joints are points", np.zeros(3)), ("joints are circles", by_size(HAND)[1])):
         far = reach(linkage(CHAIN, TIP, radii), bends)
         curves.append(svg.Series(name, np.rad2deg(bends).tolist(), (1000 * far).tolist()))
     x = svg.Axis("the middle joint's bend, degrees", -30, 110, range(-20, 111, 20))
     y = svg.axis("mm from knuckle to tip", [value for curve in curves for value in curve.y])
-    return svg.lines("One distance, two bends: backwards and forwards", x, y, curves)
+    drawing: str = svg.lines("One distance, two bends: backwards and forwards", x, y, curves)
+    return drawing
 
 
 def indices() -> str:
@@ -47,7 +48,8 @@ def indices() -> str:
     ]
     x = svg.Axis("through the table, first row to last", 0, 1, [0, 0.2, 0.4, 0.6, 0.8, 1])
     y = svg.Axis("the middle joint's bend, degrees", 0, 112, range(0, 111, 20))
-    return svg.lines("What a row of the table says", x, y, curves)
+    drawing: str = svg.lines("What a row of the table says", x, y, curves)
+    return drawing
 
 
 def circle() -> str:
@@ -78,7 +80,8 @@ def circle() -> str:
     parts.append(svg.text((ends[0].real + before.real) / 2, before.imag - 10, "bone"))
     outer = (after + ends[1]) / 2
     parts.append(svg.text(outer.real + 14, outer.imag - 4, "next bone", "start"))
-    return svg.page("A joint as a circle, with its hidden link", parts, svg.WIDTH, 340)
+    drawing: str = svg.page("A joint as a circle, with its hidden link", parts, svg.WIDTH, 340)
+    return drawing
 
 
 def main() -> None:

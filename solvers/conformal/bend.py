@@ -6,8 +6,8 @@ from typing import Any
 from ...cga.generated import Vector
 from ...cga.nearest import nearest_on_sphere
 from ...hand.numbers import N, Numbers
-from ..planar import Chain, Rider
-from ..planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
+from ..planar.chain import Chain, Rider
+from ..planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from ...cga.versors import rotor_between
 from ...hand.digit_plane import AHEAD, UPRIGHT, Bounds, likely_twist, with_inner
 from ...hand.model import HandModel
 from ...hand.numbers import N, Numbers, Point
-from ..digits import Digit, digits
-from ..plane import Plane as PlaneStep
+from ..planar.digits import Digit, digits
+from ..planar.plane import Plane as PlaneStep
 from .meeting import on_circle_and_plane
 
 ORIGIN: Any = Sphere(0.0, 0.0, 0.0, 0.0)

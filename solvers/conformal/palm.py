@@ -13,8 +13,8 @@ from ...hand.model import HandModel
 from ...hand.numbers import MANY, ONE, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..digits import digits
-from ..palm import Palm, laid_on, many_roots, palm_of, spans_a_plane
+from ..planar.digits import digits
+from ..planar.palm import Palm, laid_on, many_roots, palm_of, spans_a_plane
 from .meeting import circle_about
 from .trio import Trio, trio_of
 

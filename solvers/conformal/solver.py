@@ -6,9 +6,9 @@ from functools import lru_cache
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..driver import solve_hand
-from ..plan import PlanarState, Steps
-from ..planar_fabrik import Stopping
+from ..planar.driver import solve_hand
+from ..planar.fabrik import Stopping
+from ..planar.plan import PlanarState, Steps
 from ..settings import check, setting
 from ..solver import State
 from .bend import ConformalBend

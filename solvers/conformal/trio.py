@@ -9,7 +9,7 @@ from ...cga.generated import Plane, Vector
 from ...cga.objects import add, cross, dot, scaled, subtract, unit_plane
 from ...cga.scalars import inverse, root
 from ...hand.numbers import N, Numbers, Point
-from ..palm import Rows, laid_on
+from ..planar.palm import Rows, laid_on
 from .meeting import from_two
 
 FLAT = 1e-3

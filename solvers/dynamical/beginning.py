@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.numbers import MANY, ONE, N, Numbers
-from ..leads import lead_of
-from ..planar import Bent, Bones, Chain, Far, Hint, Rider, bones_to, coupled, farthest, one_farthest
+from ..planar.chain import Bent, Bones, Chain, Far, Hint, Rider, bones_to, coupled, farthest, one_farthest
+from ..planar.leads import lead_of
 from .limbs import Limb
 from .placing import Seen, carried, turned
 

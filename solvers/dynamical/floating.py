@@ -11,7 +11,7 @@ from ...hand.jacobians import place as placed_at
 from ...hand.model import HandModel
 from ...hand.numbers import MANY, ONE
 from ...hand.targets import Targets
-from .. import qp
+from ..qp import program as qp
 from .following import Pace, turned_by
 from .limbs import Worth
 from .placing import turn_error

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..plan import Plan as PlanarPlan
-from ..plan import Steps, make_plan
+from ..planar.plan import Plan as PlanarPlan
+from ..planar.plan import Steps, make_plan
 from ..solver import State
 from .beginning import coupled_bend
 from .limbs import Limb, Worth, limbs_of

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.numbers import ONE, N, Numbers
-from .. import qp
+from ..qp import program as qp
 from .limbs import Limb, Row
 from .placing import Square
 

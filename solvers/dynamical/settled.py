@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.numbers import MANY, ONE
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..driver import told as told_by_places
+from ..planar.driver import told as told_by_places
 from ..solver import State, hold_last
 from .beginning import begun, from_turns
 from .limbs import Limb

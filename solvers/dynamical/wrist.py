@@ -12,7 +12,7 @@ from ...hand.jacobians import linkage
 from ...hand.model import HandModel
 from ...hand.numbers import MANY
 from ...hand.targets import Targets
-from ..palm import Palm, attitude, palm_of, spans_a_plane
+from ..planar.palm import Palm, attitude, palm_of, spans_a_plane
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import jacobians
-from ..qp_system import WorkingSet
+from ..qp.system import WorkingSet
 from .rows import Rows, Task, coupled
 from .steps import Room, classic, hessian
 from .wanted import Poses

@@ -15,7 +15,7 @@ from ...errors import HandError
 from ...hand import jacobians
 from ...hand.jacobians import linkage
 from ...hand.model import HandModel
-from .. import qp
+from ..qp import program as qp
 from .parts import Parts
 from .rows import Task, couplings
 from .wanted import Poses

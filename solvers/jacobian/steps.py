@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import qp
-from ..qp_system import WorkingSet
+from ..qp import program as qp
+from ..qp.system import WorkingSet
 from .rows import Rows
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from ...hand import rotations as rot
 from ...hand.jacobians import linkage
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..palm import palm_of, palm_roots
+from ..planar.palm import palm_of, palm_roots
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]

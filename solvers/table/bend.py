@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planar import Bent, Chain, Hint, Rider
+from ..planar.chain import Bent, Chain, Hint, Rider
 from .hinted import Heeding, Seen
 from .linkage import Complex, Floats, Linkage, linkage, tip
 from .lookup import Shelf, shelf

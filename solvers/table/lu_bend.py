@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..planar import Bent, Hint, Rider
+from ..planar.chain import Bent, Hint, Rider
 from .bend import PlanarTable
 from .linkage import Floats, tip
 from .lu import Angles, LuTable, build_index_table, build_thumb_table, joint_angles

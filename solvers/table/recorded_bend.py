@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..driver import in_base
-from ..plan import Marked, Plan
-from ..planar import Bent, Hint, Rider
+from ..planar.chain import Bent, Hint, Rider
+from ..planar.driver import in_base
+from ..planar.plan import Marked, Plan
 from .bend import PlanarTable
 from .linkage import Complex, Floats, between, straight_tip, tip, unit
 from .nearest import within

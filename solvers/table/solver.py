@@ -12,9 +12,9 @@ from ...hand.kinematics import Pose
 from ...hand.measured import MeasuredHand
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..driver import solve_hand
-from ..plan import Marked, Plan, PlanarBend, PlanarState, Steps, make_plan
-from ..planar import Chain, Rider
+from ..planar.chain import Chain, Rider
+from ..planar.driver import solve_hand
+from ..planar.plan import Marked, Plan, PlanarBend, PlanarState, Steps, make_plan
 from ..settings import check, setting
 from ..solver import State
 from .bend import planar_table

@@ -1,6 +1,7 @@
 """Imports point one way: captures, cga, streams, hand ← solvers ← the path and its recipe ← rig ← operators, panels."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,3 +38,10 @@ def test_imports_point_one_way(path: Path) -> None:
     row = ROW_OF[path.relative_to(ROOT).parts[0].removesuffix(".py")]
     against = [f"line {line}: {room}" for line, room in imported_rooms(path) if ROW_OF.get(room, 0) > row]
     assert against == []
+
+
+def test_every_package_is_installed() -> None:
+    """What is not listed is missing from an installed Knuckle, and nowhere else."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    there = {path.parent.relative_to(ROOT) for room in ROW_OF for path in (ROOT / room).rglob("__init__.py")}
+    assert sorted(listed) == sorted(["knuckle", *(".".join(("knuckle", *folder.parts)) for folder in there)])

@@ -13,8 +13,8 @@ from knuckle.hand.digit_plane import UPRIGHT, likely_twist, tip_plane
 from knuckle.hand.numbers import MANY, ONE
 from knuckle.solvers import SOLVERS
 from knuckle.solvers.conformal import Cga, bend, digit_plane
-from knuckle.solvers.digits import digits
-from knuckle.solvers.planar_fabrik import nearest_point
+from knuckle.solvers.planar.digits import digits
+from knuckle.solvers.planar.fabrik import nearest_point
 from knuckle.solvers.solver import limit_excess, residuals
 
 from ..hands import EIGHT, HANDS, poses, sides, targets_at

@@ -14,7 +14,7 @@ from knuckle.hand.targets import Targets
 from knuckle.solvers.conformal import Cga
 from knuckle.solvers.conformal.palm import ConformalPalms
 from knuckle.solvers.conformal.trio import palm_plane
-from knuckle.solvers.palm import palm_of
+from knuckle.solvers.planar.palm import palm_of
 from knuckle.solvers.solver import State
 
 from ..hands import EIGHT, HANDS, poses, sides, targets_at

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from knuckle.solvers.planar import Hint, Rider
+from knuckle.solvers.planar.chain import Hint, Rider
 from knuckle.solvers.table.bend import planar_table
 from knuckle.solvers.table.hinted import LEAD_PRICE
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar import Chain
+from knuckle.solvers.planar.chain import Chain
 from knuckle.solvers.table.linkage import tip
 from knuckle.solvers.table.lu import build_index_table, build_thumb_table, joint_angles, nearest_filled
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar import Rider
+from knuckle.solvers.planar.chain import Rider
 from knuckle.solvers.table.linkage import linkage, tip
 from knuckle.solvers.table.nearest import faces, nearest
 

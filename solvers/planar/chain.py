@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.numbers import ONE, N, Numbers, wrapped
+from ...hand.numbers import ONE, N, Numbers, wrapped
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.numbers import MANY, N, Numbers, wrapped
-from .planar import Bones, Chain, Hint, Rider, coupled, farthest, place
+from ...hand.numbers import MANY, N, Numbers, wrapped
+from .chain import Bones, Chain, Hint, Rider, coupled, farthest, place
 
 Floats = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import rotations
-from ..hand.model import HandModel
-from ..hand.targets import Targets
-from ..temporal import smoother
-from ..temporal.motion import PLACES, TURNS, Rules
+from ...hand import rotations
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ...temporal import smoother
+from ...temporal.motion import PLACES, TURNS, Rules
 from .carrier import carriers, into, out_of, riders
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .qp_system import TOUCHING, Bools, Floats, Ints, System, WorkingSet
+from .system import TOUCHING, Bools, Floats, Ints, System, WorkingSet
 
 DEPENDENT = 1e-12
 """Below about this squared sine to the constraints that are held, a constraint depends on them."""

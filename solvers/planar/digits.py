@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import HandError
-from ..hand.joints import CHAIN_JOINTS, DIGITS
-from ..hand.model import HandModel, Movement, Site
+from ...errors import HandError
+from ...hand.joints import CHAIN_JOINTS, DIGITS
+from ...hand.model import HandModel, Movement, Site
+from .chain import Rider
 from .closest import Turn
-from .planar import Rider
 
 Floats = NDArray[np.float64]
 

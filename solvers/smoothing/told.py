@@ -5,11 +5,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import jacobians
-from ..hand.joints import CHAIN_JOINTS
-from ..hand.kinematics import Pose
-from ..hand.model import HandModel
-from ..hand.targets import Targets
+from ...hand import jacobians
+from ...hand.joints import CHAIN_JOINTS
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -4,7 +4,7 @@ The step of dynamical inverse kinematics (docs/solving.md): joint limits are bou
 rows. Two active-set methods in turn. Block pivoting (Júdice & Pires 1994) begins at the working set of the frame
 before, lets go of every constraint held with the wrong sign and holds every violated one, all at once: most programs
 end after one to four such rounds. Nothing keeps it from cycling, so what it does not end goes to a method that cannot
-(qp_dual.py).
+(dual.py).
 """
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from ..errors import SolverError
-from . import qp_dual
-from .qp_system import TOUCHING, Bools, Floats, System, WorkingSet
+from ...errors import SolverError
+from . import dual
+from .system import TOUCHING, Bools, Floats, System, WorkingSet
 
 ROUNDS = 8
 """Rounds of block pivoting before the dual method takes over."""
@@ -206,13 +206,13 @@ def _surely(system: System, working: WorkingSet) -> tuple[Floats, Floats, Workin
     only_fixed[:, system.variables :] = 0
     start = np.where(system.independent(working)[:, None], working, only_fixed)
     rigid = system.softened(0.0)
-    working, reached, impossible = qp_dual.march(rigid, start)
+    working, reached, impossible = dual.march(rigid, start)
     values, multipliers = rigid.at(working)
     status = np.where(reached, np.int8(Status.SOLVED), np.int8(Status.UNFINISHED))
     which = np.flatnonzero(impossible)
     if len(which):
         yielding = system.take(which).softened(YIELDING)
-        working[which], reached, _ = qp_dual.march(yielding, working[which])
+        working[which], reached, _ = dual.march(yielding, working[which])
         values[which], multipliers[which] = yielding.at(working[which])
         status[which] = np.where(reached, np.int8(Status.INFEASIBLE), np.int8(Status.UNFINISHED))
     return values, multipliers, working, status

@@ -6,10 +6,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.kinematics import Pose
-from ..hand.model import HandModel
-from ..hand.targets import Targets
-from .settings import check, setting
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..settings import check, setting
 from .smooth import Smooth, smooth
 from .smoothed import Live
 from .steady import steady

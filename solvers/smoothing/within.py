@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.model import HandModel
+from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

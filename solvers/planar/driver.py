@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.kinematics import Pose
-from ..hand.model import HandModel
-from ..hand.numbers import MANY, ONE
-from ..hand.targets import Targets
-from .chunks import in_chunks
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.numbers import MANY, ONE
+from ...hand.targets import Targets
+from ..chunks import in_chunks
+from ..solver import State, hold_last
 from .digit_steps import Seen, solve_digit
 from .plan import Marked, Plan, PlanarState, Steps, make_plan
-from .solver import State, hold_last
 
 Floats = NDArray[np.float64]
 

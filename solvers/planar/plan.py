@@ -7,16 +7,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.digit_plane import Bounds
-from ..hand.model import HandModel
-from ..hand.numbers import Point
-from ..hand.targets import Targets
+from ...hand.digit_plane import Bounds
+from ...hand.model import HandModel
+from ...hand.numbers import Point
+from ...hand.targets import Targets
+from ..solver import State
+from .chain import Bent, Chain, Hint, Rider
 from .closest import Turn
 from .digits import Digit, digits, rider, turns_of
 from .palm import palm_of
-from .planar import Bent, Chain, Hint, Rider
 from .plane import Plane, Planes, digit_planes
-from .solver import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

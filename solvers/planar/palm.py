@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import kinematics
-from ..hand.markersets import Spot, on_palm
-from ..hand.model import HandModel
-from ..hand.numbers import MANY, ONE, N, Numbers, Point
-from ..hand.rotations import fit_rigid
-from ..hand.targets import Targets
-from .chunks import in_chunks
-from .solver import hold_last
+from ...hand import kinematics
+from ...hand.markersets import Spot, on_palm
+from ...hand.model import HandModel
+from ...hand.numbers import MANY, ONE, N, Numbers, Point
+from ...hand.rotations import fit_rigid
+from ...hand.targets import Targets
+from ..chunks import in_chunks
+from ..solver import hold_last
 
 Floats = NDArray[np.float64]
 Rows = tuple[Point[N], Point[N], Point[N]]

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.numbers import MANY, ONE, N, Numbers, Pick, wrapped
-from .leads import lead_of
-from .planar import (
+from ...hand.numbers import MANY, ONE, N, Numbers, Pick, wrapped
+from .chain import (
     Bent,
     Bones,
     Chain,
@@ -29,6 +28,7 @@ from .planar import (
     nearest_of,
     one_farthest,
 )
+from .leads import lead_of
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import kinematics, rotations
-from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS
-from ..hand.markersets import Spot, on_palm
-from ..hand.model import HandModel
-from ..hand.rotations import fit_rigid
-from .solver import hold_last
+from ...hand import kinematics, rotations
+from ...hand.joints import BENDING_JOINTS, CHAIN_JOINTS
+from ...hand.markersets import Spot, on_palm
+from ...hand.model import HandModel
+from ...hand.rotations import fit_rigid
+from ..solver import hold_last
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ..hand.digit_plane import Bounds, plane_of
-from ..hand.model import HandModel
-from ..hand.numbers import N, Numbers, Point
+from ...hand.digit_plane import Bounds, plane_of
+from ...hand.model import HandModel
+from ...hand.numbers import N, Numbers, Point
 from .digits import Digit
 
 

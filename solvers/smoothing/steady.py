@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import jacobians
-from ..hand.joints import CHAIN_JOINTS
-from ..hand.kinematics import Pose
-from ..hand.model import HandModel
-from ..hand.targets import Targets
-from ..temporal.motion import LONGEST, SHORTEST
+from ...hand import jacobians
+from ...hand.joints import CHAIN_JOINTS
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ...temporal.motion import LONGEST, SHORTEST
 from .occluded import filled
 from .told import LEAST, TRUST, digits_of, grouped, heard, of_frames, shown, trusted, ungrouped
 from .within import within

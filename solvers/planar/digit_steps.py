@@ -5,10 +5,10 @@ Written once (see hand.numbers): one frame goes through in plain floats, many in
 
 from typing import Any, Generic, NamedTuple
 
-from ..hand.numbers import ONE, N, Numbers, Pick, Point
+from ...hand.numbers import ONE, N, Numbers, Pick, Point
+from .chain import Bent, Hint
 from .closest import approach
 from .plan import End, Marked
-from .planar import Bent, Hint
 
 ROUNDS = 4
 """Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""

@@ -7,15 +7,15 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.kinematics import Pose
-from ..hand.model import HandModel
-from ..hand.rotations import IDENTITY
-from ..hand.targets import Targets
-from ..temporal.live import Following, Place, Track, follow, start
-from ..temporal.motion import PLACES, TURNS, Rules, Scale
-from .settings import check, setting
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.rotations import IDENTITY
+from ...hand.targets import Targets
+from ...temporal.live import Following, Place, Track, follow, start
+from ...temporal.motion import PLACES, TURNS, Rules, Scale
+from ..settings import check, setting
+from ..solver import Solver, State
 from .smooth import Smooth
-from .solver import Solver, State
 from .steady import Belief, steady_live
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Quadratic programs of a hand's step: small, dense, many at once. See program.py."""
