@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 PALM = [JOINT_INDEX[name] for name in ("wrist", *KNUCKLES)]
 CURL_SEEN = np.sin(np.deg2rad(10.0))
 """Below 10 degrees of bend the plane of a finger at rest says more about the modeller's hand than about the bone."""
+THUMB_CURL_SEEN = np.sin(np.deg2rad(30.0))
+"""The same for a thumb, whose bones stand askew at rest: Rigify's is bent by 19 degrees, 45 degrees beside the plane in
+which its own bones are rolled to bend, and which the hand model suggests."""
 CURL_TRUSTED = 0.5
 """A curl plane further than 60 degrees from what the palm suggests is a finger bent aside, not a curl."""
 
@@ -83,7 +86,7 @@ def rest_rotations(hand: HandModel, points: Floats) -> Floats:
         if len(joints) > 1:
             rotations[joints[-1]] = _swung(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])
         moving = [joint for joint in joints if hand.joints[joint] in CHAIN_JOINTS[digit]]
-        rotations[moving] = _rolled_into_curl(rotations[moving])
+        rotations[moving] = _rolled_into_curl(rotations[moving], THUMB_CURL_SEEN if digit == "thumb" else CURL_SEEN)
     return rotations
 
 
@@ -102,8 +105,11 @@ def _swung(rotation: Floats, along: Floats) -> Floats:
     return swung
 
 
-def _rolled_into_curl(rotations: Floats) -> Floats:
-    """The frames of a digit (N, 3, 3), rolled about their bones so that X is across the plane in which it is bent."""
+def _rolled_into_curl(rotations: Floats, seen: float) -> Floats:
+    """The frames of a digit (N, 3, 3), rolled about their bones so that X is across the plane in which it is bent.
+
+    As they were where it bends by less than `seen`, a sine.
+    """
     if len(rotations) < 3:
         return rotations
     along = rotations[:, :, 1]
@@ -111,6 +117,6 @@ def _rolled_into_curl(rotations: Floats) -> Floats:
     bend = np.linalg.norm(curl_axis)
     # Flexion is about −X.
     x = -curl_axis / max(bend, 1e-12)
-    if bend < CURL_SEEN or (rotations[:, :, 0] @ x).min() < CURL_TRUSTED:
+    if bend < seen or (rotations[:, :, 0] @ x).min() < CURL_TRUSTED:
         return rotations
     return rot.basis(along, np.cross(x, along))

@@ -1,0 +1,146 @@
+"""Rigs of others, as they are and made strange: opened in the scene, with what is known of their bones."""
+
+import atexit
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from knuckle.hand.joints import SIDES, Side
+from knuckle.rig.mappings import FAMILIES
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "rigs"
+
+_GENERATE = """
+import os, sys, bpy, addon_utils
+addon_utils.enable("rigify", default_set=True)
+bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
+metarig = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+bpy.context.view_layer.objects.active = metarig
+bpy.ops.object.mode_set(mode="OBJECT")
+bpy.ops.pose.rigify_generate()
+bpy.data.objects.remove(metarig)
+bpy.ops.wm.save_as_mainfile(filepath=sys.argv[2])
+# Blender 4.5 as a module hangs at its end with Rigify's operators registered.
+os._exit(0)
+"""
+
+
+@cache
+def generated_rigify() -> Path:
+    """The file of a rig that Rigify generated from its metarig, with this Blender."""
+    folder = Path(tempfile.mkdtemp(prefix="knuckle-rigify-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    made = folder / "generated.blend"
+    metarig = SHARED / "rigify_metarig.blend"
+    subprocess.run([sys.executable, "-c", _GENERATE, metarig, made], check=True, capture_output=True, timeout=120)
+    return made
+
+
+def family(name: str, side: Side) -> dict[str, str]:
+    """joint -> bone as a family names them."""
+    return next(family for family in FAMILIES if family.name == name).hand(side)
+
+
+def _opened(path: Path) -> bpy.types.Object:
+    if path.suffix == ".glb":
+        bpy.ops.import_scene.gltf(filepath=str(path))
+    else:
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+    return next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+
+
+Truth = dict[Side, dict[str, str]]
+"""side -> joint -> bone"""
+
+
+def _of(file: str, name: str, sides: tuple[Side, ...] = SIDES) -> tuple[bpy.types.Object, Truth]:
+    armature = _opened(SHARED / file)
+    bones = armature.data.bones
+    truth = {side: {joint: bone for joint, bone in family(name, side).items() if bone in bones} for side in sides}
+    return armature, truth
+
+
+def _named(name: str) -> tuple[bpy.types.Object, Truth]:
+    """MakeHuman's game skeleton with the hands' bones named as another family does."""
+    armature, truth = _of("makehuman_game_engine.blend", "Unreal")
+    names = {side: family(name, side) for side in SIDES}
+    for side, bones in truth.items():
+        for joint, bone in bones.items():
+            armature.data.bones[bone].name = names[side][joint]
+    return armature, {side: {joint: names[side][joint] for joint in bones} for side, bones in truth.items()}
+
+
+def _generated() -> tuple[bpy.types.Object, Truth]:
+    armature = _opened(generated_rigify())
+    bones = armature.data.bones
+    # The controls of the fingers have the metarig's names; the IK hand is in use, and the palm has one control for all.
+    truth: Truth = {
+        side: {joint: bone for joint, bone in family("Rigify metarig", side).items() if bone in bones}
+        | {"wrist": f"hand_ik.{side[0].upper()}"}
+        for side in SIDES
+    }
+    return armature, truth
+
+
+RIGS: dict[str, Callable[[], tuple[bpy.types.Object, Truth]]] = {
+    "WebXR, left": lambda: _of("generic_hand_left.glb", "WebXR", ("left",)),
+    "WebXR, right": lambda: _of("generic_hand_right.glb", "WebXR", ("right",)),
+    "MakeHuman": lambda: _of("makehuman_default.blend", "MakeHuman"),
+    "MakeHuman for games": lambda: _of("makehuman_game_engine.blend", "Unreal"),
+    "Rigify metarig": lambda: _of("rigify_metarig.blend", "Rigify metarig"),
+    "Rigify generated": _generated,
+    "named as Mixamo": lambda: _named("Mixamo"),
+    "named as Unreal": lambda: _named("Unreal"),
+    "named as VRM 1": lambda: _named("VRM 1"),
+    "named as VRM 0": lambda: _named("VRM 0"),
+    "named as VRoid": lambda: _named("VRoid"),
+    "named as MMD": lambda: _named("MMD"),
+    "named as MMD in Blender": lambda: _named("MMD in Blender"),
+    "named as SMPL-X": lambda: _named("SMPL-X"),
+}
+
+
+def strange(armature: bpy.types.Object, truth: Truth, seed: int = 0) -> Truth:
+    """Names every bone x1 … xn in any order and rolls it at random; the truth with the new names."""
+    rng = np.random.default_rng(seed)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in armature.data.edit_bones:
+        bone.roll = rng.uniform(-np.pi, np.pi)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    old = [bone.name for bone in armature.data.bones]
+    new = {name: f"x{number + 1}" for name, number in zip(old, rng.permutation(len(old)), strict=True)}
+    for name, other in new.items():
+        armature.data.bones[name].name = other
+    return {side: {joint: new[bone] for joint, bone in bones.items()} for side, bones in truth.items()}
+
+
+def mirrored(truth: Truth) -> Truth:
+    """The truth of an armature that its object mirrors: what is seen is the other hand."""
+    return {SIDES[1 - SIDES.index(side)]: bones for side, bones in truth.items()}
+
+
+PLACES: dict[str, Matrix] = {
+    "as it is": Matrix.Identity(4),
+    "a hundredth, turned": Matrix.Translation((1, 2, 3))
+    @ Matrix.Rotation(1.0, 4, (1.0, 2.0, 3.0))
+    @ Matrix.Scale(0.01, 4),
+    "mirrored": Matrix.Rotation(-2.0, 4, (3.0, 1.0, 1.0)) @ Matrix.Scale(-1, 4, (0, 1, 0)),
+}
+
+
+def placed(armature: bpy.types.Object, place: str) -> None:
+    """Hangs an armature on a parent that stands so."""
+    parent = bpy.data.objects.new("Parent", None)
+    bpy.context.scene.collection.objects.link(parent)
+    parent.matrix_world = PLACES[place]
+    armature.parent = parent
+    bpy.context.view_layer.update()
