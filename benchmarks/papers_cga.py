@@ -7,15 +7,17 @@ wrist. Timed from the markers to the places of all joints, frame by frame as liv
 1.43 ms in MATLAB on a machine of 2010; `fabrik` finds the same plane and bend without the algebra.
 """
 
+import argparse
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from standard_page import table
+from standard_page import fill, table
 
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.joints import JOINTS, KNUCKLES, TIPS
@@ -152,5 +154,12 @@ def _tips(hand: HandModel) -> list[int]:
     return [hand.joints.index(tip) for tip in TIPS]
 
 
+def main() -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs")
+    fill(parser.parse_args().out / "cga.md", {"papers": table(HEAD, rows())})
+
+
 if __name__ == "__main__":
-    print(table(HEAD, rows()))
+    main()

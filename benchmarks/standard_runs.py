@@ -50,13 +50,11 @@ Results = list[dict[Entry, Figures]]
 
 
 def ours(problem: str, solvers: tuple[str, ...], smooth: bool = False, batch: bool = False) -> list[Entry]:
-    """Knuckle's solvers on a problem."""
+    """Knuckle's solvers on a problem; with smoothing as live, or in a batch by the whole take."""
+    named = {(True, False): ", live smoothing", (True, True): ", whole take smoothed"}.get((smooth, batch), "")
     extra = ("smooth=true",) if smooth else ()
     return [
-        Entry(
-            name + (" smoothed" if smooth else ""), "knuckle_runner", problem, (f"solver={name}", *extra), batch, smooth
-        )
-        for name in solvers
+        Entry(name + named, "knuckle_runner", problem, (f"solver={name}", *extra), batch, smooth) for name in solvers
     ]
 
 
@@ -79,9 +77,11 @@ ENTRIES = [
     *peers("B"),
     *ours("B", ALL),
     *ours("B", ALL, smooth=True),
+    *ours("B", ALL, smooth=True, batch=True),
     *peers("C2"),
     *ours("C2", BY_TURNS),
     *ours("C2", BY_TURNS, smooth=True),
+    *ours("C2", BY_TURNS, smooth=True, batch=True),
     *ours("D", ALL, batch=True),
 ]
 
