@@ -26,19 +26,22 @@ REACHES = np.geomspace(0.35, 0.03, 16)
 """How far a point looks for its joint, in sizes of the hand, shrinking."""
 SHEARED = 8
 """From this step on the fit may shear."""
-MOST_LEFT = 0.1
+MOST_LEFT = 0.2
 """Points that stay further than that from their joints, rms in sizes of the hand, are no hand."""
 APART = 0.5
 """Two groups of points are two hands where the gap between them is wider than this share of a group."""
 
 
-def hung(bones: Sequence[Bone]) -> list[Bone]:
-    """The bones, those of flat hands hung on each other as joints of a hand are; the others as they were."""
+def hung(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
+    """The bones, those of flat hands hung on each other as joints of a hand are; the others as they were.
+
+    By shape any names will do, but the hand must not be bent far. By name a family must know them.
+    """
     has_child = {bone.parent for bone in bones}
     loose = [bone for bone in bones if bone.parent is None and bone.name not in has_child]
     found: dict[str, Bone] = {}
     for group in _groups(loose):
-        joints = _joints_by_shape(group) or _joints_by_name(group)
+        joints = _joints_by_name(group) if by_name else _joints_by_shape(group)
         found |= {bone.name: bone for bone in _hang(joints)}
     return [found.get(bone.name, bone) for bone in bones]
 

@@ -10,7 +10,7 @@ fit = 1 − cost / MOST_COST: how well the palm lies on a mean hand's (`labels.p
 labels would do, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -87,12 +87,22 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
     """
     if not bones:
         raise RigError(f"{where} has no bones, choose one with a hand")
-    skeleton = Skeleton(bones, where)
-    found = _hands(skeleton) or _hands(skeleton := Skeleton(flat.hung(bones), where))
-    if not found:
+    found: list[_Found] = []
+    for hung in _hung(bones):
+        skeleton = Skeleton(hung, where)
+        if found := _hands(skeleton):
+            break
+    else:
         raise RigError(_nothing(bones, where))
     hands = [_hand(skeleton, one, where, mirrored) for one in found]
     return Detection(_one_a_side(hands, where))
+
+
+def _hung(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
+    """The bones as they hang on each other, and where that makes no hand, as flat hands' would."""
+    yield bones
+    yield flat.hung(bones, by_name=True)
+    yield flat.hung(bones, by_name=False)
 
 
 def _nothing(bones: Sequence[Bone], where: str) -> str:

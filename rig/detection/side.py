@@ -15,6 +15,9 @@ BEND_SEEN = np.deg2rad(20.0)
 """Fingers whose joints bend by this much at rest say which side is the palm's."""
 THUMB_SEEN = 0.2
 """As clear as that is a thumb whose tip stands this share of its length below its beginning."""
+BASE_SEEN, ARCH_SEEN = 0.15, 0.1
+"""And a thumb that begins so far below the palm's plane, or knuckles whose middle is so far above their ends, in
+distances of the knuckles from the wrist: these tell a hand that is held flat, as no pose changes them."""
 NAME, BODY = 0.3, 0.15
 """What a name and the side of the body say against a bend of 1 (BEND_SEEN): they decide where a hand is flat."""
 CLEAR = 0.3
@@ -24,8 +27,8 @@ CLEAR = 0.3
 def shape_says(places: Places) -> float:
     """How clearly the joints of a hand (joint -> (3,)) are a right one's: above 0 right, below 0 left, ±1 sure.
 
-    With the fingers up and the index to the left we see the back of a right hand or look into a left one. Fingers bend,
-    and the thumb stands, towards the palm.
+    With the fingers up and the index to the left we see the back of a right hand or look into a left one. Fingers bend
+    towards the palm, the thumb begins and stands on its side, and the knuckles are arched away from it.
     """
     knuckles = [places[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:] if CHAIN_JOINTS[digit][0] in places]
     thumb = [places[joint] for joint in CHAIN_JOINTS["thumb"] if joint in places]
@@ -37,7 +40,11 @@ def shape_says(places: Places) -> float:
     seen = [bend for bend in bends if bend is not None]
     fingers = float(np.mean(seen)) / BEND_SEEN if seen else 0.0
     drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
-    return float(np.tanh(fingers + drop / THUMB_SEEN))
+    size = max(float(np.linalg.norm(along)), 1e-12)
+    base = -float((thumb[0] - places["wrist"]) @ back_if_right) / size
+    inner, outer = knuckles[1:-1] or knuckles, knuckles[:: max(len(knuckles) - 1, 1)]
+    arch = float((np.mean(inner, axis=0) - np.mean(outer, axis=0)) @ back_if_right) / size
+    return float(np.tanh(fingers + drop / THUMB_SEEN + base / BASE_SEEN + arch / ARCH_SEEN))
 
 
 def _bend(places: Places, digit: str, across: Floats) -> float | None:
