@@ -13,6 +13,8 @@ LEAST_BONES = 2
 MOST_BONES = 8
 """A metacarpal, three phalanges and the tip bones that exporters add."""
 MOST_CHAINS = 7
+INSIDE = 0.8
+"""A bone without children that begins before this share of the bone that it hangs on is a helper."""
 MOST_BELOW = 400
 """Bones below a wrist: five digits with all helpers that a rig ever hung on them."""
 
@@ -55,7 +57,9 @@ def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
         if not branches:
             done.append(chain)
             continue
-        waiting.append((*chain, branches[0]))
+        # A bone that carries three chains and more is the palm's, and no digit's.
+        inside = chain if len(branches) < 3 else ()
+        waiting.append((*inside, branches[0]))
         waiting += [(branch,) for branch in branches[1:]]
     bends = [chain for chain in done if len(chain) >= LEAST_BONES]
     return _without_copies(skeleton, [chain for chain in bends if len(chain) <= MOST_BONES])
@@ -70,9 +74,30 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     going = sorted((child for child in far if child not in leaves), key=lambda child: -far[child])
     if going:
         return going
-    out = [child for child in leaves if far[child] > max(SAME_PLACE * length, 1e-12)]
-    # At the end of a chain one bone is the tip, the others are helpers.
-    return [max(out, key=lambda child: far[child])] if out else []
+    least = max(SAME_PLACE * length, 1e-12)
+    out = [child for child in leaves if far[child] > least and not _is_inside(skeleton, bone, child)]
+    if not out:
+        return []
+    # At the end of a chain one bone is the tip, the others are helpers: of those that begin there, it goes straight on.
+    most = max(far[child] for child in out)
+    return [
+        max((child for child in out if far[child] > 0.95 * most), key=lambda child: _straight(skeleton, bone, child))
+    ]
+
+
+def _is_inside(skeleton: Skeleton, bone: int, child: int) -> bool:
+    """Whether a bone begins on the way of the bone that it hangs on, as twist bones do, and not at its end."""
+    along = skeleton.tails[bone] - skeleton.heads[bone]
+    aside = skeleton.heads[child] - skeleton.heads[bone]
+    length = float(np.linalg.norm(along))
+    share = float(aside @ along) / max(length**2, 1e-24)
+    return share < INSIDE and bool(np.linalg.norm(aside - share * along) < 0.1 * length)
+
+
+def _straight(skeleton: Skeleton, bone: int, child: int) -> float:
+    """The cosine between a bone's way to a child and the child's own."""
+    way, own = skeleton.heads[child] - skeleton.heads[bone], skeleton.tails[child] - skeleton.heads[child]
+    return float(way @ own) / max(float(np.linalg.norm(way) * np.linalg.norm(own)), 1e-24)
 
 
 def _without_copies(skeleton: Skeleton, chains: list[tuple[int, ...]]) -> list[tuple[int, ...]]:

@@ -46,6 +46,17 @@ def hung(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
     return [found.get(bone.name, bone) for bone in bones]
 
 
+def gathered(bones: Sequence[Bone]) -> list[Bone]:
+    """The bones, chains that hang on nothing hung on the one bone that has neither parent nor child: a loose wrist."""
+    has_child = {bone.parent for bone in bones}
+    roots = [bone for bone in bones if bone.parent is None]
+    loose = [bone for bone in roots if bone.name not in has_child]
+    if len(loose) != 1:
+        return list(bones)
+    wrist = loose[0]
+    return [replace(bone, parent=wrist.name) if bone.parent is None and bone != wrist else bone for bone in bones]
+
+
 def _groups(bones: list[Bone]) -> list[list[Bone]]:
     """One hand's bones, or two hands' apart: split at the widest gap, if it is one."""
     if len(bones) < 2 * 7:

@@ -99,8 +99,9 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
 
 
 def _hung(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
-    """The bones as they hang on each other, and where that makes no hand, as flat hands' would."""
+    """The bones as they hang on each other, and where that makes no hand, as those of flat hands would."""
     yield bones
+    yield flat.gathered(bones)
     yield flat.hung(bones, by_name=True)
     yield flat.hung(bones, by_name=False)
 

@@ -21,12 +21,20 @@ def joints_of(skeleton: Skeleton, labels: Labels, hints: Hints) -> dict[str, int
             if len(rest) > 3 and not tipped and not _is_end(skeleton, rest, hints):
                 rest = rest[-3:]  # a bone of the wrist before the thumb's metacarpal
         elif labels.palm_bones[digit]:
-            bones[DIGIT_JOINTS[digit][0]] = rest.pop(0)
+            inside = rest.pop(0)
+            if not _carries_others(skeleton, inside, labels, digit):
+                bones[DIGIT_JOINTS[digit][0]] = inside
         bones |= dict(zip(_moving(skeleton, digit, rest, hints), rest, strict=False))
         tip = DIGIT_JOINTS[digit][-1]
         if tip not in bones and (marker := _marker(skeleton, rest[-1])) is not None:
             bones[tip] = marker
     return bones
+
+
+def _carries_others(skeleton: Skeleton, bone: int, labels: Labels, digit: str) -> bool:
+    """Whether other fingers hang on a bone of the palm: it is no finger's metacarpal. A thumb may."""
+    others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
+    return any(bone in skeleton.up(other) for other in others)
 
 
 def _marker(skeleton: Skeleton, last: int) -> int | None:

@@ -1,5 +1,8 @@
 """Hands are found digit by digit from where their bones are, however these are placed, ordered and named."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -241,3 +244,74 @@ def test_a_thumb_that_hangs_on_the_index_fingers_palm_bone_is_still_the_thumb() 
     (found,) = detect(hung).hands
     assert found.bones == truth
     assert {CHAIN_JOINTS[digit][0] for digit in DIGITS} <= every_digit(detect(hung))
+
+
+def on(bones: list[Bone], ends: str | tuple[str, ...], name: str, share: float, *, inside: bool = True) -> list[Bone]:
+    """A bone for each whose name ends so, on it: from a share of its length to its end, or straight up from there."""
+    new = []
+    for bone in bones:
+        if bone.name.endswith(ends):
+            head, tail = np.array(bone.head), np.array(bone.tail)
+            x, y, z = (head + share * (tail - head)).tolist()
+            new.append(Bone(f"{name} {bone.name}", bone.name, (x, y, z), bone.tail if inside else (x, y, z + 0.01)))
+    return new
+
+
+def hung(bones: list[Bone], parent: str | None, *, thumb: bool) -> list[Bone]:
+    """The bones, those of the wrist hung elsewhere; with the thumb or without it."""
+    return [
+        Bone(bone.name, parent, bone.head, bone.tail)
+        if bone.parent == "wrist" and (thumb or not bone.name.startswith("thumb"))
+        else bone
+        for bone in bones
+    ]
+
+
+def chain(name: str, x: float) -> list[Bone]:
+    """Two bones that hang from the wrist backwards: a sleeve's, a prop's."""
+    return [
+        Bone(f"{name} 1", "wrist", (x, 0.0, -0.02), (x, -0.03, -0.02)),
+        Bone(f"{name} 2", f"{name} 1", (x, -0.03, -0.02), (x, -0.06, -0.02)),
+    ]
+
+
+SIXTEEN = Make(metacarpals=False, tips=False)
+NASTY: dict[str, tuple[Make, Callable[[list[Bone]], list[Bone]]]] = {
+    "a palm bone under four fingers": (
+        SIXTEEN,
+        lambda bones: [*hung(bones, "palm", thumb=False), Bone("palm", "wrist", (0, 0.03, 0), (0, 0.06, 0))],
+    ),
+    "helpers on every phalanx": (
+        Make(tips=False),
+        lambda bones: [*bones, *on(bones, ("al", "ate"), "twist", 0.5), *on(bones, "al", "copy", 0.0)],
+    ),
+    "a nail beside every tip": (Make(), lambda bones: [*bones, *on(bones, "distal", "nail", 1.0, inside=False)]),
+    "a prop": (Make(tips=False), lambda bones: [*bones, *chain("prop", 0.0)]),
+    "two sleeves": (SIXTEEN, lambda bones: [*bones, *chain("one", 0.03), *chain("other", -0.03)]),
+    "chains beside a loose wrist": (Make(arm=False), lambda bones: hung(bones, None, thumb=True)),
+    "no bone deforms": (Make(), lambda bones: [replace(bone, deform=False) for bone in bones]),
+}
+
+
+@pytest.mark.parametrize("kind", NASTY)
+@given(side=st.sampled_from(SIDES), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=5, deadline=None)
+def test_what_rigs_hang_on_a_hand_is_told_from_its_digits(kind: str, side: Side, seed: int) -> None:
+    make, changed = NASTY[kind]
+    bones, truth = hand(side, make, seed)
+    placed, names, mirrored = strange(changed(bones), np.random.default_rng(seed))
+    (found,) = detect(placed).hands
+    assert found.side == (other(side) if mirrored else side)
+    assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
+
+
+def test_two_hands_whose_bones_hang_on_nothing_are_told_apart() -> None:
+    bones: list[Bone] = []
+    wanted = {}
+    for side, x in zip(SIDES, (0.4, -0.4), strict=True):
+        own, truth = hand(side, Make(flat=True, arm=False), 6)
+        bones += renamed(moved(own, np.eye(3), np.array([x, 0.0, 0.0])), {bone.name: side + bone.name for bone in own})
+        wanted[side] = {joint: side + bone for joint, bone in truth.items()}
+    placed, names, _ = strange(bones, np.random.default_rng(2))
+    found = {names[truth["wrist"]]: {joint: names[bone] for joint, bone in truth.items()} for truth in wanted.values()}
+    assert {hand.bones["wrist"]: hand.bones for hand in detect(placed).hands} == found
