@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.joints import DIGITS, JOINT_INDEX, KNUCKLES
+from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from ...hand.proportions import adult, world_frames
 from .bones import Skeleton
 from .chains import Candidate
@@ -105,7 +105,9 @@ def _tried(
         agree = [
             one == other for one, other in zip(["thumb", *names], [_said(skeleton, thumb, hints), *said], strict=True)
         ]
-        cost = _misfit(places, len(names)) + _proportion_cost(skeleton, wrist, thumb, fingers, in_palm)
+        # A thumb of two bones may begin at its CMC or, more often, at its MCP.
+        misfit = min(_misfit(places, len(names), first) for first in range(2 if len(thumb) == 2 else 1))
+        cost = misfit + _proportion_cost(skeleton, wrist, thumb, fingers, in_palm)
         cost += NAME_COST * (1.0 - float(np.mean(agree))) if hints.digits else 0.0
         rows = list(zip(names, turned, strict=True))
         yield Labels(
@@ -151,20 +153,20 @@ def _along_line(points: Floats) -> list[int]:
 
 
 @cache
-def _mean_palm(fingers: int) -> Floats:
-    """(3 + N, 3) wrist, thumb CMC and MCP, and N knuckles of a mean hand, in palm lengths."""
+def _mean_palm(fingers: int, first: int) -> Floats:
+    """(3 + N, 3) a mean hand in palm lengths: wrist, two joints of the thumb from its `first` (0 is CMC), N knuckles."""
     frames = world_frames(adult("right"))[:, :3, 3]
     knuckles = frames[[JOINT_INDEX[name] for name in KNUCKLES]]
     share = np.linspace(0, 3, fingers) if fingers > 1 else np.array([1.5])
     spread = np.stack([np.interp(share, np.arange(4.0), column) for column in knuckles.T], axis=-1)
-    thumb = frames[[JOINT_INDEX["thumb-metacarpal"], JOINT_INDEX["thumb-phalanx-proximal"]]]
+    thumb = frames[[JOINT_INDEX[name] for name in CHAIN_JOINTS["thumb"][first : first + 2]]]
     palm: Floats = np.vstack([frames[:1], thumb, spread])
     return palm / np.linalg.norm(knuckles.mean(axis=0) - frames[0])
 
 
-def _misfit(places: Floats, fingers: int) -> float:
+def _misfit(places: Floats, fingers: int, first: int) -> float:
     """How far a palm (3 + N, 3) is from the mean one laid on it, mirrored or not: rms in palm lengths."""
-    mean = _mean_palm(fingers)
+    mean = _mean_palm(fingers, first)
     weights = np.array([1.0, 1.0, 0.5, *[1.0] * fingers])
     weights /= weights.sum()
     seen, model = places - weights @ places, mean - weights @ mean
