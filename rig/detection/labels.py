@@ -154,7 +154,7 @@ def _along_line(points: Floats) -> list[int]:
 
 @cache
 def _mean_palm(fingers: int, first: int) -> Floats:
-    """(3 + N, 3) a mean hand in palm lengths: wrist, two joints of the thumb from its `first` (0 is CMC), N knuckles."""
+    """(3 + N, 3) of a mean hand, in palm lengths: wrist, the thumb's joints `first` (0 is CMC) and next, N knuckles."""
     frames = world_frames(adult("right"))[:, :3, 3]
     knuckles = frames[[JOINT_INDEX[name] for name in KNUCKLES]]
     share = np.linspace(0, 3, fingers) if fingers > 1 else np.array([1.5])
