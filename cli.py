@@ -117,6 +117,11 @@ def _add_solve(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="the arm on which a rig's hand hangs brings the wrist to where the capture has it",
     )
+    parser.add_argument(
+        "--rig-limits",
+        action=argparse.BooleanOptionalAction,
+        help="what a rig says of how its bones may turn is obeyed (the default)",
+    )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
     parser.add_argument(
         "--smoothing",
@@ -153,7 +158,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
     stated = {
         name: getattr(options, name, None)
-        for name in ("unit", "up", "start", "end", "hand", "rig", "arm", "solver", "smoothing", "fps")
+        for name in ("unit", "up", "start", "end", "hand", "rig", "arm", "rig_limits", "solver", "smoothing", "fps")
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
     for name, check in checks.items():
@@ -220,9 +225,9 @@ def _solve(options: argparse.Namespace) -> None:
             expect_writable(path, suffix, unlike=_inputs(options))
     chosen = recipe_of(options)
     blend_file = _blender()
-    blend_file.check_rig(chosen.rig)
+    rig = blend_file.check_rig(chosen.rig)
     with progress_bar() as show:
-        take = _run(chosen, show)
+        take = _run(chosen, show, rig)
         show(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, chosen.rig)
         report = _with_keying(take.report, written)
@@ -257,8 +262,8 @@ def _blender() -> Any:
     return blend_file
 
 
-def _run(chosen: Recipe, show: Callable[[float, str], None]) -> pipeline.Take:
-    job = pipeline.Job(chosen)
+def _run(chosen: Recipe, show: Callable[[float, str], None], rig: pipeline.Rig | None = None) -> pipeline.Take:
+    job = pipeline.Job(chosen, rig)
     for progress in job.steps():
         show(0.9 * progress.fraction, progress.doing)
     assert job.take is not None

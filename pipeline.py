@@ -1,7 +1,7 @@
 """From a recipe to solved hands: read, clean, assign, measure, smooth, solve. The path of the data in one place."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from .hand import calibration
 from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, SIDES, Side
 from .hand.kinematics import Pose
+from .hand.limits import Allowed
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, on_palm, suggest
 from .hand.measured import MeasuredHand
 from .hand.model import HandModel
@@ -64,7 +65,7 @@ class Take:
     """(F,) s of the solved frames, as the capture counts them."""
     hands: tuple[SolvedHand, ...]
     report: dict[str, Any]
-    """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
+    """capture, frames, rate, solver, hands{side: ...}, limited_bones{side: n}, seconds{read, solve}: JSON-ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,14 +209,19 @@ def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredH
     return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
 
 
+Rig = Callable[[HandModel], Allowed]
+"""What the rig that is to be driven lets a hand do. May raise RigError."""
+
+
 class Job:
     """Runs a recipe step by step, so that a panel can show progress and cancel between the steps.
 
     Iterate `steps()` to the end, then read `take`. Nothing outside the job is changed by it.
     """
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: Recipe, rig: Rig | None = None) -> None:
         self.recipe = recipe
+        self.rig = rig
         self.take: Take | None = None
 
     def steps(self) -> Iterator[Progress]:
@@ -230,6 +236,11 @@ class Job:
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.15, "Measuring the performer")
         person, assigned = calibrate(recipe, markers, assignment(recipe, raw))
+        asks = self.rig if recipe.rig_limits else None
+        told = {side: asks(hand.model) for side, hand in person.hands.items()} if asks else {}
+        person = _on_rig(person, told)
+        notes = tuple(note for allowed in told.values() for note in allowed.notes)
+        assigned = replace(assigned, warnings=assigned.warnings + notes)
         yield Progress(0.18, "Smoothing")
         samples = markers.seen & (raw.predicted | ~markers.predicted)
         # Before resampling: what is put between samples has less noise than they.
@@ -242,7 +253,14 @@ class Job:
             solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing), span)))
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
+        report["limited_bones"] = {side: allowed.bones for side, allowed in told.items()}
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
+
+
+def _on_rig(person: Performer, told: dict[Side, Allowed]) -> Performer:
+    """The performer with what a rig lets their hands do."""
+    hands = {side: hand.within(told[side].limits) if side in told else hand for side, hand in person.hands.items()}
+    return replace(person, hands=hands)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,8 @@ class Recipe:
     """'default' builds a hand fitted to the performer; else a .blend or .glb file with an armature."""
     arm: bool = False
     """Whether the arm that a rig's hand hangs on brings the wrist to where the capture has it."""
+    rig_limits: bool = True
+    """Whether what a rig says of how its bones may turn is obeyed."""
     fps: float | None = None
     """Frames per second of the keys; None takes the capture's own frames at the scene's rate."""
 

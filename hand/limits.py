@@ -16,6 +16,19 @@ from .model import Movement
 AngleLimits = dict[tuple[str, Movement], tuple[float, float]]
 """(joint, movement) -> lowest and highest angle in degrees."""
 
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What a rig lets a hand do that is to drive it."""
+
+    limits: AngleLimits
+    """Degrees, of the movements that it limits."""
+    bones: int = 0
+    """How many of its bones have limits that are obeyed."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of them, in sentences."""
+
+
 _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS["thumb"]
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from .calibration_radii import by_size
-from .joints import CHAIN_JOINTS, DIGITS, Side
+from .joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from .limits import DEFAULT_LIMITS, DIP_PER_PIP, AngleLimits, CouplingRow
 from .markersets import Spot
 from .measures import Kind, Measure, told
@@ -18,6 +18,8 @@ from .proportions import Proportions, build
 Floats = NDArray[np.float64]
 
 Rho = tuple[float | None, ...]
+LOST = 1.0
+"""Degrees of its own range that a joint may lose to one that follows it, for being limited."""
 NO_RHO: Rho = (None,) * len(DIGITS)
 
 
@@ -47,6 +49,8 @@ class MeasuredHand:
     """How all this was measured, and how sure it is."""
     motion: Floats = field(default_factory=_unknown)
     """(N, D) rad, the angles of its model in frames of free motion; none where no such clip was solved."""
+    uncoupled: frozenset[str] = frozenset()
+    """Digits whose last joint does not follow its middle one."""
 
     def __post_init__(self) -> None:
         if not len(self.radii):
@@ -67,8 +71,20 @@ class MeasuredHand:
         return tuple(
             CouplingRow(((CHAIN_JOINTS[digit][2], "flexion", 1.0), (CHAIN_JOINTS[digit][1], "flexion", -slope)))
             for digit, slope in zip(DIGITS, slopes, strict=True)
-            if slope is not None
+            if slope is not None and digit not in self.uncoupled
         )
+
+    def within(self, allowed: AngleLimits) -> "MeasuredHand":
+        """The hand on a rig that allows it less. allowed: degrees, of the movements that the rig limits.
+
+        The last joint of a digit follows its middle one no more where the rig's limits would so hold the middle one.
+        """
+        limits = self.limits | allowed
+        held = (row for row in self.couplings if _holds_back(row, self.all_limits, self.all_limits | allowed))
+        free = self.uncoupled | {digit for row in held if (digit := digit_of(row.terms[0][0]))}
+        fitted = replace(self, limits=limits, uncoupled=free, motion=_unknown())
+        motion = np.clip(self.motion, *fitted.model.limits.T) if len(self.motion) else self.motion
+        return replace(fitted, motion=motion)
 
     def thickness(self, digit: str) -> Floats:
         """(3,) m, how deep a digit's joints lie below the line of its markers, thesis (4.4).
@@ -108,6 +124,23 @@ class MeasuredHand:
             cells = [f"{digit:16}", *(f"{cell:12}" for cell in bones), f"{slope:15}", *(f"{cell:12}" for cell in radii)]
             lines.append("".join(cells).rstrip())
         return lines
+
+
+def _holds_back(row: CouplingRow, own: AngleLimits, fewer: AngleLimits) -> bool:
+    """Whether a last joint that follows would hold its middle one more with fewer angles than with its own.
+
+    A DIP that a rig lets bend by 30 degrees only would else keep the PIP at 45.
+    """
+    (last, of_last, _), (middle, of_middle, slope) = row.terms
+
+    def room(limits: AngleLimits) -> tuple[float, float]:
+        """Degrees that the middle joint has, and how many of them the last joint cannot follow to."""
+        (low, high), (low_last, high_last) = limits[middle, of_middle], limits[last, of_last]
+        shared = min(high, high_last / -slope) - max(low, low_last / -slope)
+        return shared, high - low - shared
+
+    shared, lost = room(fewer)
+    return shared < 0 or lost > room(own)[1] + LOST
 
 
 def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow, ...]) -> None:

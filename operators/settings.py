@@ -162,6 +162,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         default=False,
         options=FIXED,
     )
+    rig_limits: BoolProperty(
+        name="Rig's Limits",
+        description="Bones turn only as the armature's Limit Rotation constraints, locks and IK limits let them",
+        default=True,
+        options=FIXED,
+    )
     rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=FIXED)
     result: PointerProperty(
         name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target
@@ -200,6 +206,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         smoothing_settings=changed(*of_chosen(chosen, "smoothing")),
         rig=chosen.rig_file or DEFAULT_RIG,
         arm=chosen.arm,
+        rig_limits=chosen.rig_limits,
         fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
     )
 
@@ -254,6 +261,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "smoothing": ("smoothing", recipe.smoothing),
         "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
         "arm": ("arm", recipe.arm),
+        "rig_limits": ("rig_limits", recipe.rig_limits),
         "fps": ("fps", recipe.fps),
     }
     return {name: (setting, value) for name, (setting, value) in values.items() if value is not None}

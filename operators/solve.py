@@ -11,6 +11,7 @@ from ..rig import markers_object
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
 from ..rig.keyframes import check_keyable
+from ..rig.rig_limits import asker
 from ..rig.take_scene import Placing, write_take
 from .capture import capture_object, show_capture
 from .import_capture import select_only
@@ -52,7 +53,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             # A rig without a hand is told before the solving and not after it.
             check_keyable(armature)
             find_hands(armature)
-        self._job = Job(recipe_of(context.scene))
+        self._job = Job(recipe_of(context.scene), asker(armature.name) if armature else None)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:

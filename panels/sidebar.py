@@ -128,6 +128,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
             layout.prop(chosen, "arm")
+            layout.prop(chosen, "rig_limits")
         if chosen.rig_file:
             _kept(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":

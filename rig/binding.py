@@ -1,7 +1,8 @@
 """Which bone of an armature is which joint of the hand, and how each bone stands in its joint."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
@@ -11,6 +12,7 @@ from ..errors import RigError
 from ..hand import rotations as rot
 from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
+from .bone_limits import BoneLimits
 from .rest_frames import rest_rotations, rest_world
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+
+NO_LIMITS: Mapping[str, BoneLimits] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +44,8 @@ class RigBinding:
     """(J,) True where the bone's location is keyed as well: nothing above it carries it to where it belongs."""
     inherits: Bools
     """(J,) True where the bone turns with its parent."""
+    limits: Mapping[int, BoneLimits] = field(default_factory=dict)
+    """joint -> how its bone may turn, where the rig says so and the bone hangs on something."""
 
     @property
     def mapped(self) -> tuple[int, ...]:
@@ -80,11 +86,18 @@ def world_points(armature: "Object", points: Floats) -> Floats:
 
 
 def bind(
-    armature: "Object", side: Side, bones: Mapping[str, str], hand: HandModel, carrier: str | None = None
+    armature: "Object",
+    side: Side,
+    bones: Mapping[str, str],
+    hand: HandModel,
+    carrier: str | None = None,
+    *,
+    limits: Mapping[str, BoneLimits] = NO_LIMITS,
 ) -> RigBinding:
     """Binds a hand of `armature` by a mapping joint -> bone; `hand` tells how straight digits are rolled.
 
     `carrier` names the bone on which the digits hang, where the wrist's is a control that it follows.
+    limits: bone -> how it may turn; a bone that turns about one axis only tells how its digit is rolled.
     Raises RigError for a bone that is not there.
     """
     for joint, name in bones.items():
@@ -92,13 +105,15 @@ def bind(
             raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")
     rest_bones = {joint: armature.data.bones[name] for joint, name in bones.items()}
     rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
-    rotations = _rest_rotations(armature, bones, hand)
+    limited = {JOINT_INDEX[joint]: limits[name] for joint, name in bones.items() if name in limits}
+    rotations = _rest_rotations(armature, bones, hand, limited)
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
         rest[index, :3, :3] = rotations[index]
         rest[index, :3, 3] = bone.head_local
         rest_to_bone[index] = np.linalg.inv(rest[index]) @ np.array(bone.matrix_local)
     holders = _holders(bones, rest_bones, carrier)
+    placed = _placed(rest_bones, holders, _hand_size(rest), armature.data.bones.get(carrier) if carrier else None)
     return RigBinding(
         armature=armature.name,
         side=side,
@@ -106,18 +121,28 @@ def bind(
         rest=rest,
         rest_to_bone=rest_to_bone,
         holders=holders,
-        placed=_placed(rest_bones, holders, _hand_size(rest), armature.data.bones.get(carrier) if carrier else None),
+        placed=placed,
         inherits=np.array([joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]),
+        limits={joint: of_bone for joint, of_bone in limited.items() if not placed[joint]},
     )
 
 
-def _rest_rotations(armature: "Object", bones: Mapping[str, str], hand: HandModel) -> Floats:
+def _rest_rotations(
+    armature: "Object", bones: Mapping[str, str], hand: HandModel, limits: Mapping[int, BoneLimits]
+) -> Floats:
     """(J, 3, 3) in armature space.
 
     Frames are made in the world, where a mirrored or squeezed armature shows the hand that is seen, and brought
     back by their Y and Z: a rotation matrix must not be mirrored, but directions may.
     """
-    world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)))
+    turned = np.array(armature.matrix_world)[:3, :3]
+    hinges: dict[int, Floats] = {}
+    for joint, of_bone in limits.items():
+        axis = of_bone.hinge()
+        if axis is not None:
+            seen = turned @ np.array(armature.data.bones[of_bone.bone].matrix_local)[:3, :3] @ axis
+            hinges[joint] = seen / np.linalg.norm(seen)
+    world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)), hinges)
     return into_armature(np.array(armature.matrix_world), world)
 
 

@@ -14,12 +14,13 @@ import bpy
 from ..errors import RigError
 from ..files import FileError, written_whole
 from ..hand.joints import Side
-from ..pipeline import Take
+from ..pipeline import Rig, Take
 from .binding import is_armature
 from .detect import find_hands
 from .framing import add_surroundings, add_view
 from .keyframes import check_keyable
 from .markers_object import add_markers, object_name
+from .rig_limits import asker
 from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
 
@@ -82,13 +83,14 @@ def _dress(take: Take, scene: "Scene", collection: "Collection", placing: Placin
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str) -> None:
-    """Raises RigError for a rig that no take can go to: asked before the solving, not after it.
+def check_rig(rig: str) -> Rig | None:
+    """What a job asks of a rig; None for the hand that Knuckle builds.
 
-    For Blender without windows only: a rig's file is opened to look into it.
+    For Blender without windows only: a rig's file is opened to look into it. Raises RigError for a rig that no take
+    can go to: asked before the solving, not after it.
     """
-    if rig != DEFAULT_RIG:
-        _open_rig(rig)
+    armature = _open_rig(rig) if rig != DEFAULT_RIG else None
+    return asker(armature.name) if armature else None
 
 
 def _open_rig(rig: str) -> "Object | None":

@@ -37,9 +37,38 @@ def _axis_angles(q: Floats) -> Floats:
 def eulers(matrices: Floats, order: str) -> Floats:
     """(F, 3) rad x, y, z of rotations (F, 3, 3); in Blender's order ABC a turn about A comes first.
 
+    Of the two triples of each rotation the one that is nearer to the frame before it, counted without whole turns.
+    """
+    both = _triples(matrices, order)
+    result = np.empty_like(both[:, 0])
+    before = np.zeros(3)
+    for frame, candidates in enumerate(both):
+        near = candidates - 2 * np.pi * np.round((candidates - before) / (2 * np.pi))
+        before = result[frame] = near[np.argmin(np.abs(near - before).sum(axis=-1))]
+    return result
+
+
+def least_eulers(matrices: Floats, order: str) -> Floats:
+    """(F, 3) rad in −pi..pi, of each rotation (F, 3, 3) for itself the triple that turns less: Blender's own choice."""
+    both = _triples(matrices, order)
+    near = both - 2 * np.pi * np.round(both / (2 * np.pi))
+    least = np.argmin(np.abs(near).sum(axis=-1), axis=-1)
+    picked: Floats = np.take_along_axis(near, least[:, None, None], axis=1)[:, 0]
+    return picked
+
+
+def of_eulers(angles: Floats, order: str) -> Floats:
+    """(F, 3, 3) rotations of x, y, z (F, 3) rad in Blender's order."""
+    a, b, c = ("XYZ".index(axis) for axis in order)
+    turns = [rot.about(np.eye(3)[axis], angles[:, axis]) for axis in (c, b, a)]
+    return rot.to_matrix(rot.multiply(rot.multiply(turns[0], turns[1]), turns[2]))
+
+
+def _triples(matrices: Floats, order: str) -> Floats:
+    """(F, 2, 3) rad, both triples of rotations (F, 3, 3).
+
     R = R_c · R_b · R_a, so R[c, a] = −s · sin(b) and the row and column beside it give the other two, with s the
-    sign of the permutation. The same rotation has a second triple (a + pi, pi − b, c + pi): each frame takes the
-    one that is nearer to the frame before it, counted without whole turns.
+    sign of the permutation. The same rotation has a second triple (a + pi, pi − b, c + pi).
     """
     a, b, c = ("XYZ".index(axis) for axis in order)
     sign = 1.0 if (a, b, c) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
@@ -55,9 +84,4 @@ def eulers(matrices: Floats, order: str) -> Floats:
     first[locked, c] = 0.0
     second = first + np.pi
     second[:, b] = np.pi - first[:, b]
-    result = np.empty_like(first)
-    before = np.zeros(3)
-    for frame, candidates in enumerate(np.stack([first, second], axis=1)):
-        near = candidates - 2 * np.pi * np.round((candidates - before) / (2 * np.pi))
-        before = result[frame] = near[np.argmin(np.abs(near - before).sum(axis=-1))]
-    return result
+    return np.stack([first, second], axis=1)

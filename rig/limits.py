@@ -42,6 +42,8 @@ def remove_limit(bone: "PoseBone") -> None:
 
 def _lock(bone: "PoseBone", ranges: np.ndarray) -> None:
     bone.lock_rotation = [not axis.any() for axis in ranges]
+    # By Euler angles, which are those of the constraint: a joint of two axes turns every part of a quaternion.
+    bone.lock_rotations_4d = False
     bone.lock_location = [True] * 3
 
 

@@ -5,6 +5,7 @@ that is needed of a rig is the position of its joints; what it does not show (ho
 comes from a hand model laid over its palm.
 """
 
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +25,8 @@ THUMB_CURL_SEEN = np.sin(np.deg2rad(30.0))
 which its own bones are rolled to bend, and which the hand model suggests."""
 CURL_TRUSTED = 0.5
 """A curl plane further than 60 degrees from what the palm suggests is a finger bent aside, not a curl."""
+HINGE_TRUSTED = np.cos(np.deg2rad(40.0))
+"""An axis further than 40 degrees from the one across the finger is not that on which it curls."""
 
 
 def rest_world(hand: HandModel) -> Floats:
@@ -68,11 +71,12 @@ def _bend(chain: Floats) -> Floats:
     return result
 
 
-def rest_rotations(hand: HandModel, points: Floats) -> Floats:
+def rest_rotations(hand: HandModel, points: Floats, hinges: Mapping[int, Floats] | None = None) -> Floats:
     """(J, 3, 3) the rotations of a rig's joint frames at rest, from its joints (J, 3), NaN where it has none.
 
     The hand model is laid over the palm; then each of its bones is swung onto the rig's bone by the shortest turn,
-    and a digit that is bent at rest is rolled into the plane of that bend.
+    and a digit that is bent at rest is rolled into the plane of that bend. hinges: joint -> the only axis (3,), of
+    either sense, about which the rig lets it turn, which says better how its digit curls.
     """
     model = rest_world(hand)
     seen = np.atleast_1d(np.isfinite(points).all(axis=-1))
@@ -87,6 +91,8 @@ def rest_rotations(hand: HandModel, points: Floats) -> Floats:
             rotations[joints[-1]] = _swung(rotations[joints[-1]], points[joints[-1]] - points[joints[-2]])
         moving = [joint for joint in joints if hand.joints[joint] in CHAIN_JOINTS[digit]]
         rotations[moving] = _rolled_into_curl(rotations[moving], THUMB_CURL_SEEN if digit == "thumb" else CURL_SEEN)
+        if hinges:
+            rotations[moving] = _rolled_to_hinges(rotations[moving], [hinges.get(joint) for joint in moving])
     return rotations
 
 
@@ -120,3 +126,23 @@ def _rolled_into_curl(rotations: Floats, seen: float) -> Floats:
     if bend < seen or (rotations[:, :, 0] @ x).min() < CURL_TRUSTED:
         return rotations
     return rot.basis(along, np.cross(x, along))
+
+
+def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Floats:
+    """The frames of a digit (N, 3, 3), rolled so that X is along each joint's hinge, or the nearest joint's.
+
+    A joint without a hinge takes that of the next joint outwards, which it carries.
+    """
+    trusted = [
+        row
+        for row, hinge in enumerate(hinges)
+        if hinge is not None and abs(rotations[row, :, 0] @ hinge) > HINGE_TRUSTED
+    ]
+    if not trusted:
+        return rotations
+    rolled = rotations.copy()
+    for row, rotation in enumerate(rotations):
+        hinge = hinges[next((other for other in trusted if other >= row), trusted[-1])]
+        x = hinge * np.sign(rotation[:, 0] @ hinge)
+        rolled[row] = rot.basis(rotation[:, 1], np.cross(x, rotation[:, 1]))
+    return rolled

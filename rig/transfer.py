@@ -44,6 +44,8 @@ def transfer(
         bone pose  P = J · (G^-1 · B)          as J turns the joint's rest G into J, it turns the bone's B into P
         carried    C = P_holder · (B_holder^-1 · B)
         basis        = C^-1 · P
+    What a bone's limits do not let it do it is not keyed with; what hangs on it makes up for that as far as it may. A
+    bone that the hand hangs on takes the whole hand along.
     """
     follows = _follows(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
@@ -52,6 +54,7 @@ def transfer(
     bone_rest = binding.bone_rest()
     poses = np.tile(np.eye(4), (len(pose), len(binding.bones), 1, 1))
     bases = poses.copy()
+    still = _still(binding, hand, follows)
     for joint in _order(binding, follows):
         holder, before = int(binding.holders[joint]), follows[joint]
         if holder >= 0:
@@ -67,12 +70,18 @@ def transfer(
             poses[:, joint, :3, 3] = poses[:, before, :3, 3] + turned[:, before] @ _offset(binding, before, joint)
         carried_turn = carried[:, :3, :3] if binding.inherits[joint] else bone_rest[joint, :3, :3]
         bases[:, joint, :3, :3] = np.swapaxes(carried_turn, -1, -2) @ poses[:, joint, :3, :3]
+        if still[joint] and holder >= 0:
+            poses[:, joint, :3, :3], bases[:, joint, :3, :3] = carried_turn, np.eye(3)
+        if joint in binding.limits:
+            bases[:, joint, :3, :3] = binding.limits[joint].held(bases[:, joint, :3, :3])
+            if holder >= 0:
+                poses[:, joint, :3, :3] = carried_turn @ bases[:, joint, :3, :3]
         away = poses[:, joint, :3, 3] - carried[:, :3, 3]
         bases[:, joint, :3, 3] = np.einsum("fji,fj->fi", carried[:, :3, :3], away)
     return BoneMotion(
         locations=bases[..., :3, 3],
         rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),
-        still=_still(binding, hand, follows),
+        still=still,
     )
 
 
@@ -97,7 +106,7 @@ def _moving(hand: HandModel) -> set[int]:
 
 def _still(binding: RigBinding, hand: HandModel, follows: list[int]) -> Bools:
     moving = _moving(hand)
-    held = [binding.holders[joint] == before and not binding.placed[joint] for joint, before in enumerate(follows)]
+    held = (binding.holders == follows) & ~binding.placed & binding.inherits
     return np.array([joint not in moving and held[joint] for joint in range(len(follows))])
 
 

@@ -79,14 +79,16 @@ def rig(
     metacarpals: bool = True,
     metre: float = 1.0,
     seed: int = 0,
+    straight: bool = False,
 ) -> bpy.types.Object:
     """An armature with WebXR's names, every bone rolled at random; its fingers are a little bent at rest.
 
     flat: no bone has a parent and lengths mean nothing. arm: the wrist hangs on a forearm. metre: its unit.
+    straight: its fingers are not bent at rest.
     """
     rng = np.random.default_rng(seed)
     hand = proportions.build(proportions.adult(side, 0.2))
-    bent = Pose(hand, np.eye(4)[None], hand.neutral[None])
+    bent = Pose(hand, np.eye(4)[None], np.where(straight, 0.0, hand.neutral)[None])
     places = metre * kinematics.joint_frames(hand, bent)[0, :, :3, 3]
     names = [joint for joint in JOINTS if metacarpals or "metacarpal" not in joint or joint.startswith("thumb")]
     armature = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))

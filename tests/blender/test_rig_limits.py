@@ -1,0 +1,260 @@
+"""What a rig says of how its bones may turn is obeyed: Blender's own constraints change nothing that is keyed."""
+
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix, Quaternion
+
+from knuckle.errors import RigError
+from knuckle.hand import kinematics, proportions
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
+from knuckle.hand.measured import MeasuredHand
+from knuckle.hand.model import HandModel
+from knuckle.rig.binding import bind
+from knuckle.rig.bone_limits import apart
+from knuckle.rig.channels import EULER_ORDERS
+from knuckle.rig.detect import find_hand
+from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.read_limits import read_limits
+from knuckle.rig.rig_limits import allowed
+from knuckle.tests.blender.making import Floats, motion, rig, worst_direction
+
+MODES: Any = ("QUATERNION", "AXIS_ANGLE", *EULER_ORDERS)
+MOVING = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]]
+FRAMES = 8
+
+
+def limit(bone: Any, ranges: Floats, **more: Any) -> Any:
+    """A Limit Rotation of a bone, (3, 2) degrees; NaN where an axis is free."""
+    constraint = bone.constraints.new("LIMIT_ROTATION")
+    constraint.owner_space = "LOCAL"
+    for axis, (low, high) in zip("xyz", np.deg2rad(ranges), strict=True):
+        setattr(constraint, f"use_limit_{axis}", bool(np.isfinite(low)))
+        if np.isfinite(low):
+            setattr(constraint, f"min_{axis}", low)
+            setattr(constraint, f"max_{axis}", high)
+    for name, value in more.items():
+        setattr(constraint, name, value)
+    return constraint
+
+
+def local(bone: Any) -> Any:
+    """Where an evaluated pose bone is, relative to its rest on its parent."""
+    above = {"parent_matrix": bone.parent.matrix, "parent_matrix_local": bone.parent.bone.matrix_local}
+    above = above if bone.parent else {}
+    return bone.bone.convert_local_to_pose(bone.matrix, bone.bone.matrix_local, invert=True, **above)
+
+
+def matrices(rotations: list[Any]) -> Floats:
+    return np.array([np.array(rotation.to_3x3().normalized(), float) for rotation in rotations])
+
+
+def solved(armature: bpy.types.Object, side: Side) -> tuple[HandModel, MeasuredHand]:
+    """The hand within what the rig lets it do."""
+    measured = MeasuredHand(proportions.adult(side), {})
+    return measured.model, measured.within(allowed(armature, measured.model).limits)
+
+
+def bake(armature: bpy.types.Object, hand: HandModel, seed: int = 0) -> kinematics.Pose:
+    """Keys every joint at random inside its limits, half of the frames at one of them."""
+    bones = find_hand(armature, hand.side).bones
+    pose = motion(hand, FRAMES, seed)
+    binding = bind(armature, hand.side, bones, hand, limits=read_limits(armature, bones.values()))
+    key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, FRAMES + 1), "Take")
+    return pose
+
+
+def turns(armature: bpy.types.Object) -> dict[str, tuple[Floats, Floats]]:
+    """Bone -> (F, 3, 3) as it is keyed and as it is evaluated."""
+    seen: dict[str, list[tuple[Matrix, Matrix]]] = {joint: [] for joint in MOVING}
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        for joint, pairs in seen.items():
+            pairs.append((posed.pose.bones[joint].matrix_basis.copy(), local(posed.pose.bones[joint])))
+    return {joint: (matrices([a for a, _ in pairs]), matrices([b for _, b in pairs])) for joint, pairs in seen.items()}
+
+
+def worst_change(armature: bpy.types.Object) -> float:
+    """Degrees between what is keyed and what Blender makes of it."""
+    return max(float(np.degrees(apart(*pair).max())) for pair in turns(armature).values())
+
+
+@pytest.mark.parametrize("legacy", [False, True], ids=["circle", "legacy"])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: bool) -> None:
+    rng = np.random.default_rng(MODES.index(mode))
+    armature = rig("right")
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    bone.rotation_mode = mode
+    left = 0
+    for _ in range(60):
+        for constraint in list(bone.constraints):
+            bone.constraints.remove(constraint)
+        ranges = np.stack([-rng.uniform(0, 120, 3), rng.uniform(0, 120, 3)], axis=1)
+        around = rng.random() < 0.3
+        if around:
+            ranges += rng.uniform(-200, 200, (3, 1))
+        ranges[rng.random(3) < 0.3] = np.nan
+        limit(bone, ranges, euler_order=rng.choice(["AUTO", *EULER_ORDERS]), use_legacy_behavior=legacy)
+        (limits,) = read_limits(armature, [bone.name]).values() if np.isfinite(ranges).any() else (None,)
+        wanted = Quaternion(rng.normal(size=4).tolist()).normalized()
+        bone.matrix_basis = wanted.to_matrix().to_4x4()
+        bpy.context.view_layer.update()
+        turn = matrices([wanted.to_matrix()])
+        changed = np.degrees(apart(matrices([local(bone)]), turn)[0])
+        if limits is None:
+            continue
+        held = limits.held(turn)
+        assert (changed > 1e-3) == (np.degrees(apart(held, turn)[0]) > 1e-3), f"{ranges} changes {changed} degrees"
+        left += changed <= 1e-3
+        if around:
+            # Blender takes apart what it has put together in another way, and holds it back again.
+            continue
+        bone.matrix_basis = Matrix(held[0].tolist()).to_4x4()
+        bpy.context.view_layer.update()
+        again = np.degrees(apart(matrices([local(bone)]), held)[0])
+        assert again < 0.01, f"{ranges} in {limits.parts[0].order} change what is held by {again:.3f} degrees"
+    assert left > 3
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_constraints_at_random_change_nothing_that_is_baked(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    side = SIDES[seed % 2]
+    armature = rig(side, arm=seed % 3 == 0, metacarpals=seed % 4 != 1, seed=seed)
+    for joint in MOVING:
+        bone = armature.pose.bones[joint]
+        bone.rotation_mode = rng.choice(MODES)
+        if rng.random() < 0.8:
+            ranges = np.stack([-rng.uniform(0, 90, 3), rng.uniform(0, 90, 3)], axis=1)
+            ranges[rng.random(3) < 0.3] = np.nan
+            limit(bone, ranges, euler_order=rng.choice(["AUTO", *EULER_ORDERS]))
+    own, measured = solved(armature, side)
+    assert np.all(measured.model.limits[:, 0] <= measured.model.limits[:, 1])
+    assert np.ptp(measured.model.limits) < np.ptp(own.limits) + 1e-9
+    bake(armature, measured.model, seed)
+    worst = worst_change(armature)
+    assert worst < 0.1, f"constraints change {worst:.3f} degrees > 0.1"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_locked_axes_do_not_turn(mode: Any) -> None:
+    rng = np.random.default_rng(MODES.index(mode))
+    armature = rig("left", seed=MODES.index(mode))
+    locked = {}
+    for number, joint in enumerate(MOVING):
+        bone = armature.pose.bones[joint]
+        bone.rotation_mode = mode
+        bone.lock_rotations_4d = number % 2 == 0
+        locked[joint] = rng.random(3) < 0.4
+        bone.lock_rotation = locked[joint].tolist()
+    _, measured = solved(armature, "left")
+    bake(armature, measured.model)
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        for joint, axes in locked.items():
+            bone = armature.pose.bones[joint]
+            turn = bone.matrix_basis.to_quaternion()
+            # A lock of a quaternion's parts, or one of the Euler angles that Blender makes of it.
+            four = bone.lock_rotations_4d and mode not in EULER_ORDERS
+            # The Y of an axis is 1 at rest: locked, it says nothing.
+            says = axes & ~np.array([False, four and mode == "AXIS_ANGLE", False])
+            parts = [turn.x, turn.y, turn.z] if four else turn.to_euler(mode if mode in EULER_ORDERS else "XYZ")
+            worst = np.abs(np.array(parts)[says]).max(initial=0.0)
+            assert worst < 1e-4, f"{joint} turns by {np.degrees(worst):.3f} degrees about a locked axis"
+
+
+def test_limits_of_inverse_kinematics_are_kept() -> None:
+    rng = np.random.default_rng(3)
+    armature = rig("right", seed=3)
+    for joint in MOVING:
+        bone = armature.pose.bones[joint]
+        for axis in "xyz":
+            setattr(bone, f"lock_ik_{axis}", bool(rng.random() < 0.2))
+            setattr(bone, f"use_ik_limit_{axis}", bool(rng.random() < 0.7))
+            setattr(bone, f"ik_min_{axis}", -float(rng.uniform(0, 1.5)))
+            setattr(bone, f"ik_max_{axis}", float(rng.uniform(0, 1.5)))
+    _, measured = solved(armature, "right")
+    bake(armature, measured.model)
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        for joint in MOVING:
+            bone = armature.pose.bones[joint]
+            swing, twist = bone.matrix_basis.to_quaternion().to_swing_twist("Y")
+            twist = (twist + np.pi) % (2 * np.pi) - np.pi
+            seen = {"x": 2 * np.arcsin(swing.x), "y": twist, "z": 2 * np.arcsin(swing.z)}
+            for axis, angle in seen.items():
+                if getattr(bone, f"lock_ik_{axis}"):
+                    assert abs(angle) < 1e-4
+                elif getattr(bone, f"use_ik_limit_{axis}"):
+                    low, high = getattr(bone, f"ik_min_{axis}"), getattr(bone, f"ik_max_{axis}")
+                    assert low - 1e-4 < angle < high + 1e-4, f"{joint} {axis}: {angle} outside {low}..{high}"
+
+
+def hinged(armature: bpy.types.Object, side: Side, leaning: float) -> None:
+    """Rolls the bones of every digit so that X is `leaning` degrees beside the axis on which it curls, and lets the
+    joints beyond the first turn about X alone."""
+    hand = proportions.build(proportions.adult(side))
+    binding = bind(armature, side, find_hand(armature, side).bones, hand)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for joint in MOVING:
+        index = hand.joints.index(joint)
+        bone = armature.data.edit_bones[joint]
+        bone.align_roll(binding.rest[index, :3, 2])
+        bone.roll += np.deg2rad(leaning)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for digit in DIGITS:
+        for joint in CHAIN_JOINTS[digit][1:3]:
+            limit(armature.pose.bones[joint], np.array([[-120, 30], [0, 0], [0, 0]]))
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("leaning", [-15.0, 0.0, 25.0])
+def test_the_axis_of_a_hinge_is_the_one_on_which_a_finger_curls(leaning: float, side: Side) -> None:
+    # A finger that is bent at rest is bent on its hinges.
+    armature = rig(side, straight=leaning != 0)
+    hinged(armature, side, leaning)
+    _, measured = solved(armature, side)
+    hand = measured.model
+    pose = bake(armature, hand)
+    frames = kinematics.joint_frames(hand, pose)
+    low, high = np.degrees(hand.limits.T)
+    flexions = [hand.dof(CHAIN_JOINTS[digit][k], "flexion") for digit in DIGITS[1:] for k in (1, 2)]
+    assert min(high[flexions] - low[flexions]) > 65
+    assert worst_change(armature) < 0.1
+    for frame in range(FRAMES):
+        bpy.context.scene.frame_set(frame + 1)
+        worst = worst_direction(armature, frames[frame])
+        assert worst < 5, f"frame {frame + 1}: {worst:.2f} degrees > 5"
+
+
+def test_limits_without_any_pose_of_a_hand_are_told_in_one_sentence() -> None:
+    armature = rig("right", seed=1)
+    hinged(armature, "right", 0.0)
+    bone = armature.pose.bones["index-finger-phalanx-intermediate"]
+    bone.constraints[0].min_x, bone.constraints[0].max_x = np.deg2rad(60), np.deg2rad(90)
+    hand = proportions.build(proportions.adult("right"))
+    with pytest.raises(RigError, match=r"bone 'index-finger-phalanx-intermediate' keep it \d+ degrees"):
+        allowed(armature, hand)
+    bone.constraints[0].min_x = np.deg2rad(100)
+    with pytest.raises(RigError, match=r"limits X to 100..90 degrees, the first must be the smaller"):
+        allowed(armature, hand)
+
+
+def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_told() -> None:
+    armature = rig("right")
+    stiff = np.zeros((3, 2))
+    pip, dip, mcp = (armature.pose.bones[joint] for joint in (*CHAIN_JOINTS["index-finger"][1:3], MOVING[3]))
+    limit(pip, stiff, mute=True)
+    limit(dip, stiff, influence=0.0)
+    limit(mcp, stiff, owner_space="WORLD")
+    hand = proportions.build(proportions.adult("right"))
+    told = allowed(armature, hand)
+    assert told.limits == {} and told.bones == 0
+    assert [note for note in told.notes if f"'{mcp.name}'" in note and "another space" in note]
+    pip.constraints[0].mute = False
+    assert set(allowed(armature, hand).limits) == {(pip.name, "flexion")}
