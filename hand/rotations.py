@@ -59,6 +59,24 @@ def to_matrix(q: Floats) -> Floats:
     return np.stack(rows, -2)
 
 
+_I: Floats = np.eye(4)
+_OF_PRODUCTS: Floats = np.concatenate(
+    [
+        multiply(multiply(_I[:, None, None], _I[1:]), conjugate(_I)[:, None])[..., 1:].reshape(16, 9),
+        _I.reshape(16, 1),
+    ],
+    axis=1,
+)
+"""(16, 10) from the products of a quaternion's numbers to q v q* of each axis v, and to the square of its length."""
+
+
+def columns(q: Floats) -> Floats:
+    """(N, 3, 3) the axes x, y, z as turned by quaternions (N, 4) of any length: to_matrix in less steps, transposed."""
+    squares = (q[:, :, None] * q[:, None, :]).reshape(-1, 16) @ _OF_PRODUCTS
+    turned: Floats = (squares[:, :9] / squares[:, 9:]).reshape(-1, 3, 3)
+    return turned
+
+
 def from_matrix(matrices: Floats) -> Floats:
     """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
 

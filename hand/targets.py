@@ -1,5 +1,6 @@
 """Targets: where a hand's sites should be, frame by frame."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +22,21 @@ WIDTHS: tuple[tuple[str, tuple[int, ...]], ...] = (
     ("angular_velocities", (3,)),
 )
 """The arrays of Targets, and how many numbers each has for a frame and a site."""
+WEIGHED = (
+    ("positions", "weights"),
+    ("velocities", "weights"),
+    ("rotations", "rotation_weights"),
+    ("angular_velocities", "rotation_weights"),
+)
+"""Those that are to be finite where another is above zero."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
     """What a solver is asked for, over F frames and T sites of one hand: places, turns and velocities, in any mix.
 
-    Raises HandError where turns have no weights, or an array is not over the same frames and sites.
+    Raises HandError where turns have no weights, an array is not over the same frames and sites, or what has a weight
+    is not finite or a quaternion of length zero.
     """
 
     times: Floats
@@ -55,6 +64,21 @@ class Targets:
                 raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
         if (self.rotations is None) != (self.rotation_weights is None):
             raise HandError("targets: rotations and rotation_weights come together, one of them is missing")
+        for name, weights in WEIGHED:
+            array, asked = getattr(self, name), getattr(self, weights)
+            # The sum of all squares tells whether to look closer, and takes no time of a live frame.
+            if array is not None and asked is not None and not math.isfinite(np.vdot(array, array)):
+                self._refuse(~np.all(np.isfinite(array), axis=-1) & (asked > 0), name, "not finite")
+        if self.rotations is not None and self.rotation_weights is not None:
+            squares = np.einsum("ftk,ftk->ft", self.rotations, self.rotations)
+            if not squares.all():
+                self._refuse((squares == 0) & (self.rotation_weights > 0), "rotations", "of length zero")
+
+    def _refuse(self, bad: NDArray[np.bool_], name: str, why: str) -> None:
+        """Raises HandError for the first that is bad (F, T)."""
+        if bad.any():
+            frame, column = np.argwhere(bad)[0]
+            raise HandError(f"targets: {name} of target {column} in frame {frame} are {why}, expected no weight there")
 
     def __len__(self) -> int:
         return len(self.times)

@@ -6,9 +6,13 @@ turns what is there by a: the columns of Dynamical's Jacobians (section 2.2), se
 
 from typing import Any, Generic, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...hand.numbers import N, Numbers, Pick, Point
 from .limbs import Columns, Limb
 
+Floats = NDArray[np.float64]
 Square = list[list[N]]
 """The lower half of a symmetric matrix."""
 
@@ -29,11 +33,16 @@ class Seen(NamedTuple, Generic[N]):
     """rad, how far it turns."""
 
 
-def some(value: Any, pick: Pick) -> Any:
-    """What a target asks for, or a part of it, in some of the frames."""
+def among(rows: NDArray[np.intp], seen: list[Seen[Floats]]) -> list[Seen[Floats]]:
+    """What targets ask for in some of the frames."""
+    return [Seen(*picked(rows, each)) for each in seen]
+
+
+def picked(rows: NDArray[np.intp], value: Any) -> Any:
+    """Of numbers for each frame, or tuples of such, those of some frames; what is the same for all frames stays."""
     if isinstance(value, tuple):
-        return tuple(some(part, pick) for part in value)
-    return None if value is None else pick(value)
+        return tuple(picked(rows, part) for part in value)
+    return value[rows] if np.ndim(value) else value
 
 
 class Placed(NamedTuple, Generic[N]):

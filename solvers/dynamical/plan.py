@@ -11,6 +11,7 @@ from ..planar.plan import Plan as PlanarPlan
 from ..planar.plan import Steps, make_plan
 from ..solver import State
 from .beginning import coupled_bend
+from .headings import Headings, headings_of
 from .limbs import Limb, Worth, limbs_of
 from .wrist import Base, base_of
 
@@ -25,6 +26,7 @@ class Plan:
 
     planar: PlanarPlan
     limbs: tuple[Limb, ...]
+    headings: tuple[Headings | None, ...]
     base: Base
     worth: Worth
 
@@ -50,4 +52,6 @@ def plan_of(hand: HandModel, targets: Targets, state: State | None, worth: Worth
     if plan is not None and plan.serves(hand, targets, worth):
         return plan
     sites = targets.sites.tolist()
-    return Plan(make_plan(hand, targets, STEPS), limbs_of(hand, sites, worth), base_of(hand, sites), worth)
+    limbs = limbs_of(hand, sites, worth)
+    headings = tuple(map(headings_of, limbs))
+    return Plan(make_plan(hand, targets, STEPS), limbs, headings, base_of(hand, sites), worth)

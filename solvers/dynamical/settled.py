@@ -12,7 +12,9 @@ from ..chunks import in_chunks
 from ..planar.driver import told as told_by_places
 from ..solver import State, hold_last
 from .beginning import begun, from_turns
+from .headings import by_headings
 from .limbs import Limb
+from .placing import among
 from .plan import Plan
 from .settling import Method, settle_many, settle_one
 from .sight import look, many_frames, one_frame, told
@@ -42,9 +44,16 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, method: Meth
     """(1, D)"""
     hand = plan.planar.hand
     angles = state.angles.tolist()
-    planar = told_by_places(plan.planar, targets, roots, 0)[0].tolist()
     frames = one_frame(targets, roots[0])
-    for limb in plan.limbs:
+    nowhere = [math.nan] * hand.dofs
+    planar = told_by_places(plan.planar, targets, roots, 0)[0].tolist() if any(frames.weights) else nowhere
+    for limb, headings in zip(plan.limbs, plan.headings, strict=True):
+        if headings is not None:
+            solved, at_rest = by_headings(ONE, limb, headings, frames)
+            if at_rest:
+                for dof, angle in zip(limb.dofs, solved, strict=True):
+                    angles[dof] = angle
+                continue
         seen = look(ONE, limb, frames)
         if not seen:
             continue
@@ -64,15 +73,22 @@ def _chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, method: 
     """Writes what the targets tell of the angles (F, D)."""
     planar = told_by_places(plan.planar, targets, roots, 0)
     frames = many_frames(targets, roots)
-    for limb in plan.limbs:
-        seen = look(MANY, limb, frames)
+    for limb, headings in zip(plan.limbs, plan.headings, strict=True):
+        left = np.arange(len(targets))
+        if headings is not None:
+            solved, at_rest = by_headings(MANY, limb, headings, frames)
+            left = left[~at_rest]
+            for dof, angle in zip(limb.dofs, solved, strict=False):
+                angles[:, dof] = np.where(at_rest, angle, np.nan)
+        seen = look(MANY, limb, frames) if len(left) else []
         if not seen:
             continue
+        seen = among(left, seen)
         known = told(MANY, limb, seen)
-        begin = _begin(plan, limb, seen, planar[:, limb.dofs].T.copy())
+        begin = _begin(plan, limb, seen, planar[left][:, limb.dofs].T.copy())
         settle_many(limb, begin, seen, known, method)
-        for dof, solved, knows in zip(limb.dofs, begin, known, strict=True):
-            angles[:, dof] = np.where(knows, solved, np.nan)
+        for dof, found, knows in zip(limb.dofs, begin, known, strict=True):
+            angles[left, dof] = np.where(knows, found, np.nan)
 
 
 def _begin(plan: Plan, limb: Limb, seen: Any, planar: Floats) -> Floats:

@@ -6,7 +6,6 @@ is taken that does.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...hand.numbers import MANY, ONE, N, Numbers
 from .limbs import Limb
-from .placing import Placed, Seen, Square, bent, definite, normal, place, some
+from .placing import Placed, Seen, Square, among, bent, definite, normal, picked, place
 from .program import Room, add_couplings, bounds, coupling_cost, step
 
 Floats = NDArray[np.float64]
@@ -85,11 +84,10 @@ def settle_many(limb: Limb, angles: Floats, seen: list[Seen[Floats]], known: lis
     for number in range(method.steps):
         if not len(moving):
             return
-        pick = partial(_pick, moving)
-        seen_there = [Seen(each.mark, *some(each[1:], pick)) for each in seen]
+        seen_there = among(moving, seen)
         placed = place(MANY, limb, list(angles[:, moving]), seen_there)
         program = _program(MANY, limb, placed, seen_there, number > 0)
-        ends = bounds(MANY, limb, placed.angles, method.room, list(map(pick, known)))
+        ends = bounds(MANY, limb, placed.angles, method.room, picked(moving, tuple(known)))
         move: Any = step(MANY, limb, damped(program, damping), ends)
         there = place(MANY, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen_there)
         gained = _cost(MANY, limb, placed) - _cost(MANY, limb, there)
@@ -102,10 +100,6 @@ def settle_many(limb: Limb, angles: Floats, seen: list[Seen[Floats]], known: lis
         before = np.where(better, size, before)
         going = ~(still | (better & near))
         moving, damping, before = moving[going], damping[going], before[going]
-
-
-def _pick(which: Any, number: Any) -> Any:
-    return number[which] if np.ndim(number) else number
 
 
 def _met(limb: Limb, placed: Placed[N], method: Method) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand import rotations as rot
 from ...hand.numbers import MANY, ONE, N, Numbers, Point
 from ...hand.targets import Targets
 from .limbs import Limb, through
@@ -27,33 +28,40 @@ class Frames:
     weights: Any
     """[column]"""
     turns: Any
-    """[column][i], None where no turn is asked for."""
+    """[column], in the wrist's frame, by columns; None where no turn is asked for."""
     turn_weights: Any
 
 
 def one_frame(targets: Targets, root: Floats, frame: int = 0) -> Frames:
     """One of the frames, with its root (4, 4)."""
-    turns, turn_weights = targets.rotations, targets.rotation_weights
-    asked = turns is not None and turn_weights is not None
+    turns, weights = None, targets.rotation_weights
+    if targets.rotations is not None and weights is not None:
+        turns = _turns_from_wrist(root, targets.rotations[frame], weights[frame])
     return Frames(
         tuple(map(tuple, root[:3].T.tolist())),
         targets.positions[frame].tolist(),
         targets.weights[frame].tolist(),
-        turns[frame].tolist() if asked and turns is not None else None,
-        turn_weights[frame].tolist() if asked and turn_weights is not None else None,
+        turns,
+        None if weights is None else weights[frame].tolist(),
     )
 
 
 def many_frames(targets: Targets, roots: Floats) -> Frames:
     """All frames, with their roots (F, 4, 4), or one for all (1, 4, 4)."""
     columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
-    turns, turn_weights = targets.rotations, targets.rotation_weights
+    root = tuple(tuple(column) for column in columns)
+    weights, turns = targets.rotation_weights, None
+    if targets.rotations is not None and weights is not None:
+        quaternions = np.ascontiguousarray(np.transpose(targets.rotations, (1, 2, 0)))
+        turns = [
+            _turn_from_wrist(root, q, w) if np.any(w > 0) else None for q, w in zip(quaternions, weights.T, strict=True)
+        ]
     return Frames(
-        tuple(tuple(column) for column in columns),
+        root,
         np.ascontiguousarray(np.transpose(targets.positions, (1, 2, 0))),
         np.ascontiguousarray(targets.weights.T),
-        None if turns is None else np.ascontiguousarray(np.transpose(turns, (1, 2, 0))),
-        None if turn_weights is None else np.ascontiguousarray(turn_weights.T),
+        turns,
+        None if weights is None else np.ascontiguousarray(weights.T),
     )
 
 
@@ -67,7 +75,7 @@ def look(m: Numbers[N], limb: Limb, frames: Frames) -> list[Seen[N]]:
         if not (placed or turned):
             continue
         place = _from_wrist(m, frames.root, frames.places[mark.column], weight) if placed else None
-        turn = _turn_from_wrist(m, frames.root, frames.turns[mark.column], turn_weight) if turned else None
+        turn = frames.turns[mark.column] if turned else None
         seen.append(Seen(number, place, weight, turn, turn_weight))
     return seen
 
@@ -82,18 +90,24 @@ def _from_wrist(m: Numbers[N], root: Any, place: Any, weight: Any) -> Point[N]:
     return ax * x + ay * y + az * z, bx * x + by * y + bz * z, cx * x + cy * y + cz * z
 
 
-def _turn_from_wrist(m: Numbers[N], root: Any, turn: Any, weight: Any) -> Any:
+def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
     """The columns of Rᵀ Q, from a quaternion of any length above zero; the identity where it has no weight."""
     w, x, y, z = turn
-    if m is MANY:
-        known = weight > 0
-        w, x, y, z = (np.where(known, part, float(i == 0)) for i, part in enumerate((w, x, y, z)))
+    known = weight > 0
+    w, x, y, z = (np.where(known, part, float(i == 0)) for i, part in enumerate((w, x, y, z)))
     scale = 2.0 / (w * w + x * x + y * y + z * z)
     xx, yy, zz, xy, yz, zx = scale * x * x, scale * y * y, scale * z * z, scale * x * y, scale * y * z, scale * z * x
     wx, wy, wz = scale * w * x, scale * w * y, scale * w * z
     columns = (1 - yy - zz, xy + wz, zx - wy), (xy - wz, 1 - xx - zz, yz + wx), (zx + wy, yz - wx, 1 - xx - yy)
     (ax, ay, az), (bx, by, bz), (cx, cy, cz), _ = root
     return tuple((ax * p + ay * q + az * r, bx * p + by * q + bz * r, cx * p + cy * q + cz * r) for p, q, r in columns)
+
+
+def _turns_from_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
+    """The same of all targets (T, 4) of one frame: their number is worth arrays."""
+    known = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
+    turns: list[list[list[float]]] = (rot.columns(known) @ root[:3, :3]).tolist()
+    return turns
 
 
 def told(m: Numbers[N], limb: Limb, seen: list[Seen[N]]) -> list[Any]:

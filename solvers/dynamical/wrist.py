@@ -33,6 +33,11 @@ class Base:
         """Whether a place on the palm is asked for in some frame."""
         return bool(self.palm.columns) and bool(np.any(targets.weights[:, self.palm.columns] > 0))
 
+    def turns_seen(self, targets: Targets) -> bool:
+        """Whether a turn of the palm is asked for in some frame."""
+        weights = targets.rotation_weights
+        return bool(self.turn_columns) and weights is not None and bool(np.any(weights[:, self.turn_columns] > 0))
+
     def seen(self, targets: Targets) -> Bools:
         """(F,) whether a place or a turn of the palm is asked for."""
         seen: Bools = np.any(targets.weights[:, self.palm.columns] > 0, axis=1)
@@ -57,7 +62,7 @@ def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -
     places went. What nothing tells stays as in the frame before.
     """
     weights = targets.rotation_weights
-    if targets.rotations is None or weights is None or not np.any(weights[:, base.turn_columns] > 0):
+    if targets.rotations is None or weights is None or not base.turns_seen(targets):
         return base.palm.roots(targets, last) if base.places_seen(targets) else last[None]
     asked = weights[:, base.turn_columns]
     turns = _matrices(targets.rotations[:, base.turn_columns], asked)

@@ -30,6 +30,11 @@ def test_matrices_and_back(q):
     assert (back[:, 0] >= 0).all()
 
 
+@given(quaternions, st.floats(0.1, 10))
+def test_columns_are_those_of_the_matrices_whatever_the_length(q, length):
+    assert np.abs(rot.columns(length * q) - theirs(q).as_matrix().swapaxes(1, 2)).max() < 1e-12
+
+
 @given(quaternions, quaternions)
 def test_products_and_turned_vectors(a, b):
     assert np.abs(rot.to_matrix(rot.multiply(a, b)) - (theirs(a) * theirs(b)).as_matrix()).max() < 1e-12

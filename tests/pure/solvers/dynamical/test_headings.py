@@ -1,0 +1,156 @@
+"""Digits told by turns alone: they end where another library's least squares does, one frame as many."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from knuckle.hand import kinematics, rotations
+from knuckle.hand.joints import CHAIN_JOINTS
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.limits import DEFAULT_LIMITS
+from knuckle.hand.model import HandModel
+from knuckle.hand.numbers import MANY, ONE
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import Targets
+from knuckle.solvers.dynamical import Dynamical
+from knuckle.solvers.dynamical.headings import by_headings, headings_of
+from knuckle.solvers.dynamical.limbs import Limb, Worth, limbs_of
+from knuckle.solvers.dynamical.sight import many_frames, one_frame
+from knuckle.solvers.solver import State, limit_excess
+
+from ..hands import HANDS
+
+PHALANGES = tuple(joint for chain in CHAIN_JOINTS.values() for joint in chain[:3])
+WORTH = Worth(0.03, 0.003)
+NO_TWIST = {named: limits for named, limits in DEFAULT_LIMITS.items() if named[1] != "twist"}
+KINDS = {**HANDS, "no twist": build(adult("right"), NO_TWIST)}
+
+
+def told(hand: HandModel, frames: int, seed: int, degrees: float = 2.0) -> Targets:
+    """The turns of all phalanges of random poses within limits, off by some degrees, and weighted at random."""
+    rng = np.random.default_rng(seed)
+    inside = hand.limits[:, 0] + np.ptp(hand.limits, axis=1) * rng.uniform(0.2, 0.8, (frames, hand.dofs))
+    at = kinematics.joint_frames(hand, Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), inside))
+    sites = np.array([hand.site_index(name) for name in PHALANGES])
+    turns = rotations.from_matrix(at[:, [hand.sites[site].joint for site in sites], :3, :3])
+    axes = rng.normal(size=(*turns.shape[:2], 3))
+    angles = np.deg2rad(degrees) * rng.normal(size=turns.shape[:2])
+    off = rotations.about(axes / np.linalg.norm(axes, axis=-1, keepdims=True), angles)
+    nowhere = np.zeros(turns.shape[:2])
+    weights = rng.uniform(0.3, 3.0, turns.shape[:2])
+    return Targets(
+        np.arange(frames) / 100, sites, np.zeros((*nowhere.shape, 3)), nowhere, rotations.multiply(off, turns), weights
+    )
+
+
+def turns_of(targets: Targets) -> tuple[np.ndarray, np.ndarray]:
+    """(F, T, 4), and (F, T) their weights."""
+    assert targets.rotations is not None and targets.rotation_weights is not None
+    return targets.rotations, targets.rotation_weights
+
+
+def limbs(hand: HandModel, targets: Targets) -> tuple[Limb, ...]:
+    return limbs_of(hand, targets.sites.tolist(), WORTH)
+
+
+def missed(hand: HandModel, targets: Targets, angles: np.ndarray) -> np.ndarray:
+    """What half the sum of squares of is the dynamical solver's cost of one frame, m."""
+    at = kinematics.joint_frames(hand, Pose(hand, np.eye(4)[None], angles[None]))[0]
+    found = at[[hand.sites[site].joint for site in targets.sites], :3, :3]
+    turns, asked = turns_of(targets)
+    off = found - rotations.to_matrix(turns[0])
+    weights = WORTH.turn * np.sqrt(asked[0] / 2)
+    couplings = [WORTH.coupling * row.coefficients @ angles for row in hand.couplings]
+    return np.concatenate([(weights[:, None, None] * off).ravel(), couplings])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noisy_turns_end_where_bounded_least_squares_does(kind):
+    hand, frames = KINDS[kind], 12
+    targets = told(hand, frames, 1)
+    found, _ = Dynamical().solve(hand, targets, State(np.eye(4), hand.neutral))
+    for frame in range(frames):
+        one = targets.select(slice(frame, frame + 1))
+        mine = found.angles[frame]
+        best = least_squares(
+            lambda angles, one=one: missed(hand, one, angles), mine, bounds=hand.limits.T, xtol=1e-12, ftol=1e-12
+        )
+        assert np.rad2deg(np.abs(best.x - mine).max()) < 0.2
+        assert (missed(hand, one, mine) ** 2).sum() < 2 * best.cost * 1.001
+    assert limit_excess(hand, found.angles).max() == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_most_digits_of_noisy_turns_are_at_rest_in_one_step(kind):
+    """Else the law above would hold without it."""
+    hand = KINDS[kind]
+    targets = told(hand, 200, 2)
+    frames = many_frames(targets, np.eye(4)[None])
+    for limb in limbs(hand, targets):
+        headings = headings_of(limb)
+        assert headings is not None
+        assert np.mean(by_headings(MANY, limb, headings, frames)[1]) > 0.7
+
+
+def test_one_frame_is_solved_as_many():
+    """Some bones not told, some places told, some turns far off: those that are not at rest are the same as well."""
+    hand, rng = HANDS["left"], np.random.default_rng(4)
+    targets = told(hand, 40, 3, degrees=20)
+    nothing = rng.random(targets.weights.shape) < 0.05
+    placed = (rng.random(targets.weights.shape) < 0.05).astype(float)
+    targets = replace(targets, rotation_weights=np.where(nothing, 0.0, turns_of(targets)[1]), weights=placed)
+    many = many_frames(targets, np.eye(4)[None])
+    rested = []
+    for limb in limbs(hand, targets):
+        headings = headings_of(limb)
+        assert headings is not None
+        angles, at_rest = by_headings(MANY, limb, headings, many)
+        for frame in range(len(targets)):
+            alone, rests = by_headings(ONE, limb, headings, one_frame(targets, np.eye(4), frame))
+            assert rests == at_rest[frame]
+            if rests:
+                assert np.abs(np.array(alone) - [angle[frame] for angle in angles]).max() < 1e-12
+            rested.append(rests)
+    assert 0 < np.mean(rested) < 1
+    whole, _ = Dynamical().solve(hand, targets, State(np.eye(4), hand.neutral))
+    state = State(np.eye(4), hand.neutral)
+    for frame in range(len(targets)):
+        one, state = Dynamical().solve(hand, targets.select(slice(frame, frame + 1)), state)
+        assert np.abs(one.angles[0] - whole.angles[frame]).max() < 1e-9
+
+
+def test_bones_turned_about_or_against_each_other_are_not_at_rest():
+    hand = HANDS["right"]
+    targets = told(hand, 4, 5)
+    turns = turns_of(targets)[0].copy()
+    turns[0] = rotations.multiply(turns[0], np.array([0.0, 0.0, 1.0, 0.0]))
+    turns[1, ::2] = rotations.multiply(turns[1, ::2], np.array([0.0, 0.0, 0.0, 1.0]))
+    turns[2, 1::2] = rotations.multiply(turns[2, 1::2], np.array([0.0, 1.0, 0.0, 0.0]))
+    targets = replace(targets, rotations=turns)
+    frames = many_frames(targets, np.eye(4)[None])
+    for limb in limbs(hand, targets):
+        headings = headings_of(limb)
+        assert headings is not None
+        assert not by_headings(MANY, limb, headings, frames)[1][:3].any()
+    found, _ = Dynamical().solve(hand, targets, State(np.eye(4), hand.neutral))
+    assert np.isfinite(found.angles).all()
+    assert limit_excess(hand, found.angles).max() == 0
+
+
+def test_limbs_that_are_built_or_told_otherwise_are_none_of_these():
+    hand = HANDS["right"]
+    targets = told(hand, 1, 6)
+    tilted = hand.axes + np.random.default_rng(0).normal(0, 0.3, hand.axes.shape)
+    held = tuple(replace(row, soft=False) for row in hand.couplings)
+    twice = np.append(targets.sites, [hand.site_index(chain[3]) for chain in CHAIN_JOINTS.values()])
+    others = {
+        "tilted axes": (replace(hand, axes=tilted / np.linalg.norm(tilted, axis=1, keepdims=True)), targets.sites, 5),
+        "couplings that must hold": (replace(hand, couplings=held), targets.sites, 4),
+        "bones without a target": (hand, np.delete(targets.sites, [2, 5, 8, 11, 14]), 5),
+        "bones with two": (hand, twice, 5),
+    }
+    for why, (other, sites, count) in others.items():
+        found = [headings_of(limb) for limb in limbs_of(other, sites.tolist(), WORTH)]
+        assert found.count(None) == count, why
