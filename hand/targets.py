@@ -13,22 +13,16 @@ from .model import HandModel, Site
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-WIDTHS: tuple[tuple[str, tuple[int, ...]], ...] = (
-    ("positions", (3,)),
-    ("weights", ()),
-    ("rotations", (4,)),
-    ("rotation_weights", ()),
-    ("velocities", (3,)),
-    ("angular_velocities", (3,)),
+ARRAYS: tuple[tuple[str, tuple[int, ...], str], ...] = (
+    ("weights", (), ""),
+    ("positions", (3,), "weights"),
+    ("rotation_weights", (), ""),
+    ("rotations", (4,), "rotation_weights"),
+    ("velocities", (3,), "weights"),
+    ("angular_velocities", (3,), "rotation_weights"),
 )
-"""The arrays of Targets, and how many numbers each has for a frame and a site."""
-WEIGHED = (
-    ("positions", "weights"),
-    ("velocities", "weights"),
-    ("rotations", "rotation_weights"),
-    ("angular_velocities", "rotation_weights"),
-)
-"""Those that are to be finite where another is above zero."""
+"""The arrays of Targets, how many numbers each has for a frame and a site, and where these are finite: where another
+is above zero."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,26 +52,27 @@ class Targets:
 
     def __post_init__(self) -> None:
         many = (len(self.times), len(self.sites))
-        for name, width in WIDTHS:
+        for name, width, weights in ARRAYS:
             array = getattr(self, name)
-            if array is not None and array.shape != many + width:
+            if array is None:
+                continue
+            if array.shape != many + width:
                 raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
+            # The sum of all squares tells whether to look closer, and takes no time of a live frame.
+            if weights and not math.isfinite(np.vdot(array, array)):
+                self._refuse(~np.all(np.isfinite(array), axis=-1), name, weights, "not finite")
         if (self.rotations is None) != (self.rotation_weights is None):
             raise HandError("targets: rotations and rotation_weights come together, one of them is missing")
-        for name, weights in WEIGHED:
-            array, asked = getattr(self, name), getattr(self, weights)
-            # The sum of all squares tells whether to look closer, and takes no time of a live frame.
-            if array is not None and asked is not None and not math.isfinite(np.vdot(array, array)):
-                self._refuse(~np.all(np.isfinite(array), axis=-1) & (asked > 0), name, "not finite")
-        if self.rotations is not None and self.rotation_weights is not None:
+        if self.rotations is not None:
             squares = np.einsum("ftk,ftk->ft", self.rotations, self.rotations)
             if not squares.all():
-                self._refuse((squares == 0) & (self.rotation_weights > 0), "rotations", "of length zero")
+                self._refuse(squares == 0, "rotations", "rotation_weights", "of length zero")
 
-    def _refuse(self, bad: NDArray[np.bool_], name: str, why: str) -> None:
-        """Raises HandError for the first that is bad (F, T)."""
-        if bad.any():
-            frame, column = np.argwhere(bad)[0]
+    def _refuse(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
+        """Raises HandError for the first that is bad (F, T) and has a weight."""
+        asked = getattr(self, weights)
+        if asked is not None and np.any(bad & (asked > 0)):
+            frame, column = np.argwhere(bad & (asked > 0))[0].tolist()
             raise HandError(f"targets: {name} of target {column} in frame {frame} are {why}, expected no weight there")
 
     def __len__(self) -> int:

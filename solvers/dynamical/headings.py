@@ -1,13 +1,14 @@
-"""Digits told by turns alone, at rest in closed form: by where their bones head, in place of how far joints bend.
+"""Digits told by turns alone, at rest in closed form: by where their bones head, in place of how far joints flex.
 
-A joint leans about z, tilts about y (or does not) and bends about x, and the hinges after it bend about the same x. A
-bone's heading is the sum of the bends up to it. In headings all bones share the lean and the tilt, each has one angle
-of its own, and a step of Gauss and Newton falls apart. With e the errors of the bones (Dynamical 3.1) in the frame of
-the leaned and tilted joint, ē their weighted mean, and δ how the step turns the bone that carries the joint:
+A joint turns about z (abduction), about y (twist, which some do not have) and about x (flexion), and the hinges after
+it about the same x. A bone's heading is the sum of the flexions up to it. In headings all bones share abduction and
+twist, each has one angle of its own, and a step of Gauss and Newton falls apart. With e the errors of the bones
+(Dynamical 3.1) in the frame of the joint, abducted and twisted, ē their weighted mean, and δ how the step turns the bone
+that carries the joint:
 
-    z: cos(tilt) · lean = ē_z − δ_z    y: tilt = ē_y − δ_y    x: heading = e_x − δ_x + sin(tilt) · lean
+    z: cos(twist) · abduction = ē_z − δ_z    y: twist = ē_y − δ_y    x: heading = e_x − δ_x + sin(twist) · abduction
 
-A joint that cannot tilt leaves ē_y − δ_y undone: it asks as much of the joint that carries it.
+A joint without twist leaves ē_y − δ_y undone: it asks as much of the joint that carries it.
 """
 
 from itertools import pairwise
@@ -19,20 +20,20 @@ from .program import row_way
 from .sight import Frames
 
 NEAR = 0.03
-"""rad: a smaller step ends within a thousandth, as what it leaves is as its square."""
+"""rad: a step that is smaller ends at rest, as it leaves about its square."""
 
 Axes = tuple[Point[N], Point[N], Point[N]]
 """x, y, z in the wrist's frame."""
 
 
 class Joint(NamedTuple):
-    """A joint that leans, may tilt, and bends, with the hinges after it."""
+    """A joint that abducts, may twist, and flexes, with the hinges after it."""
 
-    tilts: bool
+    twists: bool
     signs: tuple[float, ...]
-    """Of its turns: lean, tilt if any, bends. −1 where they turn the other way about z, y or x."""
+    """Of its turns: abduction, twist if any, flexions. −1 where they turn the other way about z, y or x."""
     columns: tuple[int, ...]
-    """For each bend, the target on its bone."""
+    """For each flexion, the target on its bone."""
 
 
 class Tie(NamedTuple):
@@ -71,8 +72,8 @@ def headings_of(limb: Limb) -> Headings | None:
 def _joint(limb: Limb, begin: int) -> Joint | None:
     """The joint whose turns begin with this one."""
     axes = [turn.axis for turn in limb.turns[begin:]]
-    tilts = axes[:2] == [2, 1]
-    head = end = 1 + tilts
+    twists = axes[:2] == [2, 1]
+    head = end = 1 + twists
     while end < len(axes) and axes[end] == 0:
         end += 1
     own = range(begin, begin + end)
@@ -80,17 +81,17 @@ def _joint(limb: Limb, begin: int) -> Joint | None:
     marks = [[mark for mark in limb.marks if mark.turn == turn and mark.fixed is None] for turn in own[head:]]
     if axes[0] != 2 or end == head or not straight or any(len(each) != 1 for each in marks):
         return None
-    return Joint(tilts, tuple(limb.turns[turn].sign for turn in own), tuple(each[0].column for each in marks))
+    return Joint(twists, tuple(limb.turns[turn].sign for turn in own), tuple(each[0].column for each in marks))
 
 
 def _tie(limb: Limb, joint: Joint) -> Tie | None:
     """None for a coupling that must hold, or is of more than hinges."""
     (row,) = limb.rows
-    bends = range(len(limb.turns))[-len(joint.columns) :]
-    if not row.soft or not set(row.turns) <= set(bends[1:]):
+    flexions = range(len(limb.turns))[-len(joint.columns) :]
+    if not row.soft or not set(row.turns) <= set(flexions[1:]):
         return None
     coefficients = dict(zip(row.turns, row.coefficients, strict=True))
-    signed = [coefficients.get(turn, 0.0) * limb.turns[turn].sign for turn in bends]
+    signed = [coefficients.get(turn, 0.0) * limb.turns[turn].sign for turn in flexions]
     return Tie(row, tuple(own - after for own, after in pairwise([*signed, 0.0])))
 
 
@@ -100,9 +101,9 @@ class Found(NamedTuple, Generic[N]):
     angles: list[N]
     """Of its turns."""
     slope: tuple[N, N]
-    """Cosine and sine of the tilt."""
+    """Cosine and sine of the twist."""
     axes: Axes[N]
-    """Of the joint, leaned and tilted."""
+    """Of the joint, abducted and twisted."""
     last: Axes[N]
     """Of its last bone."""
     weights: list[N]
@@ -159,7 +160,7 @@ def _find(m: Numbers[N], joint: Joint, axes: Any, frames: Frames, told: Any) -> 
     weights: list[Any] = [m.where(told, frames.turn_weights[column], 1.0) for column in joint.columns]
     weight = sum(weights)
     x: Any = [sum(own * bone[0][i] for own, bone in zip(weights, bones, strict=True)) for i in range(3)]
-    head, slope, axes = _head(m, joint.tilts, axes, x)
+    head, slope, axes = _head(m, joint.twists, axes, x)
     before: Any = 0.0
     wrong_y: Any = 0.0
     wrong_z: Any = 0.0
@@ -172,20 +173,20 @@ def _find(m: Numbers[N], joint: Joint, axes: Any, frames: Frames, told: Any) -> 
     return Found(angles, slope, axes, last, weights, weight, (wrong_y / weight, wrong_z / weight), sound)
 
 
-def _head(m: Numbers[N], tilts: bool, axes: Any, mean: Any) -> tuple[list[Any], Any, Any]:
-    """The lean, and the tilt if there is one, its cosine and sine, and the axes with x along the mean of the bones' x.
+def _head(m: Numbers[N], twists: bool, axes: Any, mean: Any) -> tuple[list[Any], Any, Any]:
+    """The abduction, and the twist if there is one, its cosine and sine, and the axes, with x along the bones' mean x.
 
     No heading turns a bone's x.
     """
     x, y, z = axes
-    lean = m.atan2(_dot(y, mean), _dot(x, mean))
-    x, y = _turned(x, y, m.cos(lean), m.sin(lean))
-    if not tilts:
-        return [lean], (1.0, 0.0), (x, y, z)
-    tilt = m.atan2(-_dot(z, mean), _dot(x, mean))
-    slope = m.cos(tilt), m.sin(tilt)
+    abduction = m.atan2(_dot(y, mean), _dot(x, mean))
+    x, y = _turned(x, y, m.cos(abduction), m.sin(abduction))
+    if not twists:
+        return [abduction], (1.0, 0.0), (x, y, z)
+    twist = m.atan2(-_dot(z, mean), _dot(x, mean))
+    slope = m.cos(twist), m.sin(twist)
     z, x = _turned(z, x, *slope)
-    return [lean, tilt], slope, (x, y, z)
+    return [abduction, twist], slope, (x, y, z)
 
 
 def _bone(m: Numbers[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
@@ -208,7 +209,7 @@ def _steps(joints: tuple[Joint, ...], found: list[Found[Any]], own: list[Any]) -
     left: Any = 0.0, *last.wrong
     steps: list[Any] = []
     if len(found) > 1:
-        x, y, z = turn = _asked(joints[0], found[0], last, carries_tilt=joints[1].tilts)
+        x, y, z = turn = _asked(joints[0], found[0], last, twisted=joints[1].twists)
         steps = _step(joints[0], found[0], (0.0, y, z), [0.0] * (len(joints[0].columns) - 1) + [x])
         carried = [_dot(turn, along) for along in zip(*found[0].axes, strict=True)]
         left = [wrong - _dot(carried, axis) for wrong, axis in zip(left, last.axes, strict=True)]
@@ -219,29 +220,29 @@ def _step(joint: Joint, here: Found[Any], turn: Any, own: list[Any]) -> list[Any
     """How far a joint's turns go for its bones to turn about x, y and z, and their headings by their own besides."""
     x, y, z = turn
     cos, sin = here.slope
-    lean = z / cos
-    headings = [x + sin * lean + each for each in own]
-    steps = [lean, y] if joint.tilts else [lean]
+    abduction = z / cos
+    headings = [x + sin * abduction + each for each in own]
+    steps = [abduction, y] if joint.twists else [abduction]
     steps += [heading - before for before, heading in pairwise([0.0, *headings])]
     return [sign * step for sign, step in zip(joint.signs, steps, strict=True)]
 
 
-def _asked(joint: Joint, here: Found[Any], after: Found[Any], carries_tilt: bool) -> tuple[Any, Any, Any]:
+def _asked(joint: Joint, here: Found[Any], after: Found[Any], twisted: bool) -> tuple[Any, Any, Any]:
     """How far the last bone of a joint turns about x, y and z, as its own targets and the joint after it ask.
 
-    That one asks for ē_y about its own y, a, unless it can tilt. The bone gives way to it by a · a over the weights.
+    That one asks for ē_y about its own y, a, unless it can twist. The bone gives way to it by a · a over the weights.
     """
-    tilt, side = here.wrong
+    twist, side = here.wrong
     y = after.axes[1]
     ax, ay, az = (_dot(y, axis) for axis in here.axes)
-    if not joint.tilts:
-        tilt = ay = 0.0
-    if carries_tilt:
-        return 0.0, tilt, side
+    if not joint.twists:
+        twist = ay = 0.0
+    if twisted:
+        return 0.0, twist, side
     about_x, about_y, about_z = ax / here.weights[-1], ay / here.weight, az / here.weight
     gives = ax * about_x + ay * about_y + az * about_z
-    share = (after.wrong[0] - ay * tilt - az * side) / (1 / after.weight + gives)
-    return share * about_x, tilt + share * about_y, side + share * about_z
+    share = (after.wrong[0] - ay * twist - az * side) / (1 / after.weight + gives)
+    return share * about_x, twist + share * about_y, side + share * about_z
 
 
 def _pulled(m: Numbers[N], limb: Limb, tie: Tie, here: Found[N], angles: list[Any]) -> list[Any]:

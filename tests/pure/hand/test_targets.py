@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from knuckle.errors import HandError
-from knuckle.hand.targets import WEIGHED, Targets
+from knuckle.hand.targets import ARRAYS, Targets
 
 
 def targets() -> Targets:
@@ -26,7 +26,7 @@ def with_value(name: str, value: float, at: tuple[int, ...]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-@pytest.mark.parametrize(("name", "weights"), WEIGHED)
+@pytest.mark.parametrize(("name", "weights"), [(name, weights) for name, _, weights in ARRAYS if weights])
 def test_what_is_not_finite_is_refused_where_it_has_a_weight(name, weights, value):
     bad = {name: with_value(name, value, (1, 0, 2))}
     with pytest.raises(HandError, match=rf"^targets: {name} of target 0 in frame 1 are not finite, expected"):
