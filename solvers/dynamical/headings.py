@@ -3,8 +3,8 @@
 A joint turns about z (abduction), about y (twist, which some do not have) and about x (flexion), and the hinges after
 it about the same x. A bone's heading is the sum of the flexions up to it. In headings all bones share abduction and
 twist, each has one angle of its own, and a step of Gauss and Newton falls apart. With e the errors of the bones
-(Dynamical 3.1) in the frame of the joint, abducted and twisted, ē their weighted mean, and δ how the step turns the bone
-that carries the joint:
+(Dynamical 3.1) in the frame of the joint, abducted and twisted, ē their weighted mean, and δ how the step turns the
+bone that carries the joint:
 
     z: cos(twist) · abduction = ē_z − δ_z    y: twist = ē_y − δ_y    x: heading = e_x − δ_x + sin(twist) · abduction
 
