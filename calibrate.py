@@ -96,7 +96,7 @@ class Calibration:
 
 def _read(recipe: Recipe) -> _Clip:
     """The whole capture: which of its frames are used is chosen afterwards."""
-    raw = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    raw = pipeline.labelled(recipe, captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)).markers
     return _Clip(clean(raw, recipe.cleaning), pipeline.assignment(recipe, raw))
 
 

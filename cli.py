@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import calibrate, captures, performer, pipeline, recipe
+from . import calibrate, performer, pipeline, recipe
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
-from .cli_output import progress_bar, told, write_joints
+from .cli_output import hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
-from .hand.markersets import from_json
-from .recipe import HANDS, UNITS, UP_AXES, Recipe, read_json
+from .hand.markersets import from_json, to_json
+from .recipe import HANDS, LABELS, UNITS, UP_AXES, Recipe, read_json
 from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
@@ -66,14 +66,27 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 def _add_hands(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hand", choices=HANDS, help="which hand; auto takes those that the capture holds")
     parser.add_argument("--markers", type=Path, metavar="MAP.json", help="which label is which joint")
+    _add_labels(parser)
     parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
     parser.add_argument("--end", type=int, metavar="F", help="last frame of the capture to use")
+
+
+def _add_labels(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--labels",
+        choices=LABELS,
+        help="by what markers are told: their names, or how they stand and move; auto by names where these tell",
+    )
 
 
 def _add_info(commands: Any) -> None:
     parser = _command(commands, "info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
     _add_reading(parser)
+    _add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--save-markers", type=Path, metavar="MAP.json", help="where the labels that were found go, to be corrected"
+    )
 
 
 def _add_calibrate(commands: Any) -> None:
@@ -158,7 +171,10 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
     stated = {
         name: getattr(options, name, None)
-        for name in ("unit", "up", "start", "end", "hand", "rig", "arm", "rig_limits", "solver", "smoothing", "fps")
+        for name in (
+            *("unit", "up", "start", "end", "hand", "labels"),
+            *("rig", "arm", "rig_limits", "solver", "smoothing", "fps"),
+        )
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
     for name, check in checks.items():
@@ -186,8 +202,23 @@ def _inputs(options: argparse.Namespace) -> list[Path]:
 
 
 def _info(options: argparse.Namespace) -> None:
-    facts = summary(captures.read(options.file, unit=options.unit or "auto", up=options.up or "auto"))
-    print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else as_text(facts))
+    if options.save_markers is not None:
+        expect_writable(options.save_markers, ".json", unlike=_inputs(options))
+    chosen = recipe_of(options)
+    markers = pipeline.read(chosen)
+    try:
+        labels = pipeline.labelled(chosen, markers)
+        found = pipeline.assignment(chosen, labels.markers)
+    except KnuckleError as problem:
+        if chosen.labels != "auto" or options.save_markers is not None:
+            raise
+        facts = summary(markers) | {"markers": {"problem": str(problem)}}
+    else:
+        counts = {str(side): len(spots) for side, spots in found.hands.items()}
+        facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}
+        if options.save_markers is not None:
+            write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
+    print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else f"{as_text(facts)}\n{hands_told(facts)}")
 
 
 def _solvers(_options: argparse.Namespace) -> None:

@@ -64,3 +64,20 @@ def told(report: dict[str, Any], out: Path) -> str:
             lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
+
+
+def hands_told(facts: dict[str, Any]) -> str:
+    """What the markers of a capture are, for a terminal."""
+    markers = facts["markers"]
+    if "problem" in markers:
+        return f"  no hand: {markers['problem']}"
+    counts = ", ".join(f"{side} hand with {count} markers" for side, count in markers["hands"].items())
+    lines = [f"  {counts}, by {markers['by']}: {markers['set']}"]
+    for hand in markers.get("hands_found", ()):
+        lines.append(f"  {hand['side']} hand ({hand['set']}), side told with a confidence of {hand['sure']:.2f}")
+        width = max(len(name) for name in hand["markers"])
+        for name, entry in hand["markers"].items():
+            origin = ", ".join(f"{each['label']} ({each['first']}-{each['last']})" for each in entry["from"][:4])
+            more = f" and {len(entry['from']) - 4} more" if len(entry["from"]) > 4 else ""
+            lines.append(f"    {name:<{width}}  {entry['confidence']:.2f}  {origin}{more}")
+    return "\n".join(lines)

@@ -24,6 +24,7 @@ from .hand.measured import MeasuredHand
 from .hand.model import HandModel
 from .hand.proportions import Proportions
 from .hand.targets import Targets, assign
+from .labels import Labels, as_named, by_shape
 from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import doubts, hand_report
@@ -97,6 +98,26 @@ def read(recipe: Recipe) -> Markers:
             f"{markers.source}: frames from {first + 1} on were asked for, the capture has {len(markers.times)}"
         )
     return markers.select(slice(first, last))
+
+
+def labelled(recipe: Recipe, markers: Markers) -> Labels:
+    """The markers with labels that tell: as they are, or found by shape where the recipe asks for it or names fail.
+
+    Raises MarkerMapError where neither names nor shape show a hand.
+    """
+    if recipe.labels == "names" or (recipe.labels == "auto" and recipe.markers is not None):
+        return as_named(markers)
+    known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
+    if recipe.labels == "shape":
+        return by_shape(markers, known)
+    try:
+        suggest(markers.names)
+    except MarkerMapError as unnamed:
+        try:
+            return by_shape(markers, known)
+        except MarkerMapError as shapeless:
+            raise MarkerMapError(f"{unnamed}; {shapeless}") from unnamed
+    return as_named(markers)
 
 
 def assignment(recipe: Recipe, markers: Markers) -> Assignment:
@@ -230,7 +251,8 @@ class Job:
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
-        raw = read(recipe)
+        labels = labelled(recipe, read(recipe))
+        raw = labels.markers
         seconds = {"read": time.perf_counter() - begin}
         yield Progress(0.1, "Cleaning")
         markers = clean(raw, recipe.cleaning)
@@ -254,6 +276,7 @@ class Job:
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["limited_bones"] = {side: allowed.bones for side, allowed in told.items()}
+        report["labels"] = labels.facts
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
 

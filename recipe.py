@@ -13,6 +13,9 @@ from .errors import RecipeError
 HandChoice = Literal["auto", "left", "right", "both"]
 HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
 
+LabelChoice = Literal["auto", "names", "shape"]
+LABELS: tuple[LabelChoice, ...] = get_args(LabelChoice)
+
 UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
 
@@ -40,7 +43,9 @@ class Recipe:
     hand: HandChoice = "auto"
     """Which hand to solve; auto takes those that the capture holds."""
     markers: MarkerMap | None = None
-    """Labels to joints; None finds the marker set that fits."""
+    """Labels to joints; None finds the marker set that fits. Where labels are told by shape: those that were found."""
+    labels: LabelChoice = "auto"
+    """By what markers are told: their names, or how they stand and move (shape); auto by names where these tell."""
     performer: dict[str, Any] | None = None
     """A performer as `calibrate` saves it; None measures the capture itself."""
     cleaning: Cleaning = field(default_factory=Cleaning)
@@ -63,6 +68,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         _expect("hand", self.hand, HANDS)
+        _expect("labels", self.labels, LABELS)
         _expect("unit", self.unit, UNITS)
         _expect("up", self.up, UP_AXES)
         if self.start is not None and self.start < 1:

@@ -216,7 +216,7 @@ def _group(label: str, side: Side | None) -> str:
 def _match(known: MarkerSet, names: tuple[str, ...]) -> Groups:
     result: Groups = {}
     for name in names:
-        text, side = plain(name), known.side
+        text, side = plain(name), claimed_side(name.rpartition(":")[0]) or known.side
         if known.sided:
             match = re.fullmatch(known.sided, text)
             if match is None:

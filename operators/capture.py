@@ -47,7 +47,7 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
     """What the panel tells of the hands in a capture; a capture without one can still be looked at."""
     try:
-        found = pipeline.assignment(recipe, markers)
+        found = pipeline.assignment(recipe, pipeline.labelled(recipe, markers).markers)
     except KnuckleError as error:
         return {"marker_set": "", "confidence": 0.0, "hands": "", "problem": str(error)}
     hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())

@@ -13,7 +13,7 @@ ROWS = [
     {"captures", "cga", "streams", "hand", "temporal"},
     {"recipe", "performer"},
     {"solvers"},
-    {"report", "denoise", "pipeline", "calibrate", "calibrate_choices"},
+    {"report", "denoise", "labels", "pipeline", "calibrate", "calibrate_choices"},
     {"rig"},
     {"operators", "panels", "cli", "cli_output"},
     {"registration"},

@@ -1,0 +1,285 @@
+"""Hands found in a capture by shape and motion: which column is which spot in which frames, and how sure that is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ..calibration import measure
+from ..joints import SIDES, Side
+from ..markersets import Spot
+from ..measured import MeasuredHand
+from ..proportions import build
+from .grow import Growth, grow
+from .matching import moves
+from .palms import Laid, Sample, lay, propose, settled
+from .shapes import LAYOUTS, Layout, Shape, as_seen, mean_shape, shape_of
+from .tracks import Tracks, follow
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+PERFORMERS = "the performer's"
+"""What the markers of a hand that was measured are called as a set."""
+FRAMES = 100
+"""Frames looked at to find a hand."""
+MOST_TRACKS = 120
+"""Trajectories among which a hand is looked for; the longest."""
+LONG = 50
+"""Frames from which on a trajectory is long: where most of the long ones are seen, a hand is looked for first."""
+MOST_HANDS = 2
+"""Further ones, of other people, are left as they are."""
+LEAST_FILLED = 0.6
+"""Of a layout's spots so many must have a marker."""
+LEAST_FIT = -2.5
+"""What a spot may cost on average, at most, for a hand to be one; what is no hand costs more."""
+SIZES = (0.7, 1.4)
+"""How large a hand may be, as a part of the mean adult's."""
+SIDE_SURE = 0.3
+"""Below this, left or right is not told."""
+MOST_WINDOWS = 8
+"""Times that a hand which was lost whole is looked for again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a column that is one spot."""
+
+    column: int
+    spot: str
+    first: int
+    last: int
+    confidence: float
+    """0..1, how much worse any other reading of it is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundHand:
+    """A hand of C spots in a capture of F frames."""
+
+    side: Side
+    sure: float
+    """0..1, of the side."""
+    layout: Layout
+    columns: Ints
+    """(F, C) which column shows each spot, −1 where none does."""
+    confidence: Floats
+    """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelling:
+    """What a capture's trajectories are."""
+
+    hands: tuple[FoundHand, ...]
+    tracks: Tracks
+    notes: tuple[str, ...]
+    """Sentences about what cannot be told."""
+
+
+def find(times: Floats, positions: Floats, known: Mapping[Side, MeasuredHand] | None = None) -> Labelling:
+    """The hands in positions (F, M, 3) m at times (F,) s, NaN where not seen.
+
+    known: hands that were measured, with their markers' labels and spots; only these are looked for, where there are
+    any. Else mean hands with the sets of `shapes.LAYOUTS`, and a hand that was found is measured before the rest of
+    its markers is.
+    """
+    tracks = follow(times, positions)
+    if not len(tracks.first):
+        return Labelling((), tracks, ())
+    free = np.ones(len(tracks.first), bool)
+    hands: list[FoundHand] = []
+    notes: list[str] = []
+    shapes = _shapes(known or {})
+    while len(hands) < MOST_HANDS:
+        best = _best(tracks, _windows(tracks, free), shapes)
+        if best is None:
+            break
+        layout, laid, sure, seen = best
+        owned = seen.which[laid.labels[laid.labels < len(seen.which)]]
+        free[owned] = False
+        if sure < SIDE_SURE:
+            notes.append(
+                f"{len(owned)} markers move like a hand with the set '{layout.name}', but left or right cannot be "
+                "told: a marker map or a performer's measures must say it"
+            )
+            continue
+        exact = laid.shape if laid.shape.exact else _measured(tracks, seen, laid)
+        start = _as_growth(tracks, seen, laid)
+        growth = _everywhere(tracks, exact, start, free)
+        free[growth.spot >= 0] = False
+        hands.append(_hand(tracks, layout, laid.shape.side, sure, growth))
+    return Labelling(tuple(hands), tracks, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """Trajectories that are seen together, and frames that show most of them."""
+
+    which: Ints
+    frames: Ints
+
+
+def _shapes(known: Mapping[Side, MeasuredHand]) -> list[tuple[Layout, Shape]]:
+    if known:
+        return [
+            (Layout(PERFORMERS, hand.spots), shape_of(hand.model, tuple(hand.spots.values()), exact=True))
+            for hand in known.values()
+            if len(hand.spots) >= 4
+        ]
+    return [(layout, mean_shape(side, tuple(layout.spots.values()))) for layout in LAYOUTS for side in SIDES]
+
+
+def _seeds(tracks: Tracks, free: Bools, frames: Bools) -> _Seen:
+    """The free trajectories at the frame, of those asked for (F,), at which the longest ones are seen."""
+    length = np.where(free, tracks.count, 0)
+    value = np.where(tracks.ids >= 0, np.minimum(length, LONG)[tracks.ids], 0).sum(1)
+    at = int(np.argmax(np.where(frames, value, -1)))
+    which = tracks.ids[at][tracks.ids[at] >= 0]
+    which = which[free[which]]
+    which = np.sort(which[np.argsort(-tracks.count[which], kind="stable")[:MOST_TRACKS]])
+    together = np.isin(tracks.ids, which).sum(1) >= 0.7 * len(which)
+    rows = np.flatnonzero(together)
+    return _Seen(which, rows[np.unique(np.linspace(0, len(rows) - 1, FRAMES).astype(int))] if len(rows) else rows)
+
+
+def _windows(tracks: Tracks, free: Bools) -> list[_Seen]:
+    """What is seen together in the thirds of a capture; one of them where that is the same everywhere."""
+    thirds = np.array_split(np.arange(len(tracks.ids)), min(3, len(tracks.ids)))
+    found: dict[bytes, _Seen] = {}
+    for third in thirds:
+        frames = np.zeros(len(tracks.ids), bool)
+        frames[third] = True
+        seen = _seeds(tracks, free, frames)
+        found.setdefault(seen.which.tobytes(), seen)
+    return list(found.values())
+
+
+def _best(
+    tracks: Tracks, windows: list[_Seen], shapes: list[tuple[Layout, Shape]]
+) -> tuple[Layout, Laid, float, _Seen] | None:
+    """The layout and side that explain most, how sure the side is, and where; None where nothing looks like a hand."""
+    samples = [
+        (seen, Sample.of(tracks.places(seen.frames, seen.which)))
+        for seen in windows
+        if len(seen.which) >= 4 and len(seen.frames)
+    ]
+    proposals = [[each for _, sample in samples for each in propose(sample, shape)] for _, shape in shapes]
+    found = [laid for of_shape in proposals for laid in settled(of_shape) if _is_hand(laid)]
+    if not found:
+        return None
+    laid = min(found, key=_worth)
+    layout = next(layout for layout, shape in shapes if shape is laid.shape)
+    seen = next(seen for seen, sample in samples if sample is laid.sample)
+    own = np.sort(laid.labels[laid.labels < len(seen.which)])
+    others = [shape for other, shape in shapes if other.name == layout.name and shape.side != laid.shape.side]
+    mirrored = [lay(laid.sample.only(own), shape) for shape in others]
+    costs = [min(other.cost, 0.0) for other in mirrored if other is not None]
+    gap = (min(costs, default=0.0) - laid.cost) / len(layout.spots)
+    return layout, laid, float(np.tanh(2 * max(gap, 0.0))), seen
+
+
+def _filled(laid: Laid) -> float:
+    return float((laid.labels < len(laid.sample.apart)).mean())
+
+
+def _worth(laid: Laid) -> float:
+    """What it costs, times the share of its spots that have a marker: a larger set must not win by its empty spots."""
+    return laid.cost * _filled(laid)
+
+
+def _is_hand(laid: Laid) -> bool:
+    filled = _filled(laid)
+    fits = laid.cost <= LEAST_FIT * len(laid.labels) * filled
+    return filled >= LEAST_FILLED and fits and SIZES[0] < laid.scale < SIZES[1]
+
+
+def _measured(tracks: Tracks, seen: _Seen, laid: Laid) -> Shape:
+    """The shape of the hand that was found: as it was seen, and as its measures say where it was not.
+
+    Which spots ride on the palm, and which are neighbours, stays as it was said to be.
+    """
+    spots = np.flatnonzero(laid.labels < len(seen.which))
+    places = tracks.places(seen.frames, seen.which[laid.labels[spots]])
+    try:
+        proportions, found = measure(laid.shape.side, tuple(laid.shape.spots[i] for i in spots), places)
+        every: list[Spot] = list(laid.shape.spots)
+        for i, spot in zip(spots, found, strict=True):
+            every[i] = spot
+        shape = shape_of(build(proportions), tuple(every), exact=True)
+    except HandError:
+        shape = laid.shape
+    return as_seen(replace(shape, palm=laid.shape.palm, weight=laid.shape.weight), spots, places)
+
+
+def _as_growth(tracks: Tracks, seen: _Seen, laid: Laid) -> Growth:
+    """What laying the hand has told."""
+    spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
+    margin = margins(laid)
+    for c, label in enumerate(laid.labels):
+        if label < len(seen.which):
+            spot[seen.which[label]] = c
+            confidence[seen.which[label]] = np.tanh(margin[c] / 2)
+    return Growth(spot, confidence)
+
+
+def margins(laid: Laid) -> Floats:
+    """(C,) by how much the cost rises where a spot's marker is another's, another free one, or none."""
+    swaps, changes = moves(laid.costs, laid.local)
+    np.fill_diagonal(swaps, np.inf)
+    least: Floats = np.minimum(swaps.min(1), changes.min(1))
+    return np.maximum(least, 0.0)
+
+
+def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Growth:
+    """From the frames in which the hand was found to all others, also to those after it was lost whole."""
+    growth = grow(tracks, shape, start, free)
+    for _ in range(MOST_WINDOWS):
+        columns = columns_of(tracks, growth, len(shape.spots))
+        lost = (columns[:, shape.palm] >= 0).sum(1) < 3
+        open_ones = free & (growth.spot < 0) & (tracks.count >= 10)
+        enough = lost & (np.isin(tracks.ids, np.flatnonzero(open_ones)).sum(1) >= 0.5 * len(shape.spots))
+        if not enough.any():
+            break
+        seen = _seeds(tracks, open_ones, enough)
+        laid = lay(Sample.of(tracks.places(seen.frames, seen.which)), shape)
+        if laid is None or not _is_hand(laid):
+            break
+        more = _as_growth(tracks, seen, laid)
+        new = (more.spot >= 0) & (growth.spot < 0)
+        merged = Growth(np.where(new, more.spot, growth.spot), np.where(new, more.confidence, growth.confidence))
+        growth = grow(tracks, shape, merged, free)
+    return growth
+
+
+def columns_of(tracks: Tracks, growth: Growth, spots: int) -> Ints:
+    """(F, C) which column shows each spot, −1 where none does."""
+    columns = np.full((len(tracks.ids), spots), -1)
+    row, column = np.nonzero(tracks.ids >= 0)
+    spot = growth.spot[tracks.ids[row, column]]
+    columns[row[spot >= 0], spot[spot >= 0]] = column[spot >= 0]
+    return columns
+
+
+def _hand(tracks: Tracks, layout: Layout, side: Side, sure: float, growth: Growth) -> FoundHand:
+    names = tuple(layout.spots)
+    pieces = []
+    total, weight = np.zeros(len(names)), np.zeros(len(names))
+    for track in np.flatnonzero(growth.spot >= 0):
+        spot, confidence = int(growth.spot[track]), float(growth.confidence[track])
+        total[spot] += confidence * tracks.count[track]
+        weight[spot] += tracks.count[track]
+        rows, column = np.nonzero(tracks.ids == track)
+        order = np.argsort(rows, kind="stable")
+        rows, column = rows[order], column[order]
+        cuts = np.flatnonzero(np.diff(column)) + 1
+        for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
+            where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
+            pieces.append(Piece(*where, round(confidence, 3)))
+    pieces.sort(key=lambda piece: (names.index(piece.spot), piece.first))
+    confidence_of = total / np.maximum(weight, 1)
+    return FoundHand(side, sure, layout, columns_of(tracks, growth, len(names)), confidence_of, tuple(pieces))

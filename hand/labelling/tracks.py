@@ -1,0 +1,175 @@
+"""Trajectories: columns of positions are cut where they leap, and the pieces joined where one continues another."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+LEAST = 0.004
+"""m: a step that differs by less from the steps beside it is noise, never a leap."""
+ACCELERATION = 150.0
+"""m/s², more than a fingertip has: a larger change of pace between two frames is a leap to another marker."""
+LONGEST_GAP = 0.3
+"""s over which a trajectory is joined to another; beyond, where the hand is tells more than where the marker was."""
+DRIFT = 20.0
+"""m/s², how much a marker's pace may change while it is not seen."""
+WIDEST = 0.03
+"""m by which a marker may miss its prediction over a gap, at most: about the distance of two fingers."""
+WAITING = 0.1
+"""m/s: of two that would go on from it alike, the one that begins sooner is it."""
+CLEAR = 2.0
+"""A join is clear where the next best would miss by this many times as much."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracks:
+    """Trajectories over F frames of M columns, each unbroken but for short gaps; K of them."""
+
+    times: Floats
+    """(F,) s"""
+    positions: Floats
+    """(F, M, 3) m, NaN where not seen."""
+    ids: Ints
+    """(F, M) which trajectory a column's position belongs to, −1 where the column is not seen."""
+    first: Ints
+    """(K,) the first frame of each."""
+    last: Ints
+    """(K,) the last frame of each."""
+    count: Ints
+    """(K,) in how many frames each is seen."""
+
+    def places(self, frames: Ints, which: Ints) -> Floats:
+        """(N, T, 3) m, where the trajectories `which` (T,) are in some frames (N,), NaN where not seen."""
+        place = np.full(len(self.first), -1)
+        place[which] = np.arange(len(which))
+        ids = self.ids[frames]
+        row, column = np.nonzero(ids >= 0)
+        at = place[ids[row, column]]
+        row, column, at = row[at >= 0], column[at >= 0], at[at >= 0]
+        result = np.full((len(frames), len(which), 3), np.nan)
+        result[row, at] = self.positions[frames[row], column]
+        return result
+
+
+def follow(times: Floats, positions: Floats) -> Tracks:
+    """The trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
+    seen: Bools = np.all(np.isfinite(positions), axis=-1)
+    begins = seen.copy()
+    begins[1:] &= ~seen[:-1] | leaps(times, positions)[1:]
+    # Pieces are numbered column by column, so that those of a column follow each other.
+    number = np.cumsum(begins.T.ravel()).reshape(begins.T.shape).T - 1
+    pieces: Ints = np.where(seen, number, -1)
+    column, first = np.nonzero(begins.T)
+    count = np.bincount(pieces[seen], minlength=len(first))
+    ends = _Ends(column, first, first + count - 1)
+    root = _joined(ends, times, positions)
+    _, merged = np.unique(root, return_inverse=True)
+    ids = np.where(seen, merged[np.maximum(pieces, 0)] if len(merged) else -1, -1)
+    tracks = int(merged.max()) + 1 if len(merged) else 0
+    begin, end = np.full(tracks, len(times)), np.full(tracks, -1)
+    np.minimum.at(begin, merged, first)
+    np.maximum.at(end, merged, ends.last)
+    seen_in = np.bincount(merged, weights=count, minlength=tracks).astype(int)
+    return Tracks(times, positions, ids, begin, end, seen_in)
+
+
+def leaps(times: Floats, positions: Floats) -> Bools:
+    """(F, M) True where a column goes on elsewhere than it was: a swap or a jump between this frame and the one before.
+
+    The step there differs from both steps beside it, by more than a hand can change its pace, or by enough that
+    another column stands at least twice as near to where this one was going.
+    """
+    result = np.zeros(positions.shape[:2], bool)
+    if len(positions) < 3:
+        return result
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(positions, axis=0)
+        spans = np.maximum(np.diff(times), 1e-6)
+        change = np.linalg.norm(np.diff(steps / spans[:, None, None], axis=0), axis=-1)
+        nothing = np.full((1, positions.shape[1]), np.nan)
+        off = np.fmin(np.concatenate([nothing, change]), np.concatenate([change, nothing])) * spans[:, None]
+        known = np.where(np.isfinite(off), off, np.inf)
+        usual = np.sort(known, axis=0)[np.maximum(np.isfinite(off).sum(0) // 2, 0), np.arange(known.shape[1])]
+    limit = 2 * LEAST + ACCELERATION * np.minimum(spans, 0.1) ** 2
+    far = off > limit[:, None]
+    frame, column = np.nonzero(off > np.maximum(LEAST, 6 * usual))
+    before = np.where(np.isfinite(steps[np.maximum(frame - 1, 0), column]), steps[np.maximum(frame - 1, 0), column], 0)
+    pace = spans[frame] / spans[np.maximum(frame - 1, 0)]
+    expected = positions[frame, column] + before * pace[:, None]
+    for chunk in np.array_split(np.arange(len(frame)), max(1, len(frame) // 4096)):
+        apart = np.linalg.norm(positions[frame[chunk] + 1] - expected[chunk, None], axis=-1)
+        own = apart[np.arange(len(chunk)), column[chunk]]
+        apart[np.arange(len(chunk)), column[chunk]] = np.inf
+        nearer = np.nanmin(np.where(np.isnan(apart), np.inf, apart), axis=1, initial=np.inf) < own / 2
+        far[frame[chunk[nearer]], column[chunk[nearer]]] = True
+    result[1:] = far
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """Where pieces begin and end; (P,) each, ordered by column and frame."""
+
+    column: Ints
+    first: Ints
+    last: Ints
+
+    def velocity(self, times: Floats, positions: Floats, at_end: bool) -> Floats:
+        """(P, 3) m/s over up to three steps at the end or at the beginning; zero for a single position."""
+        steps = np.minimum(self.last - self.first, 3)
+        a = self.last - steps if at_end else self.first
+        b = a + steps
+        span = np.where(steps > 0, times[b] - times[a], 1.0)
+        speed: Floats = (positions[b, self.column] - positions[a, self.column]) / span[:, None]
+        return speed
+
+
+def _joined(ends: _Ends, times: Floats, positions: Floats) -> Ints:
+    """(P,) the first piece of the trajectory that each piece belongs to.
+
+    A piece continues another where both predict each other better than any other piece, and clearly.
+    """
+    pieces = len(ends.first)
+    root = np.arange(pieces)
+    if not pieces:
+        return root
+    leaving, coming = ends.velocity(times, positions, True), ends.velocity(times, positions, False)
+    order = np.argsort(ends.first, kind="stable")
+    starts = ends.first[order]
+    low = np.searchsorted(starts, ends.last + 1, "left")
+    high = np.searchsorted(times[starts], times[ends.last] + LONGEST_GAP, "right")
+    many = np.maximum(high - low, 0)
+    earlier = np.repeat(np.arange(pieces), many)
+    later = order[np.repeat(low, many) + np.arange(len(earlier)) - np.repeat(np.cumsum(many) - many, many)]
+    gap = times[ends.first[later]] - times[ends.last[earlier]]
+    short = np.minimum(ends.last - ends.first, 1)
+    known = np.maximum(short[earlier] + short[later], 1)[:, None]
+    pace = (leaving[earlier] + coming[later]) / known
+    way = positions[ends.first[later], ends.column[later]] - positions[ends.last[earlier], ends.column[earlier]]
+    miss = np.linalg.norm(way - pace * gap[:, None], axis=-1)
+    allowed = np.minimum(LEAST + 0.25 * np.linalg.norm(pace, axis=-1) * gap + DRIFT / 2 * gap**2, WIDEST)
+    within = miss <= allowed
+    earlier, later, miss = earlier[within], later[within], (miss + WAITING * gap)[within]
+    best = _best(earlier, miss, pieces)[0][earlier] == np.arange(len(miss))
+    best &= _best(later, miss, pieces)[0][later] == np.arange(len(miss))
+    rival = np.minimum(_best(earlier, miss, pieces)[1][earlier], _best(later, miss, pieces)[1][later])
+    clear = best & (rival > CLEAR * miss + LEAST / 4)
+    for a, b in sorted(zip(earlier[clear], later[clear], strict=True), key=lambda pair: int(ends.first[pair[1]])):
+        root[b] = root[a]
+    return root
+
+
+def _best(owner: Ints, miss: Floats, owners: int) -> tuple[Ints, Floats]:
+    """((O,) the row of each owner's least miss, −1 for none; (O,) its second least miss, infinite for none)."""
+    order = np.lexsort((miss, owner))
+    sorted_owner = owner[order]
+    begin = np.searchsorted(sorted_owner, np.arange(owners), "left")
+    end = np.searchsorted(sorted_owner, np.arange(owners), "right")
+    padded = np.append(order, [0, 0])
+    first = np.where(end > begin, padded[np.minimum(begin, len(order))], -1)
+    second = np.where(end > begin + 1, np.append(miss[order], [np.inf, np.inf])[begin + 1], np.inf)
+    return first, second

@@ -1,0 +1,145 @@
+"""Captures whose labels say nothing become captures whose labels do: markers named by how they stand and move."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .captures.markers import Markers
+from .captures.names import unique
+from .errors import MarkerMapError
+from .hand.joints import Side
+from .hand.labelling.find import PERFORMERS, FoundHand, Labelling, find
+from .hand.markersets import Groups, suggest
+from .hand.measured import MeasuredHand
+
+Bools = NDArray[np.bool_]
+
+DOUBTFUL = 0.5
+"""A marker less sure than this is told of."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A capture's markers under the names that they were found to have."""
+
+    markers: Markers
+    facts: dict[str, Any] = field(default_factory=dict)
+    """JSON-ready: by what they were told, and of each hand its side, set, and markers with confidence and columns."""
+    groups: Groups = field(default_factory=dict)
+    """side -> name -> spot, as a marker map holds them; empty where labels were taken as they are."""
+
+
+def as_named(markers: Markers) -> Labels:
+    """The capture as it is."""
+    return Labels(markers, {"by": "names"})
+
+
+def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None) -> Labels:
+    """The markers of the hands in a capture named by how they stand and move; others keep their labels.
+
+    known: hands that were measured, whose markers get the labels under which they were. Raises MarkerMapError where
+    no hand is found.
+    """
+    found = find(markers.times, markers.positions, known)
+    if not found.hands:
+        told = "".join(f"; {note}" for note in found.notes)
+        raise MarkerMapError(f"{markers.source}: no hand was found by the shape and motion of its markers{told}")
+    names = [_names(hand, found, index) for index, hand in enumerate(found.hands)]
+    facts = {
+        "by": "shape",
+        "hands_found": [_facts(markers, hand, own) for hand, own in zip(found.hands, names, strict=True)],
+    }
+    groups: Groups = {}
+    for hand, own in zip(found.hands, names, strict=True):
+        spots = zip(own, hand.layout.spots.values(), strict=True)
+        groups.setdefault(hand.side, {}).update({name: spot for name, spot in spots if name})
+    return Labels(_renamed(markers, found, names), facts, groups)
+
+
+def _names(hand: FoundHand, found: Labelling, index: int) -> list[str]:
+    """(C,) what the markers of a hand are called, empty for a spot that is never seen.
+
+    Labels that name no hand by themselves get the side and the joint.
+    """
+    spots = hand.layout.spots
+    before = sum(other.side == hand.side for other in found.hands[:index])
+    subject = f"{hand.side}#{before + 1}" if before else hand.side
+    try:
+        understood = next(iter(suggest(spots).groups.values()))
+    except MarkerMapError:
+        understood = {}
+    sided = hand.layout.name != PERFORMERS
+    if understood.keys() == spots.keys():
+        names = [f"{subject}:{label}" if sided else label for label in spots]
+    else:
+        names = list(unique(f"{subject}:{spot.joint}" for spot in spots.values()))
+    seen = np.any(hand.columns >= 0, axis=0)
+    return [name if seen[c] else "" for c, name in enumerate(names)]
+
+
+def _facts(markers: Markers, hand: FoundHand, names: list[str]) -> dict[str, Any]:
+    """JSON-ready: what was found of a hand, its frames counted from 1."""
+    entries: dict[str, Any] = {}
+    for c, (label, name) in enumerate(zip(hand.layout.spots, names, strict=True)):
+        if name:
+            entries[name] = {
+                "confidence": round(float(hand.confidence[c]), 3),
+                "seen_percent": round(100 * float((hand.columns[:, c] >= 0).mean()), 2),
+                "from": [
+                    {
+                        "label": markers.names[piece.column],
+                        "first": piece.first + 1,
+                        "last": piece.last + 1,
+                        "confidence": piece.confidence,
+                    }
+                    for piece in hand.pieces
+                    if piece.spot == label
+                ],
+            }
+    return {"side": hand.side, "sure": round(hand.sure, 3), "set": hand.layout.name, "markers": entries}
+
+
+def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Markers:
+    """The hands' markers under their names, and what is left of the others."""
+    columns, labels = [], []
+    left: Bools = markers.seen.copy()
+    rows = np.arange(len(markers.times))
+    for hand, own in zip(found.hands, names, strict=True):
+        for c, name in enumerate(own):
+            if name:
+                columns.append(hand.columns[:, c])
+                labels.append(name)
+                at = hand.columns[:, c] >= 0
+                left[rows[at], hand.columns[at, c]] = False
+    at = np.stack(columns, axis=1)
+    taken = np.where((at >= 0)[..., None], markers.positions[rows[:, None], np.maximum(at, 0)], np.nan)
+    predicted = markers.predicted[rows[:, None], np.maximum(at, 0)] & (at >= 0)
+    others = np.flatnonzero(left.any(0))
+    rest = np.where(left[:, others, None], markers.positions[:, others], np.nan)
+    return replace(
+        markers,
+        names=unique([*labels, *(markers.names[i] for i in others)]),
+        positions=np.concatenate([taken, rest], axis=1),
+        predicted=np.concatenate([predicted, markers.predicted[:, others] & left[:, others]], axis=1),
+        warnings=(*markers.warnings, *_sentences(found, names)),
+    )
+
+
+def _sentences(found: Labelling, names: list[list[str]]) -> list[str]:
+    told = []
+    for hand, own in zip(found.hands, names, strict=True):
+        sure = {name: float(hand.confidence[c]) for c, name in enumerate(own) if name}
+        least = min(sure, key=lambda name: sure[name])
+        text = (
+            f"{len(sure)} markers of the {hand.side} hand were told by shape and motion ({hand.layout.name}), "
+            f"the side with a confidence of {hand.sure:.2f}, the least sure marker, {least}, with {sure[least]:.2f}"
+        )
+        doubtful = [name for name in sure if sure[name] < DOUBTFUL]
+        told.append(text + (f"; doubtful: {', '.join(doubtful)}" if doubtful else ""))
+        lost = [label for label, name in zip(hand.layout.spots, own, strict=True) if not name]
+        if lost:
+            told.append(f"the {hand.side} hand's {', '.join(lost)} {'was' if len(lost) == 1 else 'were'} not found")
+    return [*told, *found.notes]

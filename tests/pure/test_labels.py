@@ -1,0 +1,72 @@
+"""Captures without helpful labels, from the markers to the named hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from knuckle import captures, pipeline
+from knuckle.cli import DEMO_CAPTURE, main
+from knuckle.errors import MarkerMapError
+from knuckle.recipe import Recipe, read_json
+
+
+@pytest.fixture(scope="module")
+def tap():
+    return captures.read(DEMO_CAPTURE)
+
+
+def nameless(markers):
+    """The capture as a system writes it whose user has labelled nothing, its columns in another order."""
+    order = np.random.default_rng(4).permutation(len(markers.names))
+    unnamed = replace(
+        markers,
+        names=tuple(f"Unlabeled {number}" for number in range(len(order))),
+        positions=markers.positions[:, order],
+        predicted=markers.predicted[:, order],
+    )
+    return unnamed, {f"Unlabeled {number}": markers.names[column] for number, column in enumerate(order)}
+
+
+def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
+    unnamed, truth = nameless(tap)
+    recipe = Recipe(str(DEMO_CAPTURE))
+    labels = pipeline.labelled(recipe, unnamed)
+    assert labels.facts["by"] == "shape"
+    (hand,) = labels.facts["hands_found"]
+    assert hand["side"] == "right"
+    for name, entry in hand["markers"].items():
+        assert [truth[each["label"]] for each in entry["from"]] == [name]
+        at = labels.markers.names.index(name)
+        np.testing.assert_array_equal(labels.markers.positions[:, at], tap.positions[:, tap.names.index(name)])
+    told = pipeline.assignment(recipe, labels.markers).hands
+    assert told == pipeline.assignment(recipe, tap).hands
+    assert any("told by shape and motion" in warning for warning in labels.markers.warnings)
+
+
+def test_names_that_tell_are_taken_unless_shape_is_asked_for(tap):
+    assert pipeline.labelled(Recipe("x"), tap).markers is tap
+    assert pipeline.labelled(Recipe("x", labels="shape"), tap).facts["by"] == "shape"
+
+
+def test_a_capture_without_a_hand_is_refused_with_what_was_tried(tap):
+    unnamed, _ = nameless(tap)
+    three = replace(
+        unnamed, names=unnamed.names[:3], positions=unnamed.positions[:, :3], predicted=unnamed.predicted[:, :3]
+    )
+    with pytest.raises(MarkerMapError, match=r"none of the 3 labels.*no hand was found by the shape"):
+        pipeline.labelled(Recipe("x"), three)
+    with pytest.raises(MarkerMapError, match="none of the 26 labels"):
+        pipeline.assignment(
+            Recipe("x", labels="names"), pipeline.labelled(Recipe("x", labels="names"), unnamed).markers
+        )
+
+
+def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp_path, capsys):
+    saved = tmp_path / "map.json"
+    assert main(["info", str(DEMO_CAPTURE), "--labels", "shape", "--save-markers", str(saved)]) == 0
+    assert "right hand with 25 markers, by shape" in capsys.readouterr().out
+    assert main(["info", str(DEMO_CAPTURE), "--labels", "shape"]) == 0
+    recipe = Recipe(str(DEMO_CAPTURE), labels="shape", markers=read_json(saved))
+    labels = pipeline.labelled(recipe, pipeline.read(recipe))
+    assert len(pipeline.assignment(recipe, labels.markers).hands["right"]) == 25
