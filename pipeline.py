@@ -66,7 +66,7 @@ class Take:
     """(F,) s of the solved frames, as the capture counts them."""
     hands: tuple[SolvedHand, ...]
     report: dict[str, Any]
-    """capture, frames, rate, solver, hands{side: ...}, limited_bones{side: n}, seconds{read, solve}: JSON-ready."""
+    """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,8 +275,9 @@ class Job:
             solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing), span)))
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
-        report["limited_bones"] = {side: allowed.bones for side, allowed in told.items()}
         report["labels"] = labels.facts
+        for side, allowed in told.items():
+            report["hands"][side]["limited_bones"] = allowed.bones
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
 

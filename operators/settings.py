@@ -194,7 +194,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
         hand=chosen.hand,
         markers=_decoded(chosen.marker_map, "marker map"),
-        performer=_decoded(chosen.performer, "performer"),
+        performer=performer_of(scene),
         cleaning=Cleaning(
             gap_limit=plain(chosen.gap_limit),
             spikes=chosen.spikes,
@@ -209,6 +209,11 @@ def recipe_of(scene: "Scene") -> Recipe:
         rig_limits=chosen.rig_limits,
         fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
     )
+
+
+def performer_of(scene: "Scene") -> Any:
+    """A scene's performer as JSON holds one, None where none was measured. Raises RecipeError."""
+    return _decoded(scene.knuckle.performer, "performer")
 
 
 def _decoded(text: str, what: str) -> Any:

@@ -129,6 +129,9 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             layout.prop(chosen, "armature")
             layout.prop(chosen, "arm")
             layout.prop(chosen, "rig_limits")
+            row = layout.row(align=True)
+            row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
+            row.operator("knuckle.remove_limits", text="", icon="X")
         if chosen.rig_file:
             _kept(layout, "Recipe's Rig", Path(chosen.rig_file).name, "rig_file")
             if chosen.rig == "NEW":
@@ -248,6 +251,8 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
         tip, markers = figures.get("tip_error_mm"), figures.get("marker_error_mm")
         line(grid, name, *(f"{millimetres(of, 'mean')} / {millimetres(of, 'max')}" for of in (tip, markers)))
     column = layout.column(align=True)
+    if hand.get("limited_bones"):
+        pair(column, "Limits", f"from the rig, {hand['limited_bones']} bones")
     pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
     hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
     pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")

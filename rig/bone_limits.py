@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -77,7 +78,7 @@ class AxisRanges:
         return locked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BoneLimits:
     """All that a rig says of how a bone may turn."""
 
@@ -99,19 +100,27 @@ class BoneLimits:
 
         The twist of a bone that may not twist counts by itself, up to TWIST: the bone still points where it should.
         """
-        along = self._of(matrices, narrow=True)
+        along = self._along.held(matrices)
         beside, twisted = apart(along, matrices), np.zeros(len(matrices))
         if any(part.untwisted for part in self.parts):
             twisted = beside
             beside = _between(along[..., 1], matrices[..., 1]) + np.maximum(twisted - TWIST, 0.0)
-        return beside, apart(self._of(along, narrow=False), along), twisted
+        return beside, apart(self._wide.held(along), along), twisted
 
-    def _of(self, matrices: Floats, narrow: bool) -> Floats:
-        """`held` by only those ranges that are narrow, or by only those that are not."""
-        chosen = (
-            replace(part, half=np.where((part.half < NARROW) == narrow, part.half, np.inf)) for part in self.parts
-        )
-        return BoneLimits(self.bone, tuple(chosen)).held(matrices)
+    @cached_property
+    def _along(self) -> "BoneLimits":
+        """The narrow ranges alone."""
+        return self._only([part.half < NARROW for part in self.parts])
+
+    @cached_property
+    def _wide(self) -> "BoneLimits":
+        """The ranges that are not narrow alone."""
+        return self._only([part.half >= NARROW for part in self.parts])
+
+    def _only(self, kept: Sequence[NDArray[np.bool_]]) -> "BoneLimits":
+        halves = [np.where(keep, part.half, np.inf) for keep, part in zip(kept, self.parts, strict=True)]
+        parts = (replace(part, half=half) for part, half in zip(self.parts, halves, strict=True))
+        return BoneLimits(self.bone, tuple(part for part in parts if np.isfinite(part.half).any()))
 
     def hinge(self) -> Floats | None:
         """(3,) the only axis of the bone about which it may turn, None where there are others or none at all."""

@@ -24,8 +24,11 @@ Ints = NDArray[np.int64]
 LEAN = np.sin(np.deg2rad(40.0))
 """As far as rest_frames trusts an axis."""
 PRECISE = np.deg2rad(0.02)
-HALVINGS = 12
-"""Of what is left of a range, or of the way to a better angle: to a fortieth of a degree."""
+ROUNDS = 3
+PARTS = 16
+"""Ends of ranges are tried in so many parts of what is left, so often: to a fortieth of a degree."""
+NEARER = 7
+"""How often a third of the step is tried on the way to the nearest angles: to a hundredth of a degree."""
 TRIED: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
 """How many angles of a range are tried. Ranges are filled in this order: what bends a finger counts most."""
 
@@ -46,12 +49,12 @@ def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
     world: T_world_armature (4, 4). Joints whose bones do not turn by the joint's own angles alone are left out: those
     of a hand whose bones hang on nothing, or on other bones than the hand's joints do.
     """
-    joints = _limited(binding, hand, world)
-    return {index: _range(joint) for index, joint in joints.items()}
+    joints = keyed_joints(binding, hand, world)
+    return {index: _range(joint) for index, joint in joints.items() if joint.limits.parts}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Joint:
+class KeyedJoint:
     """A joint with K movements, and the bone that is keyed by it: basis = before · R(angles) · after."""
 
     movements: tuple[Movement, ...]
@@ -85,8 +88,8 @@ class _Joint:
         return angles
 
 
-def _limited(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, _Joint]:
-    """The joints whose bones are limited, as far as their bones turn by the joints' own angles."""
+def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, KeyedJoint]:
+    """The joints that turn and have a bone, as far as their bones turn by the joints' own angles alone."""
     free = replace(binding, limits={})
     rng = np.random.default_rng(0)
     low, high = hand.limits.T
@@ -96,25 +99,25 @@ def _limited(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, _
     keyed = rot.to_matrix(transfer(free, hand, Pose(hand, roots, angles), world, {}).rotations)
     # An armature that is mirrored shows the other hand: its bones turn as mirror images do.
     mirror = np.array([1.0, -1.0, -1.0] if np.linalg.det(world[:3, :3]) < 0 else [1.0, 1.0, 1.0])
-    joints: dict[int, _Joint] = {}
-    for index in set(hand.axis_joint.tolist()) & set(binding.limits):
+    joints: dict[int, KeyedJoint] = {}
+    for index in set(hand.axis_joint.tolist()) & set(binding.mapped):
         dofs = np.flatnonzero(hand.axis_joint == index)
         after = binding.rest_to_bone[index, :3, :3]
-        joint = _Joint(
+        joint = KeyedJoint(
             movements=tuple(hand.movements[dof] for dof in dofs),
             axes=hand.axes[dofs] * mirror,
             own=hand.limits[dofs],
             neutral=hand.neutral[dofs],
             before=keyed[0, index] @ after.T,
             after=after,
-            limits=binding.limits[index],
+            limits=binding.limits.get(index, BoneLimits(str(binding.bones[index]), ())),
         )
         if apart(joint.bases(angles[:, dofs]), keyed[:, index]).max() < NARROW / 10:
             joints[index] = joint
     return joints
 
 
-def _range(joint: _Joint) -> JointRange:
+def _range(joint: KeyedJoint) -> JointRange:
     base, off = _nearest_allowed(joint, joint.own)
     if off.max() > NARROW:
         # A rig that is stiff stands as it was built, also where a hand's joints do not lean or twist so.
@@ -128,10 +131,10 @@ def _range(joint: _Joint) -> JointRange:
     return _filled(joint, base, off)
 
 
-def _nearest_allowed(joint: _Joint, own: Floats) -> tuple[Floats, Floats]:
+def _nearest_allowed(joint: KeyedJoint, own: Floats) -> tuple[Floats, Floats]:
     """(K,) the angles nearest to neutral that are allowed, and (3,) how far off they are: of those tried the best.
 
-    From the best of a grid, by a pattern search: to the neighbours on all sides, with half the step where none is
+    From the best of a grid, by a pattern search: to the neighbours on all sides, with smaller steps where none is
     better.
     """
     counts = [TRIED[movement] for movement in joint.movements]
@@ -139,18 +142,18 @@ def _nearest_allowed(joint: _Joint, own: Floats) -> tuple[Floats, Floats]:
     points = np.concatenate([grid, np.clip([joint.at_rest(), joint.neutral], *own.T)])
     best, cost = _cheapest(joint, points)
     step = np.ptp(own, axis=1) / np.array(counts)
-    around = np.array(list(product((-1.0, 0.0, 1.0), repeat=len(counts))))
-    halvings = 0
-    while halvings < HALVINGS:
+    around = np.array(list(product((-1.0, -1 / 3, 0.0, 1 / 3, 1.0), repeat=len(counts))))
+    smaller = 0
+    while smaller < NEARER:
         found, found_cost = _cheapest(joint, np.clip(best + around * step, *own.T))
-        if found_cost < cost - 1e-9:
+        if found_cost < cost - 1e-6:
             best, cost = found, found_cost
         else:
-            step, halvings = step / 2, halvings + 1
+            step, smaller = step / 3, smaller + 1
     return best, joint.off(best[None])[:, 0]
 
 
-def _cheapest(joint: _Joint, points: Floats) -> tuple[Floats, float]:
+def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
     """The point (K,) of (N, K) that is least outside, and of those inside the nearest to neutral."""
     beside, outside, twisted = joint.off(points)
     excess = np.maximum(beside - NARROW / 2, 0.0) + np.maximum(outside - PRECISE / 2, 0.0)
@@ -163,7 +166,7 @@ def _cheapest(joint: _Joint, points: Floats) -> tuple[Floats, float]:
     return points[least], float(costs[least])
 
 
-def _filled(joint: _Joint, base: Floats, off: Floats) -> JointRange:
+def _filled(joint: KeyedJoint, base: Floats, off: Floats) -> JointRange:
     """The box around `base` (K,), which is so far off (3,), with room first for flexion, then abduction, then twist."""
     box = np.stack([base, base], axis=1)
     # A bone that does not twist has the one twist that it has.
@@ -177,34 +180,37 @@ def _filled(joint: _Joint, base: Floats, off: Floats) -> JointRange:
     return JointRange(ranges, float(off[1]))
 
 
-def _furthest(joint: _Joint, base: Floats, off: Floats, box: Floats, at: tuple[int, int]) -> float:
-    """Where one end of a box goes so that all of the box is allowed: to the hand's own limit, or by halvings."""
+def _furthest(joint: KeyedJoint, base: Floats, off: Floats, box: Floats, at: tuple[int, int]) -> float:
+    """Where one end of a box goes so that all of the box is allowed, at most to the hand's own limit."""
     inside, outside = float(box[at]), float(joint.own[at])
-    for tried in (outside, *[None] * HALVINGS):
-        larger = box.copy()
-        larger[at] = (inside + outside) / 2 if tried is None else tried
-        if _allowed(joint, base, off, larger):
-            inside = float(larger[at])
-            if tried is not None:
-                break
-        else:
-            outside = float(larger[at])
+    for _ in range(ROUNDS if inside != outside else 0):
+        ends = np.linspace(inside, outside, PARTS + 1)[1:]
+        larger = np.repeat(box[None], PARTS, axis=0)
+        larger[:, at[0], at[1]] = ends
+        fits = _allowed(joint, base, off, larger)
+        if fits.all():
+            return outside
+        count = int(fits.argmin())
+        inside, outside = float(ends[count - 1]) if count else inside, float(ends[count])
     return inside
 
 
-def _allowed(joint: _Joint, base: Floats, off: Floats, box: Floats) -> bool:
-    """Whether a bone may stand as it is keyed by all angles of a box (K, 2).
+def _allowed(joint: KeyedJoint, base: Floats, off: Floats, boxes: Floats) -> NDArray[np.bool_]:
+    """(B,) whether a bone may stand as it is keyed by all angles of boxes (B, K, 2), which have a width alike.
 
     The axis on which a bone bends may lean to the joint's by LEAN: then it comes the further beside the joint's plane
     the more it bends, and what is keyed is held to the bone's. Other movements must not bring it further beside.
     """
-    points = _grid(box, [TRIED[movement] for movement in joint.movements])
+    counts = [TRIED[movement] for movement in joint.movements]
+    points = np.concatenate([_grid(box, counts) for box in boxes])
     bends = np.array([movement == "flexion" for movement in joint.movements])
     beside, outside, _ = joint.off(points)
-    bent, _, _ = joint.off(np.where(bends, points, base))
+    bent = beside if bends.all() else joint.off(np.where(bends, points, base))[0]
     lean = LEAN * np.abs((points - base)[:, bends]).sum(axis=-1)
     within = bent <= np.maximum(lean, max(NARROW, off[0] + NARROW / 2))
-    return bool(np.all(within & (beside <= bent + NARROW) & (outside <= max(PRECISE, off[1] + PRECISE / 2))))
+    allowed = within & (beside <= bent + NARROW) & (outside <= max(PRECISE, off[1] + PRECISE / 2))
+    fits: NDArray[np.bool_] = np.all(allowed.reshape(len(boxes), -1), axis=1)
+    return fits
 
 
 def _grid(box: Floats, counts: list[int]) -> Floats:

@@ -49,9 +49,11 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> li
     u, v, beyond = places[0]
     hints = _hints(marked, seen, places) if len(places) > 1 else []
     first, middle, last, missed = bend(m, end, u, v, hints)
-    side: Any = 0.0
+    low, high = marked.side_limits
+    side: Any = min(max(0.0, low), high)
     if end.sideways:
-        outside: Any = abs(beyond) > OUTSIDE
+        # A second joint that cannot be straight turns every goal aside.
+        outside: Any = abs(beyond) > (OUTSIDE if side == 0 else -1.0)
         if m.any(outside):
             reach = Reach(u, v, beyond, hints)
             flexed: Any = (0.0 * u, beyond, first, middle, last, missed)

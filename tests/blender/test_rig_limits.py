@@ -1,5 +1,6 @@
 """What a rig says of how its bones may turn is obeyed: Blender's own constraints change nothing that is keyed."""
 
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,13 +13,18 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.measured import MeasuredHand
 from knuckle.hand.model import HandModel
+from knuckle.pipeline import Job
+from knuckle.recipe import Recipe
 from knuckle.rig.binding import bind
 from knuckle.rig.bone_limits import apart
 from knuckle.rig.channels import EULER_ORDERS
 from knuckle.rig.detect import find_hand
 from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.limits import NAME
 from knuckle.rig.read_limits import read_limits
-from knuckle.rig.rig_limits import allowed
+from knuckle.rig.rig_limits import allowed, asker
+from knuckle.rig.take_scene import Placing, take_frames, write_take
+from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender.making import Floats, motion, rig, worst_direction
 
 MODES: Any = ("QUATERNION", "AXIS_ANGLE", *EULER_ORDERS)
@@ -90,7 +96,7 @@ def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: boo
     bone = armature.pose.bones["index-finger-phalanx-proximal"]
     bone.rotation_mode = mode
     left = 0
-    for _ in range(60):
+    for _ in range(40):
         for constraint in list(bone.constraints):
             bone.constraints.remove(constraint)
         ranges = np.stack([-rng.uniform(0, 120, 3), rng.uniform(0, 120, 3)], axis=1)
@@ -100,7 +106,7 @@ def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: boo
         ranges[rng.random(3) < 0.3] = np.nan
         limit(bone, ranges, euler_order=rng.choice(["AUTO", *EULER_ORDERS]), use_legacy_behavior=legacy)
         (limits,) = read_limits(armature, [bone.name]).values() if np.isfinite(ranges).any() else (None,)
-        wanted = Quaternion(rng.normal(size=4).tolist()).normalized()
+        wanted = Quaternion(rng.normal(size=3).tolist(), float(rng.uniform(0, 2.5)))
         bone.matrix_basis = wanted.to_matrix().to_4x4()
         bpy.context.view_layer.update()
         turn = matrices([wanted.to_matrix()])
@@ -120,7 +126,7 @@ def test_a_bone_may_turn_just_as_its_constraints_leave_it(mode: Any, legacy: boo
     assert left > 3
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_constraints_at_random_change_nothing_that_is_baked(seed: int) -> None:
     rng = np.random.default_rng(seed)
     side = SIDES[seed % 2]
@@ -140,7 +146,7 @@ def test_constraints_at_random_change_nothing_that_is_baked(seed: int) -> None:
     assert worst < 0.1, f"constraints change {worst:.3f} degrees > 0.1"
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY"])
 def test_locked_axes_do_not_turn(mode: Any) -> None:
     rng = np.random.default_rng(MODES.index(mode))
     armature = rig("left", seed=MODES.index(mode))
@@ -258,3 +264,85 @@ def test_constraints_that_do_not_act_are_not_obeyed_and_other_spaces_are_told() 
     assert [note for note in told.notes if f"'{mcp.name}'" in note and "another space" in note]
     pip.constraints[0].mute = False
     assert set(allowed(armature, hand).limits) == {(pip.name, "flexion")}
+
+
+@pytest.mark.usefixtures("extension")
+def test_suggested_limits_change_no_pose_of_a_hand_hold_back_others_and_are_taken_away_again() -> None:
+    armature = rig("left", arm=True, seed=4)
+    own = armature.pose.bones["pinky-finger-phalanx-distal"]
+    limit(own, np.array([[-80, 80]] * 3)).name = "Rigger's"
+    chosen = bpy.context.scene.knuckle
+    chosen.rig, chosen.armature = "ARMATURE", armature
+    assert bpy.ops.knuckle.add_limits() == {"FINISHED"}
+    named = {bone.name for bone in armature.pose.bones if NAME in bone.constraints}
+    assert named == set(MOVING) - {own.name}
+    hand = proportions.build(proportions.adult("left"))
+    pose = motion(hand, FRAMES, 4)
+    binding = bind(armature, "left", find_hand(armature, "left").bones, hand)
+    key_hands(armature, [KeyedHand(binding, hand, pose)], np.arange(1.0, FRAMES + 1), "Take")
+    changes = {joint: np.degrees(apart(*pair).max()) for joint, pair in turns(armature).items()}
+    del changes[own.name]
+    assert max(changes.values()) < 0.1, changes
+    armature.animation_data_clear()
+    bent_back = Matrix.Rotation(np.pi / 2, 4, (binding.rest_to_bone[hand.joints.index(MOVING[4]), :3, :3].T)[:, 0])
+    bone = armature.pose.bones[MOVING[4]]
+    bone.rotation_mode, bone.matrix_basis = "QUATERNION", bent_back
+    bpy.context.view_layer.update()
+    assert np.degrees(apart(matrices([local(bone)]), matrices([bent_back]))[0]) > 45
+    assert bpy.ops.knuckle.remove_limits() == {"FINISHED"}
+    assert [con.name for pose_bone in armature.pose.bones for con in pose_bone.constraints] == ["Rigger's"]
+    assert bpy.ops.knuckle.remove_limits() == {"CANCELLED"}
+
+
+def test_drivers_stay_and_are_told() -> None:
+    armature = rig("right")
+    bone = armature.pose.bones[MOVING[4]]
+    bone["curl"] = 0.5
+    driver = bone.driver_add("rotation_quaternion", 1).driver
+    driver.expression = "0.1"
+    hand = proportions.build(proportions.adult("right"))
+    assert any(bone.name in note and "driver" in note for note in allowed(armature, hand).notes)
+    bake(armature, hand)
+    assert bone["curl"] == 0.5
+    assert [curve.driver.expression for curve in armature.animation_data.drivers] == ["0.1"]
+
+
+def limit_fingers(armature: bpy.types.Object, side: Side) -> dict[str, str]:
+    """Limits a rig's hand as riggers do: every bone bends about X, only the first of a digit leans aside too."""
+    found = find_hand(armature, side)
+    hand = proportions.build(proportions.adult(side))
+    binding = bind(armature, side, found.bones, hand, found.carrier)
+    for digit in DIGITS:
+        for number, joint in enumerate(CHAIN_JOINTS[digit][:3]):
+            # Flexion is about the joint's −X.
+            curls = -binding.rest_to_bone[hand.joints.index(joint), :3, :3][0]
+            ranges = np.array(
+                [[-15.0, 95.0] if curls[0] > 0 else [-95.0, 15.0], [0, 0], [-15, 15] if number == 0 else [0, 0]]
+            )
+            limit(armature.pose.bones[found.bones[joint]], ranges)
+    return found.bones
+
+
+@pytest.mark.parametrize("name", ["makehuman_default", "makehuman_game_engine", "rigify_metarig"])
+def test_a_capture_of_two_hands_is_baked_inside_the_limits_of_a_rig(name: str, shared: Path) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / f"{name}.blend"))
+    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    bones = [bone for side in SIDES for bone in limit_fingers(armature, side).values()]
+    job = Job(
+        Recipe(str(shared / "data" / "captures" / "two_hands_glove.c3d"), start=200, end=260), asker(armature.name)
+    )
+    for _ in job.steps():
+        pass
+    assert job.take is not None
+    assert [job.take.report["hands"][side]["limited_bones"] for side in SIDES] == [15, 15]
+    frames = take_frames(job.take, bpy.context.scene, Placing())
+    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, Placing())
+    for hand in job.take.hands:
+        assert limit_excess(hand.hand, hand.pose.angles).max() < 1e-9
+    worst = 0.0
+    for frame in frames[::12]:
+        bpy.context.scene.frame_set(int(frame), subframe=float(frame % 1))
+        posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        pairs = [(posed.pose.bones[bone].matrix_basis, local(posed.pose.bones[bone])) for bone in bones]
+        worst = max(worst, np.degrees(apart(*(matrices(list(of)) for of in zip(*pairs, strict=True))).max()))
+    assert worst < 0.1, f"constraints change {worst:.3f} degrees > 0.1"

@@ -99,6 +99,20 @@ def test_limits_hold_and_quaternions_are_unit(name, data, side, seed):
 
 
 @few
+@given(data=st.data(), side=sides, seed=st.integers(0, 999), names=marker_sets)
+def test_limits_hold_where_a_rig_leaves_joints_little_room_or_none(name, data, side, seed, names):
+    own, rng = HANDS[side], np.random.default_rng(seed)
+    ends = np.sort(rng.random((2, own.dofs)), axis=0)
+    ends[1] = np.where(rng.random(own.dofs) < 0.3, ends[0], ends[1])
+    low, high = own.limits[:, 0] + ends * np.ptp(own.limits, axis=1)
+    narrow = replace(own, limits=np.stack([low, high], axis=1), neutral=np.clip(own.neutral, low, high), couplings=())
+    pose, _ = SOLVERS[name]().solve(narrow, targets_at(own, data.draw(poses(own)), names))
+    worst = np.rad2deg(limit_excess(narrow, pose.angles).max())
+    assert worst < np.rad2deg(1e-9), f"{worst:.2g} degrees outside"
+    assert np.isfinite(pose.root).all()
+
+
+@few
 @given(data=st.data(), side=sides, seed=st.integers(0, 99))
 def test_moving_all_targets_moves_the_root_and_nothing_else(name, data, side, seed):
     hand, solver = HANDS[side], SOLVERS[name]()

@@ -1,0 +1,84 @@
+"""Limits of a human hand on the bones of a rig that has none: added, and taken away again."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..errors import KnuckleError
+from ..hand import proportions
+from ..hand.joints import Side
+from ..hand.model import HandModel
+from ..performer import from_dict
+from ..rig.binding import bind, is_armature
+from ..rig.detect import find_hands
+from ..rig.keyframes import check_keyable
+from ..rig.limits import remove_limit, suggest_limits
+from ..rig.read_limits import read_limits
+from .settings import performer_of
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+
+class _OnArmature:
+    """What the two operators are made of, beside bpy.types.Operator."""
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that is to be driven."""
+        chosen = context.scene.knuckle
+        if chosen.rig != "ARMATURE" or not is_armature(chosen.armature):
+            cls.poll_message_set("Choose the armature that the hand drives")
+            return False
+        return True
+
+
+class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
+    """Add a human hand's limits as Limit Rotation constraints to the bones of the armature's hands that have none"""
+
+    bl_idname = "knuckle.add_limits"
+    bl_label = "Add Limits"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Finds the hands, binds them, adds what they do not have."""
+        armature = context.scene.knuckle.armature
+        try:
+            check_keyable(armature)
+            hands = [
+                (bind(armature, found.side, found.bones, hand, found.carrier, limits=limits), hand)
+                for found in find_hands(armature)
+                for hand in [_hand(context, found.side)]
+                for limits in [read_limits(armature, found.bones.values())]
+            ]
+            count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        if not count:
+            self.report({"INFO"}, "Every bone has limits of its own, or hangs on nothing: nothing was changed")
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Limits added to {count} bones")
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
+    """Remove the constraints that Add Limits made, and no others"""
+
+    bl_idname = "knuckle.remove_limits"
+    bl_label = "Remove Limits"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """From all bones of the armature."""
+        count = sum(remove_limit(bone) for bone in context.scene.knuckle.armature.pose.bones)
+        self.report({"INFO"}, f"Limits removed from {count} bones")
+        return {"FINISHED"} if count else {"CANCELLED"}
+
+
+def _hand(context: "Context", side: Side) -> HandModel:
+    """The performer's hand where one was measured, else a mean adult's."""
+    performer = performer_of(context.scene)
+    known = from_dict(performer, "performer").hands.get(side) if performer else None
+    return known.model if known else proportions.build(proportions.adult(side))
