@@ -1,6 +1,6 @@
 """A hand's limits as Limit Rotation constraints on bones: exact on Knuckle's own hand, a suggestion on others."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def _around(joint: KeyedJoint) -> tuple[Floats, str]:
     columns = [np.linspace(low, high, TRIED) for low, high in joint.own]
     angles = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
     bases = joint.bases(angles)
-    found = {}
+    found: dict[str, Floats] = {}
     for order in EULER_ORDERS:
         turns = least_eulers(bases, order)
         found[order] = np.stack([turns.min(axis=0) - ROOM, turns.max(axis=0) + ROOM], axis=1)
@@ -72,7 +72,7 @@ def _around(joint: KeyedJoint) -> tuple[Floats, str]:
 
 def remove_limit(bone: "PoseBone") -> bool:
     """Takes Knuckle's limit from a bone and leaves all other constraints; whether there was one."""
-    found = bone.constraints.get(NAME)
+    found: Any = bone.constraints.get(NAME)
     if found is not None:
         bone.constraints.remove(found)
     return found is not None

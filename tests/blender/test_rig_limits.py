@@ -284,7 +284,7 @@ def test_suggested_limits_change_no_pose_of_a_hand_hold_back_others_and_are_take
     del changes[own.name]
     assert max(changes.values()) < 0.1, changes
     armature.animation_data_clear()
-    bent_back = Matrix.Rotation(np.pi / 2, 4, (binding.rest_to_bone[hand.joints.index(MOVING[4]), :3, :3].T)[:, 0])
+    bent_back = Matrix.Rotation(np.pi / 2, 4, binding.rest_to_bone[hand.joints.index(MOVING[4]), 0, :3].tolist())
     bone = armature.pose.bones[MOVING[4]]
     bone.rotation_mode, bone.matrix_basis = "QUATERNION", bent_back
     bpy.context.view_layer.update()
