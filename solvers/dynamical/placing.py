@@ -13,6 +13,7 @@ from ...hand.numbers import N, Numbers, Pick, Point
 from .limbs import Columns, Limb
 
 Floats = NDArray[np.float64]
+Rows = NDArray[np.intp] | slice
 Square = list[list[N]]
 """The lower half of a symmetric matrix."""
 
@@ -33,12 +34,12 @@ class Seen(NamedTuple, Generic[N]):
     """rad, how far it turns."""
 
 
-def among(rows: NDArray[np.intp], seen: list[Seen[Floats]]) -> list[Seen[Floats]]:
+def among(rows: Rows, seen: list[Seen[Floats]]) -> list[Seen[Floats]]:
     """What targets ask for in some of the frames."""
     return [Seen(*picked(rows, each)) for each in seen]
 
 
-def picked(rows: NDArray[np.intp], value: Any) -> Any:
+def picked(rows: Rows, value: Any) -> Any:
     """Of numbers for each frame, or tuples of such, those of some frames; what is the same for all frames stays."""
     if isinstance(value, tuple):
         return tuple(picked(rows, part) for part in value)

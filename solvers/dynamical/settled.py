@@ -74,15 +74,15 @@ def _chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, method: 
     planar = told_by_places(plan.planar, targets, roots, 0)
     frames = many_frames(targets, roots)
     for limb, headings in zip(plan.limbs, plan.headings, strict=True):
-        left = np.arange(len(targets))
+        at_rest: Any = False
         if headings is not None:
             solved, at_rest = by_headings(MANY, limb, headings, frames)
-            left = left[~at_rest]
             for dof, angle in zip(limb.dofs, solved, strict=False):
                 angles[:, dof] = np.where(at_rest, angle, np.nan)
-        seen = look(MANY, limb, frames) if len(left) else []
+        seen = [] if np.all(at_rest) else look(MANY, limb, frames)
         if not seen:
             continue
+        left = np.flatnonzero(~at_rest) if np.any(at_rest) else slice(None)
         seen = among(left, seen)
         known = told(MANY, limb, seen)
         begin = _begin(plan, limb, seen, planar[left][:, limb.dofs].T.copy())
