@@ -258,8 +258,11 @@ class Job:
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.15, "Measuring the performer")
         person, assigned = calibrate(recipe, markers, assignment(recipe, raw))
-        asks = self.rig if recipe.rig_limits else None
-        told = {side: asks(hand.model) for side, hand in person.hands.items()} if asks else {}
+        told: dict[Side, Allowed] = {}
+        if self.rig is not None and recipe.rig_limits:
+            for side, hand in person.hands.items():
+                yield Progress(0.17, f"Reading the limits of the rig's {side} hand")
+                told[side] = self.rig(hand.model)
         person = _on_rig(person, told)
         notes = tuple(note for allowed in told.values() for note in allowed.notes)
         assigned = replace(assigned, warnings=assigned.warnings + notes)
@@ -278,6 +281,7 @@ class Job:
         report["labels"] = labels.facts
         for side, allowed in told.items():
             report["hands"][side]["limited_bones"] = allowed.bones
+        report["warnings"] += [doubt for side, hand in report["hands"].items() for doubt in doubts(side, hand)]
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
 
@@ -346,7 +350,6 @@ def _report(
 ) -> dict[str, Any]:
     """The take in figures, JSON-ready."""
     figures = {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted, s.measured) for s in solved}
-    doubtful = [warning for side, hand in figures.items() for warning in doubts(side, hand)]
     return {
         "capture": recipe.capture,
         "format": markers.format,
@@ -356,7 +359,7 @@ def _report(
         "smoothing": recipe.smoothing,
         "marker_set": {"name": assigned.set_name, "confidence": round(assigned.confidence, 3)},
         "hands": figures,
-        "warnings": [*markers.warnings, *assigned.warnings, *doubtful],
+        "warnings": [*markers.warnings, *assigned.warnings],
         "recipe": to_dict(recipe),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }

@@ -57,9 +57,10 @@ def doubts(side: Side, report: dict[str, Any]) -> list[str]:
     known = [mean for mean in means if mean is not None]
     if not known or max(known) < FAR_MM:
         return []
+    held = ", or do the rig's limits hold it back" if report.get("limited_bones") else ""
     return [
         f"the {side} hand's fingertips are up to {max(known):.0f} mm off on average: "
-        "is it this performer's hand, and are its labels right?"
+        f"is it this performer's hand, and are its labels right{held}?"
     ]
 
 
