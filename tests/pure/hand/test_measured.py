@@ -82,3 +82,35 @@ def test_the_other_hand_has_the_same_couplings_radii_and_limits():
 def test_what_is_replaced_keeps_the_rest():
     hand = MeasuredHand(adult("right"), {}, rho=(None, 0.5, None, None, None))
     assert replace(hand, spots={"A": Spot("wrist")}).rho == hand.rho
+
+
+@pytest.mark.parametrize(
+    ("allowed", "follows"),
+    [
+        ({(INDEX[1], "flexion"): (0.0, 60.0), (INDEX[2], "flexion"): (0.0, 40.0)}, True),
+        ({(INDEX[1], "flexion"): (0.0, 30.0)}, True),
+        ({(INDEX[2], "flexion"): (0.0, 30.0)}, False),
+        ({(INDEX[1], "flexion"): (0.0, 10.0), (INDEX[2], "flexion"): (40.0, 60.0)}, False),
+        ({(INDEX[1], "flexion"): (10.0, 10.0), (INDEX[2], "flexion"): (7.0, 7.0)}, False),
+    ],
+)
+def test_a_rigs_dip_follows_where_that_does_not_hold_the_pip_back(allowed, follows):
+    fitted = MeasuredHand(adult("right"), {}).within(allowed)
+    coupled = {
+        fitted.model.dof_name(int(dof)) for row in fitted.model.couplings for dof in np.flatnonzero(row.coefficients)
+    }
+    assert (f"{INDEX[2]} flexion" in coupled) == follows
+    assert len(fitted.model.couplings) == 3 + follows
+    for (joint, movement), ends in allowed.items():
+        assert np.rad2deg(fitted.model.limits[fitted.model.dof(joint, movement)]) == pytest.approx(ends)
+
+
+def test_recorded_motion_stays_within_what_a_rig_allows():
+    hand = MeasuredHand(adult("left"), {})
+    low, high = hand.model.limits.T
+    moved = replace(hand, motion=low + np.random.default_rng(0).random((20, hand.model.dofs)) * (high - low))
+    fitted = moved.within({(joint, "flexion"): (10.0, 20.0) for joint in INDEX[1:3]})
+    low, high = fitted.model.limits.T
+    assert ((fitted.motion >= low) & (fitted.motion <= high)).all()
+    free = [dof for dof in range(len(low)) if hand.model.joints[hand.model.axis_joint[dof]] not in INDEX[1:3]]
+    assert np.array_equal(fitted.motion[:, free], moved.motion[:, free])
