@@ -1,7 +1,7 @@
 """Targets: where a hand's sites should be, frame by frame."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +21,16 @@ ARRAYS: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("velocities", (3,), "weights"),
     ("angular_velocities", (3,), "rotation_weights"),
 )
-"""The arrays of Targets, how many numbers each has for a frame and a site, and where these are finite: where another
-is above zero."""
+"""The arrays of Targets, how many numbers each has for a frame and a site, and which weights they have."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
     """What a solver is asked for, over F frames and T sites of one hand: places, turns and velocities, in any mix.
 
-    Raises HandError where turns have no weights, an array is not over the same frames and sites, or what has a weight
-    is not finite or a quaternion of length zero.
+    What has no weight and is not finite is zero from here on. Raises HandError where turns have no weights, an array is
+    not over the same frames and sites, a weight is below zero or not finite, or what has a weight is not finite or a
+    quaternion of length zero.
     """
 
     times: Floats
@@ -59,14 +59,27 @@ class Targets:
             if array.shape != many + width:
                 raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
             # The sum of all squares tells whether to look closer, and takes no time of a live frame.
-            if weights and not math.isfinite(np.vdot(array, array)):
-                self._refuse(~np.all(np.isfinite(array), axis=-1), name, weights, "not finite")
+            if not math.isfinite(np.vdot(array, array)) or (not weights and array.size and array.min() < 0):
+                self._mend(array, name, weights)
         if (self.rotations is None) != (self.rotation_weights is None):
             raise HandError("targets: rotations and rotation_weights come together, one of them is missing")
         if self.rotations is not None:
             squares = np.einsum("ftk,ftk->ft", self.rotations, self.rotations)
             if not squares.all():
                 self._refuse(squares == 0, "rotations", "rotation_weights", "of length zero")
+
+    def _mend(self, array: Floats, name: str, weights: str) -> None:
+        """Refuses what is not finite and has a weight, or is a weight that is none; the rest becomes zero."""
+        if not weights:
+            if not np.all(array >= 0) or not np.all(np.isfinite(array)):
+                frame, column = np.argwhere(~((array >= 0) & np.isfinite(array)))[0].tolist()
+                raise HandError(
+                    f"targets: {name} of target {column} in frame {frame} is {array[frame, column]:g}, "
+                    "expected a number of at least zero"
+                )
+            return
+        self._refuse(~np.all(np.isfinite(array), axis=-1), name, weights, "not finite")
+        object.__setattr__(self, name, np.where(np.isfinite(array), array, 0.0))
 
     def _refuse(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
         """Raises HandError for the first that is bad (F, T) and has a weight."""
@@ -80,9 +93,23 @@ class Targets:
 
     def select(self, frames: slice) -> "Targets":
         """The targets of some of the frames."""
-        optional = (self.rotations, self.rotation_weights, self.velocities, self.angular_velocities)
-        cut = [None if array is None else array[frames] for array in optional]
-        return Targets(self.times[frames], self.sites, self.positions[frames], self.weights[frames], *cut)
+        # What is a part of what was checked needs no checking: this is in the time of every live frame.
+        part = object.__new__(Targets)
+        object.__setattr__(part, "times", self.times[frames])
+        object.__setattr__(part, "sites", self.sites)
+        for name, _, _ in ARRAYS:
+            array = getattr(self, name)
+            object.__setattr__(part, name, None if array is None else array[frames])
+        return part
+
+    def with_sites(self, sites: Ints) -> "Targets":
+        """With further sites (M,), of which nothing is asked."""
+        more = {"sites": np.concatenate([self.sites, sites])}
+        for name, width, _ in ARRAYS:
+            array = getattr(self, name)
+            if array is not None:
+                more[name] = np.concatenate([array, np.zeros((len(self), len(sites), *width))], axis=1)
+        return replace(self, **more)
 
 
 def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats) -> tuple[HandModel, Targets]:

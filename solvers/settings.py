@@ -1,6 +1,5 @@
 """What can be set on a solver: each field of its dataclass says what it may be, for recipe, shell and panel alike."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
@@ -66,7 +65,8 @@ def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:
     if isinstance(each.default, str):
         return value in tuple(may_be.choices)
     number = isinstance(value, int if isinstance(each.default, int) else (int, float))
-    return number and math.isfinite(value) and may_be.least <= value <= may_be.most
+    # Ranges are finite, so that neither infinity nor NaN is inside one.
+    return number and may_be.least <= value <= may_be.most
 
 
 def expected(default: Any, may_be: Range) -> str:

@@ -22,6 +22,8 @@ from .settling import FREELY, Method
 
 Floats = NDArray[np.float64]
 
+BACK = 0.1
+"""s that the clock of a live device may step back without being another motion."""
 SPAN = 1 / 60
 """s before a first frame whose times do not tell it."""
 MODES = {
@@ -86,7 +88,7 @@ class Dynamical:
             return none, DynamicalState(last.root, last.angles, plan)
         if self.mode == "settle":
             roots, angles, laid = *self._settled(plan, targets, last), None
-        elif state is None:
+        elif state is None or _is_later(state, targets):
             roots, angles, laid = self._from_rest(plan, targets, last)
         else:
             roots, angles, laid = self._followed(plan, targets, spans(targets, last), last)
@@ -117,6 +119,11 @@ class Dynamical:
             return *floated(hand, targets, before, (last.root, last.angles), (pace, plan.worth)), None
         laid = last.laid if isinstance(last, DynamicalState) and last.laid is not None else last.root
         return followed(plan, targets, before, (last.root, last.angles, laid), pace)
+
+
+def _is_later(state: State, targets: Targets) -> bool:
+    """Whether a state is of a moment after the first frame: it tells how a hand is, and no motion leads from it."""
+    return isinstance(state, DynamicalState) and state.time is not None and state.time > targets.times[0] + BACK
 
 
 def spans(targets: Targets, last: State) -> Floats:

@@ -64,13 +64,7 @@ def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTabl
     """The targets and one more, without weight yet, for each last joint that a recorded table can tell."""
     joints = [hand.site_index(CHAIN_JOINTS[digit][2]) for digit in recorded]
     more = [site for site in joints if site not in targets.sites]
-    many = (len(targets), len(more))
-    return replace(
-        targets,
-        sites=np.concatenate([targets.sites, np.array(more, dtype=targets.sites.dtype)]),
-        positions=np.concatenate([targets.positions, np.zeros((*many, 3))], axis=1),
-        weights=np.concatenate([targets.weights, np.zeros(many)], axis=1),
-    )
+    return targets.with_sites(np.array(more, dtype=targets.sites.dtype))
 
 
 def with_recorded(plan: Plan, recorded: Mapping[str, RecordedTable]) -> Plan:

@@ -34,6 +34,40 @@ def test_what_is_not_finite_is_refused_where_it_has_a_weight(name, weights, valu
     replace(targets(), **bad, **{weights: with_value(weights, 0.0, (1, 0))})
 
 
+@pytest.mark.parametrize("name", [name for name, _, weights in ARRAYS if weights])
+def test_what_is_not_finite_and_has_no_weight_becomes_zero(name):
+    weights = {name: weights for name, _, weights in ARRAYS}[name]
+    unknown = {name: with_value(name, np.nan, (1, 0, 2)), weights: with_value(weights, 0.0, (1, 0))}
+    mended = replace(targets(), **unknown)
+    array = getattr(mended, name)
+    assert array[1, 0, 2] == 0
+    assert np.array_equal(array[0], getattr(targets(), name)[0])
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+@pytest.mark.parametrize("name", ["weights", "rotation_weights"])
+def test_a_weight_is_a_number_of_at_least_zero(name, value):
+    with pytest.raises(HandError, match=rf"^targets: {name} of target 1 in frame 2 is {value:g}, expected a number"):
+        replace(targets(), **{name: with_value(name, value, (2, 1))})
+
+
+def test_further_sites_are_asked_for_nothing():
+    wider = targets().with_sites(np.array([7, 9]))
+    assert wider.sites.tolist() == [0, 1, 7, 9]
+    for name, width, _ in ARRAYS:
+        array = getattr(wider, name)
+        assert np.array_equal(array[:, :2], getattr(targets(), name))
+        assert array[:, 2:].shape == (3, 2, *width)
+        assert not array[:, 2:].any()
+
+
+def test_a_part_has_the_frames_that_were_asked_for():
+    part = targets().select(slice(1, 3))
+    assert part.times.tolist() == [1.0, 2.0]
+    for name, width, _ in ARRAYS:
+        assert getattr(part, name).shape == (2, 2, *width)
+
+
 @pytest.mark.parametrize("length", [0.0, 1e-200])
 def test_a_quaternion_of_no_length_is_refused_where_it_has_a_weight(length):
     turns = with_value("rotations", length, (2, 1))

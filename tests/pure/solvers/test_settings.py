@@ -60,3 +60,10 @@ def test_a_switch_is_true_or_false() -> None:
         SOLVER.typed("table", ["coupled=perhaps"])
     with pytest.raises(RecipeError, match="smoothing off has no setting 'calm', it has none"):
         SMOOTHING.typed("off", ["calm=1"])
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), int(400 * "9"), -1, True, "1"])
+@pytest.mark.parametrize("setting", ["tolerance", "passes"])
+def test_a_number_outside_its_range_is_told(setting: str, value: object) -> None:
+    with pytest.raises(RecipeError, match=rf"solver fabrik: {setting} is .*, expected a .*number from"):
+        SOLVER.make("fabrik", {setting: value})

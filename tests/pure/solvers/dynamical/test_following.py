@@ -199,6 +199,16 @@ def test_time_that_stands_still_or_goes_back_moves_nothing(floating):
     assert np.abs(pose.root - first.root).max() < 1e-12
 
 
+@BOTH
+def test_a_state_from_later_on_is_no_frame_before(floating):
+    """As a take is begun from the frame that shows most: the hand is where its first frame has it at once."""
+    targets = waving(60)
+    solver = Dynamical(mode="follow", floating=floating)
+    _, later = solver.solve(HAND, targets.select(slice(50, 51)))
+    pose, _ = solver.solve(HAND, targets.select(slice(0, 2)), later)
+    assert residuals(HAND, targets.select(slice(0, 2)), pose)[0].max() < 1e-3
+
+
 @pytest.mark.parametrize("change", [{"gain": float("nan")}, {"gain": -1.0}, {"mode": "float"}, {"substeps": 0}])
 def test_bad_settings_are_told(change):
     with pytest.raises(RecipeError, match=f"{next(iter(change))} is .*expected"):

@@ -120,3 +120,16 @@ def test_a_motion_that_is_none_is_told(motion, said):
     data["hands"]["right"]["motion_deg"] = motion
     with pytest.raises(RecipeError, match=said):
         performer.from_dict(data, "file")
+
+
+def test_targets_of_a_recorded_table_may_have_turns(calibrated):
+    """Which a table does not read: the same poses come out."""
+    hand = performer.from_dict(calibrated.performer, "file").hands["right"]
+    spots = {FULL[column].joint: FULL[column] for column in BARE}
+    places = posed(HAND, tuple(spots.values()), bends(20, RHO, seed=3))
+    model, targets = assign(hand.model, spots, np.arange(20.0), places)
+    turns = np.tile([1.0, 0.0, 0.0, 0.0], (*targets.weights.shape, 1))
+    turned = replace(targets, rotations=turns, rotation_weights=np.ones(targets.weights.shape))
+    table = Table(method="recorded")
+    plain, other = (table.solve(model, each, beginning(table, hand))[0] for each in (targets, turned))
+    assert np.array_equal(plain.angles, other.angles)
