@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle.hand import kinematics, rotations
-from knuckle.solvers import SOLVERS
+from knuckle.solvers import SOLVERS, chunks
 from knuckle.solvers.solver import limit_excess, residuals
 
 from .hands import EIGHT, FULL, HANDS, natural, poses, sides, targets_at
@@ -126,6 +126,18 @@ def test_moving_all_targets_moves_the_root_and_nothing_else(name, data, side, se
     there, _ = solver.solve(hand, moved)
     assert np.abs(there.angles - here.angles).max() < 1e-6
     assert np.abs(there.root - move @ here.root).max() < 1e-9
+
+
+def test_neither_chunks_nor_threads_change_a_pose(name, monkeypatch):
+    hand, rng = HANDS["left"], np.random.default_rng(4)
+    truth = kinematics.Pose(hand, np.tile(np.eye(4), (50, 1, 1)), natural(hand, rng.random((50, hand.dofs))))
+    targets = noisy(targets_at(hand, truth, FULL), seed=5)
+    targets = replace(targets, weights=(rng.random(targets.weights.shape) > 0.2).astype(float))
+    whole, _ = SOLVERS[name]().solve(hand, targets)
+    monkeypatch.setattr(chunks, "CHUNK", 7)
+    cut, _ = SOLVERS[name]().solve(hand, targets)
+    assert np.abs(cut.angles - whole.angles).max() < 1e-9
+    assert np.abs(cut.root - whole.root).max() < 1e-9
 
 
 @few
