@@ -12,11 +12,14 @@ from .captures.names import unique
 from .errors import MarkerMapError
 from .hand.joints import Side
 from .hand.labelling.find import PERFORMERS, FoundHand, Labelling, find
+from .hand.labelling.swaps import Swap, exchanges, swaps
 from .hand.markersets import Groups, suggest
 from .hand.measured import MeasuredHand
 
 Bools = NDArray[np.bool_]
 
+MOST_TOLD = 3
+"""Swaps that a sentence names."""
 DOUBTFUL = 0.5
 """A marker less sure than this is told of."""
 
@@ -32,9 +35,44 @@ class Labels:
     """side -> name -> spot, as a marker map holds them; empty where labels were taken as they are."""
 
 
-def as_named(markers: Markers) -> Labels:
-    """The capture as it is."""
-    return Labels(markers, {"by": "names"})
+def as_named(markers: Markers, groups: Groups) -> Labels:
+    """The capture under its own names, with the swaps among each hand's markers put right where they are clear.
+
+    groups: hand -> label -> spot. A swap that is not clear is told of and left as it is.
+    """
+    positions, predicted, told = markers.positions, markers.predicted, []
+    counts = {"mended": 0, "doubtful": 0}
+    for group, spots in groups.items():
+        columns = [markers.names.index(label) for label in spots if label in markers.names]
+        found = swaps(markers.times, markers.positions[:, columns])
+        if not found:
+            continue
+        clear = sum(swap.clear for swap in found)
+        counts["mended"] += clear
+        counts["doubtful"] += len(found) - clear
+        order = exchanges(len(markers.times), len(columns), found)
+        positions, predicted = positions.copy(), predicted.copy()
+        positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
+        predicted[:, columns] = np.take_along_axis(markers.predicted[:, columns], order, axis=1)
+        told += _swap_sentences(group, [markers.names[column] for column in columns], found)
+    if not told:
+        return Labels(markers, {"by": "names", "swaps": counts})
+    mended = replace(markers, positions=positions, predicted=predicted, warnings=(*markers.warnings, *told))
+    return Labels(mended, {"by": "names", "swaps": counts})
+
+
+def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
+    told = []
+    for clear, what in ((True, "were put right"), (False, "may be and were left as they are")):
+        some = [swap for swap in found if swap.clear == clear]
+        if some:
+            each = [
+                f"{labels[swap.columns[0]]} and {labels[swap.columns[1]]} in frames {swap.first + 1}-{swap.last + 1}"
+                for swap in some[:MOST_TOLD]
+            ]
+            more = f" and {len(some) - MOST_TOLD} more" if len(some) > MOST_TOLD else ""
+            told.append(f"{len(some)} swaps of markers of '{group}' {what}: {'; '.join(each)}{more}")
+    return told
 
 
 def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None) -> Labels:

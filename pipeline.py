@@ -103,21 +103,23 @@ def read(recipe: Recipe) -> Markers:
 def labelled(recipe: Recipe, markers: Markers) -> Labels:
     """The markers with labels that tell: as they are, or found by shape where the recipe asks for it or names fail.
 
-    Raises MarkerMapError where neither names nor shape show a hand.
+    Raises MarkerMapError where neither names nor shape show a hand, or for a map that is not understood.
     """
-    if recipe.labels == "names" or (recipe.labels == "auto" and recipe.markers is not None):
-        return as_named(markers)
+    if recipe.labels != "shape" and recipe.markers is not None:
+        return as_named(markers, from_json(recipe.markers, "marker map"))
+    if recipe.labels == "names":
+        return as_named(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
     if recipe.labels == "shape":
         return by_shape(markers, known)
     try:
-        suggest(markers.names)
+        groups = suggest(markers.names).groups
     except MarkerMapError as unnamed:
         try:
             return by_shape(markers, known)
         except MarkerMapError as shapeless:
             raise MarkerMapError(f"{unnamed}; {shapeless}") from unnamed
-    return as_named(markers)
+    return as_named(markers, groups)
 
 
 def assignment(recipe: Recipe, markers: Markers) -> Assignment:

@@ -11,7 +11,7 @@ from ..captures.clean import Cleaning
 from ..captures.conventions import METRES, UPS
 from ..errors import RecipeError
 from ..hand import markersets
-from ..recipe import HANDS, Recipe
+from ..recipe import HANDS, LABELS, Recipe
 from ..rig.binding import is_armature
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.markers_object import is_markers, place
@@ -31,6 +31,12 @@ _HAND_WORDS = {
     "left": ("Left", "The left hand only"),
     "right": ("Right", "The right hand only"),
     "both": ("Both", "Both hands; a capture with one is refused"),
+}
+
+_LABEL_WORDS = {
+    "auto": ("Auto", "By their labels; where these tell nothing, by how the markers stand and move"),
+    "names": ("Names", "By their labels only"),
+    "shape": ("Shape", "By how the markers stand and move, whatever they are called"),
 }
 
 
@@ -82,6 +88,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         name="Hand",
         description="Which hand to solve",
         items=[(choice, *_HAND_WORDS[choice]) for choice in HANDS],
+        options=FIXED,
+    )
+    labels: EnumProperty(
+        name="Labels",
+        description="By what markers are told",
+        items=[(choice, *_LABEL_WORDS[choice]) for choice in LABELS],
         options=FIXED,
     )
     marker_map: StringProperty(
@@ -193,6 +205,7 @@ def recipe_of(scene: "Scene") -> Recipe:
         start=chosen.first if chosen.use_range else None,
         end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
         hand=chosen.hand,
+        labels=chosen.labels,
         markers=_decoded(chosen.marker_map, "marker map"),
         performer=performer_of(scene),
         cleaning=Cleaning(
@@ -257,6 +270,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "start": ("first", recipe.start or 1),
         "end": ("last", recipe.end or LAST_FRAME),
         "hand": ("hand", recipe.hand),
+        "labels": ("labels", recipe.labels),
         "markers": ("marker_map", _encoded(recipe.markers)),
         "performer": ("performer", _encoded(recipe.performer)),
         "gap_limit": ("gap_limit", cleaning.gap_limit),

@@ -70,3 +70,37 @@ def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp
     recipe = Recipe(str(DEMO_CAPTURE), labels="shape", markers=read_json(saved))
     labels = pipeline.labelled(recipe, pipeline.read(recipe))
     assert len(pipeline.assignment(recipe, labels.markers).hands["right"]) == 25
+
+
+def swapped(markers, one, other, rows):
+    pair = [markers.names.index(one), markers.names.index(other)]
+    positions = markers.positions.copy()
+    positions[rows, pair] = positions[rows, pair[::-1]]
+    return replace(markers, positions=positions)
+
+
+def test_swaps_of_named_markers_are_put_right_and_counted(tap):
+    spoiled = swapped(tap, "right:index-finger-tip", "right:middle-finger-tip", slice(20, 41))
+    spoiled = swapped(spoiled, "right:ring-finger-phalanx-distal", "right:pinky-finger-tip", slice(50, 58))
+    labels = pipeline.labelled(Recipe("x"), spoiled)
+    np.testing.assert_array_equal(labels.markers.positions, tap.positions)
+    assert labels.facts["swaps"] == {"mended": 2, "doubtful": 0}
+    assert any("in frames 21-41" in warning for warning in labels.markers.warnings)
+
+
+def test_real_captures_as_they_are_have_no_swaps(shared):
+    for file in ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json"):
+        markers = captures.read(shared / "data/captures" / file)
+        assert pipeline.labelled(Recipe("x"), markers).markers is markers
+
+
+def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
+    """Two markers alone that cross: their ways say so, but nothing else does."""
+    times = np.arange(80) / 100
+    way = np.stack([0.5 * times, 0 * times, 0 * times], axis=1)
+    paths = np.stack([way, way + [0.0, 0.02, 0.0], way * [-1, 1, 1] + [0.3, 0.5, 0]], axis=1)
+    names = ("right:index-finger-tip", "right:middle-finger-tip", "right:wrist")
+    clear = captures.Markers(names, times, paths, "made", 100.0, "m")
+    labels = pipeline.labelled(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
+    assert labels.facts["swaps"] == {"mended": 0, "doubtful": 1}
+    assert any("left as they are" in warning for warning in labels.markers.warnings)
