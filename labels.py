@@ -11,6 +11,7 @@ from .captures.markers import Markers
 from .captures.names import unique
 from .errors import MarkerMapError
 from .hand.joints import Side
+from .hand.labelling.few import told_of_few
 from .hand.labelling.find import PERFORMERS, FoundHand, Labelling, find
 from .hand.labelling.swaps import Swap, exchanges, swaps
 from .hand.markersets import Groups, suggest
@@ -83,7 +84,8 @@ def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None)
     """
     found = find(markers.times, markers.positions, known)
     if not found.hands:
-        told = "".join(f"; {note}" for note in found.notes)
+        few = told_of_few(markers.positions, markers.names)
+        told = "".join(f"; {note}" for note in (*found.notes, *([few] if few is not None else [])))
         raise MarkerMapError(f"{markers.source}: no hand was found by the shape and motion of its markers{told}")
     names = [_names(hand, found, index) for index, hand in enumerate(found.hands)]
     facts = {
