@@ -22,7 +22,7 @@ class Calm:
     markers: Markers
     """Outliers are marked as predicted, or are gone where nothing is known."""
     noise: dict[Side, Floats]
-    """(1, 2, T) of each hand's markers: the deviation that was found in a component, see solvers.smooth.Smooth."""
+    """(1, 2, T) of each hand's markers: the deviation found in a component, see solvers.smoothing.smooth.Smooth."""
 
 
 def calmed(smoothing: Smoothing, person: Performer, markers: Markers, samples: Bools, gap_limit: float) -> Calm:

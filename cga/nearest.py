@@ -110,9 +110,3 @@ def _crossing(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
         if not np.any(abs(step) > SETTLED * radius):
             break
     return t
-
-
-def distance_to_circle(circle: Circle[T], x: Vector[T]) -> T:
-    """How far x is from a circle."""
-    between = subtract(x, nearest_on_circle(circle, x))
-    return root(dot(between, between))

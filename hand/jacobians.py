@@ -145,17 +145,6 @@ def place(hand: HandModel, root: Floats, angles: Floats) -> Placed:
     return Placed(hand, turns[:, :-1], places[:, :-1, :, 0], (turns[:, link.below] @ axes)[..., 0])
 
 
-def axial_errors(wanted: Floats, found: Floats) -> Floats:
-    """(..., 3) the axial vector of sk(R R̂ᵀ), in the world's axes: the sine of the angle from R̂ to R times its axis.
-
-    Matrices (..., 3, 3) R wanted and R̂ found. The feedback on rotations of Dynamical, section 3.1. Zero for half a
-    turn, too.
-    """
-    # R R̂ᵀ is the sum over their columns of r r̂ᵀ, and the axial vector of sk(r r̂ᵀ) is r̂ × r / 2.
-    error: Floats = np.cross(found, wanted, axis=-2).sum(-1) / 2
-    return error
-
-
 def log_errors(wanted: Floats, found: Floats) -> Floats:
     """(..., 3) rad, the turn about the world's axes that leads the shortest way from R̂ found to R wanted (..., 3, 3).
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand import rotations as rot
-from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, Side
+from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from ..hand.model import HandModel
 
 Floats = NDArray[np.float64]
@@ -35,40 +35,6 @@ def rest_world(hand: HandModel) -> Floats:
     for joint, parent in enumerate(hand.parents):
         world[joint] = hand.rest[joint] if parent < 0 else world[parent] @ hand.rest[joint]
     return world
-
-
-def side_of(points: Floats) -> tuple[Side, float]:
-    """Left or right from the joints of a hand (J, 3), and how clearly: 0 is a flat hand that could be either.
-
-    With the fingers up and the index to the left we look at the back of a right hand or into a left one. Which of
-    the two is told by the fingers and the thumb, which bend and stand towards the palm.
-    """
-    knuckles = points[PALM[1:]]
-    along = np.nanmean(knuckles, axis=0) - points[PALM[0]]
-    size = np.linalg.norm(along)
-    back_if_right = np.cross(_across(knuckles), along)
-    back_if_right /= max(np.linalg.norm(back_if_right), 1e-12)
-    bends = [_bend(points[[JOINT_INDEX[name] for name in CHAIN_JOINTS[digit]]]) for digit in DIGITS[1:]]
-    thumb_tip = points[JOINT_INDEX[DIGIT_JOINTS["thumb"][-1]]]
-    towards_palm = np.nansum([*bends, (thumb_tip - points[PALM[0]]) / size], axis=0) @ -back_if_right
-    return ("right" if towards_palm >= 0 else "left"), float(min(abs(towards_palm), 1.0))
-
-
-def _across(knuckles: Floats) -> Floats:
-    """The direction from the first knuckle that is there to the last."""
-    there = knuckles[np.isfinite(knuckles).all(axis=-1)]
-    result: Floats = there[-1] - there[0]
-    return result
-
-
-def _bend(chain: Floats) -> Floats:
-    """How much the direction of a finger changes from its first bone to its last."""
-    there = chain[np.isfinite(chain).all(axis=-1)]
-    if len(there) < 3:
-        return np.full(3, np.nan)
-    first, last = there[1] - there[0], there[-1] - there[-2]
-    result: Floats = last / max(np.linalg.norm(last), 1e-12) - first / max(np.linalg.norm(first), 1e-12)
-    return result
 
 
 def rest_rotations(hand: HandModel, points: Floats, hinges: Mapping[int, Floats] | None = None) -> Floats:

@@ -25,7 +25,8 @@ FREE = ball()
 class Arm:
     """An arm's lengths and limits. `human` gives a person's.
 
-    Raises SkeletonError for lengths that are not above 0 and elbows that do not bend from 0 up to 180 degrees.
+    Raises SkeletonError for lengths that are not above 0, elbows that do not bend from 0 up to 180 degrees, poles
+    without a direction and hands without a rotation.
     """
 
     upper: float
@@ -51,8 +52,10 @@ class Arm:
         low, high = self.elbow
         if not 0 <= low <= high <= np.pi:
             raise SkeletonError(f"arm: the elbow bends {low} to {high} rad, expected less to more within 0 to π")
-        if not np.linalg.norm(self.pole) > 0 or abs(np.linalg.norm(self.hand) - 1) > 1e-6:
-            raise SkeletonError("arm: the pole has no length or the hand's rest rotation is no unit quaternion")
+        if not 0 < np.linalg.norm(self.pole) < np.inf:
+            raise SkeletonError(f"arm: the pole is {self.pole}, expected a place that is finite and not the shoulder")
+        if not abs(np.linalg.norm(self.hand) - 1) <= 1e-6:
+            raise SkeletonError(f"arm: the hand's rest rotation is {self.hand}, expected a unit quaternion")
 
 
 def human(upper: float, fore: float, side: str) -> Arm:

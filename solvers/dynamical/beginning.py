@@ -5,52 +5,11 @@ closed form. Turns tell a joint's angles by those of its frame in its parent's. 
 """
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ...hand.numbers import MANY, ONE, N, Numbers
-from ..planar.chain import Bent, Bones, Chain, Far, Hint, Rider, bones_to, coupled, farthest, one_farthest
-from ..planar.leads import lead_of
+from ...hand.numbers import N, Numbers
 from .limbs import Limb
 from .placing import Seen, carried, turned
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Coupled:
-    """A digit bent as its coupling and its inner markers say: the planar step (see plan.PlanarBend)."""
-
-    chain: Chain
-    bones: Bones
-    far: Far[float]
-
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
-        """See PlanarBend."""
-        return self._bend(ONE, u, v, hints)
-
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
-        """See PlanarBend."""
-        return self._bend(MANY, u, v, hints)
-
-    def _bend(self, m: Numbers[N], u: N, v: N, hints: list[Hint[N]]) -> Bent[N]:
-        bones, lead, far = self.bones, self.bones.lead, self.far
-        at: Any = (lead, far)
-        if hints and bones.count == 3:
-            led = lead_of(m, self.chain, bones, (u, v), hints)
-            own: Any = led == lead
-            at = led, Far(*(m.where(own, mine, its) for mine, its in zip(far, farthest(m, bones, led), strict=True)))
-        first, middle, last, missed = coupled(m, bones, (u, v), *at)
-        return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], missed
-
-
-def coupled_bend(chain: Chain, end: Rider) -> Coupled:
-    """See plan.Bend."""
-    bones = bones_to(chain, end)
-    return Coupled(chain, bones, one_farthest(bones))
 
 
 def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]) -> list[N]:

@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from ...hand.model import HandModel
 from ...hand.targets import Targets
+from ..planar.coupled import coupled_bend
 from ..planar.plan import Plan as PlanarPlan
 from ..planar.plan import Steps, make_plan
 from ..solver import State
-from .beginning import coupled_bend
 from .headings import Headings, headings_of
 from .limbs import Limb, Worth, limbs_of
 from .wrist import Base, base_of

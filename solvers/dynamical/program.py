@@ -115,7 +115,7 @@ def step(m: Numbers[N], limb: Limb, program: tuple[Square[N], list[N]], ends: tu
 
 
 def in_box(square: list[list[float]], right: list[float], low: list[float], high: list[float]) -> list[float] | None:
-    """x of least ½ xᵀHx − gᵀx between low and high, by block pivoting as in qp.py; None where that does not end.
+    """x of least ½ xᵀHx − gᵀx between low and high, by block pivoting as in qp/; None where that does not end.
 
     square: the lower half of H; right: g.
     """
@@ -185,7 +185,7 @@ def _solve_free(
 
 
 def _many(limb: Limb, program: tuple[Square[Floats], list[Floats]], ends: tuple[list[Floats], list[Floats]]) -> Any:
-    """A limb's steps in F frames: each number (F,). By qp.py, whose last method always ends."""
+    """A limb's steps in F frames: each number (F,). By qp/program.py, whose last method always ends."""
     square, right = program
     count, n = len(ends[0][0]), len(right)
     hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard), n))

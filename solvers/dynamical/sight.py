@@ -13,8 +13,6 @@ from .limbs import Limb, through
 from .placing import Seen
 
 Floats = NDArray[np.float64]
-Root = tuple[Point[N], Point[N], Point[N], Point[N]]
-"""The columns x, y, z and the place of T_world_wrist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class Frames:
     """The targets of one frame as floats, or of many as one array a coordinate."""
 
     root: Any
-    """Root"""
+    """The columns x, y, z and the place of T_world_wrist, each three numbers."""
     places: Any
     """[column][i]"""
     weights: Any

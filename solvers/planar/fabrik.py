@@ -12,23 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import MANY, ONE, N, Numbers, Pick, wrapped
-from .chain import (
-    Bent,
-    Bones,
-    Chain,
-    Far,
-    Hint,
-    Rider,
-    bones_to,
-    coupled,
-    farthest,
-    held,
-    missed,
-    nearest_of,
-    one_farthest,
-)
-from .leads import lead_of
+from ...hand.numbers import N, Numbers, Pick, wrapped
+from .chain import Bent, Bones, Chain, Rider, bones_to, missed
+from .coupled import Coupled
+from .reach import held, nearest_of, one_farthest
 
 Floats = NDArray[np.float64]
 
@@ -50,37 +37,20 @@ Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, An
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlanarFabrik:
+class PlanarFabrik(Coupled):
     """How one digit brings one of its riders to its goal."""
 
-    chain: Chain
-    bones: Bones
-    far: Far[float]
     stopping: Stopping
     nearest: Nearest
 
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
-        """See PlanarBend."""
-        return self._bend(ONE, u, v, hints)
-
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
-        """See PlanarBend."""
-        return self._bend(MANY, u, v, hints)
-
-    def _bend(self, m: Numbers[N], u: N, v: N, hints: list[Hint[N]]) -> Bent[N]:
-        bones = self.bones
-        lead: Any = bones.lead
-        far: Any = self.far
-        if hints and bones.count == 3:
-            lead = lead_of(m, self.chain, bones, (u, v), hints)
-            own = lead == bones.lead
-            far = Far(*(m.where(own, mine, its) for mine, its in zip(self.far, farthest(m, bones, lead), strict=True)))
-        bent = coupled(m, bones, (u, v), lead, far)
-        if bones.count > 1:
-            off: Any = bent[3] > self.stopping.tolerance
-            bent = m.mend(off, bent, lambda pick: self._within(m, (pick(u), pick(v)), [pick(x) for x in bent[:3]]))
-        first, middle, last, error = bent
-        return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], error
+    def _mended(self, m: Numbers[N], goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
+        if self.bones.count == 1:
+            return bent
+        off: Any = bent[3] > self.stopping.tolerance
+        mended: Bent[N] = m.mend(
+            off, bent, lambda pick: self._within(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in bent[:3]])
+        )
+        return mended
 
     def _within(self, m: Numbers[N], goal: tuple[N, N], flexions: list[N]) -> Bent[N]:
         """Where a limit is in the way or the goal is out of reach: the nearest of what is found from these flexions."""

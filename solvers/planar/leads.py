@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.numbers import MANY, N, Numbers, wrapped
-from .chain import Bones, Chain, Hint, Rider, coupled, farthest, place
+from .chain import Bones, Chain, Hint, Rider, place
+from .reach import coupled, farthest
 
 Floats = NDArray[np.float64]
 
@@ -19,8 +20,6 @@ TRIED: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
 LEAD_PRICE = 0.06
 """m of misplaced riders that one radian away from the coupling is worth. A finger can often reach its tip in two ways
 that fit one inner marker alike: with a low price noise would choose between them, another in each frame."""
-LIMIT_PRICE = 0.3
-"""m per rad beyond a limit."""
 
 
 def lead_of(m: Numbers[N], chain: Chain, bones: Bones, goal: tuple[N, N], hints: list[Hint[N]]) -> N:

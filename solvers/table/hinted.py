@@ -10,14 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..planar.leads import LEAD_PRICE
 from .linkage import Complex, Floats, Linkage, between, straight_tip, tip, unit
 from .nearest import REACHED, Faces, nearest, within
 
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-LEAD_PRICE = 0.06
-"""m of misplaced riders that one radian away from the coupling is worth: see leads.LEAD_PRICE."""
 LIMIT_PRICE = 0.1
 """m per rad beyond a limit."""
 TRIED = np.linspace(-1.0, 1.0, 9)

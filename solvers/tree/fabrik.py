@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import settings as kinds
+from ..settings import setting
 from ..solver import hold_last
 from . import limits
 from .beginnings import beginning, least_miss, out_of_reach
@@ -33,25 +35,22 @@ STALLS = 3
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """When to stop. Lengths are parts of the skeleton's reach."""
+    """When to stop. Lengths are parts of the skeleton's reach.
 
-    tolerance: float = 1e-6
-    """How near to its goals a row is done."""
-    near: float = 0.05
-    """From nearer than this, as a frame mostly is to the one before, no passes are made: the finish gains more."""
-    stall: float = 0.1
-    """The part of its miss that a pass must gain."""
-    passes: int = 12
-    """Most passes."""
-    steps: int = 40
-    """Most steps of the finish from one beginning."""
-    beginnings: int = 8
-    """Poses from which a row that is still off begins again."""
-    worth: float = 1e-4
-    """How much nearer another beginning must end, where it does not arrive, for a row to leave where it was led to."""
-    follow: bool = True
-    """Whether a frame begins at the pose of the frame before, and so stays near it; frames are then solved one after
-    another. Else each begins at rest, and all are solved together."""
+    Raises RecipeError for a setting that is not of its kind or outside its range, NaN among them.
+    """
+
+    tolerance: float = setting(1e-6, "How near to its goals a row is done")
+    near: float = setting(0.05, "From nearer than this no passes are made: the finish gains more")
+    stall: float = setting(0.1, "The part of its miss that a pass must gain", most=1.0)
+    passes: int = setting(12, "Most passes", most=10_000)
+    steps: int = setting(40, "Most steps of the finish from one beginning", most=10_000)
+    beginnings: int = setting(8, "Poses from which a row that is still off begins again", most=10_000)
+    worth: float = setting(1e-4, "How much nearer another beginning must end to be taken where it does not arrive")
+    follow: bool = setting(True, "Whether a frame begins at the pose of the one before, not all at rest and at once")
+
+    def __post_init__(self) -> None:
+        kinds.check(self, "tree")
 
 
 def solve(

@@ -117,11 +117,6 @@ class Skeleton:
         return lengths
 
     @property
-    def lengthless(self) -> tuple[str, ...]:
-        """The joints that sit on their parent: no turn of the parent moves them."""
-        return tuple(self.joints[j] for j in np.flatnonzero(self.lengths == 0.0) if j)
-
-    @property
     def reach(self) -> float:
         """m along the bones to the joint that is farthest from the root; 1 where no bone has a length."""
         along = np.zeros(len(self.joints))

@@ -52,29 +52,30 @@ def test_a_limbs_matrices_are_those_of_the_whole_hands_jacobians(tilted):
     if tilted:
         axes = hand.axes + np.random.default_rng(0).normal(0, 0.3, hand.axes.shape)
         hand = replace(hand, axes=axes / np.linalg.norm(axes, axis=1, keepdims=True))
-    pose, goal = random_pose(hand, 3, 1), random_pose(hand, 3, 2)
+    pose, goal = random_pose(hand, 12, 1), random_pose(hand, 12, 2)
     targets = with_turns(hand, Pose(hand, pose.root, goal.angles), FULL)
     placed = jacobians.place(hand, pose.root, pose.angles)
     moves, turns = (each[..., 6:] for each in placed.jacobians(targets.sites))
     joints = [hand.sites[site].joint for site in targets.sites]
     missed = targets.positions - placed.sites(targets.sites)
     wrong = rotations.to_matrix(targets.rotations) @ placed.turns[:, joints].swapaxes(-1, -2)
-    axial = jacobians.axial_errors(rotations.to_matrix(targets.rotations), placed.turns[:, joints])
+    # R R̂ᵀ is the sum over their columns of r r̂ᵀ, and the axial vector of sk(r r̂ᵀ) is r̂ × r / 2.
+    axial = np.cross(placed.turns[:, joints], rotations.to_matrix(targets.rotations), axis=-2).sum(-1) / 2
     near = np.trace(wrong, axis1=-2, axis2=-1) > 1
     square = np.einsum("ftik,ftil->fkl", moves, moves) + 0.03**2 * np.einsum("ftik,ftil->fkl", turns, turns)
     for limb in limbs_of(hand, targets.sites.tolist(), WORTH):
-        columns = [mark.column for mark in limb.marks]
-        if not near[:, columns].all():
-            continue
+        # Beyond a right angle the error of a turn is another than the axial vector.
+        alike = np.flatnonzero(near[:, [mark.column for mark in limb.marks]].all(axis=1))
+        assert len(alike) >= 2
         pull = np.einsum("ftik,fti->fk", moves, missed) + 0.03**2 * np.einsum("ftik,fti->fk", turns, axial)
         seen = look(MANY, limb, many_frames(targets, pose.root))
         found = place(MANY, limb, list(pose.angles[:, limb.dofs].T), seen)
         lower, right = normal(limb, found, seen, 1.0)
         for i, dof in enumerate(limb.dofs):
-            assert np.abs(right[i] - pull[:, dof]).max() < 1e-12
+            assert np.abs(right[i] - pull[:, dof])[alike].max() < 1e-12
             for j in range(i + 1):
-                assert np.abs(lower[i][j] - square[:, dof, limb.dofs[j]]).max() < 1e-12
-        for frame in range(3):
+                assert np.abs(lower[i][j] - square[:, dof, limb.dofs[j]])[alike].max() < 1e-12
+        for frame in alike.tolist():
             one = look(ONE, limb, one_frame(targets, pose.root[frame], frame))
             alone = normal(limb, place(ONE, limb, pose.angles[frame, limb.dofs].tolist(), one), one, 1.0)
             assert np.abs(np.array(alone[1]) - np.array(right)[:, frame]).max() < 1e-12
@@ -104,6 +105,7 @@ def test_ways_bend_as_differences_of_the_slopes_say():
 
 def test_steps_within_bounds_are_those_of_daqp():
     rng = np.random.default_rng(5)
+    ended = 0
     for _ in range(500):
         count = int(rng.integers(1, 7))
         root = rng.normal(size=(rng.integers(1, 9), count)) * rng.choice([0.02, 1.0])
@@ -116,6 +118,8 @@ def test_steps_within_bounds_are_those_of_daqp():
             continue
         truth = daqp.solve(square, -right, np.zeros((0, count)), high, low)[0]
         assert np.abs(np.array(found) - truth).max() < 1e-8
+        ended += 1
+    assert ended > 490, "the others are handed to the method that always ends"
 
 
 def test_the_error_of_a_turn_is_the_axial_vector_up_to_a_right_angle_and_one_beyond_it():

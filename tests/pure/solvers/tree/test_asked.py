@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from knuckle.errors import RecipeError
 from knuckle.solvers.tree import Bone, Settings, ball, chain, cone, from_bones, hinge, places, solve
 
 from .trees import ARM, FREE, TAIL, UP, Y, independent, limit_excess, loop, palm, posed, turns_inside
@@ -154,7 +155,6 @@ def test_hinges_in_one_point_are_a_shoulder():
             Bone("lower", "upper", (0, 1, 0), (0, 2, 0), hinge(0, 2.5)),
         ]
     )
-    assert shoulder.lengthless == ("z", "upper")
     positions, _ = posed(shoulder, turns_inside(shoulder, 40, 6))
     pose, _ = solve(shoulder, places(shoulder, {"lower-tip": positions[:, -1]}), settings=APART)
     missed = np.linalg.norm(pose.positions[:, -1] - positions[:, -1], axis=-1)
@@ -179,3 +179,18 @@ def test_a_ball_above_a_hinge_twists_as_far_as_it_may_to_bring_the_hinge_into_th
     pose, _ = solve(limb, places(limb, {"limb-1-tip": positions[:, -1]}), settings=APART)
     assert np.linalg.norm(pose.positions[:, -1] - positions[:, -1], axis=-1).max() < 1e-4
     assert np.abs(pose.turns[:, 0, 1]).max() <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ({"tolerance": float("nan")}, "tree settings: tolerance is nan, expected a number from 0 to 1e"),
+        ({"passes": -3}, "tree settings: passes is -3, expected a whole number from 0 to"),
+        ({"steps": 2.5}, "tree settings: steps is 2.5, expected a whole number"),
+        ({"stall": 1.5}, "tree settings: stall is 1.5, expected a number from 0 to 1"),
+        ({"follow": 1}, "tree settings: follow is 1, expected true or false"),
+    ],
+)
+def test_settings_that_cannot_be_are_told_in_a_sentence(setting, sentence):
+    with pytest.raises(RecipeError, match=sentence):
+        Settings(**setting)
