@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ..solver import hold_last
-from ..tree import Settings, Skeleton, fixed, hinge, places
-from ..tree import solve as solve_tree
 from .balls import Joint, joint
 from .model import Arm, ArmPose, ArmState, at_rest, base_of
+from .nearest import nearest
 from .swivel import choose
 from .triangle import Triangle, triangle_of
 
@@ -60,23 +59,9 @@ def _within_limits(
     upper, elbow = triangle.upper_at(swivel), triangle.elbow.copy()
     outside = ~joints[0].inside(upper)
     if outside.any():
-        upper[outside], elbow[outside] = _nearest(arm, goal[outside])
+        upper[outside], elbow[outside] = nearest(arm, goal[outside])
     turn = joints[1].nearest(triangle.wrist_of(upper, elbow))
     return rot.from_matrix(upper), elbow, rot.from_matrix(turn), swivel
-
-
-def _nearest(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
-    """The upper arm's rotation (N, 3, 3) and elbow (N,) rad that bring the wrist nearest to goal (N, 3) m.
-
-    A wrist that no swivel brings there is at the edge of what the limits let, for which there is no closed form: the
-    arm is a chain like others.
-    """
-    rest = np.tile(np.eye(4), (3, 1, 1))
-    rest[1:, 1, 3] = arm.upper, arm.fore
-    limits = (arm.shoulder, hinge(*arm.elbow), fixed())
-    chain = Skeleton(("shoulder", "elbow", "wrist"), (-1, 0, 1), rest, limits)
-    pose, _ = solve_tree(chain, places(chain, {"wrist": goal}), settings=Settings(follow=False))
-    return rot.to_matrix(pose.rotations[:, 0]), np.clip(pose.turns[:, 1, 1], *arm.elbow)
 
 
 def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:

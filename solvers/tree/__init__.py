@@ -1,7 +1,7 @@
 """FABRIK for any tree of joints: an arm, a tail, a tentacle, a hand that is not five digits on a rigid palm."""
 
 from .bones import Bone, chain, from_bones
-from .fabrik import Settings, at_rest, solve
+from .fabrik import Settings, at_rest, solve, solve_from
 from .goals import Goals, State, TreePose, places
 from .skeleton import Limit, Skeleton, SkeletonError, ball, cone, fixed, frames, hinge
 
@@ -24,4 +24,5 @@ __all__ = [
     "hinge",
     "places",
     "solve",
+    "solve_from",
 ]

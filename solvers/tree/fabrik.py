@@ -87,6 +87,25 @@ def solve(
     return _posed(skeleton, goals.root, turns, shift), State(turns[-1], shift[-1]) if len(goals) else last
 
 
+def solve_from(skeleton: Skeleton, goals: Goals, turns: Floats, settings: Settings | None = None) -> TreePose:
+    """The pose that each frame comes to from its own turns (F, J, 3), by the finish alone: the nearest about there.
+
+    For beginnings that the caller knows to be good ones. A free root begins at rest. Raises as `solve`.
+    """
+    check(skeleton, goals)
+    settings = settings or Settings()
+    sites = sites_of(skeleton, goals)
+    turns, shift = limits.clamp(skeleton.cone, skeleton.twist, turns), np.zeros((len(goals), 3))
+    origin = skeleton.rest[0, :3, 3]
+    for rows, asked in _batches(sites.weights > 0, False):
+        plan = make(skeleton, sites, asked)
+        chosen, moved = np.ix_(rows, np.flatnonzero(asked)), np.ix_(rows, plan.joints)
+        begin = Rowset(np.tile(origin, (len(rows), 1)), turns[moved], sites.goals[chosen], sites.weights[chosen])
+        done = finish(plan, begin, settings.tolerance * plan.reach, settings.steps) if len(plan.joints) else begin
+        turns[moved], shift[rows] = done.turns, (done.origin - origin) * skeleton.root_free
+    return _posed(skeleton, goals.root, turns, shift)
+
+
 def at_rest(skeleton: Skeleton) -> State:
     """The state before the first frame: all joints at rest, or as near to it as their limits let them."""
     zero = np.zeros((len(skeleton.joints), 3))

@@ -214,6 +214,34 @@ def test_where_no_swivel_keeps_the_shoulders_limits_no_arm_within_them_comes_nea
             assert ours < theirs + 1e-6
 
 
+MIRROR = np.diag([-1.0, 1.0, 1.0, 1.0])
+
+
+def test_an_arms_mirrored_twin_misses_a_mirrored_wrist_by_as_much():
+    random = np.random.default_rng(11)
+    places = random.normal(size=(80, 3))
+    target = at(*places / np.linalg.norm(places, axis=1, keepdims=True) * random.uniform(0.1, 0.5, (80, 1)))
+    misses = []
+    for arm, wrist in ((RIGHT, target), (human(0.30, 0.25, "left"), MIRROR @ target @ MIRROR)):
+        found, _ = arms.solve(arm, wrist, np.zeros(3))
+        misses.append(away(world_of(arm, found, np.zeros(3))[:, 2], wrist))
+    assert (misses[0] > 1e-3).sum() > 20
+    assert off(*misses) < 1e-6
+
+
+def test_of_many_arms_within_the_limits_none_brings_the_wrist_nearer():
+    random = np.random.default_rng(12)
+    tried = turned(RIGHT.shoulder, random, 100_000)
+    pose = ArmPose(tried, random.uniform(*RIGHT.elbow, len(tried)), np.tile(rot.IDENTITY, (len(tried), 1)), tried[:, 0])
+    wrists = world_of(RIGHT, pose, np.zeros(3))[:, 2, :3, 3]
+    places = random.normal(size=(60, 3)) * 0.2
+    found, _ = arms.solve(RIGHT, at(*places), np.zeros(3))
+    miss = away(world_of(RIGHT, found, np.zeros(3))[:, 2], at(*places))
+    assert (miss > 1e-3).sum() > 10
+    for place, ours in zip(places, miss, strict=True):
+        assert ours < np.linalg.norm(wrists - place, axis=1).min() + 1e-6
+
+
 def test_where_only_the_hand_cannot_be_turned_so_far_the_wrist_is_still_in_its_place():
     frozen = Arm(0.3, 0.25, wrist=cone(0.1, 0.1, 0.1, 0.1, (-0.1, 0.1)))
     target = at((0.1, 0.3, 0.2), (-0.2, 0.2, 0.1))
