@@ -20,7 +20,7 @@ NET = (16, 3, 7, 5)
 """Directions of the shoulder's swing, parts of the way to its edge, twists of the shoulder and bends of the elbow."""
 HOLLOWS = 8
 """Of the net's hollows, how many are begun in. From 4 a person's arm, or one with a wide cone, came as near as from 80
-of the net's knots; with a cone that is closed on two sides 7 of 117 places were still up to 0.4 mm farther off from 8."""
+of the net's knots; with a cone that is closed on two sides 8 left 7 of 117 places up to 0.4 mm farther off."""
 AT_ONCE = 250
 """Places whose nets are measured at once, which bounds the memory."""
 
