@@ -47,6 +47,8 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout("p, q, r and five tips", _joints(*_PQR, *TIPS)),
 )
 """The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13 and 8."""
+TIPS_ONLY = Layout("five tips", _joints(*TIPS))
+PALM_ONLY = Layout("three on the palm", _joints(*_PQR))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
