@@ -4,8 +4,8 @@ The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 a
 DIP 60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives widths only: where each range
 begins follows from the straight finger and from how far a joint overextends. It names no twist; the passive
 axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees. Three ranges are wider, as the
-fists of headset hands (npm handy-work) need them: PIP 110, DIP 70, and 25 degrees of adduction from the splay of the
-flat hand.
+ten headset hands of npm handy-work need them: PIP 110, DIP 70, and 25 degrees of adduction from the splay of an adult's
+flat hand, of which they show 22.5.
 """
 
 from dataclasses import dataclass
