@@ -125,10 +125,23 @@ def basis(y: Floats, z: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], -1)
 
 
+def nearest_to(products: Floats) -> Floats:
+    """Rotations R (..., 3, 3) of the greatest trace of R · Bᵀ, which come nearest to matrices B (..., 3, 3).
+
+    For the sum B of products there · hereᵀ they turn here to there by least squares (Kabsch 1976). A turn that B leaves
+    open is arbitrary; never a reflection.
+    """
+    u, _, vt = np.linalg.svd(products)
+    sign = np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)
+    u = np.concatenate([u[..., :2], u[..., 2:] * sign[..., None, None]], -1)
+    rotations: Floats = u @ vt
+    return rotations
+
+
 def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     """Rigid moves (..., 4, 4) that bring points source (..., N, 3) nearest to target (..., N, 3).
 
-    Weighted least squares, weights (..., N) >= 0 (Kabsch 1976). With fewer than three points that are not in
+    Weighted least squares, weights (..., N) >= 0. With fewer than three points that are not in
     a line the turn about what is left open is arbitrary but finite; never a reflection.
     """
     total = np.maximum(weights.sum(-1), 1e-12)[..., None]
@@ -136,12 +149,8 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     target_mid = (weights[..., None] * target).sum(-2) / total
     a = (source - source_mid[..., None, :]) * weights[..., None]
     b = target - target_mid[..., None, :]
-    u, _, vt = np.linalg.svd(np.swapaxes(a, -1, -2) @ b)
-    v, ut = np.swapaxes(vt, -1, -2), np.swapaxes(u, -1, -2)
-    sign = np.where(np.linalg.det(v @ ut) < 0, -1.0, 1.0)
-    v = np.concatenate([v[..., :2], v[..., 2:] * sign[..., None, None]], -1)
     moves = np.zeros((*source_mid.shape[:-1], 4, 4))
-    moves[..., :3, :3] = v @ ut
+    moves[..., :3, :3] = nearest_to(np.swapaxes(b, -1, -2) @ a)
     moves[..., :3, 3] = target_mid - np.einsum("...ij,...j->...i", moves[..., :3, :3], source_mid)
     moves[..., 3, 3] = 1.0
     return moves

@@ -127,7 +127,7 @@ class ConformalPalm:
         markers = Vector(*(-half).tolist()), Vector(*half.tolist())
         circle, _ = circle_about(markers, (math.dist(here[one], third), math.dist(here[other], third)))
         points: list[Point[float]] = [*markers, nearest_on_circle(circle, Vector(*was.tolist()))]
-        rows, move, _ = laid_on(ONE, [places[one], places[other], third], points, [1.0, 1.0, 1.0])
+        rows, move = laid_on(ONE, [places[one], places[other], third], points, [1.0, 1.0, 1.0])
         root = np.eye(4)
         root[:3, :3], root[:3, 3] = rows, seen + move
         return root

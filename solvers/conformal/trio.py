@@ -17,6 +17,8 @@ FLAT = 1e-3
 PAIRS = ((0, 1), (0, 2), (1, 2))
 ON = 1e-6
 """m. A joint this near to a marker is where the marker is."""
+Frame = tuple[Vector[float], tuple[Vector[float], Vector[float], Vector[float]]]
+"""A middle and three axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class PalmJoint:
     place: Point[float]
     """m in the wrist's frame."""
     rest: Any
-    """Three numbers, m from p: towards q, across that in the plane of p, q and r, and above the plane."""
+    """Three numbers, m from the middle of p, q and r: along and across in their plane, and above it."""
     markers: tuple[int, int]
     """Which of the three it is found from, the farther first: of all pairs the one that sees it most nearly at a right
     angle, where their errors move it least."""
@@ -41,6 +43,8 @@ class Trio:
     places: list[Point[float]]
     """m in the wrist's frame: the markers', then the joints'."""
     joints: tuple[PalmJoint, ...]
+    flat: tuple[tuple[float, float], ...]
+    """m, where p, q and r are in their plane, along and across from their middle."""
     share: float
     """How much a joint counts beside a marker."""
 
@@ -51,8 +55,8 @@ class Trio:
         """
         points, told = self._points(_near(seen[0], seen[0]), _near(seen[0], seen[1]), _near(seen[0], seen[2]))
         joints = [(weights[0] + weights[1] + weights[2]) * (self.share / 3)] * len(self.joints)
-        turn, move, laid = laid_on(m, self.places, points, weights + joints)
-        return turn, (move[0] + seen[0][0], move[1] + seen[0][1], move[2] + seen[0][2]), told & laid
+        turn, move = laid_on(m, self.places, points, weights + joints)
+        return turn, (move[0] + seen[0][0], move[1] + seen[0][1], move[2] + seen[0][2]), told
 
     def _points(self, p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[list[Point[N]], Any]:
         """The markers and the joints found from them, and whether they tell a plane."""
@@ -64,14 +68,14 @@ class Trio:
     def found(self, seen: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
         """The joints. Of two places on the plane a joint is at the one nearer to where it was the frame before.
 
-        That is where it was carried along with the palm, p to p and q towards q, and so where it is at rest beside
-        them.
+        That is where it was carried along with the palm by the turn in the plane that is best for all three, and so
+        where it is at rest beside them.
         """
-        along, across, up = axes(seen[0], seen[1], plane)
+        middle, (along, across, up) = axes(seen, self.flat, plane)
         places = []
         for joint in self.joints:
             a, b, h = joint.rest
-            before = add(add(add(seen[0], along, a), across, b), up, h)
+            before = add(add(add(middle, along, a), across, b), up, h)
             level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + h)
             one, other = joint.markers
             places.append(from_two((seen[one], seen[other]), joint.lengths, level, before))
@@ -88,26 +92,46 @@ def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]
     return unit_plane(plane), told
 
 
-def axes(p: Vector[N], q: Vector[N], plane: Plane[N]) -> tuple[Vector[N], Vector[N], Vector[N]]:
-    """Directions from p to q, across that in their plane, and the plane's normal."""
-    along = subtract(q, p)
-    along = scaled(along, inverse(root(dot(along, along))))
+def axes(
+    seen: tuple[Vector[N], Vector[N], Vector[N]], flat: tuple[tuple[float, float], ...], plane: Plane[N]
+) -> tuple[Vector[N], tuple[Vector[N], Vector[N], Vector[N]]]:
+    """The middle of p, q and r, and by least squares the directions in which they are along and across from it as
+    `flat` has them, with the plane's normal."""
     up = Vector(plane.e1, plane.e2, plane.e3)
-    return along, cross(up, along), up
+    middle = scaled(add(add(seen[0], seen[1], 1.0), seen[2], 1.0), 1 / 3)
+    straight, square = scaled(middle, 0.0), scaled(middle, 0.0)
+    for place, (a, b) in zip(seen, flat, strict=True):
+        out = subtract(place, middle)
+        straight, square = add(straight, out, a), add(square, out, b)
+    # Each counts as it says along is: itself turned back by its angle in the plane.
+    along = subtract(straight, cross(up, square))
+    along = scaled(along, inverse(root(dot(along, along))))
+    return middle, (along, cross(up, along), up)
 
 
 def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> Trio:
     """For three markers at places on the palm, not in a line, and the palm's joints, all m in the wrist's frame."""
     p, q, r = (Vector(*place) for place in places)
     plane, _ = palm_plane(p, q, r)
+    up = Vector(plane.e1, plane.e2, plane.e3)
+    middle = scaled(add(add(p, q, 1.0), r, 1.0), 1 / 3)
+    along = subtract(q, p)
+    along = scaled(along, 1 / math.sqrt(dot(along, along)))
+    frame = middle, (along, cross(up, along), up)
+    flat = tuple(_beside(frame, marker)[:2] for marker in (p, q, r))
     away = [joint for joint in joints if share and min(math.dist(joint, place) for place in places) > ON]
-    found = tuple(_joint((p, q, r), plane, Vector(*joint)) for joint in away)
-    return Trio([*places, *away], found, share)
+    found = tuple(_joint((p, q, r), frame, Vector(*joint)) for joint in away)
+    return Trio([*places, *away], found, flat, share)
 
 
-def _joint(markers: tuple[Vector[float], ...], plane: Plane[float], x: Vector[float]) -> PalmJoint:
-    out = subtract(x, markers[0])
-    along, across, up = (dot(out, axis) for axis in axes(markers[0], markers[1], plane))
+def _beside(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
+    """m, a place as seen from a middle, along its axes."""
+    middle, (along, across, up) = frame
+    out = subtract(x, middle)
+    return dot(out, along), dot(out, across), dot(out, up)
+
+
+def _joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[float]) -> PalmJoint:
     lengths = [math.dist(x, marker) for marker in markers]
 
     def slant(pair: tuple[int, int]) -> float:
@@ -117,7 +141,7 @@ def _joint(markers: tuple[Vector[float], ...], plane: Plane[float], x: Vector[fl
     one, other = min(PAIRS, key=slant)
     if lengths[one] < lengths[other]:
         one, other = other, one
-    return PalmJoint((x.e1, x.e2, x.e3), (along, across, up), (one, other), (lengths[one], lengths[other]))
+    return PalmJoint((x.e1, x.e2, x.e3), _beside(frame, x), (one, other), (lengths[one], lengths[other]))
 
 
 def _near(origin: Point[N], point: Point[N]) -> Vector[N]:

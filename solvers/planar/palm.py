@@ -10,7 +10,7 @@ from ...hand import kinematics
 from ...hand.markersets import Spot, on_palm
 from ...hand.model import HandModel
 from ...hand.numbers import MANY, ONE, N, Numbers, Point
-from ...hand.rotations import fit_rigid
+from ...hand.rotations import nearest_to
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import hold_last
@@ -60,9 +60,7 @@ def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
         return last[None]
     weights = targets.weights[:, palm.columns]
     if palm.wide and len(targets) == 1 and weights.min() > 0:
-        root = _one_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
-        if root is not None:
-            return root
+        return _one_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
     if palm.wide and weights.all():
         roots = np.empty((len(targets), 4, 4))
 
@@ -80,32 +78,31 @@ def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
     return _follow_the_rest(roots, known, palm.at_rest, positions, weights)
 
 
-def _one_root(palm: Palm, positions: list[list[float]], weights: list[float]) -> Floats | None:
-    """(1, 4, 4), None where the markers seen are in a line."""
-    (a, b, c), (x, y, z), told = laid_on(ONE, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
-    return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]]) if told else None
+def _one_root(palm: Palm, positions: list[list[float]], weights: list[float]) -> Floats:
+    """(1, 4, 4) from positions (P, 3) m with weights (P,)."""
+    (a, b, c), (x, y, z) = laid_on(ONE, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
+    return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
 
 def many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
     """(F, 4, 4) by least squares from positions (F, P, 3) m with weights (F, P)."""
-    turn, move, told = laid_on(MANY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
+    turn, move = laid_on(MANY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
     roots = np.zeros((len(positions), 4, 4))
     for i in range(3):
         for j in range(3):
             roots[:, i, j] = turn[i][j]
         roots[:, i, 3] = move[i]
     roots[:, 3, 3] = 1.0
-    if not told.all():
-        # Seen in a line, which the palm's markers are not: any turn about it will do.
-        rest = np.broadcast_to(palm.at_rest, positions[~told].shape)
-        roots[~told] = fit_rigid(rest, positions[~told], weights[~told])
     return roots
 
 
 def laid_on(
     m: Numbers[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
-) -> tuple[Rows[N], Point[N], Any]:
-    """The turn and the move that lay places on the palm where they were seen by least squares; whether they tell."""
+) -> tuple[Rows[N], Point[N]]:
+    """The turn and the move that lay places on the palm where they were seen by least squares.
+
+    Seen in a line, which the palm's markers are not, any turn about it will do.
+    """
     zero = 0.0 * weights[0]
     total, here, there = zero, [zero] * 3, [zero] * 3
     products = [[zero] * 3, [zero] * 3, [zero] * 3]
@@ -120,12 +117,14 @@ def laid_on(
                 row[j] = row[j] + weighted * place[j]
     here, there = [each / total for each in here], [each / total for each in there]
     spread = [[products[i][j] - total * there[i] * here[j] for j in range(3)] for i in range(3)]
-    turn, told = attitude(m, spread)
+    turn, _ = attitude(m, spread)
     moved = [there[i] - turn[i][0] * here[0] - turn[i][1] * here[1] - turn[i][2] * here[2] for i in range(3)]
-    return turn, (moved[0], moved[1], moved[2]), told
+    return turn, (moved[0], moved[1], moved[2])
 
 
 STEPS = 6
+FINE = 1e-10
+"""How far the rotation may be off by the last step; the greatest root is three times as far as that went, at most."""
 LINE = 1e-6
 """Of the cube of its length, the determinant-like scale from which a matrix of products tells a turn."""
 
@@ -133,10 +132,13 @@ LINE = 1e-6
 def attitude(m: Numbers[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
     """The rotation R of the greatest trace of R · Bᵀ, which turns places to where they were seen by least squares.
 
-    And whether B tells it: where its rank is one or less the matrix is none. Markley, Attitude Determination Using
+    And whether B tells it: where its rank is one or less some turn is arbitrary. Markley, Attitude Determination Using
     Vector Observations: A Fast Optimal Matrix Algorithm (1993): with λ the greatest root of
     (λ² − |B|²)² − 8 λ det B − 4 |cof B|² = 0, found by Newton's steps,
     R = ((λ² + |B|²) / 2 · B + λ cof B − B Bᵀ B) / (λ (λ² − |B|²) / 2 − det B).
+
+    The divisor is (s₁ + s₂) (s₂ + s₃) (s₃ + s₁) for B's singular values, s₃ < 0 where det B < 0. Where s₂ + s₃ nearly
+    vanishes two roots come together, Newton's steps are slow and R is found from the singular values themselves.
     """
     cof = [[_cofactor(b, i, j) for j in range(3)] for i in range(3)]
     square = sum((x * x for row in b for x in row), start=0.0 * b[0][0])
@@ -145,23 +147,36 @@ def attitude(m: Numbers[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
     # Exact where the markers lie in a plane: then det B = 0.
     root = m.sqrt(square + 2 * m.sqrt(squares))
     least = LINE * square * m.sqrt(square)
+    step = square
     for _ in range(STEPS):
         over = root * root - square
         slope = 4 * root * over - 8 * det
         steep = slope > least
-        step = (over * over - 8 * root * det - 4 * squares) / m.where(steep, slope, 1.0)
-        root = root - m.where(steep, step, 0.0)
+        step = m.where(steep, (over * over - 8 * root * det - 4 * squares) / m.where(steep, slope, 1.0), 0.0)
+        root = root - step
     over = (root * root - square) / 2
     scale = root * over - det
-    told = scale > least
-    scale = 1.0 / m.where(told, scale, 1.0)
+    unsure = (scale <= least) | (abs(step) * square > FINE * scale)
+    scale = 1.0 / m.where(unsure, 1.0, scale)
     gram = [[b[i][0] * b[j][0] + b[i][1] * b[j][1] + b[i][2] * b[j][2] for j in range(3)] for i in range(3)]
-    turn = []
+    turn: list[Any] = []
     for i in range(3):
         p, q, r = gram[i]
         row = [(over + square) * b[i][j] + root * cof[i][j] - p * b[0][j] - q * b[1][j] - r * b[2][j] for j in range(3)]
-        turn.append((row[0] * scale, row[1] * scale, row[2] * scale))
-    return (turn[0], turn[1], turn[2]), told
+        turn.extend((row[0] * scale, row[1] * scale, row[2] * scale))
+    *turn, told = m.mend(unsure, (*turn, unsure ^ True), lambda pick: _by_values([[pick(x) for x in row] for row in b]))
+    return ((turn[0], turn[1], turn[2]), (turn[3], turn[4], turn[5]), (turn[6], turn[7], turn[8])), told
+
+
+def _by_values(b: list[list[Any]]) -> tuple[Any, ...]:
+    """The nine numbers of the rotation and whether B tells it, see attitude, by singular values."""
+    products = np.moveaxis(np.array(b), (0, 1), (-2, -1))
+    turns = nearest_to(products)
+    stretch = np.swapaxes(turns, -1, -2) @ products
+    size = np.linalg.norm(products, axis=(-2, -1))
+    # Its principal values are s₁, s₂ and s₃, so this is the divisor above.
+    scale = np.linalg.det(np.trace(stretch, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - stretch)
+    return *(turns[..., i, j] for i in range(3) for j in range(3)), scale > LINE * size**3
 
 
 def _cofactor(b: list[list[N]], i: int, j: int) -> N:

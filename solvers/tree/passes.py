@@ -108,7 +108,7 @@ def _wanted(link: Link, placed: Placed, n: int, wanted: Floats, share: Floats) -
     resting = ~link.floating
     mean_offset = _mean(share * resting, link.offsets)
     arms = link.offsets - mean_offset[:, None] * resting[:, None]
-    turned = turning.laid_on(arms, wanted - middle[:, None] * resting[:, None], share, HOLD, placed.turned[:, n])
+    turned = turning.turned_onto(arms, wanted - middle[:, None] * resting[:, None], share, HOLD, placed.turned[:, n])
     middle -= (turned @ mean_offset[..., None])[..., 0]
     return middle
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.rotations import nearest_to
 from . import limits
 
 Floats = NDArray[np.float64]
@@ -65,7 +66,7 @@ def _twist(joint: Joint, before: Floats, arms: Floats, wish: Floats, pull: Float
 def _heading(now: Floats, axis: Floats, arms: Floats, wish: Floats, pull: Floats) -> Floats:
     """(R, 3) where the best turn without limits brings the twist axis; now (R, 3, 3) is the turn as it is."""
     if arms.shape[1] > 1:
-        return laid_on(arms, wish, pull / np.maximum(pull.sum(-1, keepdims=True), 1e-300), 1e-6, now) @ axis
+        return turned_onto(arms, wish, pull / np.maximum(pull.sum(-1, keepdims=True), 1e-300), 1e-6, now) @ axis
     return aimed(now @ axis, (now @ arms[:, 0, :, None])[..., 0], wish[:, 0])
 
 
@@ -90,15 +91,11 @@ def aimed(vectors: Floats, source: Floats, target: Floats) -> Floats:
     return np.where(some, result, vectors)
 
 
-def laid_on(arms: Floats, wish: Floats, share: Floats, hold: float, now: Floats) -> Floats:
-    """(R, 3, 3) the rotation that lays arms (R, E, 3) on wish (R, E, 3) best, weighted by share (R, E) (Kabsch 1976).
+def turned_onto(arms: Floats, wish: Floats, share: Floats, hold: float, now: Floats) -> Floats:
+    """(R, 3, 3) the rotation that lays arms (R, E, 3) on wish (R, E, 3) best, weighted by share (R, E).
 
     The rotation `now` (R, 3, 3) counts by `hold`, which settles what points in a line leave open.
     """
     size = (share * np.linalg.norm(arms, axis=-1) * np.linalg.norm(wish, axis=-1)).sum(-1)[:, None, None]
     spread = np.swapaxes(wish * share[..., None], -1, -2) @ arms + hold * np.maximum(size, 1e-300) * now
-    u, _, vt = np.linalg.svd(spread)
-    mirrored = np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)
-    u = np.concatenate([u[..., :2], u[..., 2:] * mirrored[:, None, None]], -1)
-    rotation: Floats = u @ vt
-    return rotation
+    return nearest_to(spread)

@@ -1,6 +1,7 @@
 """The palm from three markers, from two and from fewer."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -204,3 +205,14 @@ def test_more_markers_than_three_lay_the_palm_by_least_squares():
     targets = seen(found, moves(12), noise=0.002)
     plain = palm_of(HAND, [HAND.site_index(name) for name in names])
     assert np.array_equal(found.roots(targets, np.eye(4)), plain.roots(targets, np.eye(4)))
+
+
+def test_the_order_of_the_markers_does_not_matter():
+    """However far off they are: p, q and r are whichever three there are."""
+    move = moves(14)
+    targets = seen(palm(), move, noise=0.02)
+    expected = palm().roots(targets, np.eye(4))
+    for order in permutations(range(3)):
+        found = palm(names=tuple(PQR[mark] for mark in order))
+        again = replace(targets, positions=targets.positions[:, order])
+        assert np.abs(found.roots(again, np.eye(4)) - expected).max() < 1e-9
