@@ -1,28 +1,23 @@
 """Where the palm is, FABRIK-CGA (3.1)-(3.6): from three markers by their plane, from two by the circle about them."""
 
-import math
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga.generated import Vector
-from ...cga.nearest import nearest_on_circle
 from ...hand.model import HandModel
 from ...hand.numbers import MANY, ONE, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.digits import digits
-from ..planar.palm import Palm, laid_on, many_roots, palm_of, spans_a_plane
-from .meeting import circle_about
+from ..planar.palm import Palm, follow_the_rest, many_roots, palm_of, spans_a_plane
+from ..solver import hold_last
+from .pair import APART, Pair, pair_of, turns_about
 from .trio import Trio, trio_of
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-
-APART = 0.005
-"""m. Two markers nearer than this do not tell which way the palm lies."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,8 +32,8 @@ class ConformalPalm:
     palm: Palm
     trio: Trio | None
     """Where the palm has just three markers, not in a line."""
-    joints: tuple[Point[float], ...]
-    """m in the wrist's frame: the wrist and each digit's first joint."""
+    joints: Floats
+    """(J, 3) m in the wrist's frame: the wrist and each digit's first joint."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
         """See PalmStep."""
@@ -50,11 +45,10 @@ class ConformalPalm:
         positions = targets.positions[:, columns]
         if len(targets) == 1 and told[0] and self.trio:
             return self._one(self.trio, positions, weights)
-        roots = np.empty((len(targets), 4, 4))
+        roots = np.tile(np.eye(4), (len(targets), 1, 1))
         if told.any():
             roots[told] = self._many(positions[told], np.ascontiguousarray(weights[told]))
-        self._carry(targets, roots, told, last)
-        return roots
+        return roots if told.all() else self._carried(targets, roots, told, last)
 
     def _one(self, trio: Trio, positions: Floats, weights: Floats) -> Floats:
         """(1, 4, 4) of one frame in which all three are seen."""
@@ -90,47 +84,44 @@ class ConformalPalm:
             roots[~told] = many_roots(self.palm, positions[~told], weights[~told])
         return roots
 
-    def _carry(self, targets: Targets, roots: Floats, told: Bools, last: Floats) -> None:
-        """Writes the roots of frames in which too little is seen, each from that of the frame before it."""
-        for frame in np.flatnonzero(~told):
-            before = roots[frame - 1] if frame else last
-            roots[frame] = self._carried(targets.select(slice(frame, frame + 1)), before)
+    def _carried(self, targets: Targets, roots: Floats, told: Bools, last: Floats) -> Floats:
+        """(F, 4, 4) of all frames: those that are told (F,) as they are, the others each from the one before it."""
+        weights = targets.weights[:, self.palm.columns]
+        positions = np.where(weights[..., None] > 0, targets.positions[:, self.palm.columns], 0.0)
+        pairs, which = self._pairs(positions, weights, told)
+        known = told | (which >= 0)
+        roots = hold_last(roots, told, last)
+        if np.any(which >= 0):
+            self._turn(pairs, which, positions, roots, told)
+        return follow_the_rest(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
 
-    def _carried(self, targets: Targets, before: Floats) -> Floats:
-        """(4, 4) of one frame, which markers in a line or fewer than three tell of."""
-        columns = self.palm.columns
-        seen = [mark for mark, column in enumerate(columns) if targets.weights[0, column] > 0]
-        if len(seen) > 1:
-            places = [self.palm.places[mark] for mark in seen]
-            positions = targets.positions[0, [columns[mark] for mark in seen]]
-            turned = self._about_a_line(places, positions, before)
-            if turned is not None:
-                return turned
-        return self.palm.roots(targets, before)[0] if seen else before
+    def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[Pair], Ints]:
+        """The pairs that are seen, and which of them in each frame (F,): -1 where the frame is told or none is."""
+        which = np.full(len(weights), -1)
+        patterns, seen = np.unique(weights[~told] > 0, axis=0, return_inverse=True)
+        found = [pair_of(self.palm.at_rest, np.flatnonzero(pattern).tolist(), self.joints) for pattern in patterns]
+        pairs = [pair for pair in found if pair]
+        numbers = np.array([pairs.index(pair) if pair else -1 for pair in found])
+        which[~told] = numbers[seen.reshape(-1)]
+        for number, pair in enumerate(pairs):
+            near = np.linalg.norm(positions[:, pair.other] - positions[:, pair.one], axis=1) < APART
+            which[(which == number) & near] = -1
+        return pairs, which
 
-    def _about_a_line(self, places: list[Point[float]], positions: Floats, before: Floats) -> Floats | None:
-        """(4, 4) from two markers, the farthest apart of those at these places: None where they coincide.
+    def _turn(self, pairs: list[Pair], which: Ints, positions: Floats, roots: Floats, told: Bools) -> None:
+        """Writes the roots of the frames that pairs tell of, where those last told are.
 
-        A third place of the palm is on the circle in which the spheres about the two meet, and of that circle it is
-        where it comes nearest to where it was, gone along with the two (FABRIK-CGA 3.4.1, the case B² < 0).
+        As far apart as on the palm, a pair is about the middle of where it was seen.
         """
-        here = np.array(places)
-        one, other = max(combinations(range(len(places)), 2), key=lambda pair: math.dist(*here[list(pair)]))
-        line, way = here[other] - here[one], positions[other] - positions[one]
-        if np.linalg.norm(line) < APART or np.linalg.norm(way) < APART:
-            return None
-        third = max(self.joints, key=lambda joint: float(np.linalg.norm(np.cross(line, np.subtract(joint, here[one])))))
-        # As far apart as at rest, about the middle of where they were seen.
-        half = way * (np.linalg.norm(line) / np.linalg.norm(way) / 2)
-        middle, seen = (here[one] + here[other]) / 2, (positions[one] + positions[other]) / 2
-        was = before[:3, :3] @ (np.array(third) - middle)
-        markers = Vector(*(-half).tolist()), Vector(*half.tolist())
-        circle, _ = circle_about(markers, (math.dist(here[one], third), math.dist(here[other], third)))
-        points: list[Point[float]] = [*markers, nearest_on_circle(circle, Vector(*was.tolist()))]
-        rows, move = laid_on(ONE, [places[one], places[other], third], points, [1.0, 1.0, 1.0])
-        root = np.eye(4)
-        root[:3, :3], root[:3, 3] = rows, seen + move
-        return root
+        frames = np.flatnonzero(which >= 0)
+        ends = np.array([(pair.one, pair.other) for pair in pairs])[which[frames]]
+        seen = positions[frames[:, None], ends]
+        lines = seen[:, 1] - seen[:, 0]
+        lines = lines / np.linalg.norm(lines, axis=1)[:, None]
+        follows = np.diff(np.cumsum(told)[frames], prepend=-1) == 0
+        turns = turns_about(pairs, which[frames], lines, roots[frames, :3, :3], follows)
+        roots[frames, :3, :3] = turns
+        roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", turns, self.palm.at_rest[ends].mean(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +136,4 @@ class ConformalPalms:
         palm = palm_of(hand, sites)
         bases: list[Point[float]] = [tuple(digit.T_wrist_base[:3, 3].tolist()) for digit in digits(hand)]
         trio = trio_of(palm.places, bases, self.share) if palm.wide and len(palm.places) == 3 else None
-        return ConformalPalm(palm, trio, ((0.0, 0.0, 0.0), *bases))
+        return ConformalPalm(palm, trio, np.array([(0.0, 0.0, 0.0), *bases]))

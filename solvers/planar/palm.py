@@ -75,7 +75,7 @@ def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
     if known.any():
         roots[known] = many_roots(palm, positions[known], weights[known])
     roots = hold_last(roots, known, last)
-    return _follow_the_rest(roots, known, palm.at_rest, positions, weights)
+    return follow_the_rest(roots, known, palm.at_rest, positions, weights)
 
 
 def _one_root(palm: Palm, positions: list[list[float]], weights: list[float]) -> Floats:
@@ -200,7 +200,7 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
     return wide[which.reshape(-1)]
 
 
-def _follow_the_rest(
+def follow_the_rest(
     roots: Floats, known: NDArray[np.bool_], at_rest: Floats, positions: Floats, weights: Floats
 ) -> Floats:
     """Where only one or two palm markers are seen, or they stand in a line: the last turn, moved to where they are."""

@@ -1,5 +1,6 @@
 """The palm from three markers, from two and from fewer."""
 
+import math
 from dataclasses import replace
 from itertools import permutations
 
@@ -9,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle.cga.generated import Vector
+from knuckle.cga.nearest import nearest_on_circle
+from knuckle.cga.objects import subtract
 from knuckle.hand import rotations
 from knuckle.hand.joints import KNUCKLES
 from knuckle.hand.targets import Targets
 from knuckle.solvers.conformal import Cga
+from knuckle.solvers.conformal.meeting import circle_about
 from knuckle.solvers.conformal.palm import ConformalPalms
 from knuckle.solvers.conformal.trio import palm_plane
 from knuckle.solvers.planar.palm import palm_of
@@ -216,3 +220,37 @@ def test_the_order_of_the_markers_does_not_matter():
         found = palm(names=tuple(PQR[mark] for mark in order))
         again = replace(targets, positions=targets.positions[:, order])
         assert np.abs(found.roots(again, np.eye(4)) - expected).max() < 1e-9
+
+
+def test_takes_with_markers_lost_come_out_as_frame_by_frame():
+    """Each root from the one before it, whichever of five markers are seen, at times nearly in one place."""
+    found = palm(names=("wrist", *KNUCKLES))
+    random = np.random.default_rng(15)
+    targets = seen(found, moves(15, 300), noise=0.002)
+    weights = np.where(
+        random.random(targets.weights.shape) < 0.65, 0.0, random.uniform(0.5, 2.0, targets.weights.shape)
+    )
+    positions = targets.positions.copy()
+    positions[::7] *= 1e-3
+    targets = replace(targets, positions=positions, weights=weights)
+    roots, before = found.roots(targets, np.eye(4)), np.eye(4)
+    for frame, root in enumerate(roots):
+        before = found.roots(targets.select(slice(frame, frame + 1)), before)[0]
+        assert np.abs(before - root).max() < 1e-9
+
+
+def test_a_marker_hidden_in_many_frames_leaves_the_turn_that_the_circle_of_its_neighbours_gives():
+    """The algebra's own circle about the two, and on it the place nearest to the one before."""
+    found, move = palm(), moves(16, 30)
+    targets = lost(seen(found, move), range(30), [1])
+    one, other = (Vector(*found.palm.places[mark]) for mark in (0, 2))
+    arms = [np.linalg.norm(np.cross(subtract(other, one), np.subtract(joint, one))) for joint in found.joints]
+    third = found.joints[int(np.argmax(arms))]
+    lengths = math.dist(third, one), math.dist(third, other)
+    before = np.eye(4)
+    for position, root in zip(targets.positions, found.roots(targets, before), strict=True):
+        circle, _ = circle_about((Vector(*position[0]), Vector(*position[2])), lengths)
+        gone = position[[0, 2]].mean(0) - (before[:3, :3] @ found.palm.at_rest[[0, 2]].mean(0) + before[:3, 3])
+        was = Vector(*(before[:3, :3] @ third + before[:3, 3] + gone))
+        assert root[:3, :3] @ third + root[:3, 3] == pytest.approx(nearest_on_circle(circle, was), abs=1e-9)
+        before = root
