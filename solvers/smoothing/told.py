@@ -56,22 +56,16 @@ def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: 
     how much it missed them they tell less. They are linear about angles (F, D). noise (F or 1, 2, T): a component's
     deviation of each place, m, and each turn, rad.
     """
-    if not len(targets):
-        count, width = digits_of(hand).shape
-        return np.zeros((0, count, width, width)), np.zeros((0, count, width))
-    if len(targets) > AT_ONCE:
-        cuts = [slice(start, start + AT_ONCE) for start in range(0, len(targets), AT_ONCE)]
-        parts = [
-            heard(
-                hand,
-                targets.select(cut),
-                Pose(hand, pose.root[cut], pose.angles[cut]),
-                angles[cut],
-                of_frames(noise, cut),
-            )
-            for cut in cuts
-        ]
-        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+    parts = []
+    for start in range(0, max(len(targets), 1), AT_ONCE):
+        rows = slice(start, start + AT_ONCE)
+        solved = Pose(hand, pose.root[rows], pose.angles[rows])
+        parts.append(_heard(hand, targets.select(rows), solved, angles[rows], of_frames(noise, rows)))
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
+
+
+def _heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """The same of frames that are worked out together."""
     digits = digits_of(hand)
     places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
     wanted, found = jacobians.place(hand, pose.root, pose.angles), jacobians.place(hand, pose.root, angles)
@@ -100,7 +94,7 @@ def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[
     columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
     stacked = columns.transpose(0, 3, 1, 2, 4).reshape(len(rows), len(digits), 3 * weights.shape[1], digits.shape[1])
     across = stacked.swapaxes(-1, -2)
-    return across @ stacked, (across @ (away * root).reshape(len(rows), 1, -1, 1))[..., 0]
+    return across @ stacked, (across @ (away * root).reshape(len(rows), 1, stacked.shape[2], 1))[..., 0]
 
 
 @lru_cache(maxsize=8)

@@ -64,29 +64,32 @@ def places(
     if not given and root is None:
         raise SkeletonError("goals: neither a place nor an orientation nor a root, expected one of them")
     frames = len(given[0] if given else np.asarray(root))
-
-    def weighted(names: list[str]) -> Floats:
-        wanted = [np.broadcast_to(np.asarray((weights or {}).get(name, 1.0), float), frames) for name in names]
-        return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
-
-    def stacked(values: Mapping[str, ArrayLike], width: int) -> Floats:
-        arrays = [np.asarray(value, float) for value in values.values()]
-        for name, array in zip(values, arrays, strict=True):
-            if array.shape != (frames, width):
-                raise SkeletonError(f"goals: {name} has the shape {array.shape}, expected ({frames}, {width})")
-        return np.stack(arrays, 1) if arrays else np.zeros((frames, 0, width))
-
     return Goals(
         joints=np.array([skeleton.index(name) for name in positions], int),
         offsets=np.zeros((len(positions), 3)),
-        positions=stacked(positions, 3),
-        weights=weighted(list(positions)),
+        positions=_stacked(positions, frames, 3),
+        weights=_weighted(weights or {}, list(positions), frames),
         oriented=np.array([skeleton.index(name) for name in turned], int),
-        orientations=stacked(turned, 4),
-        orientation_weights=weighted(list(turned)),
+        orientations=_stacked(turned, frames, 4),
+        orientation_weights=_weighted(weights or {}, list(turned), frames),
         root=np.broadcast_to(np.eye(4) if root is None else np.asarray(root, float), (frames, 4, 4)),
         pinned=np.array([name in pinned for name in positions], bool),
     )
+
+
+def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats:
+    """(frames, names, width). Raises SkeletonError for what has another shape."""
+    arrays = [np.asarray(value, float) for value in values.values()]
+    for name, array in zip(values, arrays, strict=True):
+        if array.shape != (frames, width):
+            raise SkeletonError(f"goals: {name} has the shape {array.shape}, expected ({frames}, {width})")
+    return np.stack(arrays, 1) if arrays else np.zeros((frames, 0, width))
+
+
+def _weighted(weights: Mapping[str, ArrayLike], names: list[str], frames: int) -> Floats:
+    """(frames, names) the weights of these names, 1 where not named."""
+    wanted = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
+    return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
 
 
 def check(skeleton: Skeleton, goals: Goals) -> None:

@@ -83,11 +83,7 @@ def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
     """The plan for those of the sites that are asked for (S,)."""
     chosen = np.flatnonzero(asked)
     on, offsets, floating = sites.joints[chosen], sites.offsets[chosen], sites.floating[chosen]
-    pulled = np.zeros(len(skeleton.joints), bool)
-    pulled[on] = True
-    for j in reversed(range(1, len(pulled))):
-        pulled[skeleton.parents[j]] |= pulled[j]
-    joints = np.flatnonzero(pulled)
+    joints = _pulled(skeleton, on)
     number = {int(j): n for n, j in enumerate(joints)}
     parents = [number.get(skeleton.parents[j], -1) for j in joints]
     local = np.array([number[j] for j in on], int)
@@ -97,12 +93,6 @@ def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
     known = np.isin(np.arange(len(joints)), local[:first][~offsets[:first].any(-1)])
     known[:1] |= not skeleton.root_free
     chained = len(on) == 1 and not skeleton.root_free and not offsets.any()
-    free_swings = np.all(skeleton.cone[joints] >= limits.FULL_SWING, axis=-1)
-    aimed = [
-        free_swings[n] and _on_axis(skeleton, j, links[n])
-        for n, j in enumerate(joints.tolist())
-        if len(links[n].levers)
-    ]
     return Plan(
         joints=joints,
         links=links,
@@ -119,9 +109,27 @@ def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
         moves=_moves(parents, local),
         above=_moves(parents, np.arange(len(joints))).T & ~np.eye(len(joints), dtype=bool),
         known=known,
-        straight=chained and all(aimed),
+        straight=chained and _unlimited(skeleton, joints, links),
         root_free=skeleton.root_free,
         reach=skeleton.reach,
+    )
+
+
+def _pulled(skeleton: Skeleton, on: Ints) -> Ints:
+    """(N,) the joints that sites on these joints pull at: they, and all above them."""
+    pulled = np.zeros(len(skeleton.joints), bool)
+    pulled[on] = True
+    for j in reversed(range(1, len(pulled))):
+        pulled[skeleton.parents[j]] |= pulled[j]
+    joints: Ints = np.flatnonzero(pulled)
+    return joints
+
+
+def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> bool:
+    """Whether each joint that moves anything can aim it in any direction."""
+    swings = np.all(skeleton.cone[joints] >= limits.FULL_SWING, axis=-1)
+    return all(
+        swings[n] and _on_axis(skeleton, j, links[n]) for n, j in enumerate(joints.tolist()) if len(links[n].levers)
     )
 
 
