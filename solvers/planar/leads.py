@@ -1,6 +1,6 @@
 """How far a last joint leads or lags its coupling: told by the markers before the end.
 
-The end's place leaves a digit one freedom. Where both joints before it are seen they tell the lead; where less is
+The end's place leaves a digit one freedom. Where both joints before it are seen they tell the last bend; where less is
 seen it is the lead that brings the riders nearest, at a price.
 """
 
@@ -22,35 +22,40 @@ LEAD_PRICE = 0.06
 that fit one inner marker alike: with a low price noise would choose between them, another in each frame."""
 
 
-def lead_of(m: Numbers[N], chain: Chain, bones: Bones, goal: tuple[N, N], hints: list[Hint[N]]) -> N:
-    """rad, the lead that the hints tell; the chain's own where they tell nothing."""
-    ends = [_seen(chain, hints, bone) for bone in (0, 1)]
-    seen: Any = sum(hint.weight for hint in hints) > 0
+def heeded(m: Numbers[N], chain: Chain, bones: Bones, goal: tuple[N, N], hints: list[Hint[N]]) -> tuple[N, N, Any]:
+    """rad, the last joint's lead and its bend, and where the bend is what counts.
+
+    The lead is the one that brings the hints nearest, the chain's own where none was seen.
+    """
+    last, both = _told(m, chain, goal, hints)
+    seen: Any = (sum(hint.weight for hint in hints) > 0) & (both == 0)
     lead = 0.0 * goal[0] + bones.lead
-    if ends[0] is not None and ends[1] is not None:
-        both: Any = (ends[0].weight > 0) & (ends[1].weight > 0)
-        lead = m.where(both, told(m, bones, ends[0], ends[1], goal), lead)
-        seen = seen & (both == 0)
 
     def search(pick: Any) -> tuple[N]:
         picked = [Hint(hint.rider, *map(pick, hint[1:])) for hint in hints]
         return (_nearest(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
 
     found: tuple[N] = m.mend(seen, (lead,), search)
-    return found[0]
+    return found[0], last, both
+
+
+def _told(m: Numbers[N], chain: Chain, goal: tuple[N, N], hints: list[Hint[N]]) -> tuple[N, Any]:
+    """rad, the last joint's bend as the ends of the first two bones and the goal tell it, and where they do.
+
+    It is the bend that is told, not the lead: where bones are not quite the performer's the middle joint makes up for
+    it, and a last joint that followed it would go wrong by as much and more.
+    """
+    first, second = (_seen(chain, hints, bone) for bone in (0, 1))
+    if first is None or second is None:
+        return 0.0 * goal[0], 0.0 * goal[0] > 0
+    two = m.atan2(second.v - first.v, second.u - first.u)
+    three = m.atan2(goal[1] - second.v, goal[0] - second.u)
+    return wrapped(three - two), (first.weight > 0) & (second.weight > 0)
 
 
 def _seen(chain: Chain, hints: list[Hint[N]], bone: int) -> Hint[N] | None:
     end = Rider(bone, float(chain.lengths[bone]))
     return next((hint for hint in hints if hint.rider == end), None)
-
-
-def told(m: Numbers[N], bones: Bones, first: Hint[N], second: Hint[N], goal: tuple[N, N]) -> N:
-    """The lead that the ends of the first two bones and the goal tell."""
-    one = m.atan2(first.v, first.u)
-    two = m.atan2(second.v - first.v, second.u - first.u)
-    three = m.atan2(goal[1] - second.v, goal[0] - second.u)
-    return wrapped(three - two) - bones.ratio * wrapped(two - one)
 
 
 def _nearest(chain: Chain, bones: Bones, goal: tuple[Any, Any], hints: list[Hint[Any]]) -> Any:
