@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 
 from knuckle.solvers.planar.chain import Hint, Rider
+from knuckle.solvers.planar.leads import LEAD_PRICE
 from knuckle.solvers.table.bend import planar_table
-from knuckle.solvers.table.hinted import LEAD_PRICE
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip
 from knuckle.solvers.table.uniform import build
 
