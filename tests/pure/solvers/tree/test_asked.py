@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from knuckle.errors import RecipeError
-from knuckle.solvers.tree import Bone, Settings, ball, chain, cone, from_bones, hinge, places, solve
+from knuckle.solvers.tree import Bone, Settings, ball, chain, cone, from_bones, hinge, limits, places, solve, solve_from
 
 from .trees import ARM, FREE, TAIL, UP, Y, independent, limit_excess, loop, palm, posed, turns_inside
 
@@ -179,6 +179,19 @@ def test_a_ball_above_a_hinge_twists_as_far_as_it_may_to_bring_the_hinge_into_th
     pose, _ = solve(limb, places(limb, {"limb-1-tip": positions[:, -1]}), settings=APART)
     assert np.linalg.norm(pose.positions[:, -1] - positions[:, -1], axis=-1).max() < 1e-4
     assert np.abs(pose.turns[:, 0, 1]).max() <= 0.5
+
+
+def test_a_frame_that_begins_near_its_goal_arrives_from_there_and_what_is_not_asked_for_stays():
+    turns = turns_inside(ARM, 20, 9)
+    positions, _ = posed(ARM, turns)
+    near = turns + np.random.default_rng(9).normal(0, 0.02, turns.shape)
+    goals = places(ARM, {ARM.joints[-1]: positions[:, -1]}, weights={ARM.joints[-1]: np.arange(20) % 4 > 0})
+    pose = solve_from(ARM, goals, near)
+    assert limit_excess(ARM, pose.rotations) < 1e-6
+    asked = np.arange(20) % 4 > 0
+    assert np.linalg.norm(pose.positions[asked, -1] - positions[asked, -1], axis=-1).max() < 1e-5 * ARM.reach
+    kept = limits.clamp(ARM.cone, ARM.twist, near)[~asked]
+    assert np.array_equal(pose.turns[~asked], kept)
 
 
 @pytest.mark.parametrize(
