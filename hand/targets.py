@@ -91,7 +91,7 @@ class Targets:
     def __len__(self) -> int:
         return len(self.times)
 
-    def select(self, frames: slice) -> "Targets":
+    def select(self, frames: slice | NDArray[np.int64]) -> "Targets":
         """The targets of some of the frames."""
         # What is a part of what was checked needs no checking: this is in the time of every live frame.
         part = object.__new__(Targets)

@@ -98,15 +98,14 @@ def axes(
     """The middle of p, q and r, and by least squares the directions in which they are along and across from it as
     `flat` has them, with the plane's normal."""
     up = Vector(plane.e1, plane.e2, plane.e3)
-    middle = scaled(add(add(seen[0], seen[1], 1.0), seen[2], 1.0), 1 / 3)
-    straight, square = scaled(middle, 0.0), scaled(middle, 0.0)
-    for place, (a, b) in zip(seen, flat, strict=True):
-        out = subtract(place, middle)
-        straight, square = add(straight, out, a), add(square, out, b)
-    # Each counts as it says along is: itself turned back by its angle in the plane.
+    p, q, r = seen
+    (_, (a, b), (c, d)) = flat
+    out, beyond = subtract(q, p), subtract(r, p)
+    # Each is turned back by its angle in the plane. From p they are as good as from the middle, where `flat` sums to 0.
+    straight, square = add(scaled(out, a), beyond, c), add(scaled(out, b), beyond, d)
     along = subtract(straight, cross(up, square))
     along = scaled(along, inverse(root(dot(along, along))))
-    return middle, (along, cross(up, along), up)
+    return add(p, add(out, beyond, 1.0), 1 / 3), (along, cross(up, along), up)
 
 
 def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> Trio:

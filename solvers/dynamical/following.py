@@ -18,13 +18,13 @@ from ...hand import rotations as rot
 from ...hand.jacobians import cross_matrix, moved
 from ...hand.numbers import MANY, ONE
 from ...hand.targets import Targets
+from ..wrist import Base, laid_roots
 from .limbs import Limb
 from .placing import Seen, normal, place, turn_error
 from .plan import Plan
 from .program import Room, add_couplings, bounds, step
 from .settling import damped
 from .sight import look, one_frame, told
-from .wrist import Base, laid_roots
 
 Floats = NDArray[np.float64]
 STILL: Floats = np.zeros(6)

@@ -11,9 +11,9 @@ from ..planar.coupled import coupled_bend
 from ..planar.plan import Plan as PlanarPlan
 from ..planar.plan import Steps, make_plan
 from ..solver import State
+from ..wrist import Base, base_of
 from .headings import Headings, headings_of
 from .limbs import Limb, Worth, limbs_of
-from .wrist import Base, base_of
 
 Floats = NDArray[np.float64]
 

@@ -11,6 +11,7 @@ from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.driver import told as told_by_places
 from ..solver import State, hold_last
+from ..wrist import laid_roots
 from .beginning import begun, from_turns
 from .headings import by_headings
 from .limbs import Limb
@@ -18,7 +19,6 @@ from .placing import among
 from .plan import Plan
 from .settling import Method, settle_many, settle_one
 from .sight import look, many_frames, one_frame, told
-from .wrist import laid_roots
 
 Floats = NDArray[np.float64]
 

@@ -82,7 +82,7 @@ class Jacobian:
         """See Solver. Raises HandError where limits and the couplings that hold contradict each other."""
         state = state or State(np.eye(4), hand.neutral)
         last = state.begun if isinstance(state, JacobianState) else state.root
-        begun = roots(hand, targets, last)
+        begun = roots(hand, targets, last, self.turn_worth)
         if self.floating:
             begun = laid_on_all(hand, targets, begun)
         if not len(targets):

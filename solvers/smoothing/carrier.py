@@ -15,6 +15,7 @@ from ...hand.joints import BENDING_JOINTS, CHAIN_JOINTS
 from ...hand.markersets import Spot, on_palm
 from ...hand.model import HandModel
 from ...hand.rotations import fit_rigid
+from ..planar.palm import spans_a_plane
 from ..solver import hold_last
 
 Floats = NDArray[np.float64]
@@ -22,8 +23,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 _BEND = BENDING_JOINTS | {joints[0] for joints in CHAIN_JOINTS.values()}
-WIDE = 0.005
-"""m: points that spread less across their line do not tell how a palm is turned about it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +62,7 @@ def carriers(on: Riders, places: Floats, turns: Floats | None, known: tuple[Bool
     here, there = places[:, on.places], known[0][:, on.places]
     weights = there.astype(float)
     seen = np.where(there[..., None], here, 0.0)
-    wide = _wide(on.at_rest, weights)
+    wide = spans_a_plane(on.at_rest, weights)
     turned = np.broadcast_to(last[:3, :3], (len(places), 3, 3)).copy()
     if wide.any():
         turned[wide] = fit_rigid(np.broadcast_to(on.at_rest, seen[wide].shape), seen[wide], weights[wide])[:, :3, :3]
@@ -82,15 +81,6 @@ def carriers(on: Riders, places: Floats, turns: Floats | None, known: tuple[Bool
     moved = (np.einsum("fp,fpi->fi", weights, seen) - middle) / np.maximum(count, 1.0)[:, None]
     result[:, :3, 3] = hold_last(moved, count > 0, last[:3, 3])
     return result
-
-
-def _wide(points: Floats, weights: Floats) -> Bools:
-    """(F,) whether the points (P, 3) that have a weight (F, P) have a width as well as a length."""
-    count = np.maximum(weights.sum(1), 1.0)[:, None]
-    centred = (points[None] - (weights @ points / count)[:, None]) * weights[..., None]
-    spread = np.linalg.eigvalsh(centred.swapaxes(1, 2) @ centred)
-    wide: Bools = (weights.sum(1) >= 3) & (spread[:, 1] > WIDE**2)
-    return wide
 
 
 def into(frames: Floats, places: Floats) -> Floats:

@@ -11,7 +11,7 @@ from knuckle.errors import HandError, RecipeError
 from knuckle.hand import jacobians, kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
-from knuckle.hand.model import Coupling
+from knuckle.hand.model import Coupling, Site
 from knuckle.hand.targets import Targets
 from knuckle.solvers.jacobian import Jacobian, steps
 from knuckle.solvers.jacobian.parts import CUTS
@@ -216,3 +216,22 @@ def test_no_frame_and_no_target_give_what_there_is(parts, floating):
         pose, _ = solver.solve(hand, targets)
         assert np.array_equal(pose.angles, np.tile(hand.neutral, (2, 1)))
         assert np.array_equal(pose.root, np.tile(np.eye(4), (2, 1, 1)))
+
+
+@pytest.mark.parametrize("floating", [False, True])
+@pytest.mark.parametrize("frames", [1, 3])
+def test_three_places_in_a_line_leave_the_turn_about_it_to_the_wrists_own(floating, frames):
+    hand, wrist = HANDS["right"], HANDS["right"].site_index("wrist")
+    joint = hand.sites[wrist].joint
+    spots = {"a": 0.02, "b": 0.04, "c": 0.06}
+    marked = hand.with_sites(tuple(Site(name, joint, (0.0, y, 0.0)) for name, y in spots.items()))
+    sites = np.array([*(marked.site_index(name) for name in spots), wrist])
+    root = np.tile(np.eye(4), (frames, 1, 1))
+    root[:, :3, :3] = Rotation.random(frames, random_state=6).as_matrix()
+    at_ease = Pose(marked, root, np.tile(hand.neutral, (frames, 1)))
+    positions = kinematics.site_positions(marked, kinematics.joint_frames(marked, at_ease))[:, sites]
+    weights = np.tile([1.0, 1.0, 1.0, 0.0], (frames, 1))
+    targets = turned(marked, at_ease, Targets(np.arange(frames) / 100, sites, positions, weights), 0.0)
+    targets = replace(targets, rotation_weights=1.0 - weights)
+    pose, _ = Jacobian(floating=floating).solve(marked, targets)
+    assert np.abs(pose.root - root).max() < 1e-6

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import kinematics
-from ...hand import rotations as rot
-from ...hand.jacobians import linkage
-from ...hand.model import HandModel
-from ...hand.numbers import MANY
-from ...hand.targets import Targets
-from ..planar.palm import Palm, attitude, palm_of, spans_a_plane
-from ..solver import hold_last
+from ..hand import kinematics
+from ..hand import rotations as rot
+from ..hand.jacobians import linkage
+from ..hand.model import HandModel
+from ..hand.numbers import MANY
+from ..hand.targets import Targets
+from .planar.palm import Palm, attitude, palm_of, spans_a_plane
+from .solver import hold_last
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -71,7 +71,7 @@ def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -
     total = np.maximum(seen.sum(1), 1e-12)[:, None]
     middle, centre = (seen[..., None] * there).sum(1) / total, seen @ base.palm.at_rest / total
     spread = np.einsum("fp,fpi,fpj->fij", seen, there - middle[:, None], base.palm.at_rest - centre[:, None])
-    # Places cost a constant less 2 tr(Rᵀ B), turns one less tr(Rᵀ M) with M = R_i R_restᵀ, see placing.turn_error.
+    # Places cost a constant less 2 tr(Rᵀ B), turns one less tr(Rᵀ M) with M = R_i R_restᵀ (placing.turn_error).
     spread = spread + turn_length**2 / 2 * np.einsum("fr,frij,rkj->fik", asked, turns, base.turns_at_rest)
     attitudes, tells = attitude(MANY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
     known: Any = tells & np.any(asked > 0, axis=1)
