@@ -65,7 +65,7 @@ def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -
     if targets.rotations is None or weights is None or not base.turns_seen(targets):
         return base.palm.roots(targets, last) if base.places_seen(targets) else last[None]
     asked = weights[:, base.turn_columns]
-    turns = _matrices(targets.rotations[:, base.turn_columns], asked)
+    turns = asked_turns(targets.rotations[:, base.turn_columns], asked)
     seen = targets.weights[:, base.palm.columns]
     there = np.where(seen[..., None] > 0, targets.positions[:, base.palm.columns], 0.0)
     total = np.maximum(seen.sum(1), 1e-12)[:, None]
@@ -89,7 +89,7 @@ def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -
     return roots
 
 
-def _matrices(quaternions: Floats, weights: Floats) -> Floats:
+def asked_turns(quaternions: Floats, weights: Floats) -> Floats:
     """(F, R, 3, 3) of quaternions (F, R, 4) of any length; the identity where there is no weight."""
     seen = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
     return rot.to_matrix(seen / np.linalg.norm(seen, axis=-1, keepdims=True))

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import rotations as rot
 from ...hand.model import HandModel
 from ...hand.targets import Targets
+from ..wrist import asked_turns
 from .parts import Asked
 
 Floats = NDArray[np.float64]
@@ -43,8 +43,8 @@ class Wanted:
         turns, turn_weights = None, np.zeros_like(targets.weights)
         if targets.rotations is not None and targets.rotation_weights is not None:
             turn_weights = targets.rotation_weights
-            asked = np.where(turn_weights[..., None] > 0, targets.rotations, rot.IDENTITY)
-            turns = np.concatenate([back @ rot.to_matrix(asked), np.tile(np.eye(3), (len(targets), 1, 1, 1))], axis=1)
+            asked = asked_turns(targets.rotations, turn_weights)
+            turns = np.concatenate([back @ asked, np.tile(np.eye(3), (len(targets), 1, 1, 1))], axis=1)
         none = np.zeros((len(targets), 1))
         return cls(
             tuple(int(site) for site in targets.sites),

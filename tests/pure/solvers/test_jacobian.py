@@ -235,3 +235,11 @@ def test_three_places_in_a_line_leave_the_turn_about_it_to_the_wrists_own(floati
     targets = replace(targets, rotation_weights=1.0 - weights)
     pose, _ = Jacobian(floating=floating).solve(marked, targets)
     assert np.abs(pose.root - root).max() < 1e-6
+
+
+def test_the_length_of_a_quaternion_asked_for_does_not_matter():
+    hand, truth, targets = random_targets("right", FULL, 0.0)
+    targets = turned(hand, truth, targets, 0.05)
+    doubled = replace(targets, rotations=2.0 * targets.rotations)
+    (found, _), (again, _) = (Jacobian().solve(hand, each) for each in (targets, doubled))
+    assert np.abs(again.angles - found.angles).max() < 1e-9
