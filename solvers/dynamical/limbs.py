@@ -4,6 +4,7 @@ The differential kinematics of a hand on a known wrist is block diagonal. Each b
 variables, in place of one of 26: at a hand a frame it goes through in plain floats.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -76,6 +77,8 @@ class Worth:
     """m that one radian of a wrong turn counts as."""
     coupling: float
     """m that a soft coupling missed by one radian counts as."""
+    end: float = 1.0
+    """How many times a limb's outermost place counts where others are seen on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +155,8 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: Worth) -> L
         at = hand.parents[site.joint] if not any(site.offset) else site.joint
         moves = bool(at >= 0 and linkage(hand).moves[at].any())
         marks.append(Mark(column, before, fixed, _point(place), moves, moved_by[before]))
+    # As planar solvers have them: the outermost first.
+    marks.sort(key=lambda mark: (-len(mark.moved_by), -math.hypot(*mark.offset)))
     rows = tuple(_row(row, index) for row in hand.couplings if set(np.flatnonzero(row.coefficients)) & set(dofs))
     hard = tuple(row for row in rows if not row.soft)
     told = through(rows, [any(turn in mark.moved_by for mark in marks) for turn in range(len(kept))])

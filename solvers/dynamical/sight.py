@@ -1,7 +1,7 @@
 """What a frame, or many, ask of each limb: the targets as seen from the wrist."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,23 @@ def look(m: Numbers[N], limb: Limb, frames: Frames) -> list[Seen[N]]:
         place = _from_wrist(m, frames.root, frames.places[mark.column], weight) if placed else None
         turn = frames.turns[mark.column] if turned else None
         seen.append(Seen(number, place, weight, turn, turn_weight))
-    return seen
+    return _led_by_the_end(m, seen, limb.worth.end) if len(seen) > 1 else seen
+
+
+def _led_by_the_end(m: Numbers[N], seen: list[Seen[N]], end: float) -> list[Seen[N]]:
+    """With the outermost place counting `end` times where others are seen too; marks are outermost first.
+
+    Bones and where markers sit are never quite the performer's. Least squares that share out what does not fit put
+    fingers straight from the knuckle; with the end met the others bend as they do.
+    """
+    left: Any = sum(each.weight for each in seen)
+    led, beyond = [], cast(Any, 0.0)
+    for each in seen:
+        left = left - each.weight
+        leads: Any = (beyond <= 0) & (left > 0)
+        led.append(each._replace(weight=each.weight * m.where(leads, end, 1.0)))
+        beyond = beyond + each.weight
+    return led
 
 
 def _from_wrist(m: Numbers[N], root: Any, place: Any, weight: Any) -> Point[N]:

@@ -51,6 +51,9 @@ class Dynamical:
     fastest: float = setting(
         30.0, "How fast joints turn at most when following, radians a second", least=1e-3, most=1000
     )
+    end: float = setting(
+        30.0, "How much a digit's outermost marker counts against its other markers", least=1e-3, most=1e4
+    )
     slope: float = setting(
         20.0, "How steeply joints slow down towards a limit: the k of tanh(k x), per radian", least=0.1, most=1000
     )
@@ -81,7 +84,7 @@ class Dynamical:
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, DynamicalState]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
-        plan = plan_of(hand, targets, state, Worth(self.turn_length, self.coupling))
+        plan = plan_of(hand, targets, state, Worth(self.turn_length, self.coupling, self.end))
         last = state or State(np.eye(4), hand.neutral)
         if not len(targets):
             none = Pose(hand, np.zeros((0, 4, 4)), np.zeros((0, hand.dofs)))

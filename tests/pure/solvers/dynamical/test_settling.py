@@ -149,7 +149,7 @@ def test_places_out_of_reach_end_where_bounded_least_squares_do():
     noise[:, [i for i, site in enumerate(FULL) if site == "wrist" or site.endswith("proximal")]] = 0
     targets = replace(targets, positions=targets.positions + noise)
     hand = replace(HAND, couplings=())
-    pose, _ = Dynamical().solve(hand, targets)
+    pose, _ = Dynamical(end=1.0).solve(hand, targets)
     for frame in range(12):
         one = targets.select(slice(frame, frame + 1))
 
@@ -160,6 +160,24 @@ def test_places_out_of_reach_end_where_bounded_least_squares_do():
         best = least_squares(off, hand.neutral, bounds=hand.limits.T, xtol=1e-12, ftol=1e-12)
         mine = (off(pose.angles[frame]) ** 2).sum()
         assert mine < 2 * best.cost * 1.05
+
+
+def test_the_end_of_a_digit_is_met_where_its_markers_contradict_each_other():
+    """Bones ten per cent too long, all joints seen: fingertips are met and fingers stay bent, as the others show."""
+    bent = np.full((1, HAND.dofs), 0.5)
+    truth = Pose(HAND, np.eye(4)[None], natural(HAND, bent))
+    rest = HAND.rest.copy()
+    outer = [joint for joint, name in enumerate(HAND.joints) if name.endswith(("intermediate", "distal", "tip"))]
+    rest[outer, :3, 3] *= 1.1
+    longer = replace(HAND, rest=rest)
+    targets = targets_at(HAND, truth, FULL)
+    ends = [FULL.index(name) for name in FULL if name.endswith("tip")]
+
+    def missed(end):
+        pose, _ = Dynamical(end=end).solve(longer, targets)
+        return residuals(longer, targets, pose)[0, ends].mean()
+
+    assert missed(30.0) < 0.1 * missed(1.0)
 
 
 def test_turns_alone_are_met():
