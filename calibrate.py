@@ -145,7 +145,10 @@ class _Hand:
             measures=tuple(measures),
         )
         yield 0.98, f"Solving the {self.side} hand's free motion"
-        self.result = replace(measured, motion=self._motion(measured, rows))
+        # Clips of two devices may have two labels for a place. A hand has one: the still clip's.
+        label_at = {spot: label for label, spot in self.places.items()}
+        spots = {label: measured.spots[label] for label in self.places if label in label_at.values()}
+        self.result = replace(measured, spots=spots, motion=self._motion(measured, rows))
 
     def _motion(self, hand: MeasuredHand, rows: range) -> Floats:
         """(N, D) rad, the angles of the clip of free motion where all of its markers are seen, evenly through it."""

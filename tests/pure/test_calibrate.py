@@ -67,6 +67,16 @@ def test_two_captures_are_the_two_clips(tmp_path):
     assert "rom.json, frames 11 to 300" in found.clips["motion"]
 
 
+def test_clips_of_two_devices_make_a_performer_that_can_be_read_again(shared):
+    """Each names the joints in its own way: each place of the hand keeps one label, the still clip's."""
+    camera = Choices(motion_capture=str(shared / "data/captures/mediapipe_video.json"))
+    found = calibrate.run(Recipe(str(DEMO_CAPTURE)), camera)
+    back = performer.from_dict(json.loads(json.dumps(performer.to_dict(found))), "file").hands["right"]
+    assert len(set(back.spots.values())) == len(back.spots)
+    take = pipeline.run(Recipe(str(DEMO_CAPTURE), performer=performer.to_dict(found)))
+    assert set(take.markers.names) >= set(back.spots)
+
+
 def test_markers_on_the_skin_tell_the_joint_radii(tmp_path):
     hand = someone("right")
     calm = on_skin(hand, thick(hand), np.zeros((30, 5, 3)), NOISE)
