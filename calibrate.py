@@ -147,7 +147,7 @@ class _Hand:
         yield 0.98, f"Solving the {self.side} hand's free motion"
         # Clips of two devices may have two labels for a place. A hand has one: the still clip's.
         label_at = {spot: label for label, spot in self.places.items()}
-        spots = {label: measured.spots[label] for label in self.places if label in label_at.values()}
+        spots = {label: measured.spots[label] for label in label_at.values()}
         self.result = replace(measured, spots=spots, motion=self._motion(measured, rows))
 
     def _motion(self, hand: MeasuredHand, rows: range) -> Floats:

@@ -8,8 +8,9 @@ from ..hand.targets import Targets
 from .planar.chain import Chain, Rider
 from .planar.driver import solve_hand
 from .planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
+from .planar.options import most_passes, most_sweeps, near_enough
 from .planar.plan import PlanarState, Steps
-from .settings import check, setting
+from .settings import check
 from .solver import State
 
 
@@ -17,15 +18,9 @@ from .solver import State
 class Fabrik:
     """Constrained FABRIK. Every frame begins from its own targets, so a take can be solved in any pieces."""
 
-    tolerance: float = setting(
-        1e-5, "How far a digit's end may be from its target to be done", least=1e-9, most=0.01, unit="m"
-    )
-    passes: int = setting(60, "Most forward and backward passes from one beginning", least=1, most=1000)
-    sweeps: int = setting(
-        40,
-        "Times that each joint turns as near as its limits let it, where they keep a digit from its target",
-        most=1000,
-    )
+    tolerance: float = near_enough()
+    passes: int = most_passes()
+    sweeps: int = most_sweeps()
 
     def __post_init__(self) -> None:
         check(self)

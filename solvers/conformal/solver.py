@@ -8,6 +8,7 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..planar.driver import solve_hand
 from ..planar.fabrik import Stopping
+from ..planar.options import most_passes, most_sweeps, near_enough
 from ..planar.plan import PlanarState, Steps
 from ..settings import check, setting
 from ..solver import State
@@ -20,15 +21,9 @@ from .palm import ConformalPalms
 class Cga:
     """Palm, planes and FABRIK in conformal geometric algebra. A take can be solved in any pieces."""
 
-    tolerance: float = setting(
-        1e-5, "How far a digit's end may be from its target to be done", least=1e-9, most=0.01, unit="m"
-    )
-    passes: int = setting(60, "Most forward and backward passes from one beginning", least=1, most=1000)
-    sweeps: int = setting(
-        40,
-        "Times that each joint turns as near as its limits let it, where they keep a digit from its target",
-        most=1000,
-    )
+    tolerance: float = near_enough()
+    passes: int = most_passes()
+    sweeps: int = most_sweeps()
     palm_joints: float = setting(
         0.1,
         "How much a palm joint that is found from two of three palm markers counts beside a marker",

@@ -14,6 +14,7 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..planar.chain import Chain, Rider
 from ..planar.driver import solve_hand
+from ..planar.options import most_sweeps
 from ..planar.plan import Marked, Plan, PlanarBend, PlanarState, Steps, make_plan
 from ..settings import check, setting
 from ..solver import State
@@ -60,11 +61,7 @@ class Table:
         1.0, "Lu's tables: millimetres and degrees from one entry to the next", least=0.05, most=10.0
     )
     coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
-    sweeps: int = setting(
-        40,
-        "Times that each joint turns as near as its limits let it, where they keep a digit from its target",
-        most=1000,
-    )
+    sweeps: int = most_sweeps()
 
     def __post_init__(self) -> None:
         check(self)
