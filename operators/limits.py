@@ -9,11 +9,11 @@ from ..hand import proportions
 from ..hand.joints import Side
 from ..hand.model import HandModel
 from ..performer import from_dict
-from ..rig.binding import bind, is_armature
+from ..rig.binding import is_armature
+from ..rig.bound_hand import bound_hand
 from ..rig.detect import find_hands
 from ..rig.keyframes import check_keyable
 from ..rig.limits import remove_limit, suggest_limits
-from ..rig.read_limits import read_limits
 from .settings import performer_of
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
         try:
             check_keyable(armature)
             hands = [
-                (bind(armature, found.side, found.bones, hand, found.carrier, limits=limits), hand)
+                (bound_hand(armature, found, hand), hand)
                 for found in find_hands(armature)
                 for hand in [_hand(context, found.side)]
-                for limits in [read_limits(armature, found.bones.values())]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
         except KnuckleError as error:

@@ -23,6 +23,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 NO_LIMITS: Mapping[str, BoneLimits] = MappingProxyType({})
+NO_TURNS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,11 +94,13 @@ def bind(
     carrier: str | None = None,
     *,
     limits: Mapping[str, BoneLimits] = NO_LIMITS,
+    turns: Mapping[str, float] = NO_TURNS,
 ) -> RigBinding:
     """Binds a hand of `armature` by a mapping joint -> bone; `hand` tells how straight digits are rolled.
 
     `carrier` names the bone on which the digits hang, where the wrist's is a control that it follows.
     limits: bone -> how it may turn; a bone that turns about one axis only tells how its digit is rolled.
+    turns: digit -> degrees, as `mapping.Mapping` has them.
     Raises RigError for a bone that is not there.
     """
     for joint, name in bones.items():
@@ -106,7 +109,7 @@ def bind(
     rest_bones = {joint: armature.data.bones[name] for joint, name in bones.items()}
     rest, rest_to_bone = np.tile(np.eye(4), (2, len(JOINTS), 1, 1))
     limited = {JOINT_INDEX[joint]: limits[name] for joint, name in bones.items() if name in limits}
-    rotations = _rest_rotations(armature, bones, hand, limited)
+    rotations = _rest_rotations(armature, bones, hand, limited, turns)
     for joint, bone in rest_bones.items():
         index = JOINT_INDEX[joint]
         rest[index, :3, :3] = rotations[index]
@@ -128,7 +131,11 @@ def bind(
 
 
 def _rest_rotations(
-    armature: "Object", bones: Mapping[str, str], hand: HandModel, limits: Mapping[int, BoneLimits]
+    armature: "Object",
+    bones: Mapping[str, str],
+    hand: HandModel,
+    limits: Mapping[int, BoneLimits],
+    turns: Mapping[str, float],
 ) -> Floats:
     """(J, 3, 3) in armature space.
 
@@ -142,7 +149,7 @@ def _rest_rotations(
         if axis is not None:
             seen = turned @ np.array(armature.data.bones[of_bone.bone].matrix_local)[:3, :3] @ axis
             hinges[joint] = seen / np.linalg.norm(seen)
-    world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)), hinges)
+    world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)), hinges, turns)
     return into_armature(np.array(armature.matrix_world), world)
 
 

@@ -1,5 +1,6 @@
 """The hands of an armature: what its person said, else what is found from where its bones are (`rig/detection`)."""
 
+from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ class FoundHand:
     """What was ambiguous, each the end of a sentence."""
     corrected: bool = False
     """It is the person's own mapping."""
+    turns: Table[str, float] = field(default_factory=dict)
+    """digit -> degrees by which its person turned the plane in which it curls."""
 
 
 def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
@@ -45,7 +48,8 @@ def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     saved = saved_mapping(armature)
-    hands = {} if set(saved) == set(SIDES) else _detected(armature, bool(saved))
+    taken = {bone for mapping in saved.values() for bone in mapping.bones.values()}
+    hands = {} if set(saved) == set(SIDES) else _detected(armature, taken)
     hands |= {side: _corrected(mapping) for side, mapping in saved.items()}
     return tuple(hands[side] for side in SIDES if side in hands)
 
@@ -66,14 +70,15 @@ def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
     return tuple(map(_found, detection.hands))
 
 
-def _detected(armature: "Object", others: bool) -> dict[Side, FoundHand]:
-    """By side; none is no error where there are others."""
+def _detected(armature: "Object", taken: set[str]) -> dict[Side, FoundHand]:
+    """By side, without a hand of bones that are another's; none is no error where bones are taken."""
     try:
-        return {hand.side: hand for hand in detected_hands(armature)}
+        found = detected_hands(armature)
     except RigError:
-        if others:
+        if taken:
             return {}
         raise
+    return {hand.side: hand for hand in found if not taken.intersection(hand.bones.values())}
 
 
 def _found(hand: DetectedHand) -> FoundHand:
@@ -95,4 +100,5 @@ def _corrected(mapping: Mapping) -> FoundHand:
         confidence=dict.fromkeys(mapping.digits, 1.0),
         carrier=mapping.carrier,
         corrected=True,
+        turns=dict(mapping.turns),
     )

@@ -6,7 +6,7 @@ can be overridden in a library override, and a damaged one says so.
 
 import json
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,9 @@ from ..hand.joints import DIGITS, JOINT_INDEX, SIDES, Side, digit_of
 if TYPE_CHECKING:
     from bpy.types import Object
 
-VERSION = 1
+VERSION = 2
+READ = (1, 2)
+"""Version 1 knows no turns."""
 MOST_BYTES = 64 * 1024
 LONGEST_NAME = 255
 PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES}
@@ -35,6 +37,9 @@ class Mapping:
     """The bone that carries the digits where a control of the wrist is keyed."""
     where: str = field(default="the mapping", compare=False)
     """What errors begin with."""
+    turns: Table[str, float] = field(default_factory=dict)
+    """digit -> degrees, −180..180, by which the plane in which it curls is turned about its bones, in the sense of
+    HandModel's twist: 180 where it curls the other way."""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -64,27 +69,41 @@ def _check(mapping: Mapping) -> None:
         raise RigError(f"{mapping.where}: it has {len(mapping.bones)} bones, expected a wrist and at least one digit")
     if mapping.carrier is not None and not _is_name(mapping.carrier):
         raise RigError(f"{mapping.where}: its carrier is {mapping.carrier!r:.60}, expected the name of a bone")
+    for digit, turn in mapping.turns.items():
+        if digit not in DIGITS or not _is_turn(turn):
+            raise RigError(
+                f"{mapping.where}: the turn of {digit!r:.40} is {turn!r:.40}, expected a digit of "
+                f"{', '.join(DIGITS)} and degrees between -180 and 180"
+            )
 
 
 def _is_name(bone: Any) -> bool:
     return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME
 
 
+def _is_turn(turn: Any) -> bool:
+    return isinstance(turn, int | float) and not isinstance(turn, bool) and -180 <= turn <= 180
+
+
 def to_dict(mapping: Mapping) -> dict[str, Any]:
     """A mapping as JSON holds it."""
     carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
-    return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier}
+    turns = {"turns": dict(mapping.turns)} if mapping.turns else {}
+    return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **turns}
 
 
 def from_dict(data: Any, where: str) -> Mapping:
     """The inverse of to_dict. Raises RigError naming `where` and what is wrong with it."""
-    if not isinstance(data, dict) or data.get("version") != VERSION:
+    if not isinstance(data, dict) or data.get("version") not in READ:
         found = data.get("version") if isinstance(data, dict) else type(data).__name__
-        raise RigError(f"{where}: its version is {found!r:.40}, expected {VERSION}: a mapping saved by Knuckle")
+        raise RigError(f"{where}: its version is {found!r:.40}, expected 1 or 2: a mapping saved by Knuckle")
     bones = data.get("bones")
     if not isinstance(bones, dict) or len(bones) > len(JOINT_INDEX):
         raise RigError(f"{where}: bones is {bones!r:.60}, expected at most {len(JOINT_INDEX)} joints with their bones")
-    return Mapping(data.get("side", ""), bones, data.get("carrier"), where)
+    turns = data.get("turns", {})
+    if not isinstance(turns, dict):
+        raise RigError(f"{where}: turns is {turns!r:.60}, expected digits with their degrees")
+    return Mapping(data.get("side", ""), bones, data.get("carrier"), where, turns)
 
 
 def check_bones(armature: "Object", mapping: Mapping) -> None:
@@ -136,7 +155,7 @@ def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
     bones = {own: name for own, name in mapping.bones.items() if own != joint and name != bone}
     if bone is not None:
         bones[joint] = bone
-    return Mapping(mapping.side, bones, mapping.carrier, mapping.where)
+    return replace(mapping, bones=bones)
 
 
 def write_preset(path: Path, mapping: Mapping) -> None:

@@ -37,12 +37,19 @@ def rest_world(hand: HandModel) -> Floats:
     return world
 
 
-def rest_rotations(hand: HandModel, points: Floats, hinges: Mapping[int, Floats] | None = None) -> Floats:
+def rest_rotations(
+    hand: HandModel,
+    points: Floats,
+    hinges: Mapping[int, Floats] | None = None,
+    turns: Mapping[str, float] | None = None,
+) -> Floats:
     """(J, 3, 3) the rotations of a rig's joint frames at rest, from its joints (J, 3), NaN where it has none.
 
     The hand model is laid over the palm; then each of its bones is swung onto the rig's bone by the shortest turn,
     and a digit that is bent at rest is rolled into the plane of that bend. hinges: joint -> the only axis (3,), of
-    either sense, about which the rig lets it turn, which says better how its digit curls.
+    either sense, about which the rig lets it turn, which says better how its digit curls. turns: digit -> degrees by
+    which its person turned the plane in which it curls about its bones, 180 to flip it, in the sense of HandModel's
+    twist.
     """
     model = rest_world(hand)
     seen = np.atleast_1d(np.isfinite(points).all(axis=-1))
@@ -59,7 +66,16 @@ def rest_rotations(hand: HandModel, points: Floats, hinges: Mapping[int, Floats]
         rotations[moving] = _rolled_into_curl(rotations[moving], THUMB_CURL_SEEN if digit == "thumb" else CURL_SEEN)
         if hinges:
             rotations[moving] = _rolled_to_hinges(rotations[moving], [hinges.get(joint) for joint in moving])
+        if turns and digit in turns:
+            rotations[moving] = rotations[moving] @ _twist(hand, turns[digit])
     return rotations
+
+
+def _twist(hand: HandModel, degrees: float) -> Floats:
+    """(3, 3) in a joint's frame."""
+    sense = 1.0 if hand.side == "right" else -1.0
+    turned: Floats = rot.to_matrix(rot.about(np.array([0.0, sense, 0.0]), np.deg2rad(degrees)))
+    return turned
 
 
 def _swung(rotation: Floats, along: Floats) -> Floats:

@@ -11,7 +11,8 @@ from ..errors import RigError
 from ..hand.joints import JOINT_INDEX, JOINTS
 from ..hand.limits import Allowed
 from ..hand.model import HandModel
-from .binding import RigBinding, bind
+from .binding import RigBinding
+from .bound_hand import bound_hand
 from .detect import find_hands
 from .joint_ranges import JointRange, joint_ranges
 from .read_limits import driven, elsewhere, read_limits
@@ -47,9 +48,7 @@ def allowed(armature: "Object", hand: HandModel) -> Allowed:
     found = next((found for found in find_hands(armature) if found.side == hand.side), None)
     if found is None:
         return Allowed({})
-    binding = bind(
-        armature, found.side, found.bones, hand, found.carrier, limits=read_limits(armature, found.bones.values())
-    )
+    binding = bound_hand(armature, found, hand)
     ranges = joint_ranges(binding, hand, np.array(armature.matrix_world))
     for joint, of_joint in ranges.items():
         if of_joint.outside > APART:

@@ -14,13 +14,13 @@ from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..pipeline import SolvedHand, Take
 from .arm import ArmBones, find_arm
-from .binding import NO_LIMITS, RigBinding, bind, default_binding, is_armature
+from .binding import RigBinding, default_binding, is_armature
+from .bound_hand import bound_hand
 from .carriers import is_evaluated
 from .default_hand import add_hand
-from .detect import FoundHand, find_hands
+from .detect import find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
 from .limits import add_limits
-from .read_limits import read_limits
 from .rest_frames import rest_world
 from .timing import scene_frames, scene_rate
 
@@ -77,14 +77,10 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
             f"armature '{armature.name}' has no {' and no '.join(lacking)} hand, only a {' and a '.join(found)} one: "
             "choose that hand or another armature"
         )
-    bound = [_bound(armature, found[solved.side], solved, take.recipe.rig_limits) for solved in wanted]
+    limited = take.recipe.rig_limits
+    bound = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in wanted]
     arms = [_arm(armature, binding) if take.recipe.arm else None for binding in bound]
     return [_keyed(*of_one) for of_one in zip(wanted, bound, arms, strict=True)]
-
-
-def _bound(armature: "Object", found: FoundHand, solved: SolvedHand, limited: bool) -> RigBinding:
-    limits = read_limits(armature, found.bones.values()) if limited else NO_LIMITS
-    return bind(armature, found.side, found.bones, solved.hand, found.carrier, limits=limits)
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding, arm: ArmBones | None = None) -> KeyedHand:

@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import bpy
+import numpy as np
 import pytest
 
 from knuckle.errors import RigError
-from knuckle.hand.joints import SIDES
+from knuckle.hand import proportions
+from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
+from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.detect import detected_hands, find_hand, find_hands
 from knuckle.rig.mapping import PROPERTIES, Mapping, forget_mapping, picked, save_mapping, saved_mapping
 from knuckle.tests.blender.making import rig
@@ -36,7 +39,8 @@ def test_a_side_that_is_told_is_believed() -> None:
     armature = rig("left")
     mapping = Mapping("right", detected_hands(armature)[0].bones)
     save_mapping(armature, mapping)
-    assert find_hand(armature, "right").bones == mapping.bones
+    (found,) = find_hands(armature)
+    assert (found.side, found.bones) == ("right", mapping.bones), "its bones make one hand and not two"
 
 
 def test_a_mapping_is_saved_and_loaded_with_the_file(tmp_path: Path) -> None:
@@ -73,7 +77,7 @@ def test_a_library_override_keeps_its_own_mapping(tmp_path: Path) -> None:
     ("kept", "told"),
     [
         ("{", "own mapping of the left hand: not JSON, forget it"),
-        ("7", "its version is 'int', expected 1"),
+        ("7", "its version is 'int', expected 1 or 2"),
         (7, "own mapping of the left hand: int of another size"),
         ('{"version": 1, "side": "left", "bones": {"wrist": "wrist", "thumb-tip": "gone"}}', "has no bone 'gone' for"),
     ],
@@ -93,3 +97,22 @@ def test_a_mapping_with_a_bone_that_is_not_there_is_not_kept() -> None:
         save_mapping(armature, Mapping("left", {"wrist": "Hand", "thumb-tip": "thumb-tip"}))
     assert saved_mapping(armature) == {}
     assert all(armature.get(PROPERTIES[side]) is None for side in SIDES)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_a_digit_that_is_turned_curls_in_another_plane_and_no_other_digit_does(side: Side) -> None:
+    armature = rig(side)
+    found = find_hand(armature, side)
+    hand = proportions.build(proportions.adult(side))
+    before = bound_hand(armature, found, hand).rest
+    save_mapping(armature, Mapping(side, found.bones, turns={"thumb": 90.0, "ring-finger": 180.0}))
+    after = bound_hand(armature, find_hand(armature, side), hand).rest
+    turned = {*CHAIN_JOINTS["thumb"], *CHAIN_JOINTS["ring-finger"]}
+    same = [JOINT_INDEX[joint] for joint in JOINTS if joint not in turned]
+    np.testing.assert_array_equal(after[same], before[same])
+    ring, thumb = ([JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in ("ring-finger", "thumb"))
+    np.testing.assert_allclose(after[ring, :3, 0], -before[ring, :3, 0], atol=1e-9, err_msg="flexed the other way")
+    np.testing.assert_allclose(after[[*ring, *thumb], :3, 1], before[[*ring, *thumb], :3, 1], atol=1e-9)
+    # HandModel's twist is about +Y on a right hand and -Y on a left one: Y x Z = X.
+    sense = 1 if side == "right" else -1
+    np.testing.assert_allclose(after[thumb, :3, 2], sense * before[thumb, :3, 0], atol=1e-9)

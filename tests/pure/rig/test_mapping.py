@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle.errors import RigError
-from knuckle.hand.joints import JOINTS, SIDES, Side
+from knuckle.hand.joints import DIGITS, JOINTS, SIDES, Side
 from knuckle.rig.mapping import Mapping, from_dict, picked, read_preset, to_dict, write_preset
 
 GOOD: dict[str, Any] = {"version": 1, "side": "left", "bones": {"wrist": "hand", "thumb-metacarpal": "t1"}}
@@ -18,11 +18,12 @@ GOOD: dict[str, Any] = {"version": 1, "side": "left", "bones": {"wrist": "hand",
 @given(
     side=st.sampled_from(SIDES),
     bones=st.dictionaries(st.sampled_from(JOINTS[1:]), st.text(min_size=1, max_size=63), min_size=1),
+    turns=st.dictionaries(st.sampled_from(DIGITS), st.floats(-180, 180)),
 )
 @settings(max_examples=30)
-def test_what_is_written_is_read_again(side: Side, bones: dict[str, str]) -> None:
+def test_what_is_written_is_read_again(side: Side, bones: dict[str, str], turns: dict[str, float]) -> None:
     unique = {joint: f"{name} {joint}" for joint, name in bones.items()} | {"wrist": "w"}
-    mapping = Mapping(side, unique, "carrier")
+    mapping = Mapping(side, unique, "carrier", turns=turns)
     again = from_dict(json.loads(json.dumps(to_dict(mapping))), "preset")
     assert again == mapping
 
@@ -36,7 +37,7 @@ def test_a_preset_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"version": 2}, "its version is 2, expected 1"),
+        ({"version": 3}, "its version is 3, expected 1 or 2"),
         ({"side": "up"}, "its side is 'up', expected 'left' or 'right'"),
         ({"side": ["left"]}, "its side is"),
         ({"bones": []}, "bones is "),
@@ -48,6 +49,11 @@ def test_a_preset_is_read_as_it_was_written(tmp_path: Path) -> None:
         ({"bones": {"thumb-tip": "tip"}}, "expected a wrist"),
         ({"bones": {str(k): "b" for k in range(99)}}, "expected at most 25 joints"),
         ({"carrier": 7}, "its carrier is 7"),
+        ({"turns": [180]}, "turns is [180], expected digits with their degrees"),
+        ({"turns": {"toe": 180}}, "the turn of 'toe' is 180"),
+        ({"turns": {"thumb": 181}}, "the turn of 'thumb' is 181, expected a digit"),
+        ({"turns": {"thumb": True}}, "the turn of 'thumb' is True"),
+        ({"turns": {"thumb": float("nan")}}, "the turn of 'thumb' is nan"),
     ],
 )
 def test_a_bad_preset_is_told_in_one_sentence(change: dict[str, Any], told: str, tmp_path: Path) -> None:

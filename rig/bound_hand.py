@@ -1,0 +1,21 @@
+"""A found hand, bound with all that is known of it: the one way from `detect.find_hands` to a binding."""
+
+from typing import TYPE_CHECKING
+
+from ..hand.model import HandModel
+from .binding import NO_LIMITS, RigBinding, bind
+from .detect import FoundHand
+from .read_limits import read_limits
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+
+def bound_hand(armature: "Object", found: FoundHand, hand: HandModel, *, limited: bool = True) -> RigBinding:
+    """Binds a hand that was found on an armature: what carries it, how its person turned it, what the rig lets it do.
+
+    limited: whether the rig's own limits are read. Raises RigError for a bone that is gone and for limits that
+    contradict themselves.
+    """
+    limits = read_limits(armature, found.bones.values()) if limited else NO_LIMITS
+    return bind(armature, found.side, found.bones, hand, found.carrier, limits=limits, turns=found.turns)
