@@ -29,6 +29,8 @@ from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import doubts, hand_report
 from .solvers import Smoothing, Solver, State, beginning
+from .solvers.companions import accompanied
+from .solvers.smoothing.told import shown as digits_shown
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -53,6 +55,8 @@ class SolvedHand:
     """(F, J) True where a joint was not held by a measured marker in that frame."""
     measured: Bools
     """(F, T) True where a target was seen, not filled in and not left out as an outlier."""
+    companions: tuple[str, ...] = ()
+    """Fingers without a marker, which go with the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -283,6 +287,11 @@ class Job:
         report["labels"] = labels.facts
         for side, allowed in told.items():
             report["hands"][side]["limited_bones"] = allowed.bones
+        report["warnings"] += [
+            f"no marker on {', '.join(one.companions)} of the {one.side} hand: guessed from the fingers beside"
+            for one in solved
+            if one.companions
+        ]
         report["warnings"] += [doubt for side, hand in report["hands"].items() for doubt in doubts(side, hand)]
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
@@ -315,10 +324,12 @@ def _solve(
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
+    pose, companions = accompanied(pose, np.any(digits_shown(hand, targets), axis=0))
     filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     _, shown = assign(measured.model, spots, markers.times, positions_of(markers, spots))
-    return SolvedHand(hand.side, hand, proportions, shown, pose, predicted_joints(hand, targets, seen), seen)
+    predicted = predicted_joints(hand, targets, seen)
+    return SolvedHand(hand.side, hand, proportions, shown, pose, predicted, seen, companions)
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:

@@ -85,6 +85,14 @@ _TIP_AND_MIDDLE = {
     },
 }
 
+_WRIST_AND_KNUCKLES = {
+    "wristin": Spot("wrist", (-0.028, 0.0, 0.012)),
+    "wristout": Spot("wrist", (0.028, 0.0, 0.012)),
+    "handin": Spot("index-finger-phalanx-proximal"),
+    "handout": Spot("pinky-finger-phalanx-proximal"),
+    **{f"{word}tip": Spot(tip) for word, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)},
+}
+
 MARKER_SETS: tuple[MarkerSet, ...] = (
     MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)"),
     MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right"),
@@ -101,6 +109,7 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
         },
         side="right",
     ),
+    MarkerSet("wrist, knuckles and tips", _WRIST_AND_KNUCKLES, side="right"),
 )
 """The marker sets that words alone do not tell. FABRIK-CGA section 3.4.1 puts p and q on F1,2 and F4,2, r on the
 root. The middle markers of an optical glove ride near the end of the proximal phalanx, its hand markers on the back

@@ -178,8 +178,9 @@ def _best(
     own = np.sort(laid.labels[laid.labels < len(seen.which)])
     others = [shape for other, shape in shapes if other.name == layout.name and shape.side != laid.shape.side]
     mirrored = [lay(laid.sample.only(own), shape) for shape in others]
-    costs = [min(other.cost, 0.0) for other in mirrored if other is not None]
-    gap = (min(costs, default=0.0) - laid.cost) / len(layout.spots)
+    # A mirrored hand that fits as well must not do so by leaving out what does not fit it.
+    rival = min((min(_worth(other), 0.0) for other in mirrored if other is not None), default=0.0)
+    gap = (rival / _filled(laid) - laid.cost) / len(layout.spots)
     return layout, laid, float(np.tanh(2 * max(gap, 0.0))), seen
 
 

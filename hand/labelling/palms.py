@@ -1,11 +1,13 @@
 """Palm first: three markers that keep their distances are laid on three spots of a palm, and tell where all else is."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
+from ..joints import TIPS
 from .matching import IMPOSSIBLE, Costs, assigned
 from .shapes import Shape
 
@@ -35,6 +37,8 @@ TOLD = 2.5
 """What a spot without a marker costs, against what a marker of no hand would cost there."""
 PROMISING = 0.6
 """Palms that promise less than this part of what the best one does are not tried."""
+UNUSUAL = 2.5
+"""What it costs that a finger has a marker on its tip where one that is more often given one has none."""
 LEAST_SEEN = 3
 """Frames in which two markers must be seen together to be compared."""
 
@@ -258,7 +262,19 @@ def pair_costs(shape: Shape, sample: Sample, scale: float) -> Floats:
     spots, each = np.arange(count), np.arange(trajectories)
     result[:, :, each, each] = 0.0
     result[spots, spots] = 0.0
+    for inner, outer in _in_turn(shape):
+        result[inner, outer, -1, :-1] = result[outer, inner, :-1, -1] = UNUSUAL
     return result
+
+
+def _in_turn(shape: Shape) -> list[tuple[int, int]]:
+    """Of a set that shows no more of the digits than their tips, the spots of which the second has no marker where
+    the first has none: the ring finger's is left away before the middle finger's, and that before the index's."""
+    only_tips = all(inside or spot.joint in TIPS for spot, inside in zip(shape.spots, shape.palm, strict=True))
+    if shape.exact or not only_tips:
+        return []
+    at = {spot.joint: index for index, spot in enumerate(shape.spots)}
+    return [(at[inner], at[outer]) for inner, outer in pairwise(TIPS[1:4]) if inner in at and outer in at]
 
 
 def _settled(sample: Sample, shape: Shape, mean: Floats, spread: Floats, scale: float) -> Laid:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import kinematics
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINTS, TIPS, Side, digit_of
-from ..markersets import MARKER_SETS, Spot, on_palm
+from ..markersets import MARKER_SETS, MarkerSet, Spot, on_palm
 from ..model import HandModel
 from ..proportions import adult, build
 from ..targets import assign
@@ -37,6 +37,11 @@ def _joints(*joints: str) -> dict[str, Spot]:
     return {joint: Spot(joint) for joint in joints}
 
 
+def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
+    """The labels of a set that begin or end with one of the words."""
+    return {label: spot for label, spot in known.labels.items() if label.startswith(words) or label.endswith(words)}
+
+
 _CHAINS = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit])
 _PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
 
@@ -45,8 +50,11 @@ LAYOUTS: tuple[Layout, ...] = (
     Layout("25 joints", _joints(*JOINTS)),
     Layout("tip and middle", MARKER_SETS[1].labels),
     Layout("p, q, r and five tips", _joints(*_PQR, *TIPS)),
+    Layout("back of the hand and five tips", _part_of(MARKER_SETS[1], "hand", "tip")),
+    Layout("wrist, knuckles and five tips", MARKER_SETS[3].labels),
 )
-"""The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13 and 8."""
+"""The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13, 8, 8 and 9; and the same with
+fewer tips."""
 TIPS_ONLY = Layout("five tips", _joints(*TIPS))
 PALM_ONLY = Layout("three on the palm", _joints(*_PQR))
 

@@ -6,9 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knuckle.captures.markers import Markers
+from knuckle.hand import rotations
 from knuckle.hand.handedness import handedness
+from knuckle.hand.joints import Side
 from knuckle.hand.labelling.find import Labelling
-from knuckle.hand.markersets import Spot, suggest
+from knuckle.hand.labelling.shapes import LAYOUTS
+from knuckle.hand.markersets import Spot, on_palm, suggest
+from knuckle.tests.pure.hand.people import posed, someone
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -88,3 +92,38 @@ def score(found: Labelling, spoiled: Spoiled, truth: Truth) -> Score:
             right, wrong = right + good, wrong + len(rows) - good
     total = int(np.isin(spoiled.owner, list(truth)).sum())
     return Score(right / total, wrong / total)
+
+
+def made(layout: int, side: Side, seed: int, frames: int = 150) -> tuple[Floats, Floats, Truth]:
+    """A hand of its own proportions that moves each digit on its own while the whole turns about."""
+    rng = np.random.default_rng(seed)
+    time = np.linspace(0, 3, frames)[:, None]
+    beats = rng.uniform(0.4, 1.5, 5), rng.uniform(0, 6, 5)
+    curl = 0.5 + 0.5 * np.sin(2 * np.pi * beats[0] * time / 2 + beats[1])
+    angles = np.deg2rad(curl[..., None] * [60.0, 70.0, 45.0])
+    angles[:, 0] *= [0.4, 0.6, 0.9]
+    spots = tuple(LAYOUTS[layout].spots.values())
+    local = posed(someone(side, seed), spots, angles, noise=0.0004, seed=seed)
+    axis = rng.normal(0, 1, 3)
+    turn = rotations.to_matrix(rotations.about(axis / np.linalg.norm(axis), 2 * time[:, 0] + rng.uniform(0, 6)))
+    way = rng.normal(0, 1, 3) + 0.3 * np.sin(time + rng.uniform(0, 6, 3))
+    places = np.einsum("fij,fmj->fmi", turn, local) + way[:, None]
+    return time[:, 0], places, {c: (side, spot) for c, spot in enumerate(spots)}
+
+
+ON_PALM = ("index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal", "wrist")
+"""Of the markers that ride on the palm, those that are left."""
+
+
+def stripped(
+    times: Floats, positions: Floats, truth: Truth, digits: tuple[str, ...], palm: bool = True
+) -> tuple[Floats, Floats, Truth]:
+    """A recording with no more of its hands' markers than some digits' tips and those on the palm, and all others."""
+    tips = {f"{digit}-tip" for digit in digits}
+    kept = {
+        column: spot.joint in tips or (palm and on_palm(spot) and spot.joint in ON_PALM)
+        for column, (_, spot) in truth.items()
+    }
+    own = [column for column in truth if kept[column]]
+    others = [column for column in range(positions.shape[1]) if column not in truth]
+    return times, positions[:, own + others], {new: truth[column] for new, column in enumerate(own)}

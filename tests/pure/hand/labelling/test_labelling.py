@@ -8,14 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle import captures
-from knuckle.hand import rotations
 from knuckle.hand.labelling.few import told_of_few
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.matching import Costs, assigned, least_cost, moves
-from knuckle.hand.labelling.shapes import LAYOUTS
 from knuckle.hand.labelling.tracks import follow
-from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, score, spoil, truth_of
-from knuckle.tests.pure.hand.people import posed, someone
+from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, made, score, spoil, truth_of
 
 
 @settings(max_examples=60, deadline=None)
@@ -99,23 +96,6 @@ def test_nothing_seen_and_single_frames_have_no_tracks_that_leap():
     assert len(follow(np.zeros(1), np.zeros((1, 2, 3))).first) == 2
     assert find(np.arange(5.0), np.full((5, 3, 3), np.nan)).hands == ()
     assert find(np.zeros(0), np.zeros((0, 0, 3))).hands == ()
-
-
-def made(layout, side, seed, frames=150):
-    """A hand of its own proportions that moves each digit on its own while the whole turns about."""
-    rng = np.random.default_rng(seed)
-    time = np.linspace(0, 3, frames)[:, None]
-    beats = rng.uniform(0.4, 1.5, 5), rng.uniform(0, 6, 5)
-    curl = 0.5 + 0.5 * np.sin(2 * np.pi * beats[0] * time / 2 + beats[1])
-    angles = np.deg2rad(curl[..., None] * [60.0, 70.0, 45.0])
-    angles[:, 0] *= [0.4, 0.6, 0.9]
-    spots = tuple(LAYOUTS[layout].spots.values())
-    local = posed(someone(side, seed), spots, angles, noise=0.0004, seed=seed)
-    axis = rng.normal(0, 1, 3)
-    turn = rotations.to_matrix(rotations.about(axis / np.linalg.norm(axis), 2 * time[:, 0] + rng.uniform(0, 6)))
-    way = rng.normal(0, 1, 3) + 0.3 * np.sin(time + rng.uniform(0, 6, 3))
-    places = np.einsum("fij,fmj->fmi", turn, local) + way[:, None]
-    return time[:, 0], places, {c: (side, spot) for c, spot in enumerate(spots)}
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
