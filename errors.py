@@ -30,3 +30,11 @@ class RigError(KnuckleError):
 
 class SolverError(KnuckleError):
     """A problem that a solver cannot take: numbers or settings that contradict each other."""
+
+
+class StreamError(KnuckleError):
+    """A device that cannot be listened to: a port in use, a connection refused."""
+
+
+class PacketError(KnuckleError):
+    """A packet that is not what its device sends. It is dropped and counted."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CaptureError
-from . import bvh, c3d, landmarks, leap, mediapipe, motive, qualisys, table, trc, webxr
+from . import bvh, c3d, landmarks, leap, mediapipe, motive, qualisys, raw_take, table, trc, webxr
 from .conventions import METRES, UPS
 from .markers import Markers
 from .names import shown
@@ -56,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
     Format("Motive CSV", (".csv",), motive.sniff, motive.read),
     Format("BVH", (".bvh",), bvh.sniff, bvh.read),
     Format("JSON", (".json",), _looks_like_json, _read_json),
+    Format("raw take", (".rawtake",), raw_take.sniff, raw_take.read),
     Format("table", (".csv", ".tsv", ".txt"), table.sniff, table.read),
 )
 """The order is that of asking: what is surest to be told by its content comes first."""

@@ -82,7 +82,7 @@ BAD: list[tuple[str, Make, str]] = [
         "notes.docx",
         text("Dear all,"),
         "notes.docx: of no format that is known, expected C3D, WebXR handpose, TRC, "
-        "Qualisys TSV, Motive CSV, BVH, JSON, table",
+        "Qualisys TSV, Motive CSV, BVH, JSON, raw take, table",
     ),
     ("junk.trc", lambda: bytes(range(1, 256)) * 40, "junk.trc: of the name .trc, but it does not begin as TRC does"),
     (

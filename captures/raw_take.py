@@ -1,0 +1,91 @@
+"""Raw takes that Knuckle recorded live: the device's own packets, parsed again as they were when they came."""
+
+import numpy as np
+
+from ..errors import CaptureError, PacketError
+from ..streams.devices import DEVICES
+from ..streams.frame import Frame
+from ..streams.raw_take import MAGIC, read_head, read_packets
+from ..streams.tally import Tally
+from .names import shown
+from .take import Take
+
+MOST_NAMES = 4096
+"""Points of a recording, a hostile one bounded."""
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins as a raw take."""
+    return head.startswith(MAGIC)
+
+
+def read(data: bytes, source: str) -> Take:
+    """All frames of a raw take, by the device's clock where it has one.
+
+    Raises CaptureError for a device that is not known, and where no packet holds a frame.
+    """
+    head, start = read_head(data, source)
+    if head.device not in DEVICES:
+        raise CaptureError(f"{source}: recorded from {shown(head.device)}, expected one of {', '.join(DEVICES)}")
+    parser, tally = DEVICES[head.device].parser(), Tally()
+    frames, arrivals, end = [], [], start
+    for packet in read_packets(data, start):
+        end = packet.end
+        tally.packets += 1
+        try:
+            found = list(parser.feed(packet.content))
+        except PacketError as error:
+            tally.malformed, tally.problem = tally.malformed + 1, str(error)
+            continue
+        # What was too late to be shown is too late to be solved.
+        newer = [frame for frame in found if tally.comes(frame, packet.time)]
+        frames += newer
+        arrivals += [packet.time] * len(newer)
+    if not frames:
+        why = f", the last because {tally.problem}" if tally.problem else ""
+        raise CaptureError(f"{source}: {tally.packets} packets and no frame of a hand in them{why}")
+    return Take(
+        format=f"raw take of {DEVICES[head.device].name}",
+        names=_names(frames, source),
+        positions=_positions(frames, _names(frames, source)),
+        times=_times(frames, arrivals),
+        unit="m",
+        up="z",
+        up_is_sure=True,
+        warnings=_warnings(tally, len(data) - end),
+    )
+
+
+def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
+    names = dict.fromkeys(name for names in dict.fromkeys(frame.names for frame in frames) for name in names)
+    if len(names) > MOST_NAMES:
+        raise CaptureError(f"{source}: {len(names)} different points, expected {MOST_NAMES} at most")
+    return tuple(names)
+
+
+def _positions(frames: list[Frame], names: tuple[str, ...]) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    """(F, M, 3) m, NaN where a frame does not have a point."""
+    column = {name: index for index, name in enumerate(names)}
+    columns = {own: [column[name] for name in own] for own in {frame.names for frame in frames}}
+    positions = np.full((len(frames), len(names), 3), np.nan)
+    for row, frame in enumerate(frames):
+        positions[row, columns[frame.names]] = frame.positions
+    return positions
+
+
+def _times(frames: list[Frame], arrivals: list[float]) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    """(F,) s: the device's, where it has a clock, else when the packets came."""
+    told = [frame.time for frame in frames]
+    known = [time for time in told if time is not None]
+    return np.array(known if len(known) == len(told) else arrivals)
+
+
+def _warnings(tally: Tally, damaged: int) -> tuple[str, ...]:
+    """What was odd about the recording, in sentences."""
+    said = {
+        f"{tally.malformed} packets were not understood, the last because {tally.problem}": tally.malformed,
+        f"{tally.lost} frames were lost between the device and Knuckle": tally.lost,
+        f"{tally.late} frames came too late and were left out": tally.late,
+        f"the last {damaged} bytes are of a packet that was not written whole": damaged,
+    }
+    return tuple(sentence for sentence, count in said.items() if count)

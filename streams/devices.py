@@ -1,0 +1,17 @@
+"""Every device that can be listened to, by the name that panel, shell and raw takes know it by."""
+
+from .device import Device
+from .transport import UdpListener
+from .wires.quest import QuestParser, QuestSender
+
+DEVICES: dict[str, Device] = {
+    "quest": Device(
+        name="Quest Hand Tracking Streamer",
+        about="Meta Quest headsets with the app Hand Tracking Streamer",
+        port=9000,
+        connects=False,
+        open=UdpListener,
+        parser=QuestParser,
+        sender=QuestSender,
+    ),
+}

@@ -1,0 +1,44 @@
+"""Numbers from strangers: what is not finite, or absurdly large, is no number."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import PacketError
+
+Floats = NDArray[np.float64]
+
+FARTHEST = 1e4
+"""m: a place farther out than this is damaged."""
+
+
+def places(values: Sequence[float], what: str) -> Floats:
+    """(N, 3) m. Raises PacketError for a place that is not finite or too far away."""
+    result = np.array(values, np.float64).reshape(-1, 3)
+    if not (np.abs(result) < FARTHEST).all():
+        raise PacketError(f"{what}: a coordinate is not a number below {FARTHEST:g} m")
+    return result
+
+
+def turns(values: Sequence[float], what: str) -> Floats:
+    """(N, 4) of length one, in the order in which they came. Raises PacketError for a quaternion that is none."""
+    result = np.array(values, np.float64).reshape(-1, 4)
+    length = np.sqrt(np.einsum("nk,nk->n", result, result))
+    if not ((length > 0.5) & (length < 2.0)).all():
+        worst = length[np.argmax(np.abs(length - 1))]
+        raise PacketError(f"{what}: a quaternion has the length {worst:.3g}, expected 1")
+    unit: Floats = result / length[:, None]
+    return unit
+
+
+def real(text: str, what: str) -> float:
+    """A number that is spelled. Raises PacketError for what is none, or not finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise PacketError(f"{what}: {text[:20]!r} is not a number")
+    return value

@@ -1,0 +1,161 @@
+"""A device's reader: a thread that takes packets from a transport, parses them, and keeps the newest frames."""
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import PacketError, StreamError
+from .device import Device
+from .frame import Frame
+from .raw_take import Head, Packet
+from .recorder import Recorder, now
+from .tally import Tally
+from .transport import Address
+
+MOST_WAITING = 64
+"""Frames that wait to be taken; the newest win."""
+SILENT = 3.0
+"""s without a packet after which it is said."""
+AGAIN = (0.5, 1.0, 2.0, 5.0)
+"""s before a lost connection is tried again, the last for all further ones."""
+PRE_ROLL_OCTETS = 32 * 2**20
+"""The most bytes that are kept for a recording's pre-roll."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrived:
+    """A frame, and when its packet came, s on time.perf_counter's clock."""
+
+    frame: Frame
+    at: float
+
+
+class Receiver:
+    """One device that is listened to. `start` and `stop` may be called once each."""
+
+    def __init__(self, device: str, kind: Device, address: Address, pre_roll: float = 0.0) -> None:
+        """device: the kind's key in DEVICES; pre_roll: s of packets that a recording begins with."""
+        self.tally = Tally()
+        self._name, self._device, self._parser = device, kind, kind.parser()
+        self._transport = kind.open(address)
+        self._inbox: deque[Arrived] = deque(maxlen=MOST_WAITING)
+        self._pre_roll, self._before, self._before_octets = pre_roll, deque[tuple[float, bytes]](), 0
+        self._recorder: Recorder | None = None
+        self._recorded_from = 0.0
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._trouble = ""
+        self._last_packet = self._began = time.perf_counter()
+        self._thread = threading.Thread(target=self._run, name=f"knuckle {device}", daemon=True)
+
+    def start(self) -> None:
+        """Begins to listen."""
+        self._began = self._last_packet = time.perf_counter()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Hangs up, ends a recording, and waits for the thread."""
+        self._stop.set()
+        self._thread.join()
+        self.end_recording()
+
+    def drain(self) -> list[Arrived]:
+        """The frames that came since the last time, oldest first, MOST_WAITING at most."""
+        return [self._inbox.popleft() for _ in range(len(self._inbox))]
+
+    def record(self, path: Path, name: str = "") -> None:
+        """Begins to write what comes to a raw take, with the last pre_roll s. Raises StreamError."""
+        recorder = Recorder(path, Head(self._name, name, now()))
+        with self._lock:
+            began = self._before[0][0] if self._before else time.perf_counter()
+            for packet in self._parser.context():
+                recorder.add(Packet(0.0, packet))
+            for at, packet in self._before:
+                recorder.add(Packet(at - began, packet))
+            self._recorder, self._recorded_from = recorder, began
+
+    def end_recording(self) -> Recorder | None:
+        """Ends a recording and returns it; None where there was none."""
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.close()
+        return recorder
+
+    @property
+    def recording(self) -> Recorder | None:
+        """What is being recorded."""
+        return self._recorder
+
+    def state(self) -> str:
+        """How it stands, in words for the person."""
+        if self._trouble:
+            return self._trouble
+        moment = time.perf_counter()
+        silent, tally = moment - self._last_packet, self.tally
+        if silent > SILENT:
+            advice = ". Is the sender on, does it send to this address and port, and does a firewall let it through?"
+            return f"{self._transport.said()}: nothing has come for {silent:.0f} s{'' if tally.frames else advice}"
+        if tally.frames:
+            return f"{tally.rate(moment):.0f} frames a second"
+        if tally.malformed:
+            return f"what comes is not {self._device.name}: {tally.problem}"
+        if tally.packets:
+            return f"{tally.packets} packets came and none had a hand in it: are hands switched on in the sender?"
+        return self._transport.said()
+
+    def _run(self) -> None:
+        tried = 0
+        while not self._stop.is_set():
+            try:
+                tried = self._listen(tried)
+            except StreamError as error:
+                self._trouble = f"{error}; trying again"
+                self._stop.wait(AGAIN[min(tried, len(AGAIN) - 1)])
+                tried += 1
+
+    def _listen(self, tried: int) -> int:
+        """Reads until it is stopped; how often it was tried in vain, 0 once something came."""
+        packets = self._transport.packets()
+        try:
+            for packet in packets:
+                self._trouble = ""
+                if self._stop.is_set():
+                    return tried
+                if packet is not None:
+                    tried = 0
+                    self._take(packet, time.perf_counter())
+        finally:
+            packets.close()
+        return tried
+
+    def _take(self, packet: bytes, at: float) -> None:
+        self._last_packet = at
+        self.tally.packets += 1
+        self.tally.octets += len(packet)
+        with self._lock:
+            self._keep(packet, at)
+            try:
+                frames = list(self._parser.feed(packet))
+            except PacketError as error:
+                self.tally.malformed += 1
+                self.tally.problem = str(error)
+                return
+        for frame in frames:
+            if self.tally.comes(frame, at):
+                self.tally.overrun += len(self._inbox) == MOST_WAITING
+                self._inbox.append(Arrived(frame, at))
+
+    def _keep(self, packet: bytes, at: float) -> None:
+        """For a recording, or for one that may begin."""
+        if self._recorder is not None:
+            self._recorder.add(Packet(at - self._recorded_from, packet))
+            return
+        if not self._pre_roll:
+            return
+        self._before.append((at, packet))
+        self._before_octets += len(packet)
+        while self._before and (at - self._before[0][0] > self._pre_roll or self._before_octets > PRE_ROLL_OCTETS):
+            self._before_octets -= len(self._before.popleft()[1])

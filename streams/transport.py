@@ -1,0 +1,119 @@
+"""How packets travel: sockets that are listened on or connected to, each a generator of packets."""
+
+import errno
+import socket
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..errors import StreamError
+
+TICK = 0.1
+"""s after which a transport that hears nothing lets its reader look around."""
+LARGEST_PACKET = 65_536
+"""Bytes: the most that a UDP datagram holds; what is said to be longer is not read."""
+BUFFER = 1 << 20
+"""Bytes that the system keeps for a socket while the reader is busy."""
+LOCAL = "127.0.0.1"
+
+
+Packets = Generator[bytes | None, None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen, or what to connect to."""
+
+    host: str = LOCAL
+    """A local address unless the person chooses one that others can reach: 0.0.0.0 listens on all."""
+    port: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Transport(Protocol):
+    """A connection, or a wait for one."""
+
+    def packets(self) -> Packets:
+        """Packets as they come; None at least every TICK in which there is none. Closing the generator hangs up.
+
+        Raises StreamError where it cannot go on: a port in use, a connection refused or lost. It may be begun again.
+        """
+        ...
+
+    def said(self) -> str:
+        """What it waits for or is connected to, in words: 'listening on UDP 127.0.0.1:39539'."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UdpListener:
+    """Datagrams that come to a port."""
+
+    address: Address
+    multicast: str = ""
+    """The group that is joined; none where empty."""
+
+    def packets(self) -> Packets:
+        """See Transport."""
+        with udp_socket(self.address, self.multicast) as sock:
+            sock.settimeout(TICK)
+            while True:
+                yield received(sock)
+
+    def said(self) -> str:
+        """See Transport."""
+        return f"listening on UDP {self.address}"
+
+
+def udp_socket(address: Address, multicast: str = "") -> socket.socket:
+    """A socket bound to an address. Raises StreamError."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+        if multicast:
+            # Others on this machine may listen to the same group.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address.host, address.port))
+        if multicast:
+            member = socket.inet_aton(multicast) + socket.inet_aton(address.host)
+            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+    except (OSError, OverflowError) as error:
+        sock.close()
+        raise StreamError(refusal(f"UDP {address}", error)) from None
+    return sock
+
+
+def received(sock: socket.socket) -> bytes | None:
+    """A datagram, None where none came in time. A refusal of what was sent before is no loss of what is awaited."""
+    try:
+        return sock.recv(LARGEST_PACKET)
+    except (TimeoutError, ConnectionResetError, ConnectionRefusedError):
+        return None
+    except OSError as error:
+        raise StreamError(f"the socket was lost ({error.strerror or error})") from None
+
+
+def refusal(where: str, error: Exception) -> str:
+    """Why a port or a host cannot be had, and what to do."""
+    if isinstance(error, OverflowError):
+        return f"{where}: a port is a number from 1 to 65535"
+    number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
+    if number in _REFUSALS:
+        return f"{where} {_REFUSALS[number]}"
+    return f"{where} cannot be had ({getattr(error, 'strerror', None) or error})"
+
+
+_NOT_HERE = f"is no address of this machine: choose {LOCAL}, 0.0.0.0, or one that it has"
+_NO_ANSWER = "does not answer: is the address right, and does a firewall let it through?"
+_REFUSALS: dict[int | None, str] = {
+    errno.EADDRINUSE: "is in use by another program: close that program, or choose another port in both",
+    errno.EACCES: "is not allowed to this user: choose a port above 1023",
+    errno.EADDRNOTAVAIL: _NOT_HERE,
+    socket.EAI_NONAME: _NOT_HERE,
+    errno.ECONNREFUSED: "answers to nobody: is the program running, and its streaming switched on?",
+    errno.ETIMEDOUT: _NO_ANSWER,
+    errno.EHOSTUNREACH: _NO_ANSWER,
+    errno.ENETUNREACH: _NO_ANSWER,
+}

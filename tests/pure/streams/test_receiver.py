@@ -1,0 +1,160 @@
+"""A device that is listened to: what comes, what is told when nothing does, what is recorded."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knuckle import captures
+from knuckle.errors import CaptureError, StreamError
+from knuckle.streams.devices import DEVICES
+from knuckle.streams.raw_take import read_head, read_packets
+from knuckle.streams.receiver import Arrived, Receiver
+from knuckle.streams.recorder import free_path
+from knuckle.streams.transport import Address
+
+from .moments import moments
+
+
+@pytest.fixture
+def address() -> Address:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        return Address("127.0.0.1", sock.getsockname()[1])
+
+
+@pytest.fixture
+def receiver(address: Address) -> Iterator[Receiver]:
+    listening = Receiver("quest", DEVICES["quest"], address, pre_roll=5.0)
+    listening.start()
+    wait_for(lambda: "listening" in listening.state())
+    time.sleep(0.1)
+    yield listening
+    listening.stop()
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < end, "it did not happen in 10 s"
+        time.sleep(0.005)
+
+
+def send(address: Address, count: int = 30) -> None:
+    with DEVICES["quest"].sender(address) as sender:
+        for moment in moments(count):
+            sender.send(moment)
+            time.sleep(0.001)
+
+
+def come(receiver: Receiver, count: int) -> list[Arrived]:
+    got: list[Arrived] = []
+
+    def enough() -> bool:
+        got.extend(receiver.drain())
+        return len(got) >= count
+
+    wait_for(enough)
+    return got
+
+
+def test_frames_come_in_their_order(receiver: Receiver, address: Address) -> None:
+    send(address)
+    got = come(receiver, 30)
+    numbers = [arrived.frame.number for arrived in got if len(arrived.frame.names) == 50]
+    assert numbers == list(range(1, 30))
+    assert "frames a second" in receiver.state()
+    assert receiver.tally.lost == receiver.tally.malformed == receiver.tally.overrun == 0
+
+
+def test_newest_frames_win_when_nobody_takes_them(receiver: Receiver, address: Address) -> None:
+    send(address, 100)
+    wait_for(lambda: receiver.tally.packets == 400)
+    got = receiver.drain()
+    assert len(got) == 64
+    assert got[-1].frame.number == 99
+    assert receiver.tally.overrun == receiver.tally.frames - 64
+
+
+def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> None:
+    taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    taken.bind((address.host, address.port))
+    receiver = Receiver("quest", DEVICES["quest"], address)
+    receiver.start()
+    wait_for(lambda: "in use by another program" in receiver.state())
+    taken.close()
+    wait_for(lambda: receiver.state().startswith("listening"))
+    send(address, 3)
+    come(receiver, 2)
+    receiver.stop()
+
+
+def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.sendto(b"\x00\x01hello\xff", (address.host, address.port))
+    wait_for(lambda: receiver.tally.malformed == 1)
+    assert receiver.state().startswith("what comes is not Quest Hand Tracking Streamer: byte 7 is no ASCII")
+
+
+def test_a_host_that_is_not_here_is_told() -> None:
+    receiver = Receiver("quest", DEVICES["quest"], Address("203.0.113.7", 9123))
+    receiver.start()
+    wait_for(lambda: "is no address of this machine" in receiver.state())
+    receiver.stop()
+
+
+def test_a_raw_take_is_what_was_sent(receiver: Receiver, address: Address, tmp_path: Path) -> None:
+    """To the float, with what came before the recording began, and with the device's own times."""
+    send(address, 10)
+    got = come(receiver, 10)
+    path = free_path(tmp_path, "Tap", ".rawtake")
+    receiver.record(path, "Tap")
+    send(address, 1)  # number 0 again: late, and left out
+    wait_for(lambda: receiver.tally.late > 0)
+    recorder = receiver.end_recording()
+    assert recorder is not None and not recorder.problem
+    markers = captures.read(path)
+    whole = [arrived.frame for arrived in got if len(arrived.frame.names) == 50]
+    assert markers.positions.shape == (len(got), 50, 3)
+    assert np.array_equal(markers.positions[-len(whole) :], [frame.positions for frame in whole], equal_nan=True)
+    assert np.allclose(np.diff(markers.times[-len(whole) :]), 1 / 60, atol=1e-6)
+    assert any("came too late" in warning for warning in markers.warnings)
+
+
+def test_a_take_that_ends_in_the_midst_of_a_packet_is_read_up_to_there(
+    receiver: Receiver, address: Address, tmp_path: Path
+) -> None:
+    receiver.record(tmp_path / "a.rawtake")
+    send(address, 5)
+    come(receiver, 5)
+    receiver.end_recording()
+    data = (tmp_path / "a.rawtake").read_bytes()
+    start = read_head(data, "a")[1]
+    count = len(list(read_packets(data, start)))
+    assert count == 20
+    assert len(list(read_packets(data[:-7], start))) == count - 1
+    (tmp_path / "b.rawtake").write_bytes(data[:-7])
+    assert any("not written whole" in warning for warning in captures.read(tmp_path / "b.rawtake").warnings)
+
+
+def test_what_is_no_raw_take_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    for content, said in (
+        (b"KNUCKLE RAW TAKE 1\n{]\n", "its head is not understood"),
+        (b'KNUCKLE RAW TAKE 1\n{"device": "toaster"}\n', "recorded from 'toaster', expected one of"),
+        (b'KNUCKLE RAW TAKE 1\n{"device": "quest"}\n', "0 packets and no frame"),
+    ):
+        (tmp_path / "x.rawtake").write_bytes(content)
+        with pytest.raises(CaptureError, match=f"x.rawtake: {said}"):
+            captures.read(tmp_path / "x.rawtake")
+
+
+def test_a_take_is_not_written_over(receiver: Receiver, tmp_path: Path) -> None:
+    path = tmp_path / "a.rawtake"
+    path.write_bytes(b"mine")
+    with pytest.raises(StreamError, match="cannot be written"):
+        receiver.record(path)
+    assert path.read_bytes() == b"mine"
+    assert free_path(tmp_path, "a", ".rawtake").name == "a 001.rawtake"
