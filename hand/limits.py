@@ -3,9 +3,10 @@
 The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 abduction and 120 flexion, PIP 100,
 DIP 60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives widths only: where each range
 begins follows from the straight finger and from how far a joint overextends. It names no twist; the passive
-axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees. Three ranges are wider, as the
-ten headset hands of npm handy-work need them: PIP 110, DIP 70, and 25 degrees of adduction from the splay of an adult's
-flat hand, of which they show 22.5.
+axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees. Some ranges are wider, as headset
+hands need them. Ten of npm handy-work: PIP 110, DIP 70, and 25 degrees of adduction from the splay of an adult's flat
+hand, of which they show 22.5. Fifty-five more, solved with all markers and wide limits: a DIP overextends by up to 16
+degrees as a straight finger presses, the thumb's IP by 26; its CMC flexes from -19 to 31 and its MCP to 66.
 """
 
 from dataclasses import dataclass
@@ -39,17 +40,17 @@ def _finger_limits(digit: str) -> AngleLimits:
         (mcp, "twist"): (-15, 15),
         (mcp, "flexion"): (-30, 90),
         (pip, "flexion"): (0, 110),
-        (dip, "flexion"): (0, 70),
+        (dip, "flexion"): (-15, 70),
     }
 
 
 DEFAULT_LIMITS: AngleLimits = {
     (_CMC, "abduction"): (-60, 60),
-    (_CMC, "flexion"): (-15, 30),
+    (_CMC, "flexion"): (-20, 35),
     (_CMC, "twist"): (-20, 20),
     (_THUMB_MCP, "abduction"): (-15, 15),
-    (_THUMB_MCP, "flexion"): (0, 50),
-    (_IP, "flexion"): (-15, 70),
+    (_THUMB_MCP, "flexion"): (0, 65),
+    (_IP, "flexion"): (-25, 70),
 }
 for _digit in DIGITS[1:]:
     DEFAULT_LIMITS.update(_finger_limits(_digit))

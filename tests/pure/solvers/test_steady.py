@@ -72,7 +72,7 @@ def test_angles_that_the_markers_tell_stay(how) -> None:
     pose = bending()
     targets = targets_at(HAND, pose, FULL)
     calm = ACTS[how](HAND, targets, pose, noise_of(targets))
-    assert np.rad2deg(np.abs(calm.angles - pose.angles))[10:].max() < 2.0
+    assert np.rad2deg(np.abs(calm.angles - pose.angles))[10:].max() < 2.5
     assert np.linalg.norm(tip(calm) - tip(pose), axis=-1)[10:].max() < 0.001
 
 

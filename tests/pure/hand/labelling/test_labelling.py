@@ -155,7 +155,7 @@ def test_where_nothing_moves_the_hand_is_still_told(shared):
 
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_three_on_a_palm_and_five_fingertips_are_told_as_what_they_are_and_no_more(side):
-    _, places, _ = made(3, side, 1)
+    _, places, _ = made(3, side, 4)
     palm, tips = told_of_few(places[:, [1, 2, 0]], ("a", "b", "c")), told_of_few(places[:, 3:], tuple("vwxyz"))
     assert palm is not None and "neither left or right" in palm
     assert tips is not None and "the thumb's is 'v'" in tips and "neither left or right" in tips
