@@ -1,6 +1,7 @@
 """Solving the scene's recipe and keying the hands."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import bpy
@@ -10,7 +11,7 @@ from ..pipeline import Job, Progress, Take
 from ..rig import markers_object
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
-from ..rig.keyframes import check_keyable
+from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
 from ..rig.rig_limits import asker
 from ..rig.take_scene import Placing, write_take
 from .capture import capture_object, show_capture
@@ -48,12 +49,12 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Reads, cleans, assigns and solves."""
         armature = target(context)
-        self._target = armature.name if armature else None
+        self._target = ObjectName.of(armature) if armature else None
         if armature is not None:
             # A rig without a hand is told before the solving and not after it.
-            check_keyable(armature)
+            check_target(armature, context.scene)
             find_hands(armature)
-        self._job = Job(recipe_of(context.scene), asker(armature.name) if armature else None)
+        self._job = Job(recipe_of(context.scene), asker(armature) if armature else None)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
@@ -61,20 +62,28 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         take = self._job.take
         assert take is not None
         scene = context.scene
-        armatures = write_take(take, self._armature(scene), scene, context.collection, placing(context, take))
+        armature = self._armature(scene)
+        with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
+            armatures = write_take(take, own, scene, context.collection, placing(context, take))
+        if own != armature:
+            scene.knuckle.armature = own
+            told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
+            self.report({"INFO"}, told)
         shown = capture_object(context, take.recipe.capture) or show_capture(context, take.markers, take.recipe)
         markers_object.show_solved(shown, take.markers)
         scene.knuckle.result = armatures[0]
-        if context.mode == "OBJECT":
+        if context.mode == "OBJECT" and armature is None:
             select_only(context, *armatures)
 
     def _armature(self, scene: "Scene") -> "Object | None":
         """What the job was started for, whatever is chosen by now."""
         if self._target is None:
             return None
-        armature: Object | None = scene.objects.get(self._target)
-        if armature is None:
-            raise RigError(f"armature '{self._target}' is not in scene '{scene.name}' any more: nothing was changed")
+        armature = self._target.found()
+        if armature is None or not stands_in(armature, scene):
+            raise RigError(
+                f"armature '{self._target.name}' is not in scene '{scene.name}' any more: nothing was changed"
+            )
         return armature
 
 
@@ -83,7 +92,7 @@ def target(context: "Context") -> "Object | None":
     chosen = context.scene.knuckle
     if chosen.rig == "NEW":
         return None
-    if not is_armature(chosen.armature) or chosen.armature.name not in context.scene.objects:
+    if not is_armature(chosen.armature) or not stands_in(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
     return chosen.armature
 

@@ -10,6 +10,7 @@ from ..operators.json_files import shown_result
 from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
+from ..rig.linked import library_of
 from ..rig.take_scene import result_of
 from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
 
@@ -128,6 +129,8 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":
             layout.prop(chosen, "armature")
+            if chosen.armature and (library := library_of(chosen.armature)):
+                paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
             layout.prop(chosen, "arm")
             layout.prop(chosen, "rig_limits")
             row = layout.row(align=True)

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from ..pipeline import Rig, Take
 from .binding import is_armature
 from .detect import find_hands
 from .framing import add_surroundings, add_view
-from .keyframes import check_keyable
+from .linked import check_target, editable, stands_in
 from .markers_object import add_markers, object_name
 from .rig_limits import asker
 from .take_scene import Placing, take_frames, take_name, write_take
@@ -49,7 +49,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     all else. For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of
     a .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
     """
-    armature = _open_rig(rig)
+    found = _open_rig(rig)
     scene = bpy.context.scene
     new = not _is_own_scene(rig)
     if new:
@@ -58,7 +58,8 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     scene.collection.children.link(collection)
     placing = Placing()
     began = time.perf_counter()
-    armatures = write_take(take, armature, scene, collection, placing)
+    with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
+        armatures = write_take(take, armature, scene, collection, placing)
     seconds = time.perf_counter() - began
     name = f"{object_name(take.markers)} markers"
     markers = add_markers(take.markers, name, collection, start=placing.start, rate=scene_rate(scene))
@@ -90,7 +91,7 @@ def check_rig(rig: str) -> Rig | None:
     can go to: asked before the solving, not after it.
     """
     armature = _open_rig(rig) if rig != DEFAULT_RIG else None
-    return asker(armature.name) if armature else None
+    return asker(armature) if armature else None
 
 
 def _open_rig(rig: str) -> "Object | None":
@@ -133,13 +134,14 @@ def empty_file() -> None:
 
 
 def _armature_with_hand(path: Path) -> "Object":
-    armatures = [obj for obj in bpy.context.scene.objects if is_armature(obj)]
+    scene = bpy.context.scene
+    armatures = [obj for obj in bpy.data.objects if is_armature(obj) and stands_in(obj, scene)]
     if not armatures:
         raise RigError(f"{path}: there is no armature in it, choose a file with a rigged hand")
     problem: RigError | None = None
     for armature in armatures:
         try:
-            check_keyable(armature)
+            check_target(armature, scene)
             find_hands(armature)
         except RigError as error:
             problem = problem or error

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
+from .unkeyed import unkeyed_comes_back
 
 if TYPE_CHECKING:
     from bpy.types import LayerCollection, Object
@@ -29,12 +30,13 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
     scene frames (F,). Bones without a parent are left out. Raises RigError for an armature without any depth.
     """
     names = [name for name in bones if armature.pose.bones[name].parent]
-    if not carriers_move(armature):
-        world, held = _now(armature, names)
-    else:
-        with _frames_come_back():
-            seen = [_at(armature, names, frame) for frame in frames]
-        world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
+    with _in_pose(armature):
+        if not carriers_move(armature):
+            world, held = _now(armature, names)
+        else:
+            with unkeyed_comes_back(), _frames_come_back():
+                seen = [_at(armature, names, frame) for frame in frames]
+            world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
     check_depth(armature.name, world)
     return world, dict(zip(names, held, strict=True))
 
@@ -79,6 +81,20 @@ def _now(armature: "Object", names: list[str]) -> tuple[Floats, Floats]:
         offset = bone.parent.bone.matrix_local.inverted() @ bone.bone.matrix_local
         held[row] = np.array((bone.parent.matrix @ offset).normalized())
     return np.array(posed.matrix_world), held
+
+
+@contextmanager
+def _in_pose(armature: "Object") -> Iterator[None]:
+    """An armature that is shown at rest stands in its pose meanwhile: keys are made for when it is posed again."""
+    if armature.data.pose_position == "POSE":
+        yield
+        return
+    armature.data.pose_position = "POSE"
+    bpy.context.view_layer.update()
+    try:
+        yield
+    finally:
+        armature.data.pose_position = "REST"
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-import bpy
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from .binding import RigBinding
 from .bound_hand import bound_hand
 from .detect import find_hands
 from .joint_ranges import JointRange, joint_ranges
+from .linked import ObjectName
 from .read_limits import driven, elsewhere, read_limits
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ STIFF = np.deg2rad(10.0)
 """A joint that bends less than this is told of."""
 
 
-def asker(armature: str) -> Callable[[HandModel], Allowed]:
-    """What a job asks of an armature object of the open file, by name, of each hand that it solves."""
+def asker(armature: "Object") -> Callable[[HandModel], Allowed]:
+    """What a job asks of an armature of the open file, found again by its name, of each hand that it solves."""
+    name = ObjectName.of(armature)
 
     def asked(hand: HandModel) -> Allowed:
-        found: Object | None = bpy.data.objects.get(armature)
+        found = name.found()
         if found is None:
-            raise RigError(f"armature '{armature}' is not in this file any more: nothing was changed")
+            raise RigError(f"armature '{name.name}' is not in this file any more: nothing was changed")
         return allowed(found, hand)
 
     return asked

@@ -1,4 +1,4 @@
-"""A solved take written into a scene: hands bound or built, keyed, and told of in their custom properties."""
+"""A solved take written into a scene: hands bound or built, keyed, and told of in the take's action."""
 
 import json
 from dataclasses import dataclass
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 RESULT = "knuckle_result"
-"""The custom property of an armature that holds the report of the take it plays, as JSON."""
+"""The custom property of a take's action that holds its report, as JSON: an armature may be a library override, which
+keeps no new properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +118,7 @@ def write_take(
             )
             hands.append((built, [_keyed(solved, binding)]))
     for target, keyed in hands:
-        key_hands(target, keyed, frames, take_name(take))
-        target[RESULT] = json.dumps(take.report)
+        key_hands(target, keyed, frames, take_name(take))[RESULT] = json.dumps(take.report)
     return tuple(target for target, _ in hands)
 
 
@@ -150,8 +150,16 @@ def take_name(take: Take) -> str:
 
 
 def result_of(armature: "Object | None") -> dict[str, Any] | None:
-    """The report of the take that an armature plays, None if it plays none of Knuckle's or the report is damaged."""
-    text = armature.get(RESULT) if armature is not None else None
+    """The report of the take that an armature plays, its action's or else its topmost NLA strip's.
+
+    None if it plays none of Knuckle's or the report is damaged.
+    """
+    animation = armature.animation_data if armature is not None else None
+    if animation is None:
+        return None
+    strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
+    played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
+    text = next((text for action in played if (text := action.get(RESULT)) is not None), None)
     if not isinstance(text, str):
         return None
     try:

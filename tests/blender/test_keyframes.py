@@ -133,7 +133,7 @@ def test_a_damaged_report_is_none(damaged: object) -> None:
     report = result_of(armature)
     assert report is not None
     assert set(report["hands"]) == {"right"}
-    armature[RESULT] = damaged
+    armature.animation_data.action[RESULT] = damaged
     assert result_of(armature) is None
     # The take is no one's any more: the next one gets a hand of its own.
     assert write_take(take(("right",), frames=5), None, scene, scene.collection, Placing()) != (armature,)

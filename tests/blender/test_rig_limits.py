@@ -334,9 +334,7 @@ def test_a_capture_of_two_hands_is_baked_inside_the_limits_of_a_rig(name: str, s
     bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / f"{name}.blend"))
     armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     bones = [bone for side in SIDES for bone in limit_fingers(armature, side).values()]
-    job = Job(
-        Recipe(str(shared / "data" / "captures" / "two_hands_glove.c3d"), start=200, end=260), asker(armature.name)
-    )
+    job = Job(Recipe(str(shared / "data" / "captures" / "two_hands_glove.c3d"), start=200, end=260), asker(armature))
     for _ in job.steps():
         pass
     assert job.take is not None

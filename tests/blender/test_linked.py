@@ -1,0 +1,155 @@
+"""Armatures that another file holds: keyed as library overrides, where they stood, and given back by one undo."""
+
+import re
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle.cli import main
+from knuckle.errors import RigError
+from knuckle.hand.joints import Side
+from knuckle.rig.linked import check_target
+from knuckle.rig.take_scene import result_of
+from knuckle.tests.blender.making import rig
+from knuckle.tests.blender.rigs import PLACES
+from knuckle.tests.blender.snapshot import differences, snapshot
+from knuckle.tests.blender.test_contract import TAP, chosen_for, solved_onto, untouched
+
+Object = bpy.types.Object
+LINKED = ("object", "collection", "shown by an empty")
+
+
+def _character(file: Path, side: Side) -> None:
+    """Saves a file with a character: an armature that plays an action of that file, and what hangs on it."""
+    armature = rig(side, arm=True)
+    collection = bpy.data.collections.new("Character")
+    collection.instance_offset = (0.0, 0.1, 0.0)
+    bpy.context.scene.collection.children.link(collection)
+    sleeve = bpy.data.objects.new("Sleeve", bpy.data.meshes.new("Sleeve"))
+    sleeve.parent = armature
+    for obj in (armature, sleeve):
+        collection.objects.link(obj)
+    bpy.context.scene.collection.objects.unlink(armature)
+    armature.location = (1.0, 0.0, 0.0)
+    armature.keyframe_insert("location", frame=1)
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+
+def linked(folder: Path, how: str, side: Side = "right") -> Object:
+    """The armature of a character in another file, linked as `how` says."""
+    _character(folder / "character.blend", side)
+    place = bpy.data.collections.new("Set")
+    bpy.context.scene.collection.children.link(place)
+    with bpy.data.libraries.load(str(folder / "character.blend"), link=True) as (_, wanted):
+        wanted.objects, wanted.collections = (["Rig"], []) if how == "object" else ([], ["Character"])
+    if how == "object":
+        place.objects.link(bpy.data.objects["Rig"])
+    elif how == "collection":
+        place.children.link(bpy.data.collections["Character"])
+    else:
+        empty = bpy.data.objects.new("Empty", None)
+        empty.instance_type, empty.instance_collection = "COLLECTION", bpy.data.collections["Character"]
+        empty.matrix_world = PLACES["a hundredth, turned"]
+        place.objects.link(empty)
+    bpy.context.view_layer.update()
+    return bpy.data.objects["Rig"]
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize("how", LINKED)
+def test_a_linked_armature_is_keyed_as_a_library_override_where_it_stood(tmp_path: Path, how: str) -> None:
+    armature = linked(tmp_path, how)
+    chosen = chosen_for(armature)
+    scene = bpy.context.scene
+    shown = bpy.context.evaluated_depsgraph_get().object_instances
+    stood = next(np.array(one.matrix_world) for one in shown if one.object.original == armature)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.ed.undo_push(message="Before")
+    before = snapshot()
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    own = chosen.armature
+    assert own.override_library.reference == bpy.data.objects["Rig", character_path()]
+    assert not own.override_library.is_system_override, "the animator could not pose it"
+    assert [obj.name for obj in scene.objects if obj.library] == []
+    assert how == "object" or "Sleeve" in scene.objects, "what hangs on the armature comes along"
+    changed = differences(before, snapshot())
+    assert not [place for place in changed if re.match(r"\w+/\w+ of character\.blend\.", place)]
+    bpy.context.view_layer.update()
+    assert np.abs(np.array(own.matrix_world) - stood).max() < 1e-6
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "keyed.blend"), copy=True)
+    bpy.ops.ed.undo_push(message="Solve")
+    bpy.ops.ed.undo()
+    assert differences(before, snapshot()) == {}, "one undo gives all back"
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "keyed.blend"))
+    again = bpy.context.scene.objects["Rig"]
+    assert again.animation_data.action.name == "leap_finger_tap"
+    assert result_of(again) is not None
+    assert np.abs(np.array(again.matrix_world) - stood).max() < 1e-6
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize("how", LINKED)
+def test_a_solve_onto_a_linked_armature_that_fails_leaves_it_linked(tmp_path: Path, how: str) -> None:
+    chosen = chosen_for(linked(tmp_path, how, "left"))
+    before = snapshot()
+    chosen.hand = "right"
+    with pytest.raises(RuntimeError, match="no right hand, only a left one"):
+        bpy.ops.knuckle.solve()
+    assert differences(before, snapshot()) == {}
+    assert chosen.armature.library
+
+
+@pytest.mark.parametrize("how", LINKED)
+def test_the_shell_keys_a_rig_that_its_file_links_from_another(tmp_path: Path, how: str) -> None:
+    linked(tmp_path, how)
+    shot, out = tmp_path / "shot.blend", tmp_path / "out" / "take.blend"
+    out.parent.mkdir()
+    bpy.ops.wm.save_as_mainfile(filepath=str(shot))
+    bpy.ops.file.make_paths_relative()
+    bpy.ops.wm.save_as_mainfile(filepath=str(shot))
+    assert main(["solve", TAP, "--out", str(out), "--rig", str(shot)]) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    own = bpy.context.scene.objects["Rig"]
+    assert own.override_library and own.animation_data.action.name == "leap_finger_tap"
+    assert not own.override_library.reference.library.is_missing
+
+
+def test_an_override_and_an_object_with_linked_data_are_keyed_themselves(tmp_path: Path) -> None:
+    armature = linked(tmp_path, "object")
+    own = armature.override_create(remap_local_usages=True)
+    assert own.animation_data.action.library, "it plays an action of the library"
+    before, after = solved_onto(own)
+    assert untouched(own, before, after) == {}
+    local = bpy.data.objects.new("Local", bpy.data.armatures["Rig", character_path()])
+    bpy.context.scene.collection.objects.link(local)
+    local.data.pose_position = "REST"
+    bpy.context.view_layer.update()
+    before, after = solved_onto(local)
+    assert {place for place in untouched(local, before, after) if not place.startswith("actions/")} == set()
+    assert local.animation_data.action.name == "clap.001"
+
+
+def test_a_linked_armature_that_cannot_be_driven_is_told_of_in_a_sentence(tmp_path: Path) -> None:
+    armature = linked(tmp_path, "shown by an empty")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    second = bpy.data.objects["Empty"].copy()
+    scene.collection.objects.link(second)
+    with pytest.raises(RigError, match=r"is shown 2 times, by 'Empty' and 'Empty\.001': make the one to drive"):
+        check_target(armature, scene)
+    layer.objects.active = second
+    check_target(armature, scene)
+    second.hide_viewport = True
+    with pytest.raises(RigError, match=r"'Empty\.001' is excluded from this view layer or disabled"):
+        check_target(armature, scene)
+    for empty in (bpy.data.objects["Empty"], second):
+        empty.instance_type = "NONE"
+    with pytest.raises(RigError, match="is not in this scene"):
+        check_target(armature, scene)
+
+
+def character_path() -> str:
+    """The path under which a scene knows the character's file."""
+    return next(library.filepath for library in bpy.data.libraries if library.name == "character.blend")
