@@ -13,18 +13,25 @@ from .operators import (
     import_capture,
     json_files,
     limits,
+    pick_bone,
+    rig_hands,
+    rig_properties,
     settings,
     solve,
     solver_settings,
 )
 from .panels import calibrate as calibrate_panel
-from .panels import sidebar
+from .panels import overlay, sidebar
+from .panels import rig_hands as rig_hands_panel
 
 CLASSES: tuple[type, ...] = (
     *chain.from_iterable(solver_settings.CLASSES.values()),
     settings.KnuckleSettings,
     settings.KnuckleStatus,
     calibration_settings.KnuckleCalibration,
+    rig_properties.KnuckleLeftHand,
+    rig_properties.KnuckleRightHand,
+    rig_properties.KnuckleRig,
     import_capture.KNUCKLE_OT_import_capture,
     import_capture.KNUCKLE_FH_capture,
     add_hand.KNUCKLE_OT_add_hand,
@@ -38,6 +45,14 @@ CLASSES: tuple[type, ...] = (
     json_files.KNUCKLE_OT_forget,
     limits.KNUCKLE_OT_add_limits,
     limits.KNUCKLE_OT_remove_limits,
+    pick_bone.KNUCKLE_OT_pick_bone,
+    rig_hands.KNUCKLE_OT_flip_digit,
+    rig_hands.KNUCKLE_OT_mirror_hand,
+    rig_hands.KNUCKLE_OT_keep_hand,
+    rig_hands.KNUCKLE_OT_detect_again,
+    rig_hands.KNUCKLE_OT_load_mapping,
+    rig_hands.KNUCKLE_OT_save_mapping,
+    rig_hands.KNUCKLE_OT_select_bones,
     solve.KNUCKLE_OT_solve,
     solver_settings.KNUCKLE_OT_reset_settings,
     fit_range.KNUCKLE_OT_fit_range,
@@ -45,6 +60,7 @@ CLASSES: tuple[type, ...] = (
     sidebar.KNUCKLE_PT_hand,
     calibrate_panel.KNUCKLE_PT_calibrate,
     sidebar.KNUCKLE_PT_solve,
+    rig_hands_panel.KNUCKLE_PT_rig_hands,
     sidebar.KNUCKLE_MT_recipe,
     sidebar.KNUCKLE_PT_result,
 )
@@ -74,18 +90,22 @@ def register() -> None:
         bpy.utils.register_class(cls)
     bpy.types.Scene.knuckle = bpy.props.PointerProperty(type=settings.KnuckleSettings)
     bpy.types.Scene.knuckle_calibration = bpy.props.PointerProperty(type=calibration_settings.KnuckleCalibration)
+    bpy.types.Scene.knuckle_rig = bpy.props.PointerProperty(type=rig_properties.KnuckleRig)
     bpy.types.WindowManager.knuckle = bpy.props.PointerProperty(type=settings.KnuckleStatus)
     for menu, draw in MENUS:
         menu.append(draw)
+    overlay.register()
     _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
 
 
 def unregister() -> None:
     """Takes back all that register() gave, in reverse."""
     bpy.utils.unregister_cli_command(_Registered.command)
+    overlay.unregister()
     for menu, draw in reversed(MENUS):
         menu.remove(draw)
     del bpy.types.WindowManager.knuckle
+    del bpy.types.Scene.knuckle_rig
     del bpy.types.Scene.knuckle_calibration
     del bpy.types.Scene.knuckle
     for cls in reversed(CLASSES):

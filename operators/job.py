@@ -104,14 +104,14 @@ class JobOperator:
         status = context.window_manager.knuckle
         status.running, status.fraction, status.doing = True, progress.fraction, progress.doing
         context.workspace.status_text_set(f"Knuckle: {progress.doing}, {progress.fraction:.0%}    ESC: cancel")
-        _redraw(context)
+        redraw_views(context)
 
     def _tidy(self, context: "Context") -> None:
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.knuckle.running = False
         if context.workspace:
             context.workspace.status_text_set(None)
-        _redraw(context)
+        redraw_views(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,8 @@ def looks(event: "Event") -> bool:
     return event.type in LOOKING and not (event.type == "NUMPAD_0" and event.ctrl)
 
 
-def _redraw(context: "Context") -> None:
+def redraw_views(context: "Context") -> None:
+    """Has all 3D views drawn again."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":

@@ -28,6 +28,11 @@ def paragraph(
         column.label(text=line, icon=icon if number == 0 else "BLANK1" if icon != "NONE" else "NONE")
 
 
+def sentence(words: str) -> str:
+    """What an error or a doubt says, as a sentence."""
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def pair(layout: "UILayout", name: str, value: str) -> None:
     """A name on the left and a value on the right."""
     row = layout.row()

@@ -16,7 +16,7 @@ from .bone_limits import BoneLimits
 from .rest_frames import rest_rotations, rest_world
 
 if TYPE_CHECKING:
-    from bpy.types import Bone, Object
+    from bpy.types import Bone, Object, PoseBone
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -77,6 +77,27 @@ def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
         if there and joints[-1] not in bones:
             points[JOINT_INDEX[joints[-1]]] = armature.data.bones[bones[there[-1]]].tail_local
     return points
+
+
+def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
+    """(J, 4, 4) T_armature_joint as an armature is posed, NaN where there is no joint; T_armature_bone · T_bone_joint.
+
+    A tip without a bone has the turn of its digit's last bone, and is where that ends.
+    """
+    frames = np.full((len(JOINTS), 4, 4), np.nan)
+    posed: dict[int, PoseBone | None] = {
+        joint: armature.pose.bones.get(str(binding.bones[joint])) for joint in binding.mapped
+    }
+    for joint, bone in posed.items():
+        if bone is not None:
+            frames[joint] = np.array(bone.matrix) @ np.linalg.inv(binding.rest_to_bone[joint])
+    for joints in DIGIT_JOINTS.values():
+        *others, tip = (JOINT_INDEX[joint] for joint in joints)
+        last, bone = next(((joint, posed[joint]) for joint in reversed(others) if posed.get(joint)), (tip, None))
+        if bone is not None and posed.get(tip) is None:
+            frames[tip] = frames[last]
+            frames[tip, :3, 3] = bone.tail
+    return frames
 
 
 def world_points(armature: "Object", points: Floats) -> Floats:

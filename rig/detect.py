@@ -11,7 +11,7 @@ from ..hand.joints import SIDES, Side
 from .armature_data import plain_bones
 from .binding import is_armature
 from .detection import DetectedHand, detect
-from .mapping import Mapping, saved_mapping
+from .mapping import Mapping, check_whole, saved_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -43,11 +43,13 @@ def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
     """The hands of an armature, left before right; at least one. A mapping saved on it comes before what is found.
 
     Raises RigError for what is no armature or has no bones, for an armature without a hand, with several that could be
-    the same one or whose bones cannot be keyed, and for a saved mapping that it does not have the bones for.
+    the same one or whose bones cannot be keyed, and for a saved mapping that is not whole or whose bones are gone.
     """
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     saved = saved_mapping(armature)
+    for mapping in saved.values():
+        check_whole(mapping)
     taken = {bone for mapping in saved.values() for bone in mapping.bones.values()}
     hands = {} if set(saved) == set(SIDES) else _detected(armature, taken)
     hands |= {side: _corrected(mapping) for side, mapping in saved.items()}

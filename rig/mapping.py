@@ -28,7 +28,10 @@ PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Which bone of an armature is which joint of a hand. Raises RigError as `check` does."""
+    """Which bone of an armature is which joint of a hand, as yet perhaps of some joints only (`check_whole`).
+
+    Raises RigError for what is no side, joint, name or turn, and for a bone of two joints.
+    """
 
     side: Side
     bones: Table[str, str]
@@ -65,8 +68,6 @@ def _check(mapping: Mapping) -> None:
                 f"{mapping.where}: bone '{bone}' is both {owner[bone]} and {joint}, expected another bone for one"
             )
         owner[bone] = joint
-    if "wrist" not in mapping.bones or not any(digit_of(joint) for joint in mapping.bones):
-        raise RigError(f"{mapping.where}: it has {len(mapping.bones)} bones, expected a wrist and at least one digit")
     if mapping.carrier is not None and not _is_name(mapping.carrier):
         raise RigError(f"{mapping.where}: its carrier is {mapping.carrier!r:.60}, expected the name of a bone")
     for digit, turn in mapping.turns.items():
@@ -75,6 +76,12 @@ def _check(mapping: Mapping) -> None:
                 f"{mapping.where}: the turn of {digit!r:.40} is {turn!r:.40}, expected a digit of "
                 f"{', '.join(DIGITS)} and degrees between -180 and 180"
             )
+
+
+def check_whole(mapping: Mapping) -> None:
+    """Raises RigError for a mapping without a wrist or without any digit: too little to be a hand."""
+    if "wrist" not in mapping.bones or not mapping.digits:
+        raise RigError(f"{mapping.where}: it has {len(mapping.bones)} bones, expected a wrist and at least one digit")
 
 
 def _is_name(bone: Any) -> bool:
@@ -128,17 +135,23 @@ def save_mapping(armature: "Object", mapping: Mapping) -> None:
 
 
 def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
-    """The mappings kept on an armature. Raises RigError for one that is damaged or names bones that are gone."""
+    """The mappings kept on an armature, whole or begun. Raises RigError for a damaged one, or one of bones gone."""
     found: dict[Side, Mapping] = {}
-    for side, name in PROPERTIES.items():
-        text = armature.get(name)
-        if text is None:
-            continue
-        where = f"armature '{armature.name}', its own mapping of the {side} hand"
-        mapping = from_dict(_decoded(text, where), where)
-        check_bones(armature, mapping)
-        found[mapping.side] = mapping
+    for side in SIDES:
+        mapping = kept_mapping(armature, side)
+        if mapping is not None:
+            check_bones(armature, mapping)
+            found[mapping.side] = mapping
     return found
+
+
+def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
+    """What an armature keeps for a side, as it is, None if nothing. Raises RigError for one that is damaged."""
+    text = armature.get(PROPERTIES[side])
+    if text is None:
+        return None
+    where = f"armature '{armature.name}', its own mapping of the {side} hand"
+    return from_dict(_decoded(text, where), where)
 
 
 def forget_mapping(armature: "Object", side: Side) -> None:
@@ -150,7 +163,7 @@ def forget_mapping(armature: "Object", side: Side) -> None:
 def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
     """The mapping with a bone picked for a joint, None to take its bone away; a bone that had another joint moves.
 
-    Raises RigError for an unknown joint, or when no wrist or no digit is left.
+    Raises RigError for an unknown joint.
     """
     bones = {own: name for own, name in mapping.bones.items() if own != joint and name != bone}
     if bone is not None:
@@ -173,7 +186,9 @@ def read_preset(path: Path) -> Mapping:
         raise RigError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise RigError(f"{path}: not a text, expected a mapping saved by Knuckle") from error
-    return from_dict(_decoded(text, str(path)), str(path))
+    mapping = from_dict(_decoded(text, str(path)), str(path))
+    check_whole(mapping)
+    return mapping
 
 
 def _decoded(text: Any, where: str) -> Any:

@@ -16,14 +16,22 @@ SHOWN = ("fabrik", "cga", "table", "dynamical")
 
 
 def main() -> None:
-    """The whole window with the solved take, the sidebar with its four panels, and what is set on some solvers."""
+    """The whole window with the solved take, the sidebar with its panels, a rig's hand, what is set on some solvers."""
     left, top, width, height = json.loads((GUI / "solve.json").read_text())["result"]["sidebar"]
     panels = read_png(GUI / "solve_panels.png")
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
+    rig_hands()
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
+
+
+def rig_hands() -> None:
+    """A hand of a rig with its axes, beside the panel that tells of it."""
+    left, top, width, height = json.loads((GUI / "rig_hands.json").read_text())["result"]["sidebar"]
+    seen = read_png(GUI / "rig_hands_makehuman.png")
+    write_png(DOCS / "rig-hands.png", seen[top : top + height, left - 560 : left + width])
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

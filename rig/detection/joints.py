@@ -55,17 +55,18 @@ def _fingers_have_tips(labels: Labels) -> bool:
 
 def _moving(skeleton: Skeleton, digit: str, chain: list[int], hints: Hints) -> tuple[str, ...]:
     """The joints of the bones that bend, tip last if there is a bone for it."""
-    first, second, third, tip = CHAIN_JOINTS[digit]
-    if len(chain) > 3:
-        return first, second, third, tip
-    bending = len(chain) - _is_end(skeleton, chain, hints)
-    joints = (first, second, third)
-    if bending < 3:
-        # A thumb of two bones has no metacarpal; a finger of two has no third phalanx.
-        joints = (second, third, tip) if digit == "thumb" else (first, second, tip)
-    if bending == 1:
-        joints = (second, tip, tip) if digit == "thumb" else (first, tip, tip)
-    return (*joints[:bending], tip) if bending < len(chain) else joints[:bending]
+    tip = CHAIN_JOINTS[digit][-1]
+    bending = len(chain) - (len(chain) > 3 or _is_end(skeleton, chain, hints))
+    joints = bending_joints(digit, bending)
+    return (*joints, tip) if bending < len(chain) else joints
+
+
+def bending_joints(digit: str, bones: int) -> tuple[str, ...]:
+    """The joints of a digit of so many bones that bend; three at most."""
+    first, second, third, _ = CHAIN_JOINTS[digit]
+    # A thumb of two bones has no metacarpal; a finger of two has no third phalanx.
+    joints = (second, third) if digit == "thumb" and bones < 3 else (first, second, third)
+    return joints[:bones]
 
 
 def _is_end(skeleton: Skeleton, chain: list[int], hints: Hints) -> bool:

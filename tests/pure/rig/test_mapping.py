@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from knuckle.errors import RigError
 from knuckle.hand.joints import DIGITS, JOINTS, SIDES, Side
-from knuckle.rig.mapping import Mapping, from_dict, picked, read_preset, to_dict, write_preset
+from knuckle.rig.mapping import Mapping, check_whole, from_dict, picked, read_preset, to_dict, write_preset
 
 GOOD: dict[str, Any] = {"version": 1, "side": "left", "bones": {"wrist": "hand", "thumb-metacarpal": "t1"}}
 
@@ -83,7 +83,8 @@ def test_a_bone_that_is_picked_for_another_joint_leaves_its_own() -> None:
     moved = picked(mapping, "thumb-phalanx-proximal", "t1")
     assert moved.bones == {"wrist": "hand", "thumb-phalanx-proximal": "t1"}
     assert picked(picked(moved, "thumb-tip", "t2"), "thumb-tip", None) == moved
-    with pytest.raises(RigError, match="expected a wrist"):
-        picked(mapping, "wrist", None)
+    begun = picked(mapping, "wrist", None)
+    with pytest.raises(RigError, match="it has 1 bones, expected a wrist and at least one digit"):
+        check_whole(begun)
     with pytest.raises(RigError, match="no joint 'thumb'"):
         picked(mapping, "thumb", "t9")

@@ -1,0 +1,155 @@
+"""The eyedropper: a bone is clicked in a 3D view, in Object Mode or Pose Mode."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.props import EnumProperty, StringProperty
+
+from ..errors import KnuckleError
+from ..hand.joints import DIGITS
+from ..rig.corrections import filled, is_shown, outward
+from ..rig.mapping import Mapping, picked
+from ..rig.pointing import bone_at
+from .job import looks, redraw_views
+from .rig_hands import SIDE_ITEMS, can_correct, correct, driven_armature
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Area, Context, Event, Object, Region
+
+WITHIN = 25.0
+"""pixels at a scale of 1 from the mouse, within which a bone is meant."""
+
+
+class Pointed:
+    """The bone under the eyedropper, by names, for the overlay to show; empty where there is none."""
+
+    armature = ""
+    bone = ""
+
+
+class KNUCKLE_OT_pick_bone(bpy.types.Operator):
+    """Click a bone in the 3D view. For a whole digit, click the first bone that bends: the others follow to its tip"""
+
+    bl_idname = "knuckle.pick_bone"
+    bl_label = "Pick Bone"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+
+    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    what: StringProperty(
+        name="What", description="The joint whose bone is picked, or the digit whose chain is", options={"SKIP_SAVE"}
+    )
+    bone: StringProperty(name="Bone", description="The bone that was picked", options={"SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that may be changed and is posed or looked at, not edited."""
+        if context.mode not in ("OBJECT", "POSE"):
+            cls.poll_message_set("Bones are picked in Object Mode and Pose Mode")
+            return False
+        return can_correct(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Gives the joint or the digit the bone."""
+        armature = driven_armature(context.scene)
+        assert armature is not None, "poll"
+        if self.bone not in armature.data.bones:
+            self.report({"ERROR"}, f"armature '{armature.name}' has no bone '{self.bone}', pick another bone")
+            return {"CANCELLED"}
+        try:
+            correct(armature, self.side, lambda mapping: self._picked(armature, mapping))
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def _picked(self, armature: "Object", mapping: Mapping) -> Mapping:
+        if self.what in DIGITS:
+            return filled(mapping, self.what, *outward(armature, self.bone))
+        return picked(mapping, self.what, self.bone)
+
+    def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """Waits for the click."""
+        armature = driven_armature(context.scene)
+        assert armature is not None, "poll"
+        if not armature.visible_get():
+            self.report({"ERROR"}, f"armature '{armature.name}' is hidden, show it first")
+            return {"CANCELLED"}
+        context.window.cursor_modal_set("EYEDROPPER")
+        context.window_manager.modal_handler_add(self)
+        self._point(context, event)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
+        """A click on a bone picks it, Escape and the right button leave all as it was, views can be turned."""
+        if driven_armature(context.scene) is None or event.type in ("ESC", "RIGHTMOUSE"):
+            self.cancel(context)
+            return {"CANCELLED"}
+        if event.type == "MOUSEMOVE":
+            self._point(context, event)
+        if event.type == "LEFTMOUSE" and event.value == "PRESS":
+            self._point(context, event)
+            if not Pointed.bone:
+                return {"RUNNING_MODAL"}
+            self.bone = Pointed.bone
+            self.cancel(context)
+            return self.execute(context)
+        return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
+
+    def cancel(self, context: "Context") -> None:
+        """The mouse and the status bar as they were."""
+        Pointed.armature = Pointed.bone = ""
+        context.window.cursor_modal_restore()
+        context.workspace.status_text_set(None)
+        redraw_views(context)
+
+    def _point(self, context: "Context", event: "Event") -> None:
+        armature = driven_armature(context.scene)
+        before, bone = Pointed.bone, bone_under(context, armature, event.mouse_x, event.mouse_y) if armature else ""
+        Pointed.armature, Pointed.bone = armature.name if armature else "", bone
+        what = self.what.replace("-", " ")
+        context.workspace.status_text_set(
+            f"{self.side.capitalize()} {what}: {bone or 'no bone here'}     Click to pick it, Esc to leave it as it is"
+        )
+        if bone != before:
+            redraw_views(context)
+
+
+def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
+    """The shown bone of an armature at a point of the window in pixels, empty if there is none."""
+    spot = _view_at(context, x, y)
+    names = [bone.name for bone in armature.pose.bones if is_shown(armature, bone.name)]
+    if spot is None or not names:
+        return ""
+    region, view = spot
+    bones = [armature.pose.bones[name] for name in names]
+    matrix = np.array(view.perspective_matrix @ armature.matrix_world)
+    mouse = np.array([x - region.x, y - region.y], float)
+    within = WITHIN * context.preferences.system.ui_scale
+    ends = np.array([[bone.head for bone in bones], [bone.tail for bone in bones]])
+    found = bone_at(ends, matrix, (region.width, region.height), mouse, within)
+    return names[found] if found >= 0 else ""
+
+
+def _view_at(context: "Context", x: int, y: int) -> "tuple[Region, Any] | None":
+    """The 3D view's region at a point of the window, and how it looks; the sidebar over a view is not the view."""
+    for area in context.window.screen.areas:
+        if area.type != "VIEW_3D":
+            continue
+        if any(region.type != "WINDOW" and _holds(region, x, y) for region in area.regions):
+            continue
+        for region in area.regions:
+            if region.type == "WINDOW" and _holds(region, x, y):
+                return region, _look(area, region)
+    return None
+
+
+def _look(area: "Area", region: "Region") -> Any:
+    # Each quarter of a quad view looks by itself.
+    return region.data or area.spaces.active.region_3d
+
+
+def _holds(region: "Region", x: int, y: int) -> bool:
+    inside = region.x <= x < region.x + region.width and region.y <= y < region.y + region.height
+    return inside and region.width > 1 and region.height > 1

@@ -1,0 +1,211 @@
+"""Corrections of what was found on the armature that is driven: each a click and an undo, kept on it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+from bpy.props import EnumProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper, ImportHelper
+
+from ..errors import KnuckleError, RigError
+from ..hand.joints import DIGITS, SIDES, Side
+from ..rig import known_hands
+from ..rig.binding import is_armature
+from ..rig.corrections import flipped, mirrored, own_mapping, to_correct, with_carrier
+from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
+from .job import redraw_views
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Object, Scene
+
+SIDE_ITEMS = [(side, side.capitalize(), f"The {side} hand") for side in SIDES]
+DIGIT_ITEMS = [(digit, digit.capitalize(), f"The {digit}") for digit in DIGITS]
+
+
+def driven_armature(scene: "Scene") -> "Object | None":
+    """The armature that a scene's hands drive, None where new hands are built."""
+    chosen = scene.knuckle
+    return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
+
+
+def can_correct(operator: type, context: "Context") -> bool:
+    """For poll: an armature is chosen, and may be changed."""
+    armature = driven_armature(context.scene)
+    if armature is None:
+        operator.poll_message_set("Choose the armature that the hand drives")
+    elif not armature.is_editable:
+        operator.poll_message_set("The armature is linked from another file, make a library override of it first")
+    else:
+        return True
+    return False
+
+
+def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
+    """Changes the mapping of a hand, which is then the person's own. Raises RigError, and then nothing has changed."""
+    known = known_hands.known(armature) or known_hands.look(armature)
+    mapping = change(to_correct(armature, side, known.hands.get(side)))
+    check_bones(armature, mapping)
+    save_mapping(armature, with_carrier(armature, mapping))
+    known_hands.look(armature)
+    # What a person says of an armature changes nothing that Blender would draw again by itself.
+    redraw_views(bpy.context)
+
+
+class _Correction:
+    """What the operators are made of, beside bpy.types.Operator: `change` an armature and say what was done."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that may be changed."""
+        return can_correct(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Changes it."""
+        armature = driven_armature(context.scene)
+        assert armature is not None, "poll"
+        try:
+            self.change(armature)
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def change(self, armature: "Object") -> None:
+        """The correction. Raises KnuckleError, and then nothing has changed."""
+        raise NotImplementedError
+
+
+class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
+    """Turn the way this digit curls around: where it bends backwards, or its nail comes out on the palm's side"""
+
+    bl_idname = "knuckle.flip_digit"
+    bl_label = "Flip Curl"
+
+    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    digit: EnumProperty(items=DIGIT_ITEMS, options={"SKIP_SAVE"})
+
+    def change(self, armature: "Object") -> None:
+        """Half a turn of its curl plane."""
+        correct(armature, self.side, lambda mapping: flipped(mapping, self.digit))
+
+
+class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
+    """It is the other hand: a left one is taken as a right one and the other way around, with the palm on the other
+    side. Where the armature has two hands, both are swapped"""
+
+    bl_idname = "knuckle.mirror_hand"
+    bl_label = "Mirror"
+
+    def change(self, armature: "Object") -> None:
+        """Each hand as the other side's."""
+        known = known_hands.known(armature) or known_hands.look(armature)
+        if not known.hands:
+            raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
+        swapped = [mirrored(to_correct(armature, side, found)) for side, found in known.hands.items()]
+        for side in SIDES:
+            forget_mapping(armature, side)
+        for mapping in swapped:
+            save_mapping(armature, mapping)
+        known_hands.look(armature)
+        redraw_views(bpy.context)
+
+
+class KNUCKLE_OT_keep_hand(_Correction, bpy.types.Operator):
+    """Keep this hand as it is on the armature, whatever is detected from now on"""
+
+    bl_idname = "knuckle.keep_hand"
+    bl_label = "Keep"
+
+    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+
+    def change(self, armature: "Object") -> None:
+        """As its own mapping."""
+        correct(armature, self.side, _whole)
+
+
+class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
+    """Forget what was picked on this armature, and find its hands anew from its bones"""
+
+    bl_idname = "knuckle.detect_again"
+    bl_label = "Detect Again"
+
+    def change(self, armature: "Object") -> None:
+        """Both sides: what is picked for one says something of the other."""
+        for side in SIDES:
+            forget_mapping(armature, side)
+        known_hands.forget()
+        known_hands.look(armature)
+        redraw_views(bpy.context)
+
+
+class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
+    """Take which bone is which joint from a preset"""
+
+    bl_idname = "knuckle.load_mapping"
+    bl_label = "Import Preset"
+
+    filename_ext = ".json"
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+
+    def change(self, armature: "Object") -> None:
+        """Kept on the side that the preset is of."""
+        preset = read_preset(Path(self.filepath))
+        correct(armature, preset.side, lambda _mapping: preset)
+
+
+class KNUCKLE_OT_save_mapping(_Correction, ExportHelper, bpy.types.Operator):
+    """Save which bone is which joint as a preset, for other armatures with the same bones and for others to use"""
+
+    bl_idname = "knuckle.save_mapping"
+    bl_label = "Export Preset"
+    bl_options = {"REGISTER"}  # type: ignore[assignment]  # the stubs take a set of texts for another
+
+    filename_ext = ".json"
+    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+
+    def change(self, armature: "Object") -> None:
+        """Of the side that was asked for; the armature stays as it is."""
+        known = known_hands.known(armature) or known_hands.look(armature)
+        if self.side not in known.hands:
+            raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
+        write_preset(Path(self.filepath), _whole(own_mapping(known.hands[self.side])))
+
+
+class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
+    """Select the bones of this hand in Pose Mode"""
+
+    bl_idname = "knuckle.select_bones"
+    bl_label = "Select Bones"
+
+    side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
+    digit: EnumProperty(items=[("ALL", "All", "The whole hand"), *DIGIT_ITEMS], options={"SKIP_SAVE"})
+
+    def change(self, armature: "Object") -> None:
+        """The armature becomes the active object."""
+        known = known_hands.known(armature) or known_hands.look(armature)
+        found = known.hands.get(self.side)
+        if found is None:
+            raise RigError(f"armature '{armature.name}' has no {self.side} hand, pick its bones first")
+        if not armature.visible_get():
+            raise RigError(f"armature '{armature.name}' is hidden, show it first")
+        context = bpy.context
+        if context.view_layer.objects.active != armature or armature.mode != "POSE":
+            if context.mode != "OBJECT":
+                bpy.ops.object.mode_set(mode="OBJECT")
+            context.view_layer.objects.active = armature
+            armature.select_set(True)
+            bpy.ops.object.mode_set(mode="POSE")
+        names = {name for joint, name in found.bones.items() if self.digit == "ALL" or joint.startswith(self.digit)}
+        for bone in armature.pose.bones:
+            # Blender 5 keeps the selection of Pose Mode in the pose.
+            (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+
+
+def _whole(mapping: Mapping) -> Mapping:
+    check_whole(mapping)
+    return mapping

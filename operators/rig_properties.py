@@ -1,0 +1,122 @@
+"""What the panel shows of the hands of the armature that is driven, as properties: the bone of each joint, and how each
+digit's curl plane is turned. Nothing is kept here: they read and write the armature's own mapping.
+"""
+
+from collections.abc import Callable
+from math import degrees, radians
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProperty
+
+from ..errors import RigError
+from ..hand.joints import DIGITS, JOINTS, Side
+from ..rig import known_hands
+from ..rig.corrections import turned
+from ..rig.detect import FoundHand
+from ..rig.mapping import Mapping, picked
+from .rig_hands import correct, driven_armature
+from .setting_properties import FIXED
+
+if TYPE_CHECKING:
+    from bpy.types import PropertyGroup, Scene
+
+
+def setting(joint: str) -> str:
+    """What the property of a joint, or of a digit's turn, is called."""
+    return joint.replace("-", "_")
+
+
+def _scene(group: "PropertyGroup") -> "Scene":
+    scene = group.id_data
+    assert isinstance(scene, bpy.types.Scene), "where KnuckleRig is"
+    return scene
+
+
+def _found(group: "PropertyGroup", side: Side) -> FoundHand | None:
+    armature = driven_armature(_scene(group))
+    known = known_hands.known(armature) if armature else None
+    return known.hands.get(side) if known else None
+
+
+def _change(group: "PropertyGroup", side: Side, change: Callable[[Mapping], Mapping]) -> None:
+    armature = driven_armature(_scene(group))
+    if armature is None or not armature.is_editable:
+        return
+    try:
+        correct(armature, side, change)
+    except RigError as error:
+        # A field cannot report: it shows what there was, and the console says why.
+        print(f"Knuckle: {error}")
+
+
+def _bone(side: Side, joint: str) -> Any:
+    def get(group: Any) -> str:
+        found = _found(group, side)
+        return found.bones.get(joint, "") if found else ""
+
+    def put(group: Any, name: str) -> None:
+        _change(group, side, lambda mapping: picked(mapping, joint, name or None))
+
+    return StringProperty(
+        name=joint.replace("-", " ").title(),
+        description=f"The bone of this joint of the {side} hand; empty where the armature has none",
+        get=get,
+        set=put,
+        options=FIXED,  # type: ignore[arg-type]
+    )
+
+
+def _turn(side: Side, digit: str) -> Any:
+    def get(group: Any) -> float:
+        found = _found(group, side)
+        return radians(found.turns.get(digit, 0.0)) if found else 0.0
+
+    def put(group: Any, angle: float) -> None:
+        _change(group, side, lambda mapping: turned(mapping, digit, round(degrees(angle), 3)))
+
+    return FloatProperty(
+        name="Turn of Curl Plane",
+        description="How far the plane in which this digit curls is turned about its bones from what the geometry says;"
+        " half a turn where it curls the other way",
+        subtype="ANGLE",
+        min=radians(-180.0),
+        max=radians(180.0),
+        step=100,
+        precision=0,
+        get=get,
+        set=put,
+        options=FIXED,  # type: ignore[arg-type]
+    )
+
+
+def _properties(side: Side) -> dict[str, Any]:
+    bones = {setting(joint): _bone(side, joint) for joint in JOINTS}
+    turns = {setting(f"{digit}-turn"): _turn(side, digit) for digit in DIGITS}
+    return bones | turns
+
+
+class KnuckleLeftHand(bpy.types.PropertyGroup):
+    """The left hand of the armature that is driven."""
+
+    __annotations__ = _properties("left")
+
+
+class KnuckleRightHand(bpy.types.PropertyGroup):
+    """The right hand of the armature that is driven."""
+
+    __annotations__ = _properties("right")
+
+
+class KnuckleRig(bpy.types.PropertyGroup):
+    """The hands of the armature that a scene drives."""
+
+    axes: BoolProperty(
+        name="Show Axes",
+        description="Draw on the armature how each digit curls: its hinges, the way of its tip, the knuckle line, and "
+        "where the palm faces",
+        default=False,
+        options=FIXED,
+    )
+    left: PointerProperty(name="Left Hand", description="The armature's left hand", type=KnuckleLeftHand)
+    right: PointerProperty(name="Right Hand", description="The armature's right hand", type=KnuckleRightHand)

@@ -1,0 +1,212 @@
+"""The axes of the driven armature's hands, drawn in front of all else in the 3D views, as the armature is posed."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import blf
+import bpy
+import gpu
+import numpy as np
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from gpu_extras.batch import batch_for_shader
+from mathutils import Vector
+from numpy.typing import NDArray
+
+from ..hand.joints import DIGITS, Side
+from ..operators.pick_bone import Pointed
+from ..operators.rig_hands import driven_armature
+from ..rig.axes import HandAxes, arrow_head, hand_axes
+from ..rig.binding import posed_frames
+from ..rig.detect import FoundHand
+from .looking import known_or_looked_for, stop
+from .text import DIGIT_NAMES
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object, PoseBone
+
+Floats = NDArray[np.float64]
+Colour = tuple[float, float, float, float]
+
+COLOURS: dict[str, Colour] = dict(
+    zip(
+        DIGITS,
+        [
+            (1.0, 0.36, 0.32, 1.0),
+            (1.0, 0.75, 0.18, 1.0),
+            (0.45, 0.88, 0.35, 1.0),
+            (0.30, 0.72, 1.0, 1.0),
+            (0.82, 0.52, 1.0, 1.0),
+        ],
+        strict=True,
+    )
+)
+PALM: Colour = (0.95, 0.95, 0.95, 1.0)
+POINTED: Colour = (1.0, 0.55, 0.0, 1.0)
+UNSURE: Colour = (1.0, 0.45, 0.1, 1.0)
+FAN = 0.16
+"""The opacity of the plane in which a digit curls."""
+SURE = 0.6
+"""A digit less sure than this is marked: its labels, or its names and its shape, contradict each other."""
+WIDTH = 2.5
+"""pixels at a scale of 1."""
+TEXT = 13.0
+"""pixels at a scale of 1."""
+
+_handles: list[Any] = []
+
+
+def register() -> None:
+    """From now on the overlay is drawn where a scene asks for it."""
+    for draw, when in ((draw_lines, "POST_VIEW"), (draw_names, "POST_PIXEL")):
+        _handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when))
+
+
+def unregister() -> None:
+    """Nothing is drawn any more."""
+    while _handles:
+        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    stop()
+
+
+def draw_lines() -> None:
+    """Called by Blender for each 3D view, in its space."""
+    context = bpy.context
+    armature = _shown(context)
+    if armature is None:
+        return
+    lines, fans = _Painted(), _Painted()
+    for _, axes in _hands(context, armature):
+        _paint(axes, lines, fans)
+    _paint_pointed(armature, lines)
+    gpu.state.depth_test_set("NONE")
+    gpu.state.blend_set("ALPHA")
+    with gpu.matrix.push_pop():
+        gpu.matrix.multiply_matrix(armature.matrix_world)
+        fans.draw("TRIS", "FLAT_COLOR")
+        lines.draw("LINES", "POLYLINE_FLAT_COLOR", width=WIDTH * context.preferences.system.ui_scale)
+    gpu.state.blend_set("NONE")
+
+
+def draw_names() -> None:
+    """Called by Blender for each 3D view, in pixels."""
+    context = bpy.context
+    armature = _shown(context)
+    if armature is None:
+        return
+    scale = context.preferences.system.ui_scale
+    blf.size(0, TEXT * scale)
+    blf.enable(0, blf.SHADOW)
+    blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
+    for place, text, colour in _names(context, armature):
+        spot = location_3d_to_region_2d(
+            context.region, context.region_data, armature.matrix_world @ Vector(place.tolist())
+        )
+        if spot is not None:
+            blf.color(0, *colour)
+            blf.position(0, spot.x + 10 * scale, spot.y + 10 * scale, 0)
+            blf.draw(0, text)
+    blf.disable(0, blf.SHADOW)
+
+
+def label(found: FoundHand, digit: str) -> str:
+    """A digit's name, and how sure it is where that is not much."""
+    sure = found.confidence.get(digit, 0.0)
+    return DIGIT_NAMES[digit] if sure >= SURE else f"{DIGIT_NAMES[digit]}? {sure:.0%}"
+
+
+def _shown(context: "Context") -> "Object | None":
+    """The armature that is drawn over, None where nothing is drawn."""
+    armature = driven_armature(context.scene)
+    if armature is None or armature.mode == "EDIT" or not context.space_data.overlay.show_overlays:
+        return None
+    wanted = context.scene.knuckle_rig.axes or Pointed.armature == armature.name
+    return armature if wanted and armature.visible_get() else None
+
+
+def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, HandAxes]]:
+    if not context.scene.knuckle_rig.axes:
+        return
+    known = known_or_looked_for(armature)
+    if known is None:
+        return
+    for side, binding in known.bindings.items():
+        yield known.hands[side], hand_axes(posed_frames(armature, binding))
+
+
+def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str, Colour]]:
+    for found, axes in _hands(context, armature):
+        for one in axes.digits:
+            sure = found.confidence.get(one.digit, 0.0) >= SURE
+            yield one.joints[-1], label(found, one.digit), COLOURS[one.digit] if sure else UNSURE
+        if len(axes.normal):
+            yield axes.normal[-1], _palm_label(found.side), PALM
+    bone: PoseBone | None = armature.pose.bones.get(Pointed.bone)
+    if Pointed.armature == armature.name and bone is not None:
+        yield np.array(bone.center), bone.name, POINTED
+
+
+def _palm_label(side: Side) -> str:
+    return f"{side.capitalize()} palm"
+
+
+class _Painted:
+    """Points and their colours, to be drawn at once."""
+
+    def __init__(self) -> None:
+        self.points: list[Floats] = []
+        self.colours: list[Colour] = []
+
+    def add(self, points: Floats, colour: Colour) -> None:
+        """Points (N, 3): pairs for lines, threes for triangles."""
+        self.points.append(points)
+        self.colours += [colour] * len(points)
+
+    def chain(self, points: Floats, colour: Colour) -> None:
+        """Points (N, 3) joined by lines."""
+        if len(points) > 1:
+            self.add(np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3), colour)
+
+    def draw(self, kind: str, shader: str, width: float | None = None) -> None:
+        """With the matrix that is set."""
+        if not self.points:
+            return
+        points: Any = np.concatenate(self.points).astype(np.float32)
+        colours: Any = np.array(self.colours, np.float32)
+        program = gpu.shader.from_builtin(shader)
+        batch = batch_for_shader(program, kind, {"pos": points, "color": colours})
+        program.bind()
+        if width is not None:
+            _, _, *size = gpu.state.viewport_get()
+            program.uniform_float("viewportSize", size)
+            program.uniform_float("lineWidth", width)
+        batch.draw(program)
+
+
+def _paint(axes: HandAxes, lines: _Painted, fans: _Painted) -> None:
+    lines.chain(axes.knuckles, PALM)
+    if len(axes.normal):
+        lines.chain(axes.normal, PALM)
+        across = axes.knuckles[-1] - axes.knuckles[0] if len(axes.knuckles) > 1 else np.array([1.0, 0.0, 0.0])
+        _paint_arrow(axes.normal, across, lines, PALM)
+    for one in axes.digits:
+        colour = COLOURS[one.digit]
+        lines.chain(one.joints, (*colour[:3], 0.55))
+        for hinge in one.hinges:
+            lines.chain(hinge, colour)
+        if len(one.way):
+            lines.chain(one.way, colour)
+            centre = one.hinges[0].mean(axis=0)
+            _paint_arrow(one.way, one.way[-1] - centre, lines, colour)
+            threes = [np.broadcast_to(centre, (len(one.way) - 1, 3)), one.way[:-1], one.way[1:]]
+            fans.add(np.stack(threes, axis=1).reshape(-1, 3), (*colour[:3], FAN))
+
+
+def _paint_arrow(line: Floats, across: Floats, lines: _Painted, colour: Colour) -> None:
+    size = 0.15 * float(np.linalg.norm(line[-1] - line[0]))
+    lines.chain(arrow_head(line, across, size), colour)
+
+
+def _paint_pointed(armature: "Object", lines: _Painted) -> None:
+    bone: PoseBone | None = armature.pose.bones.get(Pointed.bone)
+    if Pointed.armature == armature.name and bone is not None:
+        lines.chain(np.array([bone.head, bone.tail]), POINTED)

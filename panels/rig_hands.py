@@ -1,0 +1,154 @@
+"""The hands of the armature that is driven: what was found, how sure it is, and the means to correct it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..hand.joints import DIGIT_JOINTS, DIGITS, SIDES, Side
+from ..operators.rig_hands import driven_armature
+from ..operators.rig_properties import setting
+from ..rig.detect import FoundHand
+from .looking import known_or_looked_for
+from .text import DIGIT_NAMES, pair, paragraph, sentence
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object, UILayout
+
+SURE_SIDE = 0.15
+"""A side less sure than this is told of."""
+
+
+class KNUCKLE_PT_rig_hands(bpy.types.Panel):
+    """What was found on the armature"""
+
+    bl_label = "Rig's Hands"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_parent_id = "KNUCKLE_PT_solve"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Where an armature is chosen."""
+        return driven_armature(context.scene) is not None
+
+    def draw_header_preset(self, context: "Context") -> None:
+        """The axes can be shown while the panel is closed."""
+        self.layout.prop(context.scene.knuckle_rig, "axes", text="", icon="EMPTY_AXIS")
+        self.layout.separator()
+
+    def draw(self, context: "Context") -> None:
+        """A part for each side, and what is done to both."""
+        layout, armature = self.layout, driven_armature(context.scene)
+        assert armature is not None, "poll"
+        known = known_or_looked_for(armature)
+        if known is None:
+            layout.label(text="Looking for hands", icon="VIEWZOOM")
+            return
+        if known.problem:
+            paragraph(layout, context, sentence(known.problem), "ERROR")
+        row = layout.row(align=True)
+        row.operator("knuckle.detect_again", icon="FILE_REFRESH")
+        row.operator("knuckle.mirror_hand", icon="MOD_MIRROR")
+        row.operator("knuckle.load_mapping", text="", icon="IMPORT")
+        for side in SIDES:
+            bones = getattr(context.scene.knuckle_rig, side)
+            _hand(layout, context, _Hand(armature, side, known.hands.get(side), bones))
+
+
+@dataclass(frozen=True)
+class _Hand:
+    """What is drawn of a side."""
+
+    armature: "Object"
+    side: Side
+    found: FoundHand | None
+    bones: Any
+    """The properties of `operators.rig_properties` for this side."""
+
+
+def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
+    found = hand.found
+    header, body = layout.panel(f"knuckle_rig_{hand.side}", default_closed=hand.found is None)
+    header.label(text=f"{hand.side.capitalize()} Hand", icon="VIEW_PAN")
+    right = header.row()
+    right.alignment = "RIGHT"
+    right.label(text=_state(found))
+    if not body:
+        return
+    if found is None:
+        paragraph(body, context, "Pick the bone of the wrist, and the first bone of each digit that bends.")
+    elif not found.corrected:
+        _how_found(body, context, found)
+    column = body.column(align=True)
+    column.enabled = hand.armature.is_editable
+    _joint(column, hand, "wrist", "Wrist")
+    for digit in DIGITS:
+        _digit(column, hand, digit)
+    if found is not None:
+        _buttons(body, found)
+
+
+def _state(found: FoundHand | None) -> str:
+    """How sure a hand is: as its least sure digit."""
+    if found is None:
+        return "not found"
+    return "your own" if found.corrected else f"{min(found.confidence.values(), default=0.0):.0%}"
+
+
+def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None:
+    pair(layout, "Names", f"as in {found.family}" if found.family else "not known")
+    if found.side_confidence < SURE_SIDE:
+        paragraph(layout, context, f"That it is a {found.side} hand is not sure: mirror it if it is the other.", "INFO")
+    for doubt in found.doubts:
+        paragraph(layout, context, sentence(doubt), "INFO")
+
+
+def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
+    found = hand.found
+    header, body = layout.panel(f"knuckle_rig_{hand.side}_{digit}", default_closed=True)
+    row = header.row(align=True)
+    named = row.split(factor=0.3, align=True)
+    named.label(text=DIGIT_NAMES[digit])
+    sure = found.confidence.get(digit, 0.0) if found else 0.0
+    own = found is not None and found.corrected and sure > 0
+    named.progress(factor=sure, text="your own" if own else f"{sure:.0%}")
+    flip = row.row(align=True)
+    flip.enabled = sure > 0
+    turned = found is not None and bool(found.turns.get(digit))
+    button: Any = flip.operator("knuckle.flip_digit", text="", icon="ARROW_LEFTRIGHT", depress=turned)
+    button.side, button.digit = hand.side, digit
+    _pick(row, hand.side, digit)
+    if not body:
+        return
+    joints = body.column(align=True)
+    for joint in DIGIT_JOINTS[digit]:
+        _joint(joints, hand, joint, joint.removeprefix(f"{digit}-").removeprefix("phalanx-").title())
+    body.prop(hand.bones, setting(f"{digit}-turn"), slider=True)
+
+
+def _joint(layout: "UILayout", hand: _Hand, joint: str, name: str) -> None:
+    row = layout.row(align=True)
+    split = row.split(factor=0.35, align=True)
+    split.label(text=name)
+    split.prop_search(hand.bones, setting(joint), hand.armature.data, "bones", text="")
+    _pick(row, hand.side, joint)
+
+
+def _pick(layout: "UILayout", side: Side, what: str) -> None:
+    pick: Any = layout.operator("knuckle.pick_bone", text="", icon="EYEDROPPER")
+    pick.side, pick.what = side, what
+
+
+def _buttons(layout: "UILayout", found: FoundHand) -> None:
+    row = layout.row(align=True)
+    select: Any = row.operator("knuckle.select_bones", icon="RESTRICT_SELECT_OFF")
+    select.side = found.side
+    keep = row.row(align=True)
+    keep.enabled = not found.corrected
+    keep_hand: Any = keep.operator("knuckle.keep_hand", icon="PINNED" if found.corrected else "UNPINNED")
+    keep_hand.side = found.side
+    save: Any = row.operator("knuckle.save_mapping", text="", icon="EXPORT")
+    save.side = found.side

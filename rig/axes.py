@@ -1,0 +1,119 @@
+"""What of a hand's axes can be drawn: knuckle line, palm normal, and for each digit its hinges and the way of its tip.
+
+Pure geometry, in whatever space the joints' frames are given; lengths are shares of the hand's, so that the picture is
+right at any scale.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
+
+Floats = NDArray[np.float64]
+
+CURL = np.deg2rad(60.0)
+"""How far each joint of a digit is flexed along the way that is shown."""
+STEPS = 13
+HINGE = 0.06
+"""Half a hinge's length, in palm lengths."""
+NORMAL = 0.45
+"""The palm normal's length, in palm lengths."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DigitAxes:
+    """How a digit curls."""
+
+    digit: str
+    joints: Floats
+    """(N, 3) its joints from the palm to the tip."""
+    hinges: Floats
+    """(H, 2, 3) the ends of the flexion axis of each joint that bends."""
+    way: Floats
+    """(S, 3) the way of its tip, from where it is to where CURL in each joint brings it; empty where nothing bends."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandAxes:
+    """The axes of a hand."""
+
+    knuckles: Floats
+    """(K, 3) the knuckles from the index outwards."""
+    normal: Floats
+    """(2, 3) from the middle of the palm out of it, on the side to which fingers curl."""
+    digits: tuple[DigitAxes, ...]
+    """Those that have joints, thumb first."""
+
+
+def hand_axes(frames: Floats) -> HandAxes:
+    """The axes of a hand from its joints' frames (J, 4, 4), HandModel's, NaN where there is no joint.
+
+    A tip's turn is not asked. Joints that are not numbers, and axes that are of no length, are left out.
+    """
+    places = frames[:, :3, 3]
+    seen = np.atleast_1d(np.all(np.isfinite(places), axis=1))
+    knuckles = places[[JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]]
+    palm = _palm_length(places, seen)
+    digits = (_digit(digit, frames, seen, palm) for digit in DIGITS)
+    return HandAxes(knuckles, _normal(frames[0], knuckles, palm), tuple(one for one in digits if len(one.joints) > 1))
+
+
+def _palm_length(places: Floats, seen: NDArray[np.bool_]) -> float:
+    """From the wrist to the knuckles; without them, the extent of what there is."""
+    knuckles = [JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]
+    if seen[0] and knuckles:
+        return float(np.linalg.norm(places[knuckles] - places[0], axis=1).mean())
+    there = places[seen]
+    return float(np.ptp(there, axis=0).max()) / 2 if len(there) else 0.0
+
+
+def _normal(wrist: Floats, knuckles: Floats, palm: float) -> Floats:
+    if not np.all(np.isfinite(wrist)) or not len(knuckles):
+        return np.empty((0, 3))
+    middle = (wrist[:3, 3] + knuckles.mean(axis=0)) / 2
+    # +Z is out of the back of the hand.
+    return np.stack([middle, middle - NORMAL * palm * _unit(wrist[:3, 2])])
+
+
+def _digit(digit: str, frames: Floats, seen: NDArray[np.bool_], palm: float) -> DigitAxes:
+    there = [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
+    bending = [joint for joint in map(JOINT_INDEX.get, CHAIN_JOINTS[digit][:-1]) if joint in there[:-1]]
+    places = frames[there, :3, 3]
+    # Flexion is about −X on both hands.
+    axes = -np.array([_unit(frames[joint, :3, 0]) for joint in bending]).reshape(-1, 3)
+    centres = frames[bending, :3, 3].reshape(-1, 3)
+    ends = HINGE * palm * np.stack([-axes, axes], axis=1)
+    # A thumb's metacarpal goes across the palm as it flexes, and not with the curl.
+    curls = slice(1, None) if digit == "thumb" and len(bending) > 2 else slice(None)
+    way = _way(places[-1], centres[curls], axes[curls]) if bending else np.empty((0, 3))
+    return DigitAxes(digit, places, centres[:, None] + ends, way)
+
+
+def _way(tip: Floats, centres: Floats, axes: Floats) -> Floats:
+    """(STEPS, 3) the way of a tip while all joints (N, 3) flex about their axes (N, 3) at once.
+
+    A joint's turn carries what is further out and leaves what is nearer, so the outermost turns first.
+    """
+    angles = np.linspace(0.0, CURL, STEPS)
+    way: Floats = np.tile(tip, (STEPS, 1))
+    for centre, axis in zip(centres[::-1], axes[::-1], strict=True):
+        way = rot.rotate(rot.about(axis, angles), way - centre) + centre
+    return way
+
+
+def arrow_head(line: Floats, across: Floats, size: float) -> Floats:
+    """(3, 3) a barb, the end of a line (N, 3) and the other barb, as long as `size`, beside it on `across` (3,)."""
+    along = _unit(line[-1] - line[-2])
+    beside = _unit(across - (across @ along) * along)
+    back = line[-1] - 0.85 * size * along
+    return np.stack([back + 0.5 * size * beside, line[-1], back - 0.5 * size * beside])
+
+
+def _unit(vector: Floats) -> Floats:
+    """The vector at length 1, zeros where it has none."""
+    length = float(np.linalg.norm(vector))
+    unit: Floats = vector / length if length > 0 else np.zeros(3)
+    return unit

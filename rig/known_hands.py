@@ -1,0 +1,108 @@
+"""What is known of an armature's hands, remembered for what is drawn all the time: looking for them takes too long.
+
+An answer is remembered under all that it depends on (names, places, mapping), and not under the armature itself: an
+undo or another file finds its own again, and nothing of Blender's is kept.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import RigError
+from ..hand import proportions
+from ..hand.joints import SIDES, Side
+from .binding import RigBinding
+from .bound_hand import bound_hand
+from .corrections import to_correct
+from .detect import FoundHand, find_hands
+from .mapping import PROPERTIES
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+MOST = 16
+"""Answers that are remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHands:
+    """The hands of an armature, or why there are none."""
+
+    hands: Mapping[Side, FoundHand] = field(default_factory=dict)
+    """What was found or picked; where there is a problem, what was picked so far."""
+    bindings: Mapping[Side, RigBinding] = field(default_factory=dict)
+    """How a mean hand is bound to each."""
+    problem: str = ""
+    """Why these hands cannot be keyed, a sentence."""
+
+
+_remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()
+
+
+def known(armature: "Object") -> KnownHands | None:
+    """What is remembered of an armature as it is now; None if nobody has looked yet. Quick."""
+    return _remembered.get(_depends_on(armature))
+
+
+def look(armature: "Object") -> KnownHands:
+    """Finds the hands of an armature and remembers them."""
+    answer = _looked(armature)
+    _remembered[_depends_on(armature)] = answer
+    while len(_remembered) > MOST:
+        _remembered.popitem(last=False)
+    return answer
+
+
+def forget() -> None:
+    """Looks anew from now on: constraints and locks, of which some depends as well, may have changed."""
+    _remembered.clear()
+
+
+def _looked(armature: "Object") -> KnownHands:
+    hands: dict[Side, FoundHand] = {}
+    try:
+        hands = {found.side: found for found in find_hands(armature)}
+        # The performer may be unknown yet; a mean hand shows how a digit curls as well.
+        bindings = {
+            side: bound_hand(armature, found, proportions.build(proportions.adult(side)))
+            for side, found in hands.items()
+        }
+    except RigError as error:
+        return KnownHands(hands or _picked(armature), problem=str(error))
+    return KnownHands(hands, bindings)
+
+
+def _picked(armature: "Object") -> dict[Side, FoundHand]:
+    """What the person has picked so far, of mappings that are not whole or do not fit."""
+    begun = {side: to_correct(armature, side, None) for side in SIDES}
+    return {
+        side: FoundHand(
+            side, dict(mapping.bones), None, dict.fromkeys(mapping.digits, 1.0), corrected=True, turns=mapping.turns
+        )
+        for side, mapping in begun.items()
+        if mapping.bones
+    }
+
+
+def _depends_on(armature: "Object") -> Hashable:
+    """All that an answer depends on but constraints and locks: the bones at rest, how the world stretches them, what
+    the person said.
+    """
+    bones = armature.data.bones
+    places = np.empty((2, 3 * len(bones)), np.float32)
+    bones.foreach_get("head_local", places[0])
+    bones.foreach_get("tail_local", places[1])
+    said = tuple(str(armature.get(name, "")) for name in PROPERTIES.values())
+    return armature.name, tuple(bones.keys()), places.tobytes(), _stretch(armature), said
+
+
+def _stretch(armature: "Object") -> Hashable:
+    """The same wherever an armature is, however it is turned and whatever its size; another where it is mirrored."""
+    world = np.array(armature.matrix_world)[:3, :3]
+    metric = world.T @ world
+    size = float(np.trace(metric))
+    # Zero is added since -0.0 has other bytes than 0.0.
+    return (np.round(metric / size, 3) + 0.0).tobytes() if size > 0 else b"", bool(np.linalg.det(world) < 0)
