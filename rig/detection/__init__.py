@@ -5,6 +5,7 @@ matter, and hands go out (`hands.detect`).
 """
 
 from .bones import Bone
-from .hands import DetectedHand, Detection, detect
+from .found import DetectedHand, Detection
+from .hands import detect
 
 __all__ = ["Bone", "DetectedHand", "Detection", "detect"]

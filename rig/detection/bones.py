@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
+from .ends import ends
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +32,8 @@ class Bone:
     """A constraint says where it points: keys on it have no effect."""
     locked: bool = False
     """All its rotation is locked."""
+    hung: str | None = None
+    """The bone that it hangs on in the rig, where `parent` says what it is joined to."""
     follows: str | None = None
     """The bone that its constraints copy, else its parent: what has to move so that it does."""
 
@@ -46,6 +49,8 @@ class Skeleton:
         self.tails: Floats = np.array([bone.tail for bone in bones], float).reshape(-1, 3)
         self.above = [self.number.get(bone.parent, -1) if bone.parent else -1 for bone in bones]
         _check_parents(self.above, bones, where)
+        self.ends: Floats = ends(self.heads, self.tails, self.above)
+        """Where bones end, as far as their tails can be believed."""
         self.kept = self._carrying()
         self.children: list[list[int]] = [[] for _ in bones]
         self.parents = list(self.above)
@@ -116,7 +121,7 @@ class Skeleton:
 
     def coincide(self, one: int, other: int) -> bool:
         """Whether two bones lie in the same place, head and tail."""
-        length = float(np.linalg.norm(self.tails[one] - self.heads[one]))
+        length = float(np.linalg.norm(self.ends[one] - self.heads[one]))
         apart = np.abs([self.heads[one] - self.heads[other], self.tails[one] - self.tails[other]]).max()
         return bool(apart < 0.02 * length)
 

@@ -5,16 +5,25 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .bones import SAME_PLACE, Skeleton
+
+Floats = NDArray[np.float64]
 
 LEAST_BONES = 2
 """A digit bends: it has at least two bones."""
 MOST_BONES = 8
 """A metacarpal, three phalanges and the tip bones that exporters add."""
 MOST_CHAINS = 7
+ONE_PLACE = 0.1
+"""Joints nearer to each other than this share of the bone that follows are one joint."""
+MOST_ON = 0.6
+"""A chain of whose bones more than this share begin where another's do is a copy of it."""
 INSIDE = 0.8
 """A bone without children that begins before this share of the bone that it hangs on is a helper."""
+AT_END = 0.1
+"""A bone that begins nearer to the end of the one that it hangs on than this share of its length goes on from there."""
 MOST_BELOW = 400
 """Bones below a wrist: five digits with all helpers that a rig ever hung on them."""
 
@@ -25,6 +34,10 @@ class Candidate:
 
     wrist: int
     chains: tuple[tuple[int, ...], ...]
+    place: Floats
+    """(3,) where the wrist is: mostly where its bone begins."""
+    below: int
+    """How many bones hang on it in all."""
 
 
 def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
@@ -35,7 +48,35 @@ def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
             continue
         chains = _chains(skeleton, wrist)
         if 2 <= len(chains) <= MOST_CHAINS:
-            yield Candidate(wrist, tuple(chains))
+            yield from _read(skeleton, wrist, chains, below[wrist])
+
+
+def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: int) -> Iterator[Candidate]:
+    """The ways to read what hangs on a bone.
+
+    A bone that begins where a digit begins lies in the palm: the wrist is where the bone above it begins. Where chains
+    begin in one place, this is the wrist and their first bones are the palm's, or the bone is the palm's and their
+    first bones only lead from its end to the knuckles, as BVH has them.
+    """
+    heads = skeleton.heads
+    place = heads[wrist]
+    roots = heads[[chain[0] for chain in chains]]
+    away = np.linalg.norm(roots - place, axis=-1)
+    if away.min() <= ONE_PLACE * away.max():
+        place = next((heads[bone] for bone in skeleton.up(wrist) if np.any(heads[bone] != place)), place)
+    yield Candidate(wrist, tuple(chains), place, below)
+    near = np.linalg.norm(roots[:, None] - roots, axis=-1) < ONE_PLACE * away.max()
+    most = int(np.argmax(near.sum(axis=1)))
+    together = [chain for chain, there in zip(chains, near[most], strict=True) if there]
+    if len(together) < 2 or away[most] <= ONE_PLACE * away.max():
+        return
+    yield Candidate(wrist, tuple(chains), roots[most], below)
+    least = min(map(len, together))
+    drop = [chain for chain in together if len(chain) > least] or together
+    rest = [chain[1:] if chain in drop else chain for chain in chains]
+    bends = tuple(chain for chain in rest if len(chain) >= LEAST_BONES)
+    if len(bends) >= 2:
+        yield Candidate(wrist, bends, place, below)
 
 
 def _count_below(skeleton: Skeleton) -> list[int]:
@@ -61,15 +102,23 @@ def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
         inside = chain if len(branches) < 3 else ()
         waiting.append((*inside, branches[0]))
         waiting += [(branch,) for branch in branches[1:]]
-    bends = [chain for chain in done if len(chain) >= LEAST_BONES]
+    apart = [_apart(skeleton, chain) for chain in done]
+    bends = [chain for chain in apart if len(chain) >= LEAST_BONES]
     return _without_copies(skeleton, [chain for chain in bends if len(chain) <= MOST_BONES])
+
+
+def _apart(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
+    """A chain without the bones that begin where the next one does: a robot's joint turns about two axes in a place."""
+    steps = np.linalg.norm(np.diff(skeleton.heads[list(chain)], axis=0), axis=-1)
+    apart = [bool(step > ONE_PLACE * following) for step, following in pairwise(steps)]
+    return (*(bone for bone, alone in zip(chain, apart, strict=False) if alone), *chain[len(apart) :])
 
 
 def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     """The bones on a bone that go on, the furthest out first; twist bones, sockets and copies are left out."""
     here = skeleton.heads[bone]
     far = {child: float(np.linalg.norm(skeleton.heads[child] - here)) for child in skeleton.children[bone]}
-    length = float(np.linalg.norm(skeleton.tails[bone] - here))
+    length = float(np.linalg.norm(skeleton.ends[bone] - here))
     leaves = [child for child in far if not skeleton.children[child]]
     going = sorted((child for child in far if child not in leaves), key=lambda child: -far[child])
     if going:
@@ -79,15 +128,15 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     if not out:
         return []
     # At the end of a chain one bone is the tip, the others are helpers: of those that begin there, it goes straight on.
+    ending = [child for child in out if np.linalg.norm(skeleton.heads[child] - skeleton.ends[bone]) < AT_END * length]
     most = max(far[child] for child in out)
-    return [
-        max((child for child in out if far[child] > 0.95 * most), key=lambda child: _straight(skeleton, bone, child))
-    ]
+    there = ending or [child for child in out if far[child] > 0.95 * most]
+    return [max(there, key=lambda child: _straight(skeleton, bone, child))]
 
 
 def _is_inside(skeleton: Skeleton, bone: int, child: int) -> bool:
     """Whether a bone begins on the way of the bone that it hangs on, as twist bones do, and not at its end."""
-    along = skeleton.tails[bone] - skeleton.heads[bone]
+    along = skeleton.ends[bone] - skeleton.heads[bone]
     aside = skeleton.heads[child] - skeleton.heads[bone]
     length = float(np.linalg.norm(along))
     share = float(aside @ along) / max(length**2, 1e-24)
@@ -96,7 +145,7 @@ def _is_inside(skeleton: Skeleton, bone: int, child: int) -> bool:
 
 def _straight(skeleton: Skeleton, bone: int, child: int) -> float:
     """The cosine between a bone's way to a child and the child's own."""
-    way, own = skeleton.heads[child] - skeleton.heads[bone], skeleton.tails[child] - skeleton.heads[child]
+    way, own = skeleton.heads[child] - skeleton.heads[bone], skeleton.ends[child] - skeleton.heads[child]
     return float(way @ own) / max(float(np.linalg.norm(way) * np.linalg.norm(own)), 1e-24)
 
 
@@ -113,4 +162,4 @@ def _on_each_other(skeleton: Skeleton, one: tuple[int, ...], other: tuple[int, .
     heads, others = skeleton.heads[list(one)], skeleton.heads[list(other)]
     near = 0.05 * min(float(np.linalg.norm(b - a)) for a, b in pairwise(heads))
     apart = np.linalg.norm(heads[:, None] - others, axis=-1).min(axis=1)
-    return int(np.sum(apart < near)) >= LEAST_BONES
+    return int(np.sum(apart < near)) >= max(LEAST_BONES, MOST_ON * len(one))

@@ -17,15 +17,16 @@ def keyed(skeleton: Skeleton, bone: int) -> int | None:
     """The bone to key for a bone of the skeleton: itself if keys move it, else the control in its place, else None.
 
     In the place of a bone are those with its head that point along it. Of several, the one that it follows by way of
-    its constraints and parents is keyed (of the FK and the IK hand the one that is in use), else the one nearest in
-    length.
+    its constraints and parents is keyed (of the FK and the IK hand the one that is in use), else the nearest that it
+    hangs on, else the one nearest in length.
     """
     if not _is_driven(skeleton, bone):
         return bone
     there = [other for other in _in_place(skeleton, bone) if _is_control(skeleton, other)]
     followed = [other for other in _followed(skeleton, bone) if other in there and skeleton.coincide(bone, other)]
-    if followed:
-        return followed[0]
+    carrying = [other for other in _carrying(skeleton, bone) if other in there]
+    if followed or carrying:
+        return (followed or carrying)[0]
     length = np.linalg.norm(skeleton.tails - skeleton.heads, axis=-1)
     return min(there, key=lambda other: abs(float(np.log(length[other] / length[bone]))), default=None)
 
@@ -51,6 +52,19 @@ def _in_place(skeleton: Skeleton, bone: int) -> Iterator[int]:
         size = float(np.linalg.norm(step))
         if other != bone and size > 1e-12 and step @ along > ALONG * size * length:
             yield int(other)
+
+
+def _carrying(skeleton: Skeleton, bone: int) -> Iterator[int]:
+    """The bones that a bone hangs on in the rig, nearest first."""
+    met: set[int] = set()
+    while bone not in met:
+        met.add(bone)
+        own = skeleton.bones[bone]
+        name = own.hung or own.parent
+        if name is None or name not in skeleton.number:
+            return
+        bone = skeleton.number[name]
+        yield bone
 
 
 def _followed(skeleton: Skeleton, bone: int) -> Iterator[int]:

@@ -37,13 +37,21 @@ def hung(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
 
     By shape any names will do, but the hand must not be bent far. By name a family must know them.
     """
-    has_child = {bone.parent for bone in bones}
-    loose = [bone for bone in bones if bone.parent is None and bone.name not in has_child]
+    loose = _loose(bones)
     found: dict[str, Bone] = {}
     for group in _groups(loose):
         joints = _joints_by_name(group) if by_name else _joints_by_shape(group)
         found |= {bone.name: bone for bone in _hang(joints)}
     return [found.get(bone.name, bone) for bone in bones]
+
+
+def _loose(bones: Sequence[Bone]) -> list[Bone]:
+    """The bones that hang on nothing and that at most one bone hangs on, an end that an importer added."""
+    hung: dict[str | None, list[str]] = {}
+    for bone in bones:
+        hung.setdefault(bone.parent, []).append(bone.name)
+    ends = {name for name, children in hung.items() if len(children) == 1 and children[0] not in hung}
+    return [bone for bone in bones if bone.parent is None and (bone.name not in hung or bone.name in ends)]
 
 
 def gathered(bones: Sequence[Bone]) -> list[Bone]:

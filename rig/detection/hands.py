@@ -20,11 +20,14 @@ from ...errors import RigError
 from ...hand.joints import DIGITS, SIDES, Side, digit_of
 from . import flat, side
 from .bones import Bone, Skeleton
-from .chains import LEAST_BONES, candidates
+from .chains import LEAST_BONES, Candidate, candidates
 from .controls import keyed
+from .found import DetectedHand, Detection
 from .hints import Hints, hints
+from .joined import has_layers, joined
 from .joints import joints_of
 from .labels import Labels, label
+from .rivals import is_mirrored_in_itself, one_a_side
 
 Floats = NDArray[np.float64]
 
@@ -36,40 +39,12 @@ MARGIN = 0.1
 """Labels that cost this much less than the next best are clear."""
 OTHER = 0.4
 """What the names of a bone of feet or hair add to the cost, where half of the bones have one."""
-SURE_SIDE = 0.15
-"""A side less sure than this gives way to the other hand's."""
-
-
-@dataclass(frozen=True, slots=True)
-class DetectedHand:
-    """A hand of an armature."""
-
-    side: Side
-    bones: dict[str, str]
-    """joint -> the bone to key"""
-    confidence: dict[str, float]
-    """digit -> 0..1, for the digits that it has"""
-    side_confidence: float
-    carrier: str
-    """The bone that carries the digits: the wrist's own, or the one that follows it."""
-    family: str | None = None
-    """The table that knows its names."""
-    doubts: tuple[str, ...] = ()
-    """What was ambiguous, each a sentence's end."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The digits that it does not have."""
-        return tuple(digit for digit in DIGITS if digit not in self.confidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """What was found in an armature."""
-
-    hands: tuple[DetectedHand, ...]
-    """Left before right."""
-    doubts: tuple[str, ...] = ()
+LEAST_SURE = 0.1
+"""What has a thumb less sure than this is no hand: a paw, fins, the legs of a spider."""
+MOST_HELPERS = 4
+"""More bones than this for each bone of two or three digits are a body that hangs on them."""
+FLAT = 1e-3
+"""Points that are less apart across than this share of their spread lie in a plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +62,39 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
     """
     if not bones:
         raise RigError(f"{where} has no bones, choose one with a hand")
-    found: list[_Found] = []
+    driven: list[str] = []
     for hung in _hung(bones):
         skeleton = Skeleton(hung, where)
-        if found := _hands(skeleton):
-            break
-    else:
-        raise RigError(_nothing(bones, where))
-    hands = [_hand(skeleton, one, where, mirrored) for one in found]
-    return Detection(_one_a_side(hands, where))
+        hands = []
+        for one in _hands(skeleton):
+            hand, without = _hand(skeleton, one, mirrored)
+            if without:
+                driven.append(_no_controls(where, hand.side, without))
+            else:
+                hands.append((one.labels.wrist, hand))
+        if hands:
+            return Detection(one_a_side(skeleton, hands, where))
+    raise RigError(driven[0] if driven else _nothing(bones, where))
 
 
 def _hung(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
-    """The bones as they hang on each other, and where that makes no hand, as those of flat hands would."""
+    """The bones as they hang on each other, and where that makes no hand, as those of flat hands would.
+
+    Where constraints drive the bones of the skin, first as these are joined.
+    """
+    if has_layers(bones):
+        yield joined(bones)
     yield bones
     yield flat.gathered(bones)
     yield flat.hung(bones, by_name=True)
     yield flat.hung(bones, by_name=False)
+
+
+def _no_controls(where: str, side: Side, bones: list[str]) -> str:
+    return (
+        f"{where}: constraints drive the bones of the {side} hand ('{bones[0]}' and {len(bones) - 1} more) and "
+        "there are no controls in their places, choose the rig's control armature or remove the constraints"
+    )
 
 
 def _nothing(bones: Sequence[Bone], where: str) -> str:
@@ -124,15 +115,22 @@ def _nothing(bones: Sequence[Bone], where: str) -> str:
 def _hands(skeleton: Skeleton) -> list[_Found]:
     """What looks like a hand, best first, no two of the same bones."""
     found: list[_Found] = []
+    read: set[int] = set()
     for candidate in candidates(skeleton):
+        if candidate.wrist in read:
+            continue
         said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
         labels = label(skeleton, candidate, said)
         if labels is None:
             continue
         named_other = said.others / (1 + sum(map(len, candidate.chains)))
         cost = labels.cost + OTHER * min(2 * named_other, 1.0)
-        if cost < (MOST_COST if len(labels.digits) > 3 else FEW_COST):
-            found.append(_Found(replace(labels, cost=cost), said))
+        one = _Found(replace(labels, cost=cost), said)
+        if _is_hand(skeleton, candidate, one):
+            found.append(one)
+            read.add(candidate.wrist)
+    if sum(_has_few(one) and not one.hints.digits for one in found) > len(SIDES):
+        found = [one for one in found if not _has_few(one) or one.hints.digits]
     found.sort(key=lambda one: (-len(one.labels.digits), one.labels.cost))
     kept: list[_Found] = []
     used: set[int] = set()
@@ -144,23 +142,43 @@ def _hands(skeleton: Skeleton) -> list[_Found]:
     return kept
 
 
-def _hand(skeleton: Skeleton, found: _Found, where: str, mirrored: bool) -> DetectedHand:
+def _is_hand(skeleton: Skeleton, candidate: Candidate, found: _Found) -> bool:
+    """Whether a candidate is near enough to a hand, with a thumb that can be told, and is not mirrored in itself."""
+    labels, few = found.labels, _has_few(found)
+    if labels.cost >= (FEW_COST if few else MOST_COST) or _confidence(skeleton, found, "thumb") < LEAST_SURE:
+        return False
+    if few and (
+        _is_flat(skeleton, candidate) or candidate.below > MOST_HELPERS * sum(map(len, labels.digits.values()))
+    ):
+        return False
+    return not is_mirrored_in_itself(skeleton, candidate)
+
+
+def _has_few(found: _Found) -> bool:
+    """Whether it has but two or three digits: forks in faces look like that, and where there are many they are that."""
+    return len(found.labels.digits) < 4
+
+
+def _is_flat(skeleton: Skeleton, candidate: Candidate) -> bool:
+    """Whether all bones lie in a plane, as a fin's do."""
+    points = skeleton.heads[list(sum(candidate.chains, ()))] - candidate.place
+    stretch = np.linalg.svd(points, compute_uv=False)
+    return bool(stretch[-1] < FLAT * stretch[0])
+
+
+def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHand, list[str]]:
+    """A hand, and which of its bones that bend no key moves."""
     labels, said = found.labels, found.hints
     joints = joints_of(skeleton, labels, said)
-    places = {joint: skeleton.heads[bone] for joint, bone in joints.items()}
+    places = {joint: skeleton.heads[bone] for joint, bone in joints.items()} | {"wrist": labels.place}
     for digit in labels.digits:
         last = [joint for joint in joints if digit_of(joint) == digit][-1]
         if not last.endswith("-tip"):
-            places[f"{digit}-tip"] = skeleton.tails[joints[last]]
+            places[f"{digit}-tip"] = skeleton.ends[joints[last]]
     named = said.side if said.side is None or not mirrored else SIDES[1 - SIDES.index(said.side)]
     sided, sure, doubt = side.decide(side.shape_says(places), named, _body_side(skeleton, labels.wrist))
     bones, driven = _keyed(skeleton, joints)
-    if driven:
-        raise RigError(
-            f"{where}: constraints drive the bones of the {sided} hand ('{driven[0]}' and {len(driven) - 1} more) and "
-            "there are no controls in their places, choose the rig's control armature or remove the constraints"
-        )
-    return DetectedHand(
+    hand = DetectedHand(
         side=sided,
         bones=bones,
         confidence={digit: _confidence(skeleton, found, digit) for digit in labels.digits},
@@ -169,6 +187,7 @@ def _hand(skeleton: Skeleton, found: _Found, where: str, mirrored: bool) -> Dete
         family=said.family,
         doubts=(*([doubt] if doubt else []), *_label_doubts(skeleton, found)),
     )
+    return hand, driven
 
 
 def _keyed(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], list[str]]:
@@ -231,20 +250,3 @@ def _body_side(skeleton: Skeleton, wrist: int) -> Side | None:
     if abs(aside[0]) < 0.1 * np.linalg.norm(aside):
         return None
     return "left" if aside[0] > 0 else "right"
-
-
-def _one_a_side(hands: list[DetectedHand], where: str) -> tuple[DetectedHand, ...]:
-    """At most one hand a side: of two alike the one that is hardly sure takes the other side."""
-    if len(hands) == 2 and hands[0].side == hands[1].side:
-        weaker = min(hands, key=lambda hand: hand.side_confidence)
-        if weaker.side_confidence < SURE_SIDE:
-            other: Side = SIDES[1 - SIDES.index(weaker.side)]
-            hands = [replace(hand, side=other) if hand is weaker else hand for hand in hands]
-    for wanted in SIDES:
-        same = [hand for hand in hands if hand.side == wanted]
-        if len(same) > 1:
-            raise RigError(
-                f"{where} has {len(same)} {wanted} hands, at bones {' and '.join(repr(h.carrier) for h in same)}: "
-                "pick the bones of the one to drive yourself"
-            )
-    return tuple(hand for wanted in SIDES for hand in hands if hand.side == wanted)

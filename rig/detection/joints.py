@@ -14,14 +14,16 @@ STUB = 0.3
 def joints_of(skeleton: Skeleton, labels: Labels, hints: Hints) -> dict[str, int]:
     """joint -> bone of a hand; bones beyond the tip are left out."""
     bones = {"wrist": labels.wrist}
-    tipped = _fingers_have_tips(labels)
+    fingers = _finger_bones(labels)
+    tipped = fingers > 3
     for digit, chain in labels.digits.items():
         rest = list(chain)
         if digit == "thumb":
-            if len(rest) > 3 and not tipped and not _is_end(skeleton, rest, hints):
-                rest = rest[-3:]  # a bone of the wrist before the thumb's metacarpal
+            # A bone of the wrist before the thumb's metacarpal is none of its joints.
+            rest = rest[-max(fingers, 3 + (tipped or _is_end(skeleton, rest, hints))) :]
         elif labels.palm_bones[digit]:
-            inside = rest.pop(0)
+            inside = rest[labels.palm_bones[digit] - 1]
+            rest = rest[labels.palm_bones[digit] :]
             if not _carries_others(skeleton, inside, labels, digit):
                 bones[DIGIT_JOINTS[digit][0]] = inside
         bones |= dict(zip(_moving(skeleton, digit, rest, hints), rest, strict=False))
@@ -48,9 +50,10 @@ def _marker(skeleton: Skeleton, last: int) -> int | None:
     return ends[0] if ends else None
 
 
-def _fingers_have_tips(labels: Labels) -> bool:
+def _finger_bones(labels: Labels) -> int:
+    """How many bones of a finger bend, a tip with them."""
     moving = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
-    return float(np.median(moving)) > 3
+    return int(np.median(moving))
 
 
 def _moving(skeleton: Skeleton, digit: str, chain: list[int], hints: Hints) -> tuple[str, ...]:
@@ -74,5 +77,5 @@ def _is_end(skeleton: Skeleton, chain: list[int], hints: Hints) -> bool:
     last, before = chain[-1], chain[-2]
     if len(chain) > 2 and skeleton.bones[last].name in hints.ends:
         return True
-    length = np.linalg.norm(skeleton.tails[last] - skeleton.heads[last])
+    length = np.linalg.norm(skeleton.ends[last] - skeleton.heads[last])
     return bool(length < STUB * np.linalg.norm(skeleton.heads[last] - skeleton.heads[before]))

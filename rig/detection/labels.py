@@ -5,7 +5,7 @@ fist as in an open hand. Left and right are not asked here, the fit may mirror.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 
@@ -24,6 +24,8 @@ METACARPAL_BEFORE = {2: 0.0, 3: 0.4, 4: 0.58}
 """A finger's first bone is in the palm where it begins nearer the wrist than this share of the way to its second. By
 the number of bones: three are more likely three phalanges."""
 METACARPAL_BEFORE_MORE = 0.65
+MOST_IN_PALM = 2
+"""A bone of the carpus and one of the metacarpus."""
 
 FINGERS: dict[int, tuple[str, ...]] = {
     1: ("middle-finger",),
@@ -47,10 +49,12 @@ class Labels:
     """A candidate's chains as digits."""
 
     wrist: int
+    place: Floats
+    """(3,) where the wrist is."""
     digits: dict[str, tuple[int, ...]]
     """digit -> its bones from inside outwards, thumb first."""
     palm_bones: dict[str, int]
-    """finger -> how many of its bones are in the palm: 0 or 1."""
+    """finger -> how many of its bones are in the palm: 0 to 2."""
     cost: float
     """How little this looks like a hand, in palm lengths: a mean hand's is 0."""
     margin: float = 0.0
@@ -62,16 +66,16 @@ class Labels:
 def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Labels | None:
     """The best labels of a candidate's chains; of more than five the five that fit best. None where none can be."""
     sets: Iterator[tuple[tuple[int, ...], ...]] = combinations(candidate.chains, min(len(candidate.chains), 5))
-    found = [labels for chains in sets if (labels := _label(skeleton, candidate.wrist, chains, hints))]
+    found = [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]
     return min(found, key=lambda labels: labels.cost, default=None)
 
 
-def _label(skeleton: Skeleton, wrist: int, chains: Sequence[tuple[int, ...]], hints: Hints) -> Labels | None:
+def _label(skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: Hints) -> Labels | None:
     """All of these chains as digits: each is tried as the thumb, and the fingers in both orders."""
     best: list[Labels] = []
     for thumb, chain in enumerate(chains):
         fingers = [other for number, other in enumerate(chains) if number != thumb]
-        tried = sorted(_tried(skeleton, wrist, chain, fingers, hints), key=lambda labels: labels.cost)
+        tried = sorted(_tried(skeleton, _Split(hand, chain, fingers), hints), key=lambda labels: labels.cost)
         if tried:
             other = tried[1].cost if len(tried) > 1 else np.inf
             best.append(_with_margins(tried[0], order_margin=other - tried[0].cost))
@@ -82,40 +86,50 @@ def _label(skeleton: Skeleton, wrist: int, chains: Sequence[tuple[int, ...]], hi
 
 
 def _with_margins(labels: Labels, margin: float | None = None, order_margin: float | None = None) -> Labels:
-    return Labels(
-        labels.wrist,
-        labels.digits,
-        labels.palm_bones,
-        labels.cost,
-        labels.margin if margin is None else float(margin),
-        labels.order_margin if order_margin is None else float(order_margin),
+    return replace(
+        labels,
+        margin=labels.margin if margin is None else float(margin),
+        order_margin=labels.order_margin if order_margin is None else float(order_margin),
     )
 
 
-def _tried(
-    skeleton: Skeleton, wrist: int, thumb: tuple[int, ...], fingers: list[tuple[int, ...]], hints: Hints
-) -> Iterator[Labels]:
-    in_palm = _palm_bones(skeleton, wrist, fingers)
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A candidate's chains as a thumb and fingers."""
+
+    hand: Candidate
+    thumb: tuple[int, ...]
+    fingers: list[tuple[int, ...]]
+
+
+def _tried(skeleton: Skeleton, split: _Split, hints: Hints) -> Iterator[Labels]:
+    """The fingers in both orders, each with the bones in the palm that fit best."""
+    options = _palm_bones(skeleton, split.hand.place, split.fingers)
+    for turned in (1, -1) if len(split.fingers) > 1 else (1,):
+        found = [_ordered(skeleton, split, in_palm, turned, hints) for in_palm in options]
+        yield min(found, key=lambda labels: labels.cost)
+
+
+def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned: int, hints: Hints) -> Labels:
+    hand, thumb, fingers = split.hand, split.thumb, split.fingers
     knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(fingers, in_palm, strict=True)]]
-    order = _along_line(knuckles)
-    for turned in {tuple(order), tuple(reversed(order))}:
-        said = [_said(skeleton, fingers[row], hints) for row in turned]
-        names = _finger_names(said)
-        places = np.vstack([skeleton.heads[wrist], skeleton.heads[list(thumb[:2])], knuckles[list(turned)]])
-        agree = [
-            one == other for one, other in zip(["thumb", *names], [_said(skeleton, thumb, hints), *said], strict=True)
-        ]
-        # A thumb of two bones may begin at its CMC or, more often, at its MCP.
-        misfit = min(_misfit(places, len(names), first) for first in range(2 if len(thumb) == 2 else 1))
-        cost = misfit + _proportion_cost(skeleton, wrist, thumb, fingers, in_palm)
-        cost += NAME_COST * (1.0 - float(np.mean(agree))) if hints.digits else 0.0
-        rows = list(zip(names, turned, strict=True))
-        yield Labels(
-            wrist,
-            {"thumb": thumb} | {name: fingers[row] for name, row in rows},
-            {name: in_palm[row] for name, row in rows},
-            cost,
-        )
+    order = _along_line(knuckles)[::turned]
+    said = [_said(skeleton, fingers[row], hints) for row in order]
+    names = _finger_names(said)
+    places = np.vstack([hand.place, skeleton.heads[list(thumb[:2])], knuckles[order]])
+    agree = [one == other for one, other in zip(["thumb", *names], [_said(skeleton, thumb, hints), *said], strict=True)]
+    # A thumb of two bones may begin at its CMC or, more often, at its MCP.
+    misfit = min(_misfit(places, len(names), first) for first in range(2 if len(thumb) == 2 else 1))
+    cost = misfit + _proportion_cost(skeleton, split, in_palm)
+    cost += NAME_COST * (1.0 - float(np.mean(agree))) if hints.digits else 0.0
+    rows = list(zip(names, order, strict=True))
+    return Labels(
+        hand.wrist,
+        hand.place,
+        {"thumb": thumb} | {name: fingers[row] for name, row in rows},
+        {name: in_palm[row] for name, row in rows},
+        cost,
+    )
 
 
 def _said(skeleton: Skeleton, chain: tuple[int, ...], hints: Hints) -> str | None:
@@ -132,17 +146,23 @@ def _finger_names(said: list[str | None]) -> tuple[str, ...]:
     return FINGERS[len(said)]
 
 
-def _palm_bones(skeleton: Skeleton, wrist: int, fingers: list[tuple[int, ...]]) -> list[int]:
-    """For each finger 1 if its first bone is a metacarpal, else 0. Fingers of as many bones are built alike."""
+def _palm_bones(skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    """How many of each finger's bones are in the palm: by where they begin, and so that all have as many phalanges.
+
+    Fingers of as many bones are built alike.
+    """
     nearness: dict[int, list[float]] = {}
     for chain in fingers:
-        first, second = np.linalg.norm(skeleton.heads[list(chain[:2])] - skeleton.heads[wrist], axis=-1)
+        first, second = np.linalg.norm(skeleton.heads[list(chain[:2])] - wrist, axis=-1)
         nearness.setdefault(len(chain), []).append(float(first / max(second, 1e-12)))
     inside = {
         count: int(np.median(values) < METACARPAL_BEFORE.get(count, METACARPAL_BEFORE_MORE))
         for count, values in nearness.items()
     }
-    return [inside[len(chain)] for chain in fingers]
+    seen = tuple(inside[len(chain)] for chain in fingers)
+    phalanges = int(np.median([len(chain) - bones for chain, bones in zip(fingers, seen, strict=True)]))
+    alike = tuple(len(chain) - phalanges for chain in fingers)
+    return {seen, alike} if all(0 <= bones <= MOST_IN_PALM for bones in alike) else {seen}
 
 
 def _along_line(points: Floats) -> list[int]:
@@ -178,21 +198,19 @@ def _misfit(places: Floats, fingers: int, first: int) -> float:
     return float(np.sqrt(weights @ (left**2).sum(axis=-1)))
 
 
-def _proportion_cost(
-    skeleton: Skeleton, wrist: int, thumb: tuple[int, ...], fingers: list[tuple[int, ...]], in_palm: list[int]
-) -> float:
+def _proportion_cost(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...]) -> float:
     """What lengths and numbers of bones say against a hand; toes are short, and a thumb has no more bones."""
     lengths, counts = [], []
-    for chain, inside in zip(fingers, in_palm, strict=True):
+    for chain, inside in zip(split.fingers, in_palm, strict=True):
         bones = list(chain[inside:])
         steps = np.linalg.norm(np.diff(skeleton.heads[bones], axis=0), axis=-1).sum()
-        end = np.linalg.norm(skeleton.tails[bones[-1]] - skeleton.heads[bones[-1]]) if len(bones) < 4 else 0.0
-        reach = np.linalg.norm(skeleton.heads[bones[0]] - skeleton.heads[wrist])
+        end = np.linalg.norm(skeleton.ends[bones[-1]] - skeleton.heads[bones[-1]]) if len(bones) < 4 else 0.0
+        reach = np.linalg.norm(skeleton.heads[bones[0]] - split.hand.place)
         lengths.append((steps + end) / max(float(reach), 1e-12))
         counts.append(len(bones))
     apart = abs(float(np.log(max(np.median(lengths), 1e-9) / LENGTH)))
     return (
         LENGTH_COST * max(apart - LENGTH_FREE, 0.0)
         + COUNT_COST * (max(counts) - min(counts))
-        + THUMB_COUNT_COST * max(len(thumb) - max(counts), 0)
+        + THUMB_COUNT_COST * max(len(split.thumb) - max(counts), 0)
     )

@@ -1,0 +1,37 @@
+"""What the detection says of an armature's hands."""
+
+from dataclasses import dataclass
+
+from ...hand.joints import DIGITS, Side
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedHand:
+    """A hand of an armature."""
+
+    side: Side
+    bones: dict[str, str]
+    """joint -> the bone to key"""
+    confidence: dict[str, float]
+    """digit -> 0..1, for the digits that it has"""
+    side_confidence: float
+    carrier: str
+    """The bone that carries the digits: the wrist's own, or the one that follows it."""
+    family: str | None = None
+    """The table that knows its names."""
+    doubts: tuple[str, ...] = ()
+    """What was ambiguous, each a sentence's end."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The digits that it does not have."""
+        return tuple(digit for digit in DIGITS if digit not in self.confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """What was found in an armature."""
+
+    hands: tuple[DetectedHand, ...]
+    """Left before right."""
+    doubts: tuple[str, ...] = ()
