@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand import rotations as rot
+from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX
 from ..hand.kinematics import Pose
 from ..solvers import arm as arms
-from .binding import RigBinding, into_armature
+from .armature_data import plain_bones
+from .binding import RigBinding, into_armature, joint_points
+from .detect import FoundHand
+from .detection.arms import Part, arm_above
+from .read_limits import driven
 from .transfer import into_points
 
 if TYPE_CHECKING:
@@ -39,34 +44,73 @@ class ArmMotion:
     """(F, 4, 4) in armature space, from where the forearm is at rest to where it is."""
 
 
-def find_arm(armature: "Object", wrist: str) -> ArmBones | None:
-    """The arm above a wrist's bone by the names that rigs give; None if there is none, or it does not turn as a whole.
+def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
+    """The arm above a hand that was found; None where placing the wrist's own control brings the arm along.
 
-    Where upper arm or forearm are of several bones, those nearest to the shoulder and to the elbow are taken.
+    It is what looks like an arm among the bones above the wrist, with names as a hint (`detection/arms.py`). Where the
+    wrist is keyed by a control that does not hang on the arm, as on a rig whose arm is in IK, that control is placed.
+    Raises RigError for a hand without an arm, and for an arm that keys do not move.
     """
-    above = list(armature.data.bones[wrist].parent_recursive)
-    fore = [bone for bone in above if _is_forearm(bone)]
-    upper = [bone for bone in above if _is_upper_arm(bone)]
-    if not fore or not upper or upper[-1] not in fore[-1].parent_recursive:
-        return None
-    below_shoulder = [armature.data.bones[wrist], *above][: above.index(upper[-1]) + 1]
-    if not all(bone.use_inherit_rotation for bone in below_shoulder):
-        return None
-    return ArmBones(upper[-1].name, fore[-1].name)
+    wrist = armature.data.bones[found.bones["wrist"]]
+    if arm := _arm_of(armature, found, wrist):
+        _check_turns(armature, wrist, arm)
+        return arm
+    carrier = armature.data.bones[found.carrier or wrist.name]
+    if carrier == wrist or not _arm_of(armature, found, carrier):
+        raise RigError(
+            f"armature '{armature.name}' has no arm above its {found.side} wrist, expected bones from shoulder to "
+            "elbow and from there to the wrist, about as long as a person's: choose another armature, or leave the arm "
+            "as it is"
+        )
+    if any(armature.pose.bones[wrist.name].lock_location):
+        raise RigError(
+            f"armature '{armature.name}': '{wrist.name}' brings the arm along and is locked in its place, unlock its "
+            "location, or leave the arm as it is"
+        )
+    return None
 
 
-def _letters(bone: "Bone") -> str:
-    return re.sub(r"[^a-z]", "", bone.name.lower())
+def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
+    """The arm of which `wrist` is the end."""
+    above = [wrist, *wrist.parent_recursive]
+    heads = np.array([bone.head_local for bone in above])
+    rows = arm_above(heads, _hand_length(armature, found), [_said(bone.name) for bone in above])
+    return ArmBones(above[rows[1]].name, above[rows[0]].name) if rows else None
 
 
-def _is_forearm(bone: "Bone") -> bool:
-    return any(word in _letters(bone) for word in ("forearm", "lowerarm"))
+def _hand_length(armature: "Object", found: FoundHand) -> float:
+    """From the wrist to the tip of the longest digit, along its joints."""
+    points = joint_points(armature, found.bones)
+    digits = ([JOINT_INDEX["wrist"], *map(JOINT_INDEX.__getitem__, joints)] for joints in DIGIT_JOINTS.values())
+    chains = [points[digit][np.isfinite(points[digit]).all(axis=-1)] for digit in digits]
+    return max(float(np.linalg.norm(np.diff(chain, axis=0), axis=-1).sum()) for chain in chains)
 
 
-def _is_upper_arm(bone: "Bone") -> bool:
-    """Mixamo's is LeftArm."""
-    letters = _letters(bone)
-    return not _is_forearm(bone) and ("upperarm" in letters or letters.endswith(("leftarm", "rightarm")))
+def _said(name: str) -> Part | None:
+    """What part of an arm a bone's name says that it is; Mixamo's upper arm is LeftArm."""
+    letters = re.sub(r"[^a-z]", "", name.lower())
+    if any(word in letters for word in ("forearm", "lowerarm")):
+        return "fore"
+    return "upper" if "upperarm" in letters or letters.endswith(("leftarm", "rightarm")) else None
+
+
+def _check_turns(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
+    """Raises RigError for an arm that does not turn as a whole, or not by its keys."""
+    names = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]
+    below = [armature.data.bones[name] for name in names[: names.index(arm.upper)]]
+    apart = [bone.name for bone in below if not bone.use_inherit_rotation]
+    if apart:
+        raise RigError(
+            f"armature '{armature.name}': bone '{apart[0]}' does not turn with the arm that it hangs on, let it "
+            "inherit its parent's rotation, or leave the arm as it is"
+        )
+    constrained = {bone.name for bone in plain_bones(armature) if bone.driven}
+    held = [name for name in (arm.upper, arm.fore) if name in constrained] + driven(armature, (arm.upper, arm.fore))
+    if held:
+        raise RigError(
+            f"armature '{armature.name}': constraints or drivers turn '{held[0]}', so that keys do not: switch the arm "
+            "to FK or mute them, or leave the arm as it is"
+        )
 
 
 def move_arm(

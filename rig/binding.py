@@ -45,6 +45,8 @@ class RigBinding:
     """(J,) True where the bone's location is keyed as well: nothing above it carries it to where it belongs."""
     inherits: Bools
     """(J,) True where the bone turns with its parent."""
+    location_axes: Floats = field(default_factory=lambda: np.tile(np.eye(3), (len(JOINTS), 1, 1)))
+    """(J, 3, 3) the axes of a bone's location in those of its rest: others where its location is not local."""
     limits: Mapping[int, BoneLimits] = field(default_factory=dict)
     """joint -> how its bone may turn, where the rig says so and the bone hangs on something."""
 
@@ -147,6 +149,7 @@ def bind(
         holders=holders,
         placed=placed,
         inherits=np.array([joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]),
+        location_axes=_location_axes(rest_bones),
         limits={joint: of_bone for joint, of_bone in limited.items() if not placed[joint]},
     )
 
@@ -213,6 +216,16 @@ def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float, carrie
         gap = float((arm.tail_local - rest_bones["wrist"].head_local).length)
         placed[0] = gap > 0.05 * size and len(arm.parent_recursive) < 2
     return placed
+
+
+def _location_axes(rest_bones: "Mapping[str, Bone]") -> Floats:
+    """With Local Location off, a bone is moved along the axes of its parent, or of the armature."""
+    axes = np.tile(np.eye(3), (len(JOINTS), 1, 1))
+    for joint, bone in rest_bones.items():
+        if not bone.use_local_location:
+            along = np.array(bone.parent.matrix_local)[:3, :3] if bone.parent else np.eye(3)
+            axes[JOINT_INDEX[joint]] = np.array(bone.matrix_local)[:3, :3].T @ along
+    return axes
 
 
 def default_binding(armature: "Object", hand: HandModel) -> RigBinding:

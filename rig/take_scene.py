@@ -1,7 +1,7 @@
 """A solved take written into a scene: hands bound or built, keyed, and told of in the take's action."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.joints import JOINTS, SIDES
+from ..hand.joints import JOINT_INDEX, JOINTS, SIDES
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..pipeline import SolvedHand, Take
-from .arm import ArmBones, find_arm
+from .arm import find_arm
 from .binding import RigBinding, default_binding, is_armature
 from .bound_hand import bound_hand
 from .carriers import is_evaluated
 from .default_hand import add_hand
-from .detect import find_hands
+from .detect import FoundHand, find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
 from .limits import add_limits
 from .rest_frames import rest_world
@@ -80,24 +80,22 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
         )
     limited = take.recipe.rig_limits
     bound = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in wanted]
-    arms = [_arm(armature, binding) if take.recipe.arm else None for binding in bound]
-    return [_keyed(*of_one) for of_one in zip(wanted, bound, arms, strict=True)]
+    keyed = [_keyed(*of_one) for of_one in zip(wanted, bound, strict=True)]
+    return [with_arm(armature, found[one.binding.side], one) for one in keyed] if take.recipe.arm else keyed
 
 
-def _keyed(solved: SolvedHand, binding: RigBinding, arm: ArmBones | None = None) -> KeyedHand:
-    return KeyedHand(binding, solved.hand, solved.pose, arm)
+def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
+    return KeyedHand(binding, solved.hand, solved.pose)
 
 
-def _arm(armature: "Object", binding: RigBinding) -> ArmBones:
-    """The arm above a bound hand. Raises RigError if there is none."""
-    wrist = binding.bones[0]
-    arm = find_arm(armature, wrist) if wrist else None
-    if arm is None:
-        raise RigError(
-            f"armature '{armature.name}' has no arm above its {binding.side} wrist, expected bones named as upper arm "
-            "and forearm that turn with each other: choose another armature, or leave the arm as it is"
-        )
-    return arm
+def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:
+    """A hand that is brought to where the capture has it. Raises RigError if there is no arm."""
+    arm = find_arm(armature, found)
+    if arm is not None:
+        return replace(keyed, arm=arm)
+    placed = keyed.binding.placed.copy()
+    placed[JOINT_INDEX["wrist"]] = True
+    return replace(keyed, binding=replace(keyed.binding, placed=placed))
 
 
 def write_take(

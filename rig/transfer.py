@@ -77,7 +77,7 @@ def transfer(
             if holder >= 0:
                 poses[:, joint, :3, :3] = carried_turn @ bases[:, joint, :3, :3]
         away = poses[:, joint, :3, 3] - carried[:, :3, 3]
-        bases[:, joint, :3, 3] = np.einsum("fji,fj->fi", carried[:, :3, :3], away)
+        bases[:, joint, :3, 3] = np.einsum("fji,fj->fi", carried[:, :3, :3] @ binding.location_axes[joint], away)
     return BoneMotion(
         locations=bases[..., :3, 3],
         rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),

@@ -159,3 +159,28 @@ def test_joints_are_rolled_into_the_plane_in_which_a_finger_curls() -> None:
             cosine = binding.rest[JOINT_INDEX[joint], :3, 0] @ bent[JOINT_INDEX[joint], :3, 0]
             apart = np.degrees(np.arccos(min(float(cosine), 1.0)))
             assert apart < 3.0, f"{side} {joint}: {apart:.2f} degrees > 3"
+
+
+@pytest.mark.parametrize("on_a_bone", [False, True])
+def test_bones_whose_location_is_not_local_are_brought_to_where_they_belong(on_a_bone: bool) -> None:
+    armature = rig("left", flat=True)
+    (found,) = find_hands(armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    base = armature.data.edit_bones.new("base")
+    base.head, base.tail, base.roll = (0.1, 0.2, -0.3), (0.4, 0.1, -0.2), 1.0
+    for bone in armature.data.edit_bones:
+        bone.use_local_location = False
+        bone.parent = base if on_a_bone and bone != base else None
+    bpy.ops.object.mode_set(mode="OBJECT")
+    armature.pose.bones["base"].rotation_quaternion = (0.9, 0.3, 0.2, 0.1)
+    hand = proportions.build(proportions.adult("left"))
+    pose = motion(hand, FRAMES)
+    key_hands(armature, [KeyedHand(bind(armature, "left", found.bones, hand), hand, pose)], np.arange(1.0, 7.0), "Take")
+    solved = kinematics.joint_frames(hand, pose)
+    for frame in range(FRAMES):
+        bpy.context.scene.frame_set(frame + 1)
+        away = np.abs(evaluated(armature, found.bones)[0, :3, 3] - solved[frame, 0, :3, 3]).max()
+        assert away * 1000 < 0.05, f"frame {frame + 1}: the wrist is {away * 1000:.3f} mm > 0.05 mm away"
+        worst = worst_direction(armature, solved[frame])
+        assert worst < 0.05, f"frame {frame + 1}: {worst:.3f} degrees > 0.05"
