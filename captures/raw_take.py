@@ -3,7 +3,6 @@
 import numpy as np
 
 from ..errors import CaptureError, PacketError
-from ..streams.devices import DEVICES
 from ..streams.frame import Frame
 from ..streams.raw_take import MAGIC, read_head, read_packets
 from ..streams.tally import Tally
@@ -24,6 +23,9 @@ def read(data: bytes, source: str) -> Take:
 
     Raises CaptureError for a device that is not known, and where no packet holds a frame.
     """
+    # Devices read some formats of captures, so that each would import the other.
+    from ..streams.devices import DEVICES
+
     head, start = read_head(data, source)
     if head.device not in DEVICES:
         raise CaptureError(f"{source}: recorded from {shown(head.device)}, expected one of {', '.join(DEVICES)}")

@@ -14,6 +14,7 @@ ROWS = [
     {"recipe", "performer"},
     {"solvers"},
     {"report", "denoise", "labels", "pipeline", "calibrate", "calibrate_choices"},
+    {"live"},
     {"rig"},
     {"operators", "panels", "cli", "cli_output"},
     {"registration"},

@@ -1,0 +1,1 @@
+"""Live solving: frames of a device in, posed hands out, as they come. Knows no Blender."""

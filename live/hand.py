@@ -1,0 +1,62 @@
+"""One hand of one performer, solved frame by frame."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import kinematics
+from ..hand import rotations as rot
+from ..hand.kinematics import Pose
+from ..hand.limits import Allowed
+from ..hand.targets import Targets, assign
+from ..solvers import Solver, State, beginning
+from . import turns as told
+from .gathering import Gathered
+
+Floats = NDArray[np.float64]
+
+Drive = Literal["targets", "joints"]
+
+
+class LiveHand:
+    """Solves what comes of T labels; keeps the solver's state from frame to frame."""
+
+    def __init__(self, gathered: Gathered, solver: Solver[Any], drive: Drive, allowed: Allowed) -> None:
+        """drive: joints takes the angles from the device's turns where it tells them, targets solves for all."""
+        measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
+        self.side = gathered.side
+        self.measured = measured
+        self._solver, self._drive = solver, drive
+        self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
+        self._state: State | None = beginning(solver, measured)
+        self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
+        pose, self._state = solver.solve(self.hand, self._targets, self._state)
+        own = rot.from_matrix(kinematics.joint_frames(self.hand, pose)[:, self._joints, :3, :3])
+        self._offsets = told.offsets(gathered.turns, own)
+
+    def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
+        """The pose (1 frame) by positions (T, 3) m and turns (T, 4), NaN where not seen."""
+        seen = np.all(np.isfinite(positions), axis=-1)
+        turned = rot.multiply(turns, self._offsets)
+        known = np.all(np.isfinite(turned), axis=-1)
+        targets = Targets(
+            np.array([time]),
+            self._targets.sites,
+            np.where(seen[:, None], positions, 0.0)[None],
+            seen[None].astype(float),
+            np.where(known[:, None], turned, rot.IDENTITY)[None],
+            known[None].astype(float),
+        )
+        pose, self._state = self._solver.solve(self.hand, targets, self._state)
+        return self._as_told(pose, turned, known) if self._drive == "joints" else pose
+
+    def _as_told(self, pose: Pose, turned: Floats, known: "NDArray[np.bool_]") -> Pose:
+        """The pose with the angles that the device's turns tell."""
+        joints, there = np.zeros((len(self.hand.joints), 4)), np.zeros(len(self.hand.joints), bool)
+        joints[self._joints[known]], there[self._joints[known]] = turned[known], True
+        if not there[0]:
+            joints[0], there[0] = rot.from_matrix(pose.root[0, :3, :3]), True
+        angles = told.angles(self.hand, joints, there)
+        return replace(pose, angles=np.where(np.isfinite(angles), angles, pose.angles))

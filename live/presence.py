@@ -1,0 +1,75 @@
+"""A hand that is lost eases to rest, and goes back to the performer's without a jump."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+
+Floats = NDArray[np.float64]
+
+HOLD = 0.25
+"""s for which a hand that is not seen stays as it was: most drop-outs are shorter."""
+EASE = 0.8
+"""s in which it then comes to rest, where it was last."""
+RETURN = 0.3
+"""s in which a hand that was away goes over to where it is seen."""
+
+
+@dataclass(slots=True, eq=False)
+class Presence:
+    """What is shown of one hand: the solved pose while it is seen, else what it eases to."""
+
+    hand: HandModel
+    _solved: Pose | None = None
+    _shown: Pose | None = None
+    _seen: float = -np.inf
+    _lost: bool = True
+    _from: Pose | None = None
+    """Where the last change began; None while there is none to go over from."""
+    _since: float = -np.inf
+
+    @property
+    def lost(self) -> bool:
+        """Whether it has not been seen for longer than HOLD."""
+        return self._lost
+
+    def see(self, pose: Pose, now: float) -> None:
+        """A solved pose of one frame, at `now` s."""
+        if self._lost and self._shown is not None:
+            self._from, self._since = self._shown, now
+        self._solved, self._seen, self._lost = pose, now, False
+
+    def show(self, now: float) -> Pose | None:
+        """The pose at `now` s; None before the hand was ever seen."""
+        if self._solved is None:
+            return None
+        if not self._lost and now - self._seen > HOLD:
+            self._lost, self._from, self._since = True, self._shown or self._solved, now
+        goal = Pose(self.hand, self._solved.root, self.hand.neutral[None]) if self._lost else self._solved
+        share = _smooth((now - self._since) / (EASE if self._lost else RETURN))
+        if self._from is None or share >= 1.0:
+            self._from, self._shown = None, goal
+        else:
+            self._shown = between(self._from, goal, share)
+        return self._shown
+
+
+def _smooth(share: float) -> float:
+    """0..1 that begins and ends without a jolt."""
+    share = min(max(share, 0.0), 1.0)
+    return share * share * (3.0 - 2.0 * share)
+
+
+def between(a: Pose, b: Pose, share: float) -> Pose:
+    """A pose of one frame on the way from one to another: angles and place straight, the wrist's turn the short way."""
+    first, last = rot.from_matrix(a.root[:, :3, :3]), rot.from_matrix(b.root[:, :3, :3])
+    last = np.where(np.sum(first * last, axis=-1, keepdims=True) < 0, -last, last)
+    turn = (1 - share) * first + share * last
+    root = np.eye(4)[None].copy()
+    root[:, :3, :3] = rot.to_matrix(turn / np.linalg.norm(turn, axis=-1, keepdims=True))
+    root[:, :3, 3] = (1 - share) * a.root[:, :3, 3] + share * b.root[:, :3, 3]
+    return Pose(b.hand, root, (1 - share) * a.angles + share * b.angles)

@@ -1,0 +1,161 @@
+"""A live session: whatever hands a device's frames hold are found, measured, solved and kept apart."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import solvers
+from ..errors import KnuckleError, MarkerMapError
+from ..hand.joints import Side
+from ..hand.kinematics import Pose
+from ..hand.limits import Allowed
+from ..hand.markersets import Groups, from_json, suggest
+from ..recipe import Recipe
+from ..solvers.smoothing.smoothed import Live, Smoothed
+from ..streams.frame import Frame
+from .gathering import Gathering
+from .hand import Drive, LiveHand
+from .presence import Presence
+
+Floats = NDArray[np.float64]
+
+MOST_HANDS = 16
+"""Of all performers."""
+ALL: Mapping[Side, Allowed] = MappingProxyType({})
+"""A rig without limits."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """A hand as it is to be shown now."""
+
+    name: str
+    """What it is called: 'right', 'Anna left'."""
+    side: Side
+    pose: Pose
+    """One frame."""
+    lost: bool
+    """Whether it is not seen, and eases to rest or is there."""
+
+
+@dataclass(slots=True, eq=False)
+class _Hand:
+    gathering: Gathering
+    measuring: "Future[LiveHand] | None" = None
+    live: LiveHand | None = None
+    presence: Presence | None = None
+
+
+class Session:
+    """Feed it frames as they come, and ask what is to be shown whenever a picture is made."""
+
+    def __init__(self, recipe: Recipe, drive: Drive = "targets", rig: Mapping[Side, Allowed] = ALL) -> None:
+        """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: what it lets its hands do.
+
+        Raises RecipeError for a solver or a smoothing that is not known, or that needs the whole take.
+        """
+        self._recipe, self._drive, self._rig = recipe, drive, rig
+        self._solver = solvers.make(recipe.solver, recipe.settings)
+        smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
+        if isinstance(smoothing, Live):
+            self._solver = Smoothed(self._solver, smoothing)
+        self._hands: dict[str, _Hand] = {}
+        self._names: tuple[str, ...] = ()
+        self._groups: Groups = {}
+        self._columns: dict[str, list[int]] = {}
+        self.problems: dict[str, str] = {}
+        """Hand -> why it is not shown, a sentence."""
+        # Measuring takes as long as some frames, for which those that are measured already must not wait.
+        self._worker = ThreadPoolExecutor(1, "knuckle measuring")
+
+    def close(self) -> None:
+        """Ends what is still being measured."""
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def feed(self, frames: Sequence[tuple[Frame, float]]) -> None:
+        """Solves all hands of the frames, each with when it came, s."""
+        for frame, at in frames:
+            if frame.names is not self._names:
+                self._look(frame.names)
+            for name, columns in self._columns.items():
+                self._one(name, frame, columns, at)
+
+    def show(self, now: float) -> list[Shown]:
+        """Every hand that was ever seen, as it is to be shown at `now` s."""
+        shown = []
+        for name, hand in self._hands.items():
+            pose = hand.presence.show(now) if hand.presence is not None else None
+            if pose is not None and hand.live is not None and hand.presence is not None:
+                shown.append(Shown(name, hand.live.side, pose, hand.presence.lost))
+        return shown
+
+    def hands(self) -> dict[str, LiveHand]:
+        """The hands that are measured, by name."""
+        return {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
+
+    def measure_again(self) -> None:
+        """Forgets the hands' measures: each is measured on what comes next, and shown as it was till then."""
+        for hand in self._hands.values():
+            hand.live = None
+
+    def _look(self, names: tuple[str, ...]) -> None:
+        """Which hands a frame of other names holds."""
+        self._names, self._columns = names, {}
+        try:
+            groups = self._told(names)
+        except MarkerMapError as error:
+            self.problems[""] = str(error)
+            return
+        self.problems.pop("", None)
+        for group, spots in groups.items():
+            known = self._hands.get(group)
+            if known is None or set(known.gathering.labels) != set(spots):
+                if known is None and len(self._hands) >= MOST_HANDS:
+                    continue
+                self._hands[group] = known = _Hand(Gathering(tuple(spots)))
+            self._columns[group] = [names.index(label) for label in known.gathering.labels]
+
+    def _told(self, names: tuple[str, ...]) -> Groups:
+        """The hands by their labels, or by the recipe's marker map where the labels are there."""
+        if self._recipe.markers is None:
+            return suggest(names).groups
+        groups = from_json(self._recipe.markers, "marker map")
+        there = {
+            group: {label: spot for label, spot in spots.items() if label in names} for group, spots in groups.items()
+        }
+        if not any(there.values()):
+            raise MarkerMapError(f"none of the marker map's labels comes, only {', '.join(names[:4])} and such")
+        return {group: spots for group, spots in there.items() if spots}
+
+    def _one(self, name: str, frame: Frame, columns: list[int], at: float) -> None:
+        hand = self._hands[name]
+        positions = frame.positions[columns]
+        turns = np.full((len(columns), 4), np.nan) if frame.rotations is None else frame.rotations[columns]
+        time = at if frame.time is None else frame.time
+        if hand.live is None and hand.measuring is None and hand.gathering.add(time, positions, turns):
+            hand.measuring = self._worker.submit(self._measured, hand.gathering)
+        if hand.measuring is not None and hand.measuring.done():
+            self._begin(name, hand, hand.measuring)
+            hand.measuring = None
+        if hand.live is not None and hand.presence is not None and np.isfinite(positions).any():
+            hand.presence.see(hand.live.solve(time, positions, turns), at)
+
+    def _measured(self, gathering: Gathering) -> LiveHand:
+        """In the worker's thread: touches nothing of the session but what never changes."""
+        gathered = gathering.end(self._recipe)
+        return LiveHand(gathered, self._solver, self._drive, self._rig.get(gathered.side, Allowed({})))
+
+    def _begin(self, name: str, hand: _Hand, measured: "Future[LiveHand]") -> None:
+        try:
+            hand.live = measured.result()
+        except KnuckleError as error:
+            self.problems[name] = str(error)
+            return
+        self.problems.pop(name, None)
+        # Where it was shown before, it is shown on, by its new measures.
+        if hand.presence is None or hand.presence.hand.side != hand.live.side:
+            hand.presence = Presence(hand.live.hand)
+        hand.presence.hand = hand.live.hand

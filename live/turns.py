@@ -1,0 +1,68 @@
+"""A device's turns of joints, brought to the frames of the measured hand, and read as its angles."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+from ..hand.model import HandModel
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+STEADY = np.deg2rad(12.0)
+"""Turns that leave their mean by more than this (median) tell something else than the joint's frame."""
+
+
+def offsets(device: Floats, own: Floats) -> Floats:
+    """(T, 4) what a device's turn is multiplied by to be the joint frame's; NaN where the two do not go together.
+
+    device, own: (F, T, 4), what it told and what was solved from its positions; NaN where not told. Devices agree on
+    where joints are, and not on how frames stand in them: constant over time, and up to 20 degrees.
+    """
+    apart = rot.multiply(rot.conjugate(device), own)
+    result = np.full(apart.shape[1:], np.nan)
+    for column in range(apart.shape[1]):
+        known = apart[np.isfinite(apart[:, column]).all(axis=1), column]
+        if len(known):
+            mean = _mean(known)
+            away = 2 * np.arccos(np.clip(np.abs(known @ mean), 0.0, 1.0))
+            if np.median(away) < STEADY:
+                result[column] = mean
+    return result
+
+
+def _mean(q: Floats) -> Floats:
+    """(4,) the mean of unit quaternions (N, 4) of either sign (Markley 2007): the first eigenvector of Σ q qᵀ."""
+    mean: Floats = np.linalg.eigh(q.T @ q)[1][:, -1]
+    return mean
+
+
+def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
+    """(D,) rad, the angles inside its limits at which a hand's joints are turned as asked, NaN where none is.
+
+    turns (J, 4) wxyz in the world, known (J,). A joint is turned against the nearest known one before it, which must be
+    its digit's or the wrist's; those between are taken to stand as at rest.
+    """
+    frames = rot.to_matrix(np.where(known[:, None], turns, rot.IDENTITY))
+    result = np.full(hand.dofs, np.nan)
+    for joint in sorted(set(hand.axis_joint.tolist())):
+        before, carried = hand.parents[joint], hand.rest[joint, :3, :3]
+        while before > 0 and not known[before]:
+            before, carried = hand.parents[before], hand.rest[before, :3, :3] @ carried
+        if known[joint] and known[before]:
+            dofs = np.flatnonzero(hand.axis_joint == joint)
+            result[dofs] = _of_joint(hand, dofs, (frames[before] @ carried).T @ frames[joint])
+    clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
+    return clipped
+
+
+def _of_joint(hand: HandModel, dofs: "NDArray[np.int64]", turn: Floats) -> Floats:
+    """(K,) the angles of R = Rz(abduction) · Ry(twist) · Rx(flexion), of which a joint may have some."""
+    whole = {
+        "abduction": np.arctan2(turn[1, 0], turn[0, 0]),
+        "twist": np.arctan2(-turn[2, 0], np.hypot(turn[2, 1], turn[2, 2])),
+        "flexion": np.arctan2(turn[2, 1], turn[2, 2]),
+    }
+    # A joint's axis is AXES' one, or its opposite on a left hand.
+    signs = [float(np.sum(hand.axes[dof])) for dof in dofs]
+    return np.array([whole[hand.movements[dof]] * sign for dof, sign in zip(dofs, signs, strict=True)])
