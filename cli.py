@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import calibrate, performer, pipeline, recipe
+from . import calibrate, cli_streams, performer, pipeline, recipe
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
 from .cli_output import hands_told, progress_bar, told, write_joints
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_calibrate(commands)
     _add_solve(commands)
     _add_solvers(commands)
+    _add_devices(commands)
     _add_demo(commands)
     return parser
 
@@ -162,6 +163,16 @@ def _add_solvers(commands: Any) -> None:
     _command(commands, "solvers", "Print the solvers and smoothings, and what can be set on each.", _solvers)
 
 
+def _add_devices(commands: Any) -> None:
+    _command(commands, "devices", "Print the devices that can be followed live.", cli_streams.devices)
+    listen = _command(commands, "listen", "Print what comes from a device, to find what is wrong.", cli_streams.listen)
+    cli_streams.add_listen(listen)
+    stream = _command(commands, "stream", "Solve a capture and play it as if it came from a device.", _stream)
+    _add_reading(stream)
+    _add_hands(stream)
+    cli_streams.add_stream(stream)
+
+
 def _add_demo(commands: Any) -> None:
     parser = _command(commands, "demo", "Solve the bundled recording; save the take, pictures and a video.", _demo)
     parser.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder, made if need be")
@@ -248,6 +259,14 @@ def _calibrate(options: argparse.Namespace) -> None:
         print(f"  {clip}: {text}")
     for note in job.performer.notes:
         print(f"  note: {note}")
+
+
+def _stream(options: argparse.Namespace) -> None:
+    def solved() -> pipeline.Take:
+        with progress_bar() as show:
+            return _run(replace(recipe_of(options), fps=options.rate), show)
+
+    cli_streams.stream(options, solved)
 
 
 def _solve(options: argparse.Namespace) -> None:

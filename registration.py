@@ -13,6 +13,8 @@ from .operators import (
     import_capture,
     json_files,
     limits,
+    live,
+    live_settings,
     pick_bone,
     rig_hands,
     rig_properties,
@@ -21,6 +23,7 @@ from .operators import (
     solver_settings,
 )
 from .panels import calibrate as calibrate_panel
+from .panels import live as live_panel
 from .panels import overlay, sidebar
 from .panels import rig_hands as rig_hands_panel
 
@@ -32,6 +35,8 @@ CLASSES: tuple[type, ...] = (
     rig_properties.KnuckleLeftHand,
     rig_properties.KnuckleRightHand,
     rig_properties.KnuckleRig,
+    live_settings.KnucklePerson,
+    live_settings.KnuckleLive,
     import_capture.KNUCKLE_OT_import_capture,
     import_capture.KNUCKLE_FH_capture,
     add_hand.KNUCKLE_OT_add_hand,
@@ -56,6 +61,11 @@ CLASSES: tuple[type, ...] = (
     solve.KNUCKLE_OT_solve,
     solver_settings.KNUCKLE_OT_reset_settings,
     fit_range.KNUCKLE_OT_fit_range,
+    live.KNUCKLE_OT_live_start,
+    live.KNUCKLE_OT_live_stop,
+    live.KNUCKLE_OT_live_recentre,
+    live.KNUCKLE_OT_live_measure,
+    live.KNUCKLE_OT_live_record,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,
     calibrate_panel.KNUCKLE_PT_calibrate,
@@ -63,6 +73,7 @@ CLASSES: tuple[type, ...] = (
     rig_hands_panel.KNUCKLE_PT_rig_hands,
     sidebar.KNUCKLE_MT_recipe,
     sidebar.KNUCKLE_PT_result,
+    live_panel.KNUCKLE_PT_live,
 )
 
 MENUS = (
@@ -95,6 +106,8 @@ def register() -> None:
     for menu, draw in MENUS:
         menu.append(draw)
     overlay.register()
+    bpy.types.Scene.knuckle_live = bpy.props.PointerProperty(type=live_settings.KnuckleLive)
+    bpy.app.handlers.load_pre.append(live.end_before_load)
     _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
 
 
@@ -106,6 +119,9 @@ def unregister() -> None:
         menu.remove(draw)
     del bpy.types.WindowManager.knuckle
     del bpy.types.Scene.knuckle_rig
+    live.end(put_back=False)
+    bpy.app.handlers.load_pre.remove(live.end_before_load)
+    del bpy.types.Scene.knuckle_live
     del bpy.types.Scene.knuckle_calibration
     del bpy.types.Scene.knuckle
     for cls in reversed(CLASSES):

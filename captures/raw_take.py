@@ -46,10 +46,11 @@ def read(data: bytes, source: str) -> Take:
     if not frames:
         why = f", the last because {tally.problem}" if tally.problem else ""
         raise CaptureError(f"{source}: {tally.packets} packets and no frame of a hand in them{why}")
+    names = _names(frames, source)
     return Take(
         format=f"raw take of {DEVICES[head.device].name}",
-        names=_names(frames, source),
-        positions=_positions(frames, _names(frames, source)),
+        names=names,
+        positions=_positions(frames, names),
         times=_times(frames, arrivals),
         unit="m",
         up="z",
@@ -59,7 +60,13 @@ def read(data: bytes, source: str) -> Take:
 
 
 def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
-    names = dict.fromkeys(name for names in dict.fromkeys(frame.names for frame in frames) for name in names)
+    """The points that are seen in some frame, in the order in which they came."""
+    seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
+    for frame in frames:
+        seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
+    names = dict.fromkeys(
+        name for own, there in seen.items() for name, is_there in zip(own, there, strict=True) if is_there
+    )
     if len(names) > MOST_NAMES:
         raise CaptureError(f"{source}: {len(names)} different points, expected {MOST_NAMES} at most")
     return tuple(names)
@@ -68,10 +75,11 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
 def _positions(frames: list[Frame], names: tuple[str, ...]) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
     """(F, M, 3) m, NaN where a frame does not have a point."""
     column = {name: index for index, name in enumerate(names)}
-    columns = {own: [column[name] for name in own] for own in {frame.names for frame in frames}}
+    kept = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
     positions = np.full((len(frames), len(names), 3), np.nan)
-    for row, frame in enumerate(frames):
-        positions[row, columns[frame.names]] = frame.positions
+    for number, frame in enumerate(frames):
+        rows = kept[frame.names]
+        positions[number, [column[frame.names[row]] for row in rows]] = frame.positions[rows]
     return positions
 
 

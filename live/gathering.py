@@ -65,7 +65,8 @@ class Gathering:
 
 def _map_of(recipe: Recipe, labels: tuple[str, ...]) -> "dict[str, dict[str, object]] | None":
     """What the recipe's marker map says of some labels."""
-    if recipe.markers is None:
-        return None
-    parts = {side: {label: spot for label, spot in own.items() if label in labels} for side, own in recipe.markers.items()}
-    return {side: own for side, own in parts.items() if own}
+    parts = {
+        side: {label: spot for label, spot in own.items() if label in labels}
+        for side, own in (recipe.markers or {}).items()
+    }
+    return {side: own for side, own in parts.items() if own} or None

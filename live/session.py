@@ -15,6 +15,7 @@ from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
 from ..hand.markersets import Groups, from_json, suggest
 from ..recipe import Recipe
+from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
 from ..streams.frame import Frame
 from .gathering import Gathering
@@ -27,6 +28,7 @@ MOST_HANDS = 16
 """Of all performers."""
 ALL: Mapping[Side, Allowed] = MappingProxyType({})
 """A rig without limits."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shown:
@@ -55,19 +57,22 @@ class Session:
     def __init__(self, recipe: Recipe, drive: Drive = "targets", rig: Mapping[Side, Allowed] = ALL) -> None:
         """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: what it lets its hands do.
 
-        Raises RecipeError for a solver or a smoothing that is not known, or that needs the whole take.
+        Any smoothing is the live one. Raises RecipeError for a solver, a smoothing or a setting that is not known.
         """
         self._recipe, self._drive, self._rig = recipe, drive, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        if isinstance(smoothing, Live):
-            self._solver = Smoothed(self._solver, smoothing)
+        if not isinstance(smoothing, Off):
+            # What knows all frames of a take cannot be had of one that is still coming.
+            self._solver = Smoothed(self._solver, smoothing if isinstance(smoothing, Live) else Live())
         self._hands: dict[str, _Hand] = {}
         self._names: tuple[str, ...] = ()
         self._groups: Groups = {}
         self._columns: dict[str, list[int]] = {}
         self.problems: dict[str, str] = {}
         """Hand -> why it is not shown, a sentence."""
+        self.kept: list[tuple[float, dict[str, Pose]]] | None = None
+        """(s by the device's clock, hand -> as it was shown) of each frame, while a take is kept."""
         # Measuring takes as long as some frames, for which those that are measured already must not wait.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
 
@@ -82,6 +87,9 @@ class Session:
                 self._look(frame.names)
             for name, columns in self._columns.items():
                 self._one(name, frame, columns, at)
+            if self.kept is not None:
+                time = at if frame.time is None else frame.time
+                self.kept.append((time, {shown.name: shown.pose for shown in self.show(at)}))
 
     def show(self, now: float) -> list[Shown]:
         """Every hand that was ever seen, as it is to be shown at `now` s."""
@@ -119,16 +127,12 @@ class Session:
             self._columns[group] = [names.index(label) for label in known.gathering.labels]
 
     def _told(self, names: tuple[str, ...]) -> Groups:
-        """The hands by their labels, or by the recipe's marker map where the labels are there."""
-        if self._recipe.markers is None:
-            return suggest(names).groups
-        groups = from_json(self._recipe.markers, "marker map")
+        """The hands by the recipe's marker map where its labels come, else by their own names."""
+        groups = {} if self._recipe.markers is None else from_json(self._recipe.markers, "marker map")
         there = {
             group: {label: spot for label, spot in spots.items() if label in names} for group, spots in groups.items()
         }
-        if not any(there.values()):
-            raise MarkerMapError(f"none of the marker map's labels comes, only {', '.join(names[:4])} and such")
-        return {group: spots for group, spots in there.items() if spots}
+        return {group: spots for group, spots in there.items() if spots} or suggest(names).groups
 
     def _one(self, name: str, frame: Frame, columns: list[int], at: float) -> None:
         hand = self._hands[name]

@@ -195,11 +195,16 @@ def place_markers(settings: KnuckleSettings) -> None:
 
 def recipe_of(scene: "Scene") -> Recipe:
     """The recipe that a scene's settings stand for. Raises RecipeError."""
-    chosen = scene.knuckle
-    if not chosen.capture:
+    if not scene.knuckle.capture:
         raise RecipeError("there is no capture yet, import one")
+    return recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
+
+
+def recipe_for(scene: "Scene", capture: str) -> Recipe:
+    """The same for another capture, or for what a device sends, by its name. Raises RecipeError."""
+    chosen = scene.knuckle
     return Recipe(
-        capture=bpy.path.abspath(chosen.capture),
+        capture=capture,
         unit=chosen.unit,
         up=chosen.up,
         start=chosen.first if chosen.use_range else None,

@@ -41,6 +41,13 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
     return world, dict(zip(names, held, strict=True))
 
 
+def standing_now(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict[str, Floats]]:
+    """As `standing`, (4, 4) each, on the scene's frame as it was last evaluated."""
+    names = [name for name in bones if armature.pose.bones[name].parent]
+    world, held = _now(armature, names)
+    return world, dict(zip(names, held, strict=True))
+
+
 def is_evaluated(armature: "Object") -> bool:
     """Whether Blender works out where an armature is: in the open view layer, and not disabled for viewports.
 

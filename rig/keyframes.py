@@ -83,7 +83,7 @@ def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
 
 def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[Curves]:
     """The curves of all bones of the hands."""
-    held = [_held(armature, keyed.binding) for keyed in hands]
+    held = [hanging_bones(armature, keyed.binding) for keyed in hands]
     shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
     hanging = [name for bones in held for name in bones.values()]
     world, carried = carriers.standing(armature, [*hanging, *shoulders], frames)
@@ -109,7 +109,7 @@ def _arm_curves(
         yield Curves(name, path, frames, channels.in_mode(rotations, mode))
     placed = binding.placed.copy()
     held = {}
-    for joint, name in _held(armature, binding).items():
+    for joint, name in hanging_bones(armature, binding).items():
         if rest[bones.fore] in rest[name].parent_recursive:
             held[joint] = motion.forearm @ np.array(rest[name].matrix_local)
             placed[joint] = False
@@ -133,7 +133,7 @@ def _hand_curves(
         yield Curves(name, path + channels.channel(bone.rotation_mode), frames[:count], values)
 
 
-def _held(armature: "Object", binding: RigBinding) -> dict[int, str]:
+def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
     """joint -> its bone, for bones that hang on bones which are not the hand's."""
     bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.holders[joint] < 0}
     return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}

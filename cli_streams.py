@@ -1,0 +1,129 @@
+"""The shell's commands for devices: what there is, what comes from one, a capture played as one."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from .errors import StreamError
+from .live import player
+from .pipeline import Take
+from .streams.devices import DEVICES
+from .streams.frame import Frame
+from .streams.raw_take import SUFFIX
+from .streams.receiver import Receiver
+from .streams.transport import LOCAL, Address
+
+EVERY = 1.0
+"""s between two lines about what comes."""
+
+
+def add_address(parser: argparse.ArgumentParser, host: str) -> None:
+    """Where the other end is."""
+    parser.add_argument("--host", default=LOCAL, metavar="ADDRESS", help=host)
+    parser.add_argument("--port", type=int, metavar="N", help="else the device's usual one")
+
+
+def add_listen(parser: argparse.ArgumentParser) -> None:
+    """The options of `listen`."""
+    parser.add_argument("device", choices=tuple(DEVICES), metavar="DEVICE", help="; ".join(DEVICES))
+    add_address(parser, f"to listen on ({LOCAL}; 0.0.0.0 for other machines too), or to connect to")
+    parser.add_argument("--seconds", type=float, metavar="S", help="how long; else until Ctrl-C")
+    parser.add_argument("--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what comes to a raw take")
+    parser.add_argument("--points", action="store_true", help="print every point of each second's last frame")
+
+
+def add_stream(parser: argparse.ArgumentParser) -> None:
+    """The options of `stream`, beside those of reading and solving a capture."""
+    parser.add_argument("--as", dest="device", choices=tuple(DEVICES), required=True, metavar="DEVICE", help="as which")
+    add_address(parser, "of the receiver, or to wait on for it to connect")
+    parser.add_argument("--rate", type=float, metavar="N", help="frames per second; else the capture's own frames")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times as fast as it was captured")
+    parser.add_argument("--repeat", action="store_true", help="again and again, until Ctrl-C")
+
+
+def address_of(options: argparse.Namespace) -> Address:
+    """Where the other end is."""
+    return Address(options.host, options.port or DEVICES[options.device].port)
+
+
+def devices(_options: argparse.Namespace) -> None:
+    """Prints what can be listened to."""
+    width = max(map(len, DEVICES))
+    for key, device in DEVICES.items():
+        print(f"{key:<{width}}  {device.name}: {device.about}")
+        print(f"{'':<{width}}  {'connects to' if device.connects else 'listens on'} port {device.port}")
+
+
+def listen(options: argparse.Namespace) -> None:
+    """Prints what comes from a device, until the time is over or Ctrl-C is pressed."""
+    receiver = Receiver(options.device, DEVICES[options.device], address_of(options))
+    if options.record is not None:
+        if options.record.suffix != SUFFIX:
+            raise StreamError(f"{options.record}: expected a name that ends in {SUFFIX}")
+        receiver.record(options.record, options.record.stem)
+    receiver.start()
+    end = time.monotonic() + (options.seconds if options.seconds is not None else float("inf"))
+    try:
+        while time.monotonic() < end:
+            time.sleep(min(EVERY, max(end - time.monotonic(), 0.0)))
+            _tell(receiver, options.points)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    finally:
+        recorder = receiver.recording
+        receiver.stop()
+    if recorder is not None:
+        print(recorder.problem or f"{recorder.path}: {recorder.packets} packets")
+
+
+def _tell(receiver: Receiver, points: bool) -> None:
+    """A line about the last second, and its last frame."""
+    came, tally = receiver.drain(), receiver.tally
+    counts = f"{tally.packets} packets, {tally.frames} frames"
+    odd = {"lost": tally.lost, "late": tally.late, "not understood": tally.malformed}
+    told = ", ".join(f"{count} {name}" for name, count in odd.items() if count)
+    print(f"{receiver.state()} ({counts}{', ' + told if told else ''}, jitter {1000 * tally.jitter():.1f} ms)")
+    if tally.malformed:
+        print(f"  not understood: {tally.problem}")
+    if came:
+        print("\n".join(_lines(came[-1].frame, points)), flush=True)
+
+
+def _lines(frame: Frame, points: bool) -> list[str]:
+    """A frame in words."""
+    seen = np.all(np.isfinite(frame.positions), axis=1)
+    owners = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
+    lines = []
+    for owner in owners:
+        rows = [row for row, name in enumerate(frame.names) if name.rpartition(":")[0] == owner]
+        turned = 0 if frame.rotations is None else int(np.isfinite(frame.rotations[rows]).all(axis=1).sum())
+        lines.append(f"  {owner or 'markers'}: {seen[rows].sum()} of {len(rows)} points seen, {turned} turns")
+    if points:
+        lines += [
+            f"    {name}: {', '.join(f'{value:.4f}' for value in place)} m"
+            for name, place, there in zip(frame.names, frame.positions, seen, strict=True)
+            if there
+        ]
+    return lines
+
+
+def stream(options: argparse.Namespace, solved: Callable[[], Take]) -> None:
+    """Plays a capture as a device, until its end or until Ctrl-C is pressed."""
+    if not 0.01 <= options.speed <= 100:
+        raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
+    moments = player.moments(solved())
+    address, device = address_of(options), DEVICES[options.device]
+    print(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it", flush=True)
+    sent = 0
+    try:
+        with device.sender(address) as sender:
+            for moment in player.played(moments, options.speed, options.repeat):
+                sender.send(moment)
+                sent += 1
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+    print(f"{sent} frames sent")

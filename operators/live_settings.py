@@ -1,0 +1,105 @@
+"""What the person chooses for live solving, kept with the scene."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from ..rig.binding import is_armature
+from ..streams.devices import DEVICES
+from ..streams.transport import LOCAL, Address
+from .setting_properties import FIXED
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+
+def _is_target(_person: Any, obj: "Object") -> bool:
+    return is_armature(obj)
+
+
+def _usual_port(settings: "KnuckleLive", _context: Any) -> None:
+    settings.port = DEVICES[settings.device].port
+
+
+class KnucklePerson(bpy.types.PropertyGroup):
+    """A performer of the device, and what their hands drive; `name` is theirs, empty where the device tells none."""
+
+    armature: PointerProperty(
+        name="Armature",
+        description="What this performer's hands drive; empty for new hands",
+        type=bpy.types.Object,
+        poll=_is_target,
+    )
+
+
+class KnuckleLive(bpy.types.PropertyGroup):
+    """The device, where it is, and what becomes of it."""
+
+    device: EnumProperty(
+        name="Device",
+        description="What sends the hands",
+        items=[(key, device.name, f"{device.about[0].upper()}{device.about[1:]}") for key, device in DEVICES.items()],
+        update=_usual_port,
+        options=FIXED,
+    )
+    host: StringProperty(
+        name="Address",
+        description="Of this machine, to listen on (127.0.0.1 for programs on this machine, 0.0.0.0 for other machines "
+        "and headsets too), or of the program that is connected to",
+        default=LOCAL,
+        options=FIXED,
+    )
+    port: IntProperty(
+        name="Port",
+        description="As set in the sender",
+        default=next(iter(DEVICES.values())).port,
+        min=1,
+        max=65535,
+        options=FIXED,
+    )
+    drive: EnumProperty(
+        name="Follow",
+        description="How joint angles are found",
+        items=[
+            ("targets", "Solve", "The solver that is chosen finds them from where joints and markers are"),
+            ("joints", "Device", "As the device has solved them, inside the limits"),
+        ],
+        options=FIXED,
+    )
+    people: CollectionProperty(type=KnucklePerson)
+    put_back: BoolProperty(
+        name="Put Back at the End",
+        description="When it ends, bones stand again as they did before",
+        default=True,
+        options=FIXED,
+    )
+    take_name: StringProperty(name="Take", description="What the next take is called", default="Take", options=FIXED)
+    folder: StringProperty(
+        name="Folder",
+        description="Where raw takes go; empty for the folder of the file, or Knuckle's own",
+        subtype="DIR_PATH",
+        options=FIXED,
+    )
+    pre_roll: FloatProperty(
+        name="Pre-Roll",
+        description="A take begins with what came this long before it was begun",
+        default=2.0,
+        min=0.0,
+        max=60.0,
+        subtype="TIME_ABSOLUTE",
+        options=FIXED,
+    )
+
+
+def address_of(settings: Any) -> Address:
+    """Where the device is."""
+    return Address(settings.host.strip(), settings.port)

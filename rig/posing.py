@@ -1,0 +1,110 @@
+"""A hand of a rig posed as it is now, without keys: what live solving shows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+from numpy.typing import NDArray
+
+from ..hand import rotations as rot
+from ..hand.joints import Side
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from . import carriers, channels
+from .binding import RigBinding, default_binding, is_armature
+from .bound_hand import bound_hand
+from .detect import FoundHand
+from .keyframes import hanging_bones
+from .transfer import transfer
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+BasisOf = dict[str, Matrix]
+"""Bone -> how it stands against its rest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PosedHand:
+    """One hand of an armature that is posed frame by frame. Holds names, so that it outlives undo."""
+
+    binding: RigBinding
+    hand: HandModel
+    before: BasisOf
+    """How its bones stood when it began."""
+
+    @property
+    def side(self) -> Side:
+        """Which hand it is."""
+        return self.binding.side
+
+
+def begin(armature: "Object", found: FoundHand | None, hand: HandModel, *, limited: bool = True) -> PosedHand:
+    """A hand of an armature; found is None for one that add_hand built. Raises RigError as bound_hand does."""
+    binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
+    names = [str(binding.bones[joint]) for joint in binding.mapped]
+    return PosedHand(binding, hand, {name: armature.pose.bones[name].matrix_basis.copy() for name in names})
+
+
+def pose(posed: PosedHand, solved: Pose, place: Floats) -> bool:
+    """Poses the bones as a pose of one frame says; False where the armature or a bone of it is gone.
+
+    place (4, 4) is where the device's world is in the scene's.
+    """
+    armature = _armature(posed)
+    if armature is None:
+        return False
+    binding = posed.binding
+    hanging = hanging_bones(armature, binding)
+    world, carried = carriers.standing_now(armature, hanging.values())
+    held = {joint: carried[name] for joint, name in hanging.items()}
+    placed = Pose(solved.hand, place @ solved.root, solved.angles)
+    motion = transfer(binding, posed.hand, placed, world, held)
+    bones = armature.pose.bones
+    for joint in binding.mapped:
+        bone = bones[str(binding.bones[joint])]
+        if binding.placed[joint]:
+            bone.location = motion.locations[0, joint]
+        values = channels.in_mode(motion.rotations[:, joint], bone.rotation_mode)
+        setattr(bone, channels.channel(bone.rotation_mode), values[0])
+    return True
+
+
+def put_back(posed: PosedHand) -> None:
+    """The bones as they stood before, where they are still there."""
+    armature = _armature(posed)
+    if armature is not None:
+        for name, basis in posed.before.items():
+            armature.pose.bones[name].matrix_basis = basis
+
+
+def _armature(posed: PosedHand) -> "Object | None":
+    armature: Object | None = bpy.data.objects.get(posed.binding.armature)
+    if not is_armature(armature) or any(name not in armature.pose.bones for name in posed.before):
+        return None
+    return armature
+
+
+def recentred(poses: Mapping[Side, Pose], rests: Mapping[Side, Floats]) -> Floats:
+    """(4, 4) what moves the performer's hands to where a rig's hands are at rest, turned about the vertical only.
+
+    poses: one frame of each hand; rests: (4, 4) of each wrist in the world at rest, of the same hands or more.
+    """
+    sides = [side for side in poses if side in rests]
+    own = np.mean([poses[side].root[0, :3, 3] for side in sides], axis=0)
+    theirs = np.mean([rests[side][:3, 3] for side in sides], axis=0)
+    ahead = [np.sum([frames[side][:2, 1] for side in sides], axis=0) for frames in (rests, _roots(poses))]
+    angle = np.arctan2(ahead[0][1], ahead[0][0]) - np.arctan2(ahead[1][1], ahead[1][0])
+    place = np.eye(4)
+    place[:3, :3] = rot.to_matrix(rot.about(np.array([0.0, 0.0, 1.0]), angle))
+    place[:3, 3] = theirs - place[:3, :3] @ own
+    return place
+
+
+def _roots(poses: Mapping[Side, Pose]) -> dict[Side, Floats]:
+    return {side: pose.root[0] for side, pose in poses.items()}

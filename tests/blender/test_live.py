@@ -1,0 +1,194 @@
+"""A device that is followed in Blender: bones move, nothing is keyed, and what ends leaves things as they were."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle import captures
+from knuckle.hand.joints import JOINT_INDEX
+from knuckle.live.presence import HOLD
+from knuckle.operators.live import Live, _tick, end
+from knuckle.operators.live_run import LiveRun
+from knuckle.rig.layers import TAKE
+from knuckle.streams.devices import DEVICES
+from knuckle.streams.sender import Outgoing
+from knuckle.streams.transport import Address
+from knuckle.tests.pure.streams.moments import moments
+
+DEVICE = "quest"
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+@pytest.fixture
+def followed(extension, port: int, tmp_path: Path) -> Iterator[Callable[[], LiveRun]]:
+    """Begins to follow the device with the scene's settings."""
+
+    def begin() -> LiveRun:
+        chosen = bpy.context.scene.knuckle_live
+        chosen.device, chosen.folder = DEVICE, str(tmp_path)
+        chosen.port = port
+        assert bpy.ops.knuckle.live_start() == {"FINISHED"}
+        assert Live.run is not None
+        wait_for(lambda: Live.run.receiver.state().startswith("listening"))
+        time.sleep(0.1)
+        return Live.run
+
+    yield begin
+    end(put_back=False)
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not what():
+        assert time.monotonic() < until, "it did not happen in 20 s"
+        time.sleep(0.005)
+
+
+def play(run: LiveRun, port: int, sent: list[Outgoing], then: Callable[[int], None] = lambda _: None) -> None:
+    """Sends moments and lets Blender take them, as its timer would."""
+    with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
+        for number, moment in enumerate(sent):
+            sender.send(moment)
+            time.sleep(0.004)
+            run.step()
+            then(number)
+    # A hand that is not seen for longer is lost, and eases to rest.
+    for _ in range(4):
+        time.sleep(HOLD / 8)
+        run.step()
+
+
+def directions(armature: bpy.types.Object, bones: list[str]) -> np.ndarray:
+    """(N, 3) where bones point in the world, as Blender evaluates them."""
+    posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    along = np.array([(posed.matrix_world @ posed.pose.bones[name].matrix).col[1][:3] for name in bones])
+    return along / np.linalg.norm(along, axis=1, keepdims=True)
+
+
+def wanted(sent: Outgoing, side: str, joints: list[str]) -> np.ndarray:
+    return sent.hands[side][[JOINT_INDEX[joint] for joint in joints], :3, 1]
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Degrees, at most."""
+    return float(np.degrees(np.arccos(np.clip((a * b).sum(axis=1), -1, 1))).max())
+
+
+JOINTS = ["index-finger-phalanx-proximal", "middle-finger-phalanx-intermediate", "thumb-phalanx-distal"]
+
+
+def test_new_hands_move_as_the_performers(followed, port):
+    run = followed()
+    sent = moments(150)
+    play(run, port, sent)
+    hands = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"]
+    assert sorted(hand.name for hand in hands) == ["Left Hand", "Right Hand"]
+    for hand in hands:
+        side = hand.name.split()[0].lower()
+        assert apart(directions(hand, JOINTS), wanted(sent[-1], side, JOINTS)) < 6.0
+    assert all(hand.animation_data is None for hand in hands), "nothing is keyed"
+    assert run.receiver.tally.malformed == run.receiver.tally.lost == 0
+
+
+def test_an_armature_moves_and_stands_again_as_before(followed, port, shared):
+    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
+    scene = bpy.context.scene
+    armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
+    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    before = {bone.name: bone.matrix_basis.copy() for bone in armature.pose.bones}
+    run = followed()
+    sent = moments(150)
+    play(run, port, sent)
+    assert not run.problem and len(run.shown) == 2
+    bones = ["finger2-1.L", "finger3-2.L"]
+    assert apart(directions(armature, bones), wanted(sent[-1], "left", JOINTS[:2])) < 6.0
+    moved = {bone.name for bone in armature.pose.bones if bone.matrix_basis != before[bone.name]}
+    assert moved and all("finger" in name or "hand" in name or "wrist" in name for name in moved), moved
+    assert bpy.ops.knuckle.live_stop() == {"FINISHED"}
+    assert all(bone.matrix_basis == before[bone.name] for bone in armature.pose.bones)
+    assert armature.animation_data is None or armature.animation_data.action is None
+
+
+def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, port, shared, tmp_path):
+    """A body's animation on another action plays on below the take."""
+    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
+    scene = bpy.context.scene
+    armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
+    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    spine = armature.pose.bones["spine01"]
+    for frame, angle in ((1, 0.0), (50, 0.5)):
+        spine.rotation_quaternion = (np.cos(angle), np.sin(angle), 0, 0)
+        spine.keyframe_insert("rotation_quaternion", frame=frame)
+    body = armature.animation_data.action
+    rate = (scene.render.fps, scene.render.fps_base)
+    run = followed()
+    sent = moments(240)
+
+    def record(number: int) -> None:
+        if number == 150:
+            wait_for(lambda: run.step() or len(run.shown) == 2)
+            bpy.ops.knuckle.live_record()
+
+    play(run, port, sent, record)
+    assert bpy.ops.knuckle.live_record() == {"FINISHED"}
+    bpy.ops.knuckle.live_stop()
+    take = armature.animation_data.action
+    assert take[TAKE] and take is not body
+    assert [strip.action for track in armature.animation_data.nla_tracks for strip in track.strips] == [body]
+    assert (scene.render.fps, scene.render.fps_base) == rate
+    scene.frame_set(int(take.frame_range[1]))
+    assert apart(directions(armature, ["finger2-1.L"]), wanted(sent[-1], "left", JOINTS[:1])) < 6.0
+    scene.frame_set(50)
+    assert armature.pose.bones["spine01"].rotation_quaternion.angle == pytest.approx(1.0, abs=1e-4)
+    raw = captures.read(next(tmp_path.glob("*.rawtake")))
+    assert len(raw.times) > 90 and raw.rate == pytest.approx(60.0, abs=0.1)
+
+
+def test_opening_a_file_ends_it(followed, port):
+    run = followed()
+    play(run, port, moments(60))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert Live.run is None and not bpy.app.timers.is_registered(_tick)
+    assert not run.receiver._thread.is_alive()
+
+
+def test_an_armature_that_is_deleted_is_let_go(followed, port):
+    run = followed()
+    sent = moments(120)
+
+    def delete(number: int) -> None:
+        if number == 90 and run.shown:
+            for obj in [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]:
+                bpy.data.objects.remove(obj)
+
+    play(run, port, sent, delete)
+    assert run.step() is False
+
+
+def test_recentred_hands_are_where_the_rigs_are_at_rest(followed, port):
+    run = followed()
+    play(run, port, moments(120))
+    bpy.ops.knuckle.live_recentre()
+    run.step()
+    hands = {hand.side: run.place @ hand.pose.root[0] for hand in run.shown}
+    middle = np.mean([root[:3, 3] for root in hands.values()], axis=0)
+    assert middle == pytest.approx([0.0, 0.0, 0.0], abs=1e-6), "new hands are at the origin at rest"
+    assert run.place[2, :3] == pytest.approx([0.0, 0.0, 1.0]), "turned about the vertical only"
+
+
+def test_nothing_is_followed_twice_and_nothing_is_stopped_that_is_not(followed, port):
+    assert not bpy.ops.knuckle.live_stop.poll()
+    followed()
+    with pytest.raises(RuntimeError, match="is followed already"):
+        bpy.ops.knuckle.live_start()

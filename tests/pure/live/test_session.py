@@ -1,0 +1,174 @@
+"""Hands that come live are found, measured, solved, kept apart, and come and go without a jump."""
+
+import time
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+from knuckle.errors import RecipeError
+from knuckle.hand import kinematics
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.proportions import build
+from knuckle.hand.rotations import from_matrix
+from knuckle.live.presence import EASE, HOLD, RETURN, Presence
+from knuckle.live.session import Session
+from knuckle.recipe import Recipe
+from knuckle.streams.devices import DEVICES
+from knuckle.streams.frame import Frame, joint_names, together
+from knuckle.streams.sender import Outgoing, UdpSender
+from knuckle.streams.transport import Address
+from knuckle.tests.pure.hand.people import someone
+from knuckle.tests.pure.streams.moments import moments
+
+
+def frame(moment: Outgoing, performer: str = "", hands: Iterable[str] = ("left", "right"), shift: float = 0.0) -> Frame:
+    """All joints of a moment, with their turns."""
+    parts = tuple(
+        Frame(
+            joint_names(side, performer),
+            joints[:, :3, 3] + [shift, 0.0, 0.0],
+            from_matrix(joints[:, :3, :3]),
+            moment.time,
+            moment.number,
+        )
+        for side, joints in moment.hands.items()
+        if side in hands
+    )
+    return together(parts)
+
+
+def fed(session: Session, frames: list[Frame]) -> Session:
+    """Feeds all frames; waits where hands are being measured."""
+    for number, one in enumerate(frames):
+        session.feed([(one, float(one.time or 0.0))])
+        if number == 31:
+            wait(session, one)
+    return session
+
+
+def wait(session: Session, one: Frame) -> None:
+    end = time.monotonic() + 20
+    while not session.hands() and not session.problems and time.monotonic() < end:
+        time.sleep(0.01)
+        session.feed([(one, float(one.time or 0.0))])
+    time.sleep(0.3)
+
+
+def joints_of(pose: Pose) -> np.ndarray:
+    return kinematics.joint_frames(pose.hand, pose)[0, :, :3, 3]
+
+
+@pytest.mark.parametrize("drive", ["targets", "joints"])
+def test_both_hands_are_where_the_device_has_them(drive):
+    sent = moments(80)
+    session = fed(Session(Recipe("quest"), drive), [frame(moment) for moment in sent])
+    shown = {hand.name: hand for hand in session.show(sent[-1].time)}
+    assert set(shown) == {"left", "right"}
+    for side, joints in sent[-1].hands.items():
+        apart = np.linalg.norm(joints_of(shown[side].pose) - joints[:, :3, 3], axis=1).max()
+        # The fist's DIP bends by 60 degrees, by its coupling it would by 67.
+        assert apart < 0.004, f"{side}: {1000 * apart:.1f} mm"
+    session.close()
+
+
+def test_joints_of_the_device_are_taken_as_they_are():
+    """Where a device has solved the hand, its angles are the hand's: DIP and PIP uncoupled."""
+    sent = moments(80)
+    session = fed(Session(Recipe("quest"), "joints"), [frame(moment) for moment in sent])
+    pose = next(hand for hand in session.show(sent[-1].time) if hand.name == "right").pose
+    pip = pose.angles[0, pose.hand.dof("index-finger-phalanx-intermediate", "flexion")]
+    dip = pose.angles[0, pose.hand.dof("index-finger-phalanx-distal", "flexion")]
+    assert np.rad2deg([pip, dip]) == pytest.approx([100.0, 60.0], abs=1.5)
+    session.close()
+
+
+def test_two_people_keep_their_own_hands():
+    sent = moments(80)
+    frames = [together((frame(moment, "Anna"), frame(moment, "Ben", shift=1.0))) for moment in sent]
+    names = frames[0].names
+    frames = [Frame(names, one.positions, one.rotations, one.time, one.number) for one in frames]
+    session = fed(Session(Recipe("quest")), frames)
+    shown = {hand.name: hand for hand in session.show(sent[-1].time)}
+    assert set(shown) == {"Anna left", "Anna right", "Ben left", "Ben right"}
+    between = shown["Ben left"].pose.root[0, :3, 3] - shown["Anna left"].pose.root[0, :3, 3]
+    assert between == pytest.approx([1.0, 0.0, 0.0], abs=1e-6)
+    session.close()
+
+
+def test_swapped_names_are_told_by_the_hands_shape():
+    """What a device calls left and has the shape of a right hand is a right hand."""
+    sent = moments(80, sides=("right",))
+    swapped = [Frame(joint_names("left"), f.positions, f.rotations, f.time, f.number) for f in map(frame, sent)]
+    named = [Frame(swapped[0].names, f.positions, f.rotations, f.time, f.number) for f in swapped]
+    session = fed(Session(Recipe("quest")), named)
+    assert [hand.side for hand in session.show(sent[-1].time)] == ["right"]
+    session.close()
+
+
+def test_one_hand_that_is_away_leaves_the_other_alone():
+    sent = moments(140)
+    both, right = [frame(moment) for moment in sent], [frame(moment, hands=("right",)) for moment in sent]
+    session = fed(Session(Recipe("quest")), both[:80] + right[80:])
+    shown = {hand.name: hand for hand in session.show(sent[-1].time)}
+    assert shown["left"].lost and not shown["right"].lost
+    apart = np.linalg.norm(joints_of(shown["right"].pose) - sent[-1].hands["right"][:, :3, 3], axis=1).max()
+    assert apart < 0.004
+    session.close()
+
+
+def test_a_solver_that_is_not_known_is_told_at_once():
+    with pytest.raises(RecipeError, match="magic"):
+        Session(Recipe("quest", solver="magic"))
+
+
+def test_every_wire_drives_a_session():
+    for device in DEVICES.values():
+        sender, parser = device.sender(Address()), device.parser()
+        if not isinstance(sender, UdpSender):
+            continue
+        frames = [f for moment in moments(90) for packet in sender.packets(moment) for f in parser.feed(packet)]
+        session = Session(Recipe("x"))
+        for number, one in enumerate(frames):
+            session.feed([(one, number / 60)])
+            if number == 40:
+                wait(session, one)
+        assert {hand.side for hand in session.show(len(frames) / 60)} == {"left", "right"}, device.name
+        session.close()
+
+
+def hand_and_poses() -> tuple[Pose, Pose]:
+    hand = build(someone("right"))
+    root = np.eye(4)[None].repeat(2, axis=0)
+    root[1, :3, 3] = [0.3, 0.0, 0.1]
+    low, high = hand.limits.T
+    return Pose(hand, root[:1], (low + 0.9 * (high - low))[None]), Pose(
+        hand, root[1:], (low + 0.1 * (high - low))[None]
+    )
+
+
+def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
+    first, second = hand_and_poses()
+    presence = Presence(first.hand)
+    presence.see(first, 0.0)
+    assert presence.show(0.0) is not None
+    assert np.array_equal(presence.show(HOLD - 0.01).angles, first.angles) and not presence.lost
+    steps, before = [], presence.show(HOLD + 0.001)
+    for at in np.arange(HOLD + 0.001, HOLD + EASE + 0.2, 1 / 60):
+        now = presence.show(at)
+        steps.append(np.abs(now.angles - before.angles).max())
+        before = now
+    assert presence.lost
+    assert np.allclose(before.angles, first.hand.neutral)
+    assert np.array_equal(before.root, first.root), "it stays where it was last"
+    back = HOLD + EASE + 0.5
+    presence.show(back)
+    for at in np.arange(back, back + RETURN + 0.1, 1 / 60):
+        presence.see(second, at)
+        now = presence.show(at)
+        steps.append(np.abs(now.angles - before.angles).max())
+        before = now
+    assert np.array_equal(before.angles, second.angles) and not presence.lost
+    # 1.5 is the steepest slope of the smooth step that both go by.
+    widest = max(np.abs(first.angles - first.hand.neutral).max(), np.abs(second.angles - first.hand.neutral).max())
+    assert max(steps) < 1.6 * widest / 60 / RETURN
