@@ -64,9 +64,7 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
     seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
     for frame in frames:
         seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
-    names = dict.fromkeys(
-        name for own, there in seen.items() for name, is_there in zip(own, there, strict=True) if is_there
-    )
+    names = dict.fromkeys(own[row] for own, there in seen.items() for row in np.flatnonzero(there))
     if len(names) > MOST_NAMES:
         raise CaptureError(f"{source}: {len(names)} different points, expected {MOST_NAMES} at most")
     return tuple(names)

@@ -75,7 +75,9 @@ class KnuckleLive(bpy.types.PropertyGroup):
         ],
         options=FIXED,
     )
-    people: CollectionProperty(type=KnucklePerson)
+    people: CollectionProperty(
+        type=KnucklePerson, name="Performers", description="Performers whose hands drive armatures of their own"
+    )
     put_back: BoolProperty(
         name="Put Back at the End",
         description="When it ends, bones stand again as they did before",

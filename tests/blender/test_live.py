@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knuckle import captures
-from knuckle.hand.joints import JOINT_INDEX
+from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.live.presence import HOLD
 from knuckle.operators.live import Live, _tick, end
 from knuckle.operators.live_run import LiveRun
@@ -73,10 +73,11 @@ def directions(armature: bpy.types.Object, bones: list[str]) -> np.ndarray:
     """(N, 3) where bones point in the world, as Blender evaluates them."""
     posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     along = np.array([(posed.matrix_world @ posed.pose.bones[name].matrix).col[1][:3] for name in bones])
-    return along / np.linalg.norm(along, axis=1, keepdims=True)
+    unit: np.ndarray = along / np.linalg.norm(along, axis=1, keepdims=True)
+    return unit
 
 
-def wanted(sent: Outgoing, side: str, joints: list[str]) -> np.ndarray:
+def wanted(sent: Outgoing, side: Side, joints: list[str]) -> np.ndarray:
     return sent.hands[side][[JOINT_INDEX[joint] for joint in joints], :3, 1]
 
 
@@ -94,8 +95,7 @@ def test_new_hands_move_as_the_performers(followed, port):
     play(run, port, sent)
     hands = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"]
     assert sorted(hand.name for hand in hands) == ["Left Hand", "Right Hand"]
-    for hand in hands:
-        side = hand.name.split()[0].lower()
+    for hand, side in zip(sorted(hands, key=lambda hand: hand.name), SIDES, strict=True):
         assert apart(directions(hand, JOINTS), wanted(sent[-1], side, JOINTS)) < 6.0
     assert all(hand.animation_data is None for hand in hands), "nothing is keyed"
     assert run.receiver.tally.malformed == run.receiver.tally.lost == 0

@@ -142,30 +142,35 @@ def hand_and_poses() -> tuple[Pose, Pose]:
     root = np.eye(4)[None].repeat(2, axis=0)
     root[1, :3, 3] = [0.3, 0.0, 0.1]
     low, high = hand.limits.T
-    return Pose(hand, root[:1], (low + 0.9 * (high - low))[None]), Pose(
-        hand, root[1:], (low + 0.1 * (high - low))[None]
-    )
+    closed, opened = (low + share * (high - low) for share in (0.9, 0.1))
+    return Pose(hand, root[:1], closed[None]), Pose(hand, root[1:], opened[None])
+
+
+def at(presence: Presence, moment: float) -> Pose:
+    pose = presence.show(moment)
+    assert pose is not None
+    return pose
 
 
 def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
     first, second = hand_and_poses()
     presence = Presence(first.hand)
     presence.see(first, 0.0)
-    assert presence.show(0.0) is not None
-    assert np.array_equal(presence.show(HOLD - 0.01).angles, first.angles) and not presence.lost
-    steps, before = [], presence.show(HOLD + 0.001)
-    for at in np.arange(HOLD + 0.001, HOLD + EASE + 0.2, 1 / 60):
-        now = presence.show(at)
+    at(presence, 0.0)
+    assert np.array_equal(at(presence, HOLD - 0.01).angles, first.angles) and not presence.lost
+    steps, before = [], at(presence, HOLD + 0.001)
+    for moment in np.arange(HOLD + 0.001, HOLD + EASE + 0.2, 1 / 60):
+        now = at(presence, moment)
         steps.append(np.abs(now.angles - before.angles).max())
         before = now
     assert presence.lost
     assert np.allclose(before.angles, first.hand.neutral)
     assert np.array_equal(before.root, first.root), "it stays where it was last"
     back = HOLD + EASE + 0.5
-    presence.show(back)
-    for at in np.arange(back, back + RETURN + 0.1, 1 / 60):
-        presence.see(second, at)
-        now = presence.show(at)
+    at(presence, back)
+    for moment in np.arange(back, back + RETURN + 0.1, 1 / 60):
+        presence.see(second, moment)
+        now = at(presence, moment)
         steps.append(np.abs(now.angles - before.angles).max())
         before = now
     assert np.array_equal(before.angles, second.angles) and not presence.lost
