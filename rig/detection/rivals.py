@@ -77,9 +77,9 @@ def _own_pair(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: 
     chosen = _pair(skeleton, [(wrist, hand.side) for wrist, hand in hands])
     if chosen is None:
         wanted = next(side for side in SIDES if sum(hand.side == side for _, hand in hands) > 1)
-        same = [hand for _, hand in hands if hand.side == wanted]
+        same = sorted(hand.carrier for _, hand in hands if hand.side == wanted)
         raise RigError(
-            f"{where} has {len(same)} {wanted} hands, at bones {' and '.join(repr(h.carrier) for h in same)}: "
+            f"{where} has {len(same)} {wanted} hands, at bones {' and '.join(map(repr, same))}: "
             "pick the bones of the one to drive yourself"
         )
     others = [hand for number, (_, hand) in enumerate(hands) if number not in chosen]

@@ -1,0 +1,323 @@
+"""Hands as importers, robots, BVH files and rigs of several layers have them; and what only looks like a hand."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from knuckle.errors import RigError
+from knuckle.hand.joints import DIGITS, SIDES, Side
+from knuckle.rig.detection import Bone, detect
+from knuckle.tests.pure.rig.armatures import Make, hand, moved, renamed
+from knuckle.tests.pure.rig.test_detection import both, chain, hung, other, strange
+
+Floats = NDArray[np.float64]
+Truth = dict[str, str]
+Rig = tuple[list[Bone], Truth]
+
+SIXTEEN = Make(metacarpals=False, tips=False)
+NO_TIPS = Make(tips=False)
+NO_METACARPALS = Make(metacarpals=False)
+
+
+def at(place: Floats) -> tuple[float, float, float]:
+    x, y, z = (float(value) for value in place)
+    return x, y, z
+
+
+def head(bones: list[Bone], name: str) -> Floats:
+    place: Floats = np.array(next(bone.head for bone in bones if bone.name == name))
+    return place
+
+
+def tails_along_any_axis(rig: Rig, rng: np.random.Generator) -> Rig:
+    """As FBX comes in: bones as long as they were, along an axis of the joint that is not theirs."""
+    bones, truth = rig
+    turned = []
+    for bone in bones:
+        axis = rng.normal(size=3)
+        length = np.linalg.norm(np.subtract(bone.tail, bone.head))
+        turned.append(replace(bone, tail=at(np.array(bone.head) + axis / np.linalg.norm(axis) * length)))
+    return turned, truth
+
+
+def tails_far_away(rig: Rig, _: np.random.Generator) -> Rig:
+    """As glTF of an object at a hundredth comes in: the right way, a hundred times too far."""
+    bones, truth = rig
+    long = [replace(bone, tail=at(np.array(bone.head) + 100 * np.subtract(bone.tail, bone.head))) for bone in bones]
+    return long, truth
+
+
+def ends_added(rig: Rig, _: np.random.Generator) -> Rig:
+    """A bone more at the end of every bone without one."""
+    bones, truth = rig
+    parents = {bone.parent for bone in bones}
+    ends = [
+        Bone(f"{bone.name} more", bone.name, bone.tail, at(2 * np.array(bone.tail) - bone.head))
+        for bone in bones
+        if bone.name not in parents
+    ]
+    return [*bones, *ends], truth
+
+
+def two_axes_in_one_place(rig: Rig, _: np.random.Generator) -> Rig:
+    """As robots have knuckles: one bone that spreads, and where it begins or just after it one that bends."""
+    bones, truth = rig
+    new = []
+    for bone in bones:
+        if bone.name.endswith("finger-phalanx-proximal"):
+            before = at(np.array(bone.head) - 0.05 * np.subtract(bone.tail, bone.head))
+            first = bone.head if bone.name.startswith(("index", "ring")) else before
+            new += [
+                Bone(f"{bone.name} spread", bone.parent, first, bone.tail),
+                replace(bone, parent=f"{bone.name} spread"),
+            ]
+        else:
+            new.append(bone)
+    return new, truth
+
+
+def offsets_from_the_palms_end(rig: Rig, _: np.random.Generator) -> Rig:
+    """As BVH has bones that begin beside the end of theirs: each led to from there; the middle finger begins there."""
+    bones, truth = rig
+    end = next(bone.head for bone in bones if bone.name == "middle-finger-phalanx-proximal")
+    new = []
+    for bone in bones:
+        if bone.parent == "wrist" and not bone.name.startswith("middle"):
+            new += [Bone(f"__{bone.name}", "wrist", end, bone.head), replace(bone, parent=f"__{bone.name}")]
+        else:
+            new.append(bone)
+    return new, truth
+
+
+def no_wrist_bone(rig: Rig, _: np.random.Generator) -> Rig:
+    """The forearm carries the bones of the palm, which all begin where a wrist would be."""
+    bones, truth = rig
+    without = [bone for bone in bones if bone.name != "wrist"]
+    moved_to = {bone.name: head(bones, "wrist") for bone in bones if bone.name.endswith("metacarpal")}
+    begin = [
+        replace(bone, head=at(moved_to[bone.name])) if bone.name in moved_to and "thumb" not in bone.name else bone
+        for bone in without
+    ]
+    return hung(begin, "fore", thumb=True), truth | {"wrist": "fore"}
+
+
+def carpals(rig: Rig, _: np.random.Generator) -> Rig:
+    """The ring and the little finger have a bone of the carpus as well."""
+    bones, truth = rig
+    new = []
+    for bone in bones:
+        if bone.name in ("ring-finger-metacarpal", "pinky-finger-metacarpal"):
+            begin = 0.3 * np.array(bone.head) + 0.7 * head(bones, "wrist")
+            new += [
+                Bone(f"{bone.name} carpal", "wrist", at(begin), bone.head),
+                replace(bone, parent=f"{bone.name} carpal"),
+            ]
+        else:
+            new.append(bone)
+    return new, truth
+
+
+def wrist_in_the_thumb(rig: Rig, _: np.random.Generator) -> Rig:
+    """The bone that carries the digits begins where the thumb does; the wrist is where the one above it begins."""
+    bones, truth = rig
+    thumb = next(bone.head for bone in bones if bone.name == "thumb-metacarpal")
+    base = Bone("base", "fore", next(bone.head for bone in bones if bone.name == "wrist"), thumb)
+    return [
+        *(replace(bone, head=thumb, parent="base") if bone.name == "wrist" else bone for bone in bones),
+        base,
+    ], truth
+
+
+STRANGE: dict[str, tuple[Make, Callable[[Rig, np.random.Generator], Rig]]] = {
+    "tails along any axis, tips": (NO_METACARPALS, tails_along_any_axis),
+    "tails along any axis": (SIXTEEN, tails_along_any_axis),
+    "tails far away, tips": (NO_METACARPALS, tails_far_away),
+    "tails far away": (SIXTEEN, tails_far_away),
+    "tails far away, fist": (replace(SIXTEEN, curl=0.9), tails_far_away),
+    "ends added": (NO_METACARPALS, ends_added),
+    "ends added, tails along any axis": (
+        NO_METACARPALS,
+        lambda rig, rng: tails_along_any_axis(ends_added(rig, rng), rng),
+    ),
+    "two axes in one place": (NO_METACARPALS, two_axes_in_one_place),
+    "two axes in one place, metacarpals": (Make(), two_axes_in_one_place),
+    "offsets from the palm's end": (SIXTEEN, offsets_from_the_palms_end),
+    "no wrist bone": (NO_TIPS, no_wrist_bone),
+    "carpals": (NO_TIPS, carpals),
+    "wrist in the thumb": (NO_METACARPALS, wrist_in_the_thumb),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGE)
+@given(side=st.sampled_from(SIDES), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=5, deadline=None)
+def test_a_strange_hand_is_found_digit_by_digit_whatever_it_is_called_and_however_it_lies(
+    kind: str, side: Side, seed: int
+) -> None:
+    make, made = STRANGE[kind]
+    rng = np.random.default_rng(seed)
+    bones, truth = made(hand(side, make, seed), rng)
+    placed, names, mirrored = strange(bones, rng)
+    (found,) = detect(placed).hands
+    assert found.side == (other(side) if mirrored else side)
+    assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
+    assert all(sure > 0.2 for sure in found.confidence.values())
+
+
+def test_of_a_hand_whose_bones_are_spread_over_layers_the_controls_are_keyed() -> None:
+    """Each bone of the skin hangs on a control of its own; the controls hang on each other but for the palm's."""
+    skin, truth = hand("right", NO_TIPS, 3)
+    bones = [replace(bone, deform=False) for bone in skin if bone.name in ("root", "chest", "upper", "fore")]
+    bones.append(Bone("other", "root", (0.3, 0.0, 0.0), (0.3, 0.1, 0.0), deform=False))
+    for bone in (bone for bone in skin if bone.name in truth):
+        # The phalanges hang on a bone elsewhere, which constraints would bring along.
+        loose = bone.name.endswith("proximal") and not bone.name.startswith("thumb")
+        above = "other" if loose else f"c {bone.parent}" if bone.parent in truth else "fore"
+        bones += [
+            replace(bone, name=f"c {bone.name}", parent=above, deform=False),
+            replace(bone, name=f"stretch {bone.name}", parent="other", deform=False),
+            replace(bone, parent=f"c {bone.name}", driven=True, locked=True),
+        ]
+    rng = np.random.default_rng(0)
+    shuffled = [bones[number] for number in rng.permutation(len(bones))]
+    (found,) = detect(shuffled).hands
+    # A palm's bone that only follows stays as the rig has it.
+    keyed = {joint: bone for joint, bone in truth.items() if not joint.endswith("finger-metacarpal")}
+    assert found.bones == {joint: f"c {bone}" for joint, bone in keyed.items()}
+
+
+def fork(name: str, above: str, heads: list[tuple[float, float, float]]) -> list[Bone]:
+    """A chain of bones through these places."""
+    return [
+        Bone(f"{name} {number}", f"{name} {number - 1}" if number else above, begin, end)
+        for number, (begin, end) in enumerate(pairwise(heads))
+    ]
+
+
+def ears_and_jaw() -> list[Bone]:
+    """A horse's head: what is on it is mirrored in itself."""
+    bones = [Bone("neck", None, (0, 0, 0), (0, 0.3, 0.5)), Bone("skull", "neck", (0, 0.3, 0.5), (0, 0.5, 0.5))]
+    bones += fork("jaw", "skull", [(0.0, 0.33, 0.42), (0.0, 0.5, 0.3), (0.0, 0.65, 0.25)])
+    for name, side in (("one", 1), ("two", -1)):
+        bones += fork(name, "skull", [(side * 0.06, 0.4, 0.62), (side * 0.08, 0.42, 0.7), (side * 0.09, 0.43, 0.78)])
+    bones += fork("mane", "skull", [(0.0, 0.38, 0.6), (0.0, 0.4, 0.7), (0.0, 0.43, 0.75)])
+    return bones
+
+
+def fins() -> list[Bone]:
+    """A fish's tail: an uneven fork in a plane."""
+    bones = fork("spine", "none", [(0.0, -1.0, 0.0), (0.0, -0.5, 0.0), (0.0, 0.0, 0.0), (0.0, 0.12, 0.0)])
+    bones[0] = replace(bones[0], parent=None)
+    bones += fork("low", "spine 2", [(0.0, 0.13, -0.03), (0.0, 0.22, -0.18), (0.0, 0.26, -0.26)])
+    return bones + fork("high", "spine 2", [(0.0, 0.15, 0.05), (0.0, 0.33, 0.25), (0.0, 0.43, 0.37), (0.0, 0.46, 0.42)])
+
+
+def gripper() -> list[Bone]:
+    """Two jaws, each of two linkages."""
+    bones = [Bone("base", None, (0, 0, 0), (0, 0, 0.1))]
+    for name, side in (("one", 1), ("two", -1)):
+        bones += fork(
+            f"{name} driver", "base", [(0.0, side * 0.03, 0.055), (0.0, side * 0.06, 0.06), (0.0, side * 0.06, 0.08)]
+        )
+        bones += fork(
+            f"{name} follower", "base", [(0.0, side * 0.013, 0.06), (0.0, side * 0.05, 0.1), (0.0, side * 0.05, 0.14)]
+        )
+    return bones
+
+
+def paw() -> list[Bone]:
+    """A leg with four toes alike and beside each other, none of which is a thumb."""
+    bones = [
+        Bone("thigh", None, (0, 0, 1.0), (0, 0, 0.5)),
+        Bone("shin", "thigh", (0, 0, 0.5), (0, 0, 0.1)),
+        Bone("foot", "shin", (0, 0, 0.1), (0, -0.1, 0.02)),
+    ]
+    for toe in range(4):
+        x = 0.03 * (toe - 1.5)
+        y = -0.1 if toe in (1, 2) else -0.08
+        bones += fork(f"toe{toe}", "foot", [(x, y, 0.02), (x, y - 0.05, 0.03), (x, y - 0.09, 0.01)])
+    return bones
+
+
+@pytest.mark.parametrize("made", [ears_and_jaw, fins, gripper, paw])
+def test_heads_fins_grippers_and_paws_are_no_hands(made: Callable[[], list[Bone]]) -> None:
+    for seed in range(3):
+        placed, _, _ = strange(made(), np.random.default_rng(seed))
+        with pytest.raises(RigError, match="no hand that can be recognised"):
+            detect(placed)
+
+
+def test_forks_in_a_face_are_no_mittens() -> None:
+    """Each alone could be a thumb and a finger; there are many."""
+    bones = [Bone("head", None, (0, 0, 0), (0, 0, 0.2))]
+    mitten = Make(digits=frozenset({"thumb", "middle-finger"}), metacarpals=False, tips=False, arm=False)
+    for number in range(4):
+        own, _ = hand("left", mitten, number)
+        own = renamed(
+            moved(own, 0.2 * np.eye(3), np.array([0.1 * number, 0.0, 0.0])), {b.name: f"{number} {b.name}" for b in own}
+        )
+        bones += [replace(bone, parent=bone.parent or "head") for bone in own]
+    placed, _, _ = strange(bones, np.random.default_rng(1))
+    with pytest.raises(RigError, match="no hand"):
+        detect(placed)
+
+
+def test_wings_beside_two_hands_are_left_alone() -> None:
+    bones, left, right = both(Make(arm=False))
+    bones.append(Bone("wings", "chest", (0, 0.1, 1.4), (0, 0.2, 1.4)))
+    for name, side in (("one", 1), ("two", -1)):
+        places = [(side * x, 0.15 + 0.3 * x, 1.4 + z) for x, z in ((0.1, 0.05), (0.4, 0.2), (0.8, 0.1), (1.1, -0.1))]
+        bones += fork(name, "wings", places)
+    placed, names, _ = strange(bones, np.random.default_rng(4))
+    found = {one.carrier: one.bones for one in detect(placed).hands}
+    assert found == {
+        names[truth["wrist"]]: {joint: names[bone] for joint, bone in truth.items()} for truth in (left, right)
+    }
+
+
+def test_of_a_body_with_an_arm_more_its_own_pair_is_taken_and_the_third_hand_told() -> None:
+    bones, left, right = both(SIXTEEN)
+    third, _ = hand("left", SIXTEEN, 5)
+    named = renamed(
+        moved(third, np.eye(3), np.array([0.2, 0.4, 1.6])), {bone.name: f"robot {bone.name}" for bone in third}
+    )
+    bones += [replace(bone, parent=bone.parent or "chest") for bone in named]
+    hands = {one.side: one for one in detect(bones).hands}
+    assert {side: one.bones for side, one in hands.items()} == {"left": left, "right": right}
+    assert hands["left"].doubts == ("there is another left hand at bone 'robot wrist'",)
+    assert not hands["right"].doubts
+
+
+def test_two_people_in_one_armature_are_told_apart_by_no_one() -> None:
+    bones, _, _ = both(SIXTEEN)
+    second = renamed(
+        moved(bones, np.eye(3), np.array([3.0, 0.0, 0.0])), {bone.name: f"{bone.name}.001" for bone in bones}
+    )
+    with pytest.raises(
+        RigError, match=r"has 2 left hands, at bones 'left wrist' and 'left wrist\.001': pick the bones"
+    ):
+        detect([*bones, *second])
+
+
+def test_six_fingers_are_read_as_the_five_that_fit_best() -> None:
+    bones, truth = hand("right", SIXTEEN, 2)
+    index = [head(bones, f"index-finger-phalanx-{part}") for part in ("proximal", "intermediate", "distal")]
+    step = head(bones, "index-finger-phalanx-proximal") - head(bones, "middle-finger-phalanx-proximal")
+    sixth = fork("sixth", "wrist", [at(place + step) for place in (*index, 2 * index[2] - index[1])])
+    (found,) = detect([*bones, *sixth]).hands
+    assert found.side == "right"
+    assert found.bones["thumb-metacarpal"] == truth["thumb-metacarpal"]
+    assert {joint.split("-")[0] for joint in found.bones} == {"wrist", *(digit.split("-")[0] for digit in DIGITS)}
+
+
+def test_a_sleeve_and_a_weapon_change_nothing() -> None:
+    bones, truth = hand("left", NO_TIPS, 8)
+    weapon = fork("blade", "wrist", [(0.0, 0.05, -0.03), (0.3, 0.05, -0.03), (0.6, 0.05, -0.03), (0.9, 0.05, -0.03)])
+    (found,) = detect([*bones, *weapon, *chain("sleeve", 0.03)]).hands
+    assert (found.side, found.bones) == ("left", truth)
