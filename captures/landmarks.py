@@ -121,6 +121,12 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
     return times
 
 
+def time_of(frame: Json) -> float | None:
+    """s, of one frame by itself; of a name without a unit s are taken. None where it has none."""
+    found = _time(frame)
+    return found[0] * (found[1] or 1.0) if found else None
+
+
 def _time(frame: Json) -> tuple[float, float | None] | None:
     """(the time of a frame, seconds in its unit or None where its name does not say), or None."""
     if not isinstance(frame, dict):

@@ -36,13 +36,13 @@ _CLAIMS = ("handedness", "handednesses", "multi_handedness", "multiHandedness", 
 
 def matches(document: Json) -> bool:
     """True where one of the first frames holds landmarks of a hand, of the world or of the image."""
-    return _is_hand(document) or any(_hands(frame) or _image_only(frame) for frame in frames_of(document)[:200])
+    return _is_hand(document) or any(hands_in(frame) or _image_only(frame) for frame in frames_of(document)[:200])
 
 
 def read(document: Json, source: str) -> Take:
     """The landmarks of every hand. Raises CaptureError when there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
-    hands = [_hands(frame) for frame in frames]
+    hands = [hands_in(frame) for frame in frames]
     if not any(hands) or _of_the_image(hands):
         raise CaptureError(
             f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
@@ -91,17 +91,17 @@ def _found(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
     return next((frame[key] for key in keys if frame.get(key)), None)
 
 
-def _hands(frame: Json) -> list[Detection]:
+def hands_in(frame: Json) -> list[Detection]:
     """The hands of a frame, wherever in it they are."""
     if isinstance(frame, list):
         plain = _each(frame)
         if plain:
             return [_detection("hand", points, None) for points in plain]
-        return [detection for hand in frame[:MOST_HANDS] if isinstance(hand, dict) for detection in _hands(hand)]
+        return [detection for hand in frame[:MOST_HANDS] if isinstance(hand, dict) for detection in hands_in(hand)]
     if not isinstance(frame, dict):
         return []
     if isinstance(frame.get("hands"), list):
-        return [detection for hand in frame["hands"][:MOST_HANDS] for detection in _hands(hand)]
+        return [detection for hand in frame["hands"][:MOST_HANDS] for detection in hands_in(hand)]
     holder = frame["hands"] if isinstance(frame.get("hands"), dict) else frame
     sides = [key for key in holder if key.lower() in {"left", "right", "left_hand", "right_hand"}]
     if sides:

@@ -2,9 +2,19 @@
 
 from .device import Device
 from .transport import UdpListener
+from .wires.landmarks import LandmarksParser, LandmarksSender
 from .wires.quest import QuestParser, QuestSender
 
 DEVICES: dict[str, Device] = {
+    "landmarks": Device(
+        name="Camera landmarks",
+        about="scripts and programs that send MediaPipe's world landmarks as JSON",
+        port=9001,
+        connects=False,
+        open=UdpListener,
+        parser=LandmarksParser,
+        sender=LandmarksSender,
+    ),
     "quest": Device(
         name="Quest Hand Tracking Streamer",
         about="Meta Quest headsets with the app Hand Tracking Streamer",
