@@ -4,8 +4,18 @@ from .device import Device
 from .transport import UdpListener
 from .wires.landmarks import LandmarksParser, LandmarksSender
 from .wires.quest import QuestParser, QuestSender
+from .wires.vmc import VmcParser, VmcSender
 
 DEVICES: dict[str, Device] = {
+    "vmc": Device(
+        name="VMC protocol",
+        about="VTuber and VR programs, and most that follow hands by a webcam",
+        port=39539,
+        connects=False,
+        open=UdpListener,
+        parser=VmcParser,
+        sender=VmcSender,
+    ),
     "landmarks": Device(
         name="Camera landmarks",
         about="scripts and programs that send MediaPipe's world landmarks as JSON",

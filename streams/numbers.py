@@ -33,6 +33,23 @@ def turns(values: Sequence[float], what: str) -> Floats:
     return unit
 
 
+def place(values: Sequence[float], what: str) -> tuple[float, float, float]:
+    """One of `places`, in plain floats: for devices that send each bone by itself."""
+    x, y, z = values
+    if not (abs(x) < FARTHEST and abs(y) < FARTHEST and abs(z) < FARTHEST):
+        raise PacketError(f"{what}: a coordinate is not a number below {FARTHEST:g} m")
+    return float(x), float(y), float(z)
+
+
+def turn(values: Sequence[float], what: str) -> tuple[float, float, float, float]:
+    """One of `turns`, in plain floats."""
+    a, b, c, d = values
+    length = math.sqrt(a * a + b * b + c * c + d * d)
+    if not 0.5 < length < 2.0:
+        raise PacketError(f"{what}: a quaternion has the length {length:.3g}, expected 1")
+    return a / length, b / length, c / length, d / length
+
+
 def real(text: str, what: str) -> float:
     """A number that is spelled. Raises PacketError for what is none, or not finite."""
     try:
