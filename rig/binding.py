@@ -13,6 +13,7 @@ from ..hand import rotations as rot
 from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
 from .bone_limits import BoneLimits
+from .detection.ends import ends
 from .rest_frames import rest_rotations, rest_world
 
 if TYPE_CHECKING:
@@ -69,15 +70,17 @@ def is_armature(thing: "Object | None") -> "TypeGuard[Object]":
 def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
     """(J, 3) where the joints of a mapping joint -> bone are at rest in armature space, NaN where there is none.
 
-    A tip without a bone is where the last bone of its digit ends.
+    A tip without a bone is where the last bone of its digit ends, as far as the tails of the digit can be believed.
     """
     points = np.full((len(JOINTS), 3), np.nan)
     for joint, name in bones.items():
         points[JOINT_INDEX[joint]] = armature.data.bones[name].head_local
     for joints in DIGIT_JOINTS.values():
-        there = [joint for joint in joints if joint in bones]
+        there = [armature.data.bones[bones[joint]] for joint in joints if joint in bones]
         if there and joints[-1] not in bones:
-            points[JOINT_INDEX[joints[-1]]] = armature.data.bones[bones[there[-1]]].tail_local
+            heads = np.array([bone.head_local for bone in there])
+            tails = np.array([bone.tail_local for bone in there])
+            points[JOINT_INDEX[joints[-1]]] = ends(heads, tails, range(-1, len(there) - 1))[-1]
     return points
 
 
@@ -93,12 +96,14 @@ def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
     for joint, bone in posed.items():
         if bone is not None:
             frames[joint] = np.array(bone.matrix) @ np.linalg.inv(binding.rest_to_bone[joint])
+    points = joint_points(armature, {JOINTS[joint]: str(binding.bones[joint]) for joint, bone in posed.items() if bone})
     for joints in DIGIT_JOINTS.values():
         *others, tip = (JOINT_INDEX[joint] for joint in joints)
         last, bone = next(((joint, posed[joint]) for joint in reversed(others) if posed.get(joint)), (tip, None))
         if bone is not None and posed.get(tip) is None:
             frames[tip] = frames[last]
-            frames[tip, :3, 3] = bone.tail
+            moved = np.array(bone.matrix) @ np.linalg.inv(np.array(bone.bone.matrix_local))
+            frames[tip, :3, 3] = moved[:3, :3] @ points[tip] + moved[:3, 3]
     return frames
 
 

@@ -3,11 +3,12 @@
 import bpy
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from knuckle.hand import kinematics, proportions
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.rig.binding import bind
-from knuckle.rig.detect import find_hands
+from knuckle.rig.detect import FoundHand, find_hands
 from knuckle.rig.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.curling import curls
 from knuckle.tests.blender.making import motion
@@ -48,6 +49,37 @@ def test_a_curl_of_60_degrees_about_the_inferred_axes_moves_every_tip_towards_th
         assert curl.nearer > 0.1, said
         # Fingers curl about the knuckle line; a thumb closes across the palm.
         assert curl.nearer > 0.4 if curl.joint.startswith("thumb") else curl.aside < 35.0, said
+
+
+def test_tails_along_any_axis_change_neither_what_is_found_nor_how_its_bones_stand() -> None:
+    """As importers of FBX and glTF lay them; of the last bones only a rest bend of theirs is lost."""
+    armature, truth = RIGS["MakeHuman for games"]()
+    before = [_rest_turns(armature, found) for found in find_hands(armature)]
+    rng = np.random.default_rng(0)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in armature.data.edit_bones:
+        bone.use_connect = False
+    for bone in armature.data.edit_bones:
+        axis = rng.normal(size=3)
+        bone.tail = np.array(bone.head) + axis / np.linalg.norm(axis) * bone.length
+    bpy.ops.object.mode_set(mode="OBJECT")
+    hands = find_hands(armature)
+    assert {hand.side: hand.bones for hand in hands} == truth
+    for found, turns in zip(hands, before, strict=True):
+        for joint, turn in _rest_turns(armature, found).items():
+            along = np.degrees(np.arccos(np.clip(turn[:, 1] @ turns[joint][:, 1], -1, 1)))
+            about = np.degrees(np.arccos(np.clip((np.trace(turn.T @ turns[joint]) - 1) / 2, -1, 1)))
+            most = 25.0 if joint.endswith("distal") else 0.1
+            assert along < most, f"{found.side} {joint}: {along:.1f} degrees > {most}"
+            # Which way a digit curls is told by all its bends, the last among them.
+            assert about < most + 15.0, f"{found.side} {joint}: {about:.1f} degrees > {most + 15.0}"
+
+
+def _rest_turns(armature: bpy.types.Object, found: FoundHand) -> dict[str, NDArray[np.float64]]:
+    """joint -> (3, 3) how its joint stands at rest, of the joints of the digits that have a bone."""
+    binding = bind(armature, found.side, found.bones, proportions.build(proportions.adult(found.side)), found.carrier)
+    return {JOINTS[joint]: binding.rest[joint, :3, :3] for joint in binding.mapped if joint}
 
 
 def test_the_deform_bones_of_a_generated_rig_point_where_the_performers_do() -> None:
