@@ -85,7 +85,7 @@ def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None)
     found = find(markers.times, markers.positions, known)
     if not found.hands:
         few = told_of_few(markers.positions, markers.names)
-        told = "".join(f"; {note}" for note in (*found.notes, *([few] if few is not None else [])))
+        told = "".join(f"; {note}" for note in (*found.notes, *few))
         raise MarkerMapError(f"{markers.source}: no hand was found by the shape and motion of its markers{told}")
     names = [_names(hand, found, index) for index, hand in enumerate(found.hands)]
     facts = {

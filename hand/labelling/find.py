@@ -15,7 +15,7 @@ from ..proportions import build
 from .grow import Growth, grow
 from .matching import moves
 from .palms import Laid, Sample, lay, propose, settled
-from .shapes import LAYOUTS, Layout, Shape, as_seen, mean_shape, shape_of
+from .shapes import LAYOUTS, Layout, Shape, as_seen, mean_shape, mirrored, shape_of
 from .tracks import Tracks, follow
 
 Floats = NDArray[np.float64]
@@ -175,13 +175,17 @@ def _best(
     laid = min(found, key=_worth)
     layout = next(layout for layout, shape in shapes if shape is laid.shape)
     seen = next(seen for seen, sample in samples if sample is laid.sample)
-    own = np.sort(laid.labels[laid.labels < len(seen.which)])
-    others = [shape for other, shape in shapes if other.name == layout.name and shape.side != laid.shape.side]
-    mirrored = [lay(laid.sample.only(own), shape) for shape in others]
+    return layout, laid, _side_sure(laid), seen
+
+
+def _side_sure(laid: Laid) -> float:
+    """0..1, by how much worse the other hand fits the same markers."""
+    own = np.sort(laid.labels[laid.labels < len(laid.sample.apart)])
+    other = lay(laid.sample.only(own), mirrored(laid.shape))
     # A mirrored hand that fits as well must not do so by leaving out what does not fit it.
-    rival = min((min(_worth(other), 0.0) for other in mirrored if other is not None), default=0.0)
-    gap = (rival / _filled(laid) - laid.cost) / len(layout.spots)
-    return layout, laid, float(np.tanh(2 * max(gap, 0.0))), seen
+    rival = 0.0 if other is None else min(_worth(other), 0.0)
+    gap = (rival / _filled(laid) - laid.cost) / len(laid.labels)
+    return float(np.tanh(2 * max(gap, 0.0)))
 
 
 def _filled(laid: Laid) -> float:
@@ -248,7 +252,8 @@ def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Gro
             break
         seen = _seeds(tracks, open_ones, enough)
         laid = lay(Sample.of(tracks.places(seen.frames, seen.which)), shape)
-        if laid is None or not _is_hand(laid):
+        # What is seen while this hand is not may be the other one.
+        if laid is None or not _is_hand(laid) or _side_sure(laid) < SIDE_SURE:
             break
         more = _as_growth(tracks, seen, laid)
         new = (more.spot >= 0) & (growth.spot < 0)

@@ -213,19 +213,19 @@ def _in_frames(positions: Floats, moves: Floats, seen: Bools, scale: Floats) -> 
 
     NaN where a trajectory is not seen with the palm.
     """
-    means, spreads = [], []
-    for h in range(moves.shape[1]):
-        frames = np.flatnonzero(seen[:, h])
-        local = np.einsum("nji,ntj->nti", moves[frames, h, :3, :3], positions[frames] - moves[frames, None, h, :3, 3])
-        local /= scale[h]
-        known = np.all(np.isfinite(local), axis=-1)
-        many = known.sum(0)[:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = np.where(known[..., None], local, 0).sum(0) / many
-            away = np.where(known[..., None], local - mean, 0)
-            spreads.append(np.einsum("nti,ntj->tij", away, away) / many[..., None])
-        means.append(mean)
-    return np.stack(means), np.stack(spreads)
+    turns, places = moves[..., :3, :3], moves[..., :3, 3]
+    local = (positions[:, None] - places[:, :, None]) @ turns / scale[:, None, None]
+    known = np.all(np.isfinite(local), axis=-1) & seen[:, :, None]
+    many = known.sum(0)
+    local = np.where(known[..., None], local, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = local.sum(0) / many[..., None]
+        away = np.moveaxis(np.where(known[..., None], local - mean, 0.0), -1, 0)
+        spread = np.empty((*many.shape, 3, 3))
+        for i in range(3):
+            for j in range(i, 3):
+                spread[..., i, j] = spread[..., j, i] = (away[i] * away[j]).sum(0) / many
+    return mean, spread
 
 
 def _single(shape: Shape, means: Floats, spreads: Floats) -> Floats:

@@ -55,7 +55,6 @@ LAYOUTS: tuple[Layout, ...] = (
 )
 """The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13, 8, 8 and 9; and the same with
 fewer tips."""
-TIPS_ONLY = Layout("five tips", _joints(*TIPS))
 PALM_ONLY = Layout("three on the palm", _joints(*_PQR))
 
 
@@ -101,6 +100,13 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> 
     )
 
 
+def mirrored(shape: Shape) -> Shape:
+    """The same of the other hand: distances are alike, places are seen in the mirror."""
+    flip = np.array([-1.0, 1.0, 1.0])
+    side: Side = "left" if shape.side == "right" else "right"
+    return replace(shape, side=side, mean=shape.mean * flip, spread=shape.spread * np.outer(flip, flip))
+
+
 BEYOND = 0.3
 """How much of the spread over all poses is added to the one that was seen: the rest of the take shows other poses."""
 
@@ -136,6 +142,22 @@ def as_seen(shape: Shape, spots: Ints, places: Floats) -> Shape:
 def mean_shape(side: Side, spots: tuple[Spot, ...]) -> Shape:
     """The shape of a mean adult's hand."""
     return shape_of(build(adult(side)), spots)
+
+
+def distances(places: Floats) -> Floats:
+    """(N, P) m between each two of the markers (N, C, 3)."""
+    one, other = np.triu_indices(places.shape[1], 1)
+    apart: Floats = np.linalg.norm(places[:, one] - places[:, other], axis=-1)
+    return apart
+
+
+def mean_distances(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
+    """Mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its poses."""
+    apart = distances(_places(build(adult("right")), spots))
+    away = apart - apart.mean(axis=0)
+    middle: Floats = apart.mean(axis=0)
+    spread: Floats = away.T @ away / len(apart)
+    return middle, spread
 
 
 def _places(model: HandModel, spots: tuple[Spot, ...]) -> Floats:

@@ -44,7 +44,8 @@ def spoil(positions: Floats, seed: int, swaps: int = 0, cuts: int = 0, ghosts: i
     rng = np.random.default_rng(seed)
     frames, count = positions.shape[:2]
     positions, owner = positions.copy(), np.tile(np.arange(count), (frames, 1))
-    apart = np.nanmedian(np.linalg.norm(positions[::10, :, None] - positions[::10, None], axis=-1), axis=0)
+    apart = np.linalg.norm(positions[::10, :, None] - positions[::10, None], axis=-1)
+    apart = np.median(np.where(np.isnan(apart), np.inf, apart), axis=0)
     for _ in range(swaps):
         one = int(rng.integers(count))
         pair = [one, int(rng.choice(np.argsort(apart[one])[1:5]))]

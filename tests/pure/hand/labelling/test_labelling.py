@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle import captures
-from knuckle.hand.labelling.few import told_of_few
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.matching import Costs, assigned, least_cost, moves
 from knuckle.hand.labelling.tracks import follow
@@ -151,14 +150,3 @@ def test_where_nothing_moves_the_hand_is_still_told(shared):
     found = score(find(markers.times[:5], still.positions), still, truth_of(markers))
     assert found.wrong < 0.1
     assert found.right > 0.9
-
-
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_three_on_a_palm_and_five_fingertips_are_told_as_what_they_are_and_no_more(side):
-    _, places, _ = made(3, side, 4)
-    palm, tips = told_of_few(places[:, [1, 2, 0]], ("a", "b", "c")), told_of_few(places[:, 3:], tuple("vwxyz"))
-    assert palm is not None and "neither left or right" in palm
-    assert tips is not None and "the thumb's is 'v'" in tips and "neither left or right" in tips
-    assert told_of_few(places[:, :4], tuple("abcd")) is None
-    assert told_of_few(3 * places[:, 3:], tuple("vwxyz")) is None
-    assert find(np.arange(len(places)) / 50, places[:, :3]).hands == ()
