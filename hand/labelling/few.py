@@ -21,8 +21,10 @@ FARTHEST = 0.3
 """m between two markers of one hand, at most."""
 STEADY = 0.004
 """m by which distances on a palm stray at most."""
-CLEAR = 1.0
-"""By how much every other reading must cost more for a marker to be told: at 0.5 one in seventy was wrong."""
+CLEAR = 1.25
+"""By how much every other reading must cost more for a marker to be told: at 0.7 one in fourteen was wrong."""
+CLEAR_WRIST = 0.5
+"""The same for the wrist's marker of a palm, by its distances."""
 STRAY = 0.008
 """m by which a person's tips stand aside of the mean hand's, and their markers of the tips."""
 OWN_SIZE = 0.1
@@ -131,4 +133,4 @@ def _wrist(sample: Sample) -> int | None:
     for order in permutations(range(3)):
         least[order[at]] = min(least[order[at]], costs.of(np.array(order)))
     best, rival = np.sort(least)[:2]
-    return int(least.argmin()) if rival - best > CLEAR / 2 else None
+    return int(least.argmin()) if rival - best > CLEAR_WRIST else None
