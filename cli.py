@@ -65,7 +65,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_hands(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--hand", choices=HANDS, help="which hand; auto takes those that the capture holds")
+    parser.add_argument("--hand", choices=HANDS, help="which hand of the capture; auto takes those that it holds")
     parser.add_argument("--markers", type=Path, metavar="MAP.json", help="which label is which joint")
     _add_labels(parser)
     parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
@@ -136,6 +136,11 @@ def _add_solve(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="what a rig says of how its bones may turn is obeyed (the default)",
     )
+    parser.add_argument(
+        "--mirror",
+        action=argparse.BooleanOptionalAction,
+        help="the capture's right hand drives the left one, and its left hand the right one, mirrored in X = 0",
+    )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
     parser.add_argument(
         "--smoothing",
@@ -183,7 +188,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     stated = {
         name: getattr(options, name, None)
         for name in (
-            *("unit", "up", "start", "end", "hand", "labels"),
+            *("unit", "up", "start", "end", "hand", "mirror", "labels"),
             *("rig", "arm", "rig_limits", "solver", "smoothing", "fps"),
         )
     }

@@ -14,7 +14,7 @@ from .captures.clean import clean, resample
 from .captures.markers import Markers
 from .denoise import Calm, calmed
 from .errors import HandError, MarkerMapError
-from .hand import calibration
+from .hand import calibration, mirror
 from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, SIDES, Side
 from .hand.kinematics import Pose
@@ -65,7 +65,7 @@ class Take:
 
     recipe: Recipe
     markers: Markers
-    """Cleaned, at the rate of the solved frames."""
+    """Cleaned, at the rate of the solved frames; as the capture has them, whether or not the hands are mirrored."""
     times: Floats
     """(F,) s of the solved frames, as the capture counts them."""
     hands: tuple[SolvedHand, ...]
@@ -267,8 +267,8 @@ class Job:
         told: dict[Side, Allowed] = {}
         if self.rig is not None and recipe.rig_limits:
             for side, hand in person.hands.items():
-                yield Progress(0.17, f"Reading the limits of the rig's {side} hand")
-                told[side] = self.rig(hand.model)
+                yield Progress(0.17, f"Reading the limits of the rig's {_driven(recipe, side)} hand")
+                told[side] = self.rig(mirror.model(hand.model) if recipe.mirror else hand.model)
         person = _on_rig(person, told)
         notes = tuple(note for allowed in told.values() for note in allowed.notes)
         assigned = replace(assigned, warnings=assigned.warnings + notes)
@@ -282,11 +282,13 @@ class Job:
         for number, measured in enumerate(person.hands.values()):
             span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
             solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing), span)))
+        if recipe.mirror:
+            solved = [_mirrored(hand) for hand in reversed(solved)]
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
         for side, allowed in told.items():
-            report["hands"][side]["limited_bones"] = allowed.bones
+            report["hands"][_driven(recipe, side)]["limited_bones"] = allowed.bones
         report["warnings"] += [
             f"no marker on {', '.join(one.companions)} of the {one.side} hand: guessed from the fingers beside"
             for one in solved
@@ -294,6 +296,24 @@ class Job:
         ]
         report["warnings"] += [doubt for side, hand in report["hands"].items() for doubt in doubts(side, hand)]
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
+
+
+def _driven(recipe: Recipe, side: Side) -> Side:
+    """The hand that one of the capture's hands drives."""
+    return mirror.other(side) if recipe.mirror else side
+
+
+def _mirrored(solved: SolvedHand) -> SolvedHand:
+    """The other hand that moves alike. Angles stay, so that limits hold and errors are as large as they were."""
+    hand = mirror.model(solved.hand)
+    return replace(
+        solved,
+        side=hand.side,
+        hand=hand,
+        proportions=solved.proportions.mirrored(),
+        targets=mirror.targets(solved.targets),
+        pose=mirror.pose(solved.pose, hand),
+    )
 
 
 def _on_rig(person: Performer, told: dict[Side, Allowed]) -> Performer:

@@ -41,7 +41,9 @@ class Recipe:
     end: int | None = None
     """Last frame of the capture to use."""
     hand: HandChoice = "auto"
-    """Which hand to solve; auto takes those that the capture holds."""
+    """Which hand of the capture to solve; auto takes those that it holds."""
+    mirror: bool = False
+    """Whether each hand of the capture drives the other hand, mirrored in the world's plane X = 0."""
     markers: MarkerMap | None = None
     """Labels to joints; None finds the marker set that fits. Where labels are told by shape: those that were found."""
     labels: LabelChoice = "auto"

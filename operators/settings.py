@@ -90,6 +90,13 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         items=[(choice, *_HAND_WORDS[choice]) for choice in HANDS],
         options=FIXED,
     )
+    mirror: BoolProperty(
+        name="Mirror",
+        description="The capture's right hand drives the left one, and its left hand the right one: mirrored in the "
+        "world's plane X = 0",
+        default=False,
+        options=FIXED,
+    )
     labels: EnumProperty(
         name="Labels",
         description="By what markers are told",
@@ -210,6 +217,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         start=chosen.first if chosen.use_range else None,
         end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
         hand=chosen.hand,
+        mirror=chosen.mirror,
         labels=chosen.labels,
         markers=_decoded(chosen.marker_map, "marker map"),
         performer=performer_of(scene),
@@ -275,6 +283,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "start": ("first", recipe.start or 1),
         "end": ("last", recipe.end or LAST_FRAME),
         "hand": ("hand", recipe.hand),
+        "mirror": ("mirror", recipe.mirror),
         "labels": ("labels", recipe.labels),
         "markers": ("marker_map", _encoded(recipe.markers)),
         "performer": ("performer", _encoded(recipe.performer)),

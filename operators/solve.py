@@ -71,6 +71,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             self.report({"INFO"}, told)
         shown = capture_object(context, take.recipe.capture) or show_capture(context, take.markers, take.recipe)
         markers_object.show_solved(shown, take.markers)
+        markers_object.show_mirrored(shown, take.recipe.mirror)
         scene.knuckle.result = armatures[0]
         if context.mode == "OBJECT" and armature is None:
             select_only(context, *armatures)

@@ -19,7 +19,7 @@ from .binding import is_armature
 from .detect import find_hands
 from .framing import add_surroundings, add_view
 from .linked import check_target, editable, stands_in
-from .markers_object import add_markers, object_name
+from .markers_object import add_markers, object_name, show_mirrored
 from .rig_limits import asker
 from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
@@ -63,6 +63,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     seconds = time.perf_counter() - began
     name = f"{object_name(take.markers)} markers"
     markers = add_markers(take.markers, name, collection, start=placing.start, rate=scene_rate(scene))
+    show_mirrored(markers, take.recipe.mirror)
     if new:
         _dress(take, scene, collection, placing)
     scene.frame_set(scene.frame_start)

@@ -76,6 +76,11 @@ def place(obj: "Object", start: float, rate: float) -> None:
     set_input(obj, "Rows per Frame", float(obj[PROPERTY]["row_rate"] / rate))
 
 
+def show_mirrored(obj: "Object", mirror: bool) -> None:
+    """Shows the capture mirrored in X, or as it is; its data stay as recorded. For one whose hands are mirrored."""
+    obj.scale.x = abs(obj.scale.x) * (-1.0 if mirror else 1.0)
+
+
 def is_markers(obj: "Object | None") -> bool:
     """Whether an object shows the markers of a capture."""
     return obj is not None and obj.type == "MESH" and obj.get(PROPERTY) is not None

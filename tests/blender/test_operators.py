@@ -149,6 +149,7 @@ def test_a_recipe_goes_to_the_panel_and_back_and_through_a_file(tmp_path: Path) 
             "start": 3,
             "end": 44,
             "hand": "right",
+            "mirror": True,
             "labels": "shape",
             "markers": {"right": {"a": "thumb-tip", "b": {"joint": "wrist", "offset": [0.01, 0.0, 0.002]}}},
             "cleaning": {"gap_limit": 0.35, "spikes": False, "cutoff": 7.5},
@@ -203,3 +204,19 @@ def test_switching_off_takes_everything_back() -> None:
         assert "knuckle" not in dir(bpy.ops) or not dir(bpy.ops.knuckle)
     finally:
         knuckle.register()
+
+
+def test_a_right_hand_is_mirrored_onto_an_armature_that_has_a_left_one_only() -> None:
+    chosen = bpy.context.scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    chosen.rig, chosen.armature = "ARMATURE", rig("left")
+    with pytest.raises(RuntimeError, match="no right hand, only a left one"):
+        bpy.ops.knuckle.solve()
+    chosen.mirror = True
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    report = result_of(chosen.armature)
+    assert report is not None and set(report["hands"]) == {"left"}
+    assert chosen.markers.scale.x == -1.0, "its markers lie on the hand"
+    chosen.rig, chosen.mirror = "NEW", False
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    assert chosen.markers.scale.x == 1.0
