@@ -5,6 +5,7 @@ from .transport import UdpListener
 from .wires.landmarks import LandmarksParser, LandmarksSender
 from .wires.quest import QuestParser, QuestSender
 from .wires.vmc import VmcParser, VmcSender
+from .wires.xsens import XsensParser, XsensSender
 
 DEVICES: dict[str, Device] = {
     "vmc": Device(
@@ -15,6 +16,15 @@ DEVICES: dict[str, Device] = {
         open=UdpListener,
         parser=VmcParser,
         sender=VmcSender,
+    ),
+    "xsens": Device(
+        name="Xsens MVN",
+        about="Xsens MVN (Movella), with the fingers of Manus gloves or its own",
+        port=9763,
+        connects=False,
+        open=UdpListener,
+        parser=XsensParser,
+        sender=XsensSender,
     ),
     "landmarks": Device(
         name="Camera landmarks",
