@@ -18,6 +18,8 @@ MOST_BONES = 8
 MOST_CHAINS = 7
 ONE_PLACE = 0.1
 """Joints nearer to each other than this share of the bone that follows are one joint."""
+NEAR_END = 0.3
+"""A forearm without a wrist ends nearer than this share of its length to where the bones of the palm begin."""
 MOST_ON = 0.6
 """A chain of whose bones more than this share begin where another's do is a copy of it."""
 INSIDE = 0.8
@@ -70,7 +72,8 @@ def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: 
     together = [chain for chain, there in zip(chains, near[most], strict=True) if there]
     if len(together) < 2 or away[most] <= ONE_PLACE * away.max():
         return
-    yield Candidate(wrist, tuple(chains), roots[most], below)
+    if np.linalg.norm(skeleton.ends[wrist] - roots[most]) < NEAR_END * np.linalg.norm(roots[most] - heads[wrist]):
+        yield Candidate(wrist, tuple(chains), roots[most], below)
     least = min(map(len, together))
     drop = [chain for chain in together if len(chain) > least] or together
     rest = [chain[1:] if chain in drop else chain for chain in chains]
@@ -111,7 +114,8 @@ def _apart(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
     """A chain without the bones that begin where the next one does: a robot's joint turns about two axes in a place."""
     steps = np.linalg.norm(np.diff(skeleton.heads[list(chain)], axis=0), axis=-1)
     apart = [bool(step > ONE_PLACE * following) for step, following in pairwise(steps)]
-    return (*(bone for bone, alone in zip(chain, apart, strict=False) if alone), *chain[len(apart) :])
+    last = chain[len(apart) : -1] if len(steps) > 1 and steps[-1] < SAME_PLACE * steps[-2] else chain[len(apart) :]
+    return (*(bone for bone, alone in zip(chain, apart, strict=False) if alone), *last)
 
 
 def _branches(skeleton: Skeleton, bone: int) -> list[int]:

@@ -238,6 +238,13 @@ def _label_doubts(skeleton: Skeleton, found: _Found) -> list[str]:
         doubts.append("its fingers could be in the reverse order")
     if len(labels.digits) < len(DIGITS) and not found.hints.digits:
         doubts.append(f"it has {len(labels.digits)} digits, taken as {', '.join(labels.digits)}")
+    if len(labels.digits) < len(DIGITS) and found.hints.digits:
+        named = set(hints(bone.name for bone in skeleton.bones).digits.values())
+        loose = [digit for digit in DIGITS if digit in named and digit not in labels.digits]
+        if loose:
+            doubts.append(
+                f"bones are named as {' and '.join(loose)} that do not hang on it as a digit, pick them yourself"
+            )
     return doubts
 
 

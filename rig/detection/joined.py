@@ -1,7 +1,8 @@
 """Rigs of several layers: what moves the skin hangs on controls and mechanisms, and follows from bone to bone by place.
 
 A bone that deforms is hung on the one that deforms and ends where it begins, else on the nearest above that deforms or
-in whose place another does.
+in whose place another does. Where none deforms (the bones of the skin were deleted, or only marked so), the bones that
+constraints drive stand for them.
 """
 
 from collections.abc import Sequence
@@ -19,15 +20,17 @@ NEAR = 0.02
 
 
 def has_layers(bones: Sequence[Bone]) -> bool:
-    """Whether constraints drive bones that deform."""
-    return any(bone.deform and bone.driven for bone in bones)
+    """Whether constraints drive bones that deform, or any where none deforms."""
+    return any(bone.driven for bone in _skin(bones))
+
+
+def _skin(bones: Sequence[Bone]) -> list[Bone]:
+    return [bone for bone in bones if bone.deform] or [bone for bone in bones if bone.driven]
 
 
 def joined(bones: Sequence[Bone]) -> list[Bone]:
-    """The bones, those that deform hung on each other; the others as they were."""
-    if not bones:
-        return []
-    deform = [bone for bone in bones if bone.deform]
+    """The bones, those of the skin hung on each other and deforming; the others as they were."""
+    deform = _skin(bones)
     by_name = {bone.name: bone for bone in bones}
     heads: Floats = np.array([bone.head for bone in deform], float).reshape(-1, 3)
     tails: Floats = np.array([bone.tail for bone in deform], float).reshape(-1, 3)
@@ -37,7 +40,11 @@ def joined(bones: Sequence[Bone]) -> list[Bone]:
             if parent and not _is_below(parent, bone.name, hung):
                 hung[bone.name] = parent
                 break
-    return [replace(bone, parent=hung.get(bone.name), hung=bone.parent) if bone.deform else bone for bone in bones]
+    own = {bone.name for bone in deform}
+    return [
+        replace(bone, parent=hung.get(bone.name), hung=bone.parent, deform=True) if bone.name in own else bone
+        for bone in bones
+    ]
 
 
 def _ending_at(bone: Bone, deform: list[Bone], tails: Floats) -> str | None:
@@ -52,7 +59,7 @@ def _above(bone: Bone, by_name: dict[str, Bone], deform: list[Bone], heads: Floa
     above, met = by_name.get(bone.parent or ""), {bone.name}
     while above is not None and above.name not in met:
         met.add(above.name)
-        if above.deform:
+        if above in deform:
             return above.name
         near = NEAR * _length(above)
         same = (np.linalg.norm(heads - above.head, axis=-1) < near) & (

@@ -321,3 +321,27 @@ def test_a_sleeve_and_a_weapon_change_nothing() -> None:
     weapon = fork("blade", "wrist", [(0.0, 0.05, -0.03), (0.3, 0.05, -0.03), (0.6, 0.05, -0.03), (0.9, 0.05, -0.03)])
     (found,) = detect([*bones, *weapon, *chain("sleeve", 0.03)]).hands
     assert (found.side, found.bones) == ("left", truth)
+
+
+def test_of_a_rig_whose_skin_is_not_marked_the_controls_are_keyed_all_the_same() -> None:
+    """No bone deforms, and the driven ones stand for the skin."""
+    skin, truth = hand("left", SIXTEEN, 6)
+    bones: list[Bone] = []
+    for bone in skin:
+        above = bone.parent and f"c {bone.parent}"
+        bones.append(replace(bone, name=f"c {bone.name}", parent=above, deform=False))
+        if bone.name in truth:
+            bones.append(replace(bone, parent=f"c {bone.name}", driven=True, deform=False, follows=f"c {bone.name}"))
+    (found,) = detect(bones).hands
+    assert found.bones == {joint: f"c {bone}" for joint, bone in truth.items()}
+
+
+def test_digits_that_are_named_and_hang_elsewhere_are_told() -> None:
+    bones, truth = hand("right", SIXTEEN, 7)
+    elsewhere = [
+        replace(bone, parent="root") if bone.parent == "wrist" and bone.name.startswith("pinky") else bone
+        for bone in bones
+    ]
+    (found,) = detect(elsewhere).hands
+    assert found.bones == {joint: bone for joint, bone in truth.items() if not joint.startswith("pinky")}
+    assert any("named as pinky-finger that do not hang on it" in doubt for doubt in found.doubts)
