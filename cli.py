@@ -16,7 +16,8 @@ from .cli_output import hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
 from .hand.markersets import from_json, to_json
-from .recipe import HANDS, LABELS, UNITS, UP_AXES, Recipe, read_json
+from .onto_rig import Rig
+from .recipe import HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
 from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
@@ -141,6 +142,17 @@ def _add_solve(commands: Any) -> None:
         action=argparse.BooleanOptionalAction,
         help="the capture's right hand drives the left one, and its left hand the right one, mirrored in X = 0",
     )
+    parser.add_argument(
+        "--keep",
+        choices=KEEPS,
+        help="what a rig's hand of other proportions keeps: how bones point (the default), where fingertips are, or "
+        "how far thumb and fingers are apart where they pinch",
+    )
+    parser.add_argument(
+        "--keep-scale",
+        choices=SCALES,
+        help="how places and distances are kept: grown with the rig's hand (the default), or in metres of the world",
+    )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
     parser.add_argument(
         "--smoothing",
@@ -189,7 +201,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         name: getattr(options, name, None)
         for name in (
             *("unit", "up", "start", "end", "hand", "mirror", "labels"),
-            *("rig", "arm", "rig_limits", "solver", "smoothing", "fps"),
+            *("rig", "arm", "rig_limits", "keep", "keep_scale", "solver", "smoothing", "fps"),
         )
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
@@ -317,7 +329,7 @@ def _blender() -> Any:
     return blend_file
 
 
-def _run(chosen: Recipe, show: Callable[[float, str], None], rig: pipeline.Rig | None = None) -> pipeline.Take:
+def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
     job = pipeline.Job(chosen, rig)
     for progress in job.steps():
         show(0.9 * progress.fraction, progress.doing)

@@ -62,6 +62,11 @@ def told(report: dict[str, Any], out: Path) -> str:
             mean = sum(tip["mean"] for tip in tips) / len(tips)
             worst = max(tip["max"] for tip in tips)
             lines.append(f"  {side} hand: fingertips {mean:.2f} mm off on average, {worst:.2f} mm at most")
+        rig = hand.get("rig")
+        if rig and rig["left_mm"]["mean"] is not None:
+            what = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"
+            left = f"{rig['left_mm']['mean']:.2f} mm from the performer's on average, {rig['left_mm']['max']:.2f} mm"
+            lines.append(f"    on the rig {rig['keep']} are kept: {what} {left} at most")
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
 

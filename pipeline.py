@@ -1,7 +1,7 @@
 """From a recipe to solved hands: read, clean, assign, measure, smooth, solve. The path of the data in one place."""
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,16 +18,17 @@ from .hand import calibration, mirror
 from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, SIDES, Side
 from .hand.kinematics import Pose
-from .hand.limits import Allowed
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, on_palm, suggest
 from .hand.measured import MeasuredHand
 from .hand.model import HandModel
 from .hand.proportions import Proportions
 from .hand.targets import Targets, assign
 from .labels import Labels, as_named, by_shape
+from .onto_rig import Asked, Rig
 from .performer import Performer
 from .recipe import Recipe, to_dict
 from .report import doubts, hand_report
+from .retarget import Kept, figures_of
 from .solvers import Smoothing, Solver, State, beginning
 from .solvers.companions import accompanied
 from .solvers.smoothing.told import shown as digits_shown
@@ -57,6 +58,8 @@ class SolvedHand:
     """(F, T) True where a target was seen, not filled in and not left out as an outlier."""
     companions: tuple[str, ...] = ()
     """Fingers without a marker, which go with the others."""
+    driven: Kept | None = None
+    """What the hand of the rig does, which is of other proportions; None where Knuckle builds the hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -236,10 +239,6 @@ def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredH
     return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
 
 
-Rig = Callable[[HandModel], Allowed]
-"""What the rig that is to be driven lets a hand do. May raise RigError."""
-
-
 class Job:
     """Runs a recipe step by step, so that a panel can show progress and cancel between the steps.
 
@@ -264,13 +263,11 @@ class Job:
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.15, "Measuring the performer")
         person, assigned = calibrate(recipe, markers, assignment(recipe, raw))
-        told: dict[Side, Allowed] = {}
-        if self.rig is not None and recipe.rig_limits:
-            for side, hand in person.hands.items():
-                yield Progress(0.17, f"Reading the limits of the rig's {_driven(recipe, side)} hand")
-                told[side] = self.rig(mirror.model(hand.model) if recipe.mirror else hand.model)
-        person = _on_rig(person, told)
-        notes = tuple(note for allowed in told.values() for note in allowed.notes)
+        asked = Asked(recipe, self.rig)
+        for doing in asked.ask(person):
+            yield Progress(0.17, doing)
+        person = asked.performing(person)
+        notes = tuple(note for allowed in asked.allowed.values() for note in allowed.notes)
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         yield Progress(0.18, "Smoothing")
         samples = markers.seen & (raw.predicted | ~markers.predicted)
@@ -284,11 +281,12 @@ class Job:
             solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing), span)))
         if recipe.mirror:
             solved = [_mirrored(hand) for hand in reversed(solved)]
+        solved = [replace(one, driven=asked.driven(person, one.pose)) for one in solved]
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
-        for side, allowed in told.items():
-            report["hands"][_driven(recipe, side)]["limited_bones"] = allowed.bones
+        for side, allowed in asked.allowed.items():
+            report["hands"][asked.drives(side)]["limited_bones"] = allowed.bones
         report["warnings"] += [
             f"no marker on {', '.join(one.companions)} of the {one.side} hand: guessed from the fingers beside"
             for one in solved
@@ -296,11 +294,6 @@ class Job:
         ]
         report["warnings"] += [doubt for side, hand in report["hands"].items() for doubt in doubts(side, hand)]
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
-
-
-def _driven(recipe: Recipe, side: Side) -> Side:
-    """The hand that one of the capture's hands drives."""
-    return mirror.other(side) if recipe.mirror else side
 
 
 def _mirrored(solved: SolvedHand) -> SolvedHand:
@@ -314,12 +307,6 @@ def _mirrored(solved: SolvedHand) -> SolvedHand:
         targets=mirror.targets(solved.targets),
         pose=mirror.pose(solved.pose, hand),
     )
-
-
-def _on_rig(person: Performer, told: dict[Side, Allowed]) -> Performer:
-    """The performer with what a rig lets their hands do."""
-    hands = {side: hand.within(told[side].limits) if side in told else hand for side, hand in person.hands.items()}
-    return replace(person, hands=hands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +370,9 @@ def _report(
 ) -> dict[str, Any]:
     """The take in figures, JSON-ready."""
     figures = {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted, s.measured) for s in solved}
+    for one in solved:
+        if one.driven is not None:
+            figures[one.side]["rig"] = figures_of(one.driven)
     return {
         "capture": recipe.capture,
         "format": markers.format,

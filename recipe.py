@@ -16,6 +16,12 @@ HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
 LabelChoice = Literal["auto", "names", "shape"]
 LABELS: tuple[LabelChoice, ...] = get_args(LabelChoice)
 
+KeepChoice = Literal["directions", "fingertips", "pinches"]
+KEEPS: tuple[KeepChoice, ...] = get_args(KeepChoice)
+
+ScaleChoice = Literal["hand", "world"]
+SCALES: tuple[ScaleChoice, ...] = get_args(ScaleChoice)
+
 UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
 
@@ -65,12 +71,19 @@ class Recipe:
     """Whether the arm that a rig's hand hangs on brings the wrist to where the capture has it."""
     rig_limits: bool = True
     """Whether what a rig says of how its bones may turn is obeyed."""
+    keep: KeepChoice = "directions"
+    """What of the performance a rig's hand of other proportions keeps: how bones point, where fingertips are, or how
+    far thumb and fingers are apart where they pinch."""
+    keep_scale: ScaleChoice = "hand"
+    """How places and distances are kept: grown with the rig's hand, or in metres of the world."""
     fps: float | None = None
     """Frames per second of the keys; None takes the capture's own frames at the scene's rate."""
 
     def __post_init__(self) -> None:
         _expect("hand", self.hand, HANDS)
         _expect("labels", self.labels, LABELS)
+        _expect("keep", self.keep, KEEPS)
+        _expect("keep_scale", self.keep_scale, SCALES)
         _expect("unit", self.unit, UNITS)
         _expect("up", self.up, UP_AXES)
         if self.start is not None and self.start < 1:

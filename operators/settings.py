@@ -11,7 +11,7 @@ from ..captures.clean import Cleaning
 from ..captures.conventions import METRES, UPS
 from ..errors import RecipeError
 from ..hand import markersets
-from ..recipe import HANDS, LABELS, Recipe
+from ..recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.markers_object import is_markers, place
@@ -37,6 +37,18 @@ _LABEL_WORDS = {
     "auto": ("Auto", "By their labels; where these tell nothing, by how the markers stand and move"),
     "names": ("Names", "By their labels only"),
     "shape": ("Shape", "By how the markers stand and move, whatever they are called"),
+}
+
+
+_KEEP_WORDS = {
+    "directions": ("Directions", "Bones point where the performer's do"),
+    "fingertips": ("Fingertips", "Fingertips are where the performer's are, seen from the wrist"),
+    "pinches": ("Pinches", "Bones point where the performer's do; where thumb and fingertip meet, so do the rig's"),
+}
+
+_SCALE_WORDS = {
+    "hand": ("Hand", "Places and distances grow with the armature's hand"),
+    "world": ("World", "Places and distances are the performer's own, in metres: for props of their real size"),
 }
 
 
@@ -187,6 +199,18 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         default=True,
         options=FIXED,
     )
+    keep: EnumProperty(
+        name="Keep",
+        description="What a hand of other proportions than the performer's keeps of the performance",
+        items=[(choice, *_KEEP_WORDS[choice]) for choice in KEEPS],
+        options=FIXED,
+    )
+    keep_scale: EnumProperty(
+        name="Scale",
+        description="How large places and distances are kept",
+        items=[(choice, *_SCALE_WORDS[choice]) for choice in SCALES],
+        options=FIXED,
+    )
     rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=FIXED)
     result: PointerProperty(
         name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target
@@ -233,6 +257,8 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         rig=chosen.rig_file or DEFAULT_RIG,
         arm=chosen.arm,
         rig_limits=chosen.rig_limits,
+        keep=chosen.keep,
+        keep_scale=chosen.keep_scale,
         fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
     )
 
@@ -295,6 +321,8 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
         "arm": ("arm", recipe.arm),
         "rig_limits": ("rig_limits", recipe.rig_limits),
+        "keep": ("keep", recipe.keep),
+        "keep_scale": ("keep_scale", recipe.keep_scale),
         "fps": ("fps", recipe.fps),
     }
     return {name: (setting, value) for name, (setting, value) in values.items() if value is not None}

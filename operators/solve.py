@@ -9,10 +9,10 @@ import bpy
 from ..errors import RigError
 from ..pipeline import Job, Progress, Take
 from ..rig import markers_object
+from ..rig.asked import ArmatureHands
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
 from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
-from ..rig.rig_limits import asker
 from ..rig.take_scene import Placing, write_take
 from .capture import capture_object, show_capture
 from .import_capture import select_only
@@ -54,7 +54,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             # A rig without a hand is told before the solving and not after it.
             check_target(armature, context.scene)
             find_hands(armature)
-        self._job = Job(recipe_of(context.scene), asker(armature) if armature else None)
+        self._job = Job(recipe_of(context.scene), ArmatureHands.of(armature) if armature else None)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:

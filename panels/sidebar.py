@@ -133,6 +133,9 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
             if chosen.armature and (library := library_of(chosen.armature)):
                 paragraph(layout, context, f"Linked from {library}: solving makes a library override of it.", "INFO")
             layout.prop(chosen, "arm")
+            layout.prop(chosen, "keep")
+            if chosen.keep != "directions":
+                layout.row().prop(chosen, "keep_scale", expand=True)
             layout.prop(chosen, "rig_limits")
             row = layout.row(align=True)
             row.operator("knuckle.add_limits", icon="CON_ROTLIMIT")
@@ -258,6 +261,10 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     column = layout.column(align=True)
     if hand.get("limited_bones"):
         pair(column, "Limits", f"from the rig, {hand['limited_bones']} bones")
+    rig = hand.get("rig")
+    if isinstance(rig, dict):
+        name = "Pinches kept to" if rig.get("keep") == "pinches" else "Tips on the rig"
+        pair(column, name, f"{millimetres(rig.get('left_mm'), 'mean')} / {millimetres(rig.get('left_mm'), 'max')}")
     pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
     hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
     pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")

@@ -14,13 +14,14 @@ import bpy
 from ..errors import RigError
 from ..files import FileError, written_whole
 from ..hand.joints import Side
-from ..pipeline import Rig, Take
+from ..onto_rig import Rig
+from ..pipeline import Take
+from .asked import ArmatureHands
 from .binding import is_armature
 from .detect import find_hands
 from .framing import add_surroundings, add_view
 from .linked import check_target, editable, stands_in
 from .markers_object import add_markers, object_name, show_mirrored
-from .rig_limits import asker
 from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
 
@@ -92,7 +93,7 @@ def check_rig(rig: str) -> Rig | None:
     can go to: asked before the solving, not after it.
     """
     armature = _open_rig(rig) if rig != DEFAULT_RIG else None
-    return asker(armature) if armature else None
+    return ArmatureHands.of(armature) if armature else None
 
 
 def _open_rig(rig: str) -> "Object | None":

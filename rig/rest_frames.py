@@ -18,6 +18,7 @@ from ..hand.model import HandModel
 Floats = NDArray[np.float64]
 
 PALM = [JOINT_INDEX[name] for name in ("wrist", *KNUCKLES)]
+THUMB = [JOINT_INDEX[name] for name in DIGIT_JOINTS["thumb"]]
 CURL_SEEN = np.sin(np.deg2rad(10.0))
 """Below 10 degrees of bend the plane of a finger at rest says more about the modeller's hand than about the bone."""
 THUMB_CURL_SEEN = np.sin(np.deg2rad(30.0))
@@ -54,6 +55,9 @@ def rest_rotations(
     model = rest_world(hand)
     seen = np.atleast_1d(np.isfinite(points).all(axis=-1))
     palm = [joint for joint in PALM if seen[joint]]
+    if len(palm) < 3:
+        # A mitten's one knuckle leaves the turn about it to where the thumb begins.
+        palm += [joint for joint in THUMB if seen[joint]][:1]
     palm_turn = rot.fit_rigid(model[palm, :3, 3], points[palm], np.ones(len(palm)))[:3, :3]
     rotations = palm_turn @ model[:, :3, :3]
     for digit in DIGITS:

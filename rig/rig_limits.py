@@ -1,6 +1,6 @@
 """What the armature that is to be driven lets a hand do: asked once the performer is measured, before solving."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,6 @@ from .binding import RigBinding
 from .bound_hand import bound_hand
 from .detect import find_hands
 from .joint_ranges import JointRange, joint_ranges
-from .linked import ObjectName
 from .read_limits import driven, elsewhere, read_limits
 
 if TYPE_CHECKING:
@@ -26,19 +25,6 @@ APART = np.deg2rad(10.0)
 """A bone that comes no nearer than this to how a hand may stand is not limited as the bone of a hand."""
 STIFF = np.deg2rad(10.0)
 """A joint that bends less than this is told of."""
-
-
-def asker(armature: "Object") -> Callable[[HandModel], Allowed]:
-    """What a job asks of an armature of the open file, found again by its name, of each hand that it solves."""
-    name = ObjectName.of(armature)
-
-    def asked(hand: HandModel) -> Allowed:
-        found = name.found()
-        if found is None:
-            raise RigError(f"armature '{name.name}' is not in this file any more: nothing was changed")
-        return allowed(found, hand)
-
-    return asked
 
 
 def allowed(armature: "Object", hand: HandModel) -> Allowed:

@@ -85,7 +85,8 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
 
 
 def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
-    return KeyedHand(binding, solved.hand, solved.pose)
+    pose = solved.pose if solved.driven is None else solved.driven.pose
+    return KeyedHand(binding, pose.hand, pose)
 
 
 def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:

@@ -84,6 +84,8 @@ class Task:
     wanted: Wanted
     worth: Worth
     floating: bool
+    postures: Floats | None = None
+    """(F, D + 1) rad, the posture of each frame; None: the hand at ease in all."""
 
     @property
     def base(self) -> int:
@@ -175,7 +177,8 @@ class Task:
 
     def _off(self, frames: Ints, parts: Ints, poses: Poses) -> Floats:
         """(N, base + n) how far from the posture."""
-        off = poses.angles[frames[:, None], self.parts.dofs[parts]] - self.rest[parts]
+        at = frames[:, None], self.parts.dofs[parts]
+        off = poses.angles[at] - (self.rest[parts] if self.postures is None else self.postures[at])
         if self.floating:
             root = poses.root[frames]
             off = np.concatenate([root[:, :3, 3], jacobians.log_errors(root[:, :3, :3], np.eye(3)), off], axis=1)

@@ -15,6 +15,7 @@ from knuckle.hand.measured import MeasuredHand
 from knuckle.hand.model import HandModel
 from knuckle.pipeline import Job
 from knuckle.recipe import Recipe
+from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.binding import bind
 from knuckle.rig.bone_limits import apart
 from knuckle.rig.channels import EULER_ORDERS
@@ -22,7 +23,7 @@ from knuckle.rig.detect import find_hand
 from knuckle.rig.keyframes import KeyedHand, key_hands
 from knuckle.rig.limits import NAME
 from knuckle.rig.read_limits import read_limits
-from knuckle.rig.rig_limits import allowed, asker
+from knuckle.rig.rig_limits import allowed
 from knuckle.rig.take_scene import Placing, take_frames, write_take
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender.making import Floats, motion, rig, worst_direction
@@ -334,7 +335,8 @@ def test_a_capture_of_two_hands_is_baked_inside_the_limits_of_a_rig(name: str, s
     bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / f"{name}.blend"))
     armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     bones = [bone for side in SIDES for bone in limit_fingers(armature, side).values()]
-    job = Job(Recipe(str(shared / "data" / "captures" / "two_hands_glove.c3d"), start=200, end=260), asker(armature))
+    glove = Recipe(str(shared / "data" / "captures" / "two_hands_glove.c3d"), start=200, end=260)
+    job = Job(glove, ArmatureHands.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None

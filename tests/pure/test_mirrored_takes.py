@@ -93,17 +93,23 @@ def test_a_hand_that_is_asked_for_is_the_captures_and_a_part_is_mirrored_as_the_
 def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
     asked: list[HandModel] = []
 
-    def rig(hand: HandModel) -> Allowed:
-        asked.append(hand)
-        return Allowed({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
+    class Rig:
+        def allowed(self, hand: HandModel) -> Allowed:
+            asked.append(hand)
+            return Allowed({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
 
-    job = Job(replace(TAP, mirror=True), rig)
+        def joints(self, hand: HandModel) -> Floats:
+            places: Floats = proportions.world_frames(proportions.adult(hand.side))[:, :3, 3]
+            return places
+
+    job = Job(replace(TAP, mirror=True), Rig())
     for _ in job.steps():
         pass
     assert job.take is not None
     assert [hand.side for hand in asked] == ["left"]
     assert job.take.report["hands"]["left"]["limited_bones"] == 3
     (solved,) = job.take.hands
+    assert solved.driven is not None and solved.driven.pose.hand.side == "left"
     bend = solved.hand.dof("index-finger-phalanx-proximal", "flexion")
     assert bend is not None
     assert solved.pose.angles[:, bend].max() <= np.deg2rad(10.0) + 1e-9

@@ -1,0 +1,87 @@
+"""Makes the picture and the table of docs/proportions.md: a pinch on a hand of other proportions, kept in three ways,
+and what is left of the tests' recordings on the tests' rigs.
+
+    python tools/proportions_page.py
+
+The table needs the recordings and rigs beside the checkout (../shared/data).
+"""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import bpy
+import hand_pictures
+import numpy as np
+
+hand_pictures.load_package()
+
+from knuckle.hand import poses  # noqa: E402
+from knuckle.hand.kinematics import Pose  # noqa: E402
+from knuckle.hand.proportions import Proportions, adult, build, world_frames  # noqa: E402
+from knuckle.recipe import KEEPS, Recipe  # noqa: E402
+from knuckle.retarget import Keeping, character, keep  # noqa: E402
+from knuckle.rig.default_hand import add_hand  # noqa: E402
+from knuckle.tests.blender.rigs import RIGS  # noqa: E402
+from knuckle.tests.blender.test_bakes import readable  # noqa: E402
+from knuckle.tests.blender.test_proportions import GLOVE, POSES, baked, misses  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+PAGE, PICTURE = ROOT / "docs" / "proportions.md", ROOT / "docs" / "pictures" / "proportions.png"
+BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
+HEAD = (
+    "| Rig | Recording | s | " + " | ".join(f"{what}: tips, gaps" for what in KEEPS) + " |\n|---|---|---|---|---|---|\n"
+)
+SHOWN = ("WebXR, right", "MakeHuman", "MakeHuman for games", "Rigify metarig", "Rigify generated")
+SHAPE = np.array([1.3, 1.15, 1.0, 0.95, 0.9])[:, None]
+"""How much longer the bones of a large hand's digits are than an adult's, beside being twice as large."""
+PIXELS = 420
+
+
+def main() -> None:
+    """The picture, then the table."""
+    hand_pictures.write_picture(PICTURE, picture())
+    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
+    rows = "".join(row(name, recording) for name in SHOWN for recording in ("glove", "gestures"))
+    PAGE.write_text(before + BEGIN + HEAD + rows + END + rest.split(END)[1], encoding="utf-8")
+
+
+def picture() -> hand_pictures.Floats:
+    """(H, W, 3) the performer's pinch and a large hand's in three ways, from the thumb's side and from the tips."""
+    measures = adult("right")
+    performer = build(measures)
+    pinch = Pose(performer, np.eye(4)[None], poses.angles(performer, "pinch")[None])
+    large = replace(measures, phalanges=measures.phalanges * SHAPE).scaled(2.0)
+    other = character(performer, world_frames(large)[:, :3, 3])
+    kept = [keep(pinch, other, Keeping(what)).pose for what in KEEPS]
+    return np.concatenate([shot(measures, pinch), *(shot(large, pose) for pose in kept)], axis=1)
+
+
+def shot(measures: Proportions, pose: Pose) -> hand_pictures.Floats:
+    """(2 · PIXELS, PIXELS, 3) one hand."""
+    scene = hand_pictures.empty_scene()
+    armature = add_hand(measures, "Hand", scene.collection)
+    hand_pictures.pose_hand(armature, pose.rotations[0])
+    points = hand_pictures.skin_points(armature.children[0])
+    return np.concatenate([hand_pictures.shoot(scene, points, view, PIXELS, np.eye(3)) for view in ("thumb", "tips")])
+
+
+def row(name: str, recording: str) -> str:
+    """A rig's row: mean and largest distances in mm, as Blender evaluates the rig."""
+    cells, scales = [], set[str]()
+    for what in KEEPS:
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        armature, _ = RIGS[name]()
+        with tempfile.TemporaryDirectory() as folder:
+            path = SHARED / GLOVE if recording == "glove" else readable(SHARED / POSES, Path(folder))
+            take = baked(armature, Recipe(str(path), keep=what))
+        every = max(1, len(take.times) // 60)
+        off, gaps = misses(armature, take, every)
+        scales |= {f"{hand.driven.scale:.2f}" for hand in take.hands if hand.driven}
+        cells.append(", ".join(f"{np.nanmean(of):.1f} / {np.nanmax(of):.1f}" for of in (off, gaps)))
+    return f"| {name} | {recording} | {', '.join(sorted(scales))} | {' | '.join(cells)} |\n"
+
+
+if __name__ == "__main__":
+    main()
