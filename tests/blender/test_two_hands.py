@@ -15,8 +15,8 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.pipeline import Take
 from knuckle.recipe import Recipe
+from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.detect import find_hands
-from knuckle.rig.rig_limits import asker
 from knuckle.rig.take_scene import Placing, result_of, write_take
 from knuckle.tests.blender.making import evaluated
 from knuckle.tests.blender.rigs import RIGS
@@ -28,7 +28,7 @@ CROOKED = 5.0
 
 def onto(armature: bpy.types.Object, recipe: Recipe) -> Take:
     """Solves a recipe as the panel does, and keys it from frame 1 on at the capture's own rate."""
-    job = pipeline.Job(recipe, asker(armature))
+    job = pipeline.Job(recipe, ArmatureHands.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None
