@@ -4,6 +4,7 @@ from .device import Device
 from .transport import UdpListener
 from .wires.landmarks import LandmarksParser, LandmarksSender
 from .wires.quest import QuestParser, QuestSender
+from .wires.rokoko import RokokoParser, RokokoSender
 from .wires.vmc import VmcParser, VmcSender
 from .wires.xsens import XsensParser, XsensSender
 
@@ -16,6 +17,15 @@ DEVICES: dict[str, Device] = {
         open=UdpListener,
         parser=VmcParser,
         sender=VmcSender,
+    ),
+    "rokoko": Device(
+        name="Rokoko Studio",
+        about="Rokoko's Smartgloves and suits, and Studio's recordings",
+        port=14043,
+        connects=False,
+        open=UdpListener,
+        parser=RokokoParser,
+        sender=RokokoSender,
     ),
     "xsens": Device(
         name="Xsens MVN",
