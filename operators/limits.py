@@ -9,6 +9,7 @@ from ..hand import proportions
 from ..hand.joints import Side
 from ..hand.model import HandModel
 from ..performer import from_dict
+from ..rig import known_hands
 from ..rig.binding import is_armature
 from ..rig.bound_hand import bound_hand
 from ..rig.detect import find_hands
@@ -52,6 +53,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
                 for hand in [_hand(context, found.side)]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
+            known_hands.forget()
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -72,6 +74,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """From all bones of the armature."""
         count = sum(remove_limit(bone) for bone in context.scene.knuckle.armature.pose.bones)
+        known_hands.forget()
         self.report({"INFO"}, f"Limits removed from {count} bones")
         return {"FINISHED"} if count else {"CANCELLED"}
 

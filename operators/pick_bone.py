@@ -100,8 +100,10 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
     def cancel(self, context: "Context") -> None:
         """The mouse and the status bar as they were."""
         Pointed.armature = Pointed.bone = ""
-        context.window.cursor_modal_restore()
-        context.workspace.status_text_set(None)
+        # Blender also calls this while it loads another file, which may leave no window.
+        if context.window:
+            context.window.cursor_modal_restore()
+            context.workspace.status_text_set(None)
         redraw_views(context)
 
     def _point(self, context: "Context", event: "Event") -> None:

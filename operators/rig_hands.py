@@ -12,7 +12,7 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, Side
 from ..rig import known_hands
 from ..rig.binding import is_armature
-from ..rig.corrections import flipped, mirrored, own_mapping, to_correct, with_carrier
+from ..rig.corrections import check_free, flipped, mirrored, own_mapping, to_correct, with_carrier
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
 from .job import redraw_views
 
@@ -45,7 +45,14 @@ def can_correct(operator: type, context: "Context") -> bool:
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
     """Changes the mapping of a hand, which is then the person's own. Raises RigError, and then nothing has changed."""
     known = known_hands.known(armature) or known_hands.look(armature)
-    mapping = change(to_correct(armature, side, known.hands.get(side)))
+    before = to_correct(armature, side, known.hands.get(side))
+    mapping = change(before)
+    check_free(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
+    keep(armature, mapping)
+
+
+def keep(armature: "Object", mapping: Mapping) -> None:
+    """Keeps a mapping on an armature, and shows it. Raises RigError, and then nothing has changed."""
     check_bones(armature, mapping)
     save_mapping(armature, with_carrier(armature, mapping))
     known_hands.look(armature)
@@ -153,8 +160,7 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Kept on the side that the preset is of."""
-        preset = read_preset(Path(self.filepath))
-        correct(armature, preset.side, lambda _mapping: preset)
+        keep(armature, read_preset(Path(self.filepath)))
 
 
 class KNUCKLE_OT_save_mapping(_Correction, ExportHelper, bpy.types.Operator):

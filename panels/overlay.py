@@ -117,10 +117,12 @@ def label(found: FoundHand, digit: str) -> str:
 def _shown(context: "Context") -> "Object | None":
     """The armature that is drawn over, None where nothing is drawn."""
     armature = driven_armature(context.scene)
-    if armature is None or armature.mode == "EDIT" or not context.space_data.overlay.show_overlays:
+    space = context.space_data
+    assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
+    if armature is None or armature.mode == "EDIT" or not space.overlay.show_overlays:
         return None
     wanted = context.scene.knuckle_rig.axes or Pointed.armature == armature.name
-    return armature if wanted and armature.visible_get() else None
+    return armature if wanted and armature.visible_in_viewport_get(space) else None
 
 
 def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, HandAxes]]:

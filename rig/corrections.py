@@ -1,20 +1,18 @@
 """What a person does to a mapping in one click: picks bones, fills a digit, flips and turns how it curls, mirrors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Mapping as Table
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import RigError
 from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, SIDES, Side
 from .detect import FoundHand
-from .detection.joints import bending_joints
+from .detection.joints import STUB, bending_joints
 from .mapping import Mapping, kept_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object
-
-STUB = 0.3
-"""A last bone shorter than this share of the one before it only marks the tip."""
 
 
 def own_mapping(found: FoundHand) -> Mapping:
@@ -56,6 +54,17 @@ def mirrored(mapping: Mapping) -> Mapping:
     return replace(
         mapping, side=other, turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.turns.items()}
     )
+
+
+def check_free(hands: Table[Side, FoundHand], side: Side, bones: Iterable[str]) -> None:
+    """Raises RigError for a bone to pick that is the other hand's: it would be keyed twice."""
+    for other, found in hands.items():
+        joints = {bone: joint for joint, bone in found.bones.items()} if other != side else {}
+        for bone in bones:
+            if bone in joints:
+                raise RigError(
+                    f"bone '{bone}' is {joints[bone]} of the {other} hand, pick another bone, or mirror the hands"
+                )
 
 
 def filled(mapping: Mapping, digit: str, bones: Sequence[str], ended: bool) -> Mapping:

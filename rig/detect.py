@@ -48,9 +48,15 @@ def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     saved = saved_mapping(armature)
+    taken: set[str] = set()
     for mapping in saved.values():
         check_whole(mapping)
-    taken = {bone for mapping in saved.values() for bone in mapping.bones.values()}
+        twice = taken.intersection(mapping.bones.values())
+        if twice:
+            raise RigError(
+                f"{mapping.where}: bone '{min(twice)}' is the left hand's as well, pick another bone for one of them"
+            )
+        taken.update(mapping.bones.values())
     hands = {} if set(saved) == set(SIDES) else _detected(armature, taken)
     hands |= {side: _corrected(mapping) for side, mapping in saved.items()}
     return tuple(hands[side] for side in SIDES if side in hands)

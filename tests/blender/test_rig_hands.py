@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from knuckle.errors import RigError
+from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES
 from knuckle.operators.rig_hands import correct
 from knuckle.operators.rig_properties import setting
@@ -16,10 +17,12 @@ from knuckle.panels.overlay import SURE, label
 from knuckle.rig import known_hands
 from knuckle.rig.axes import hand_axes
 from knuckle.rig.binding import posed_frames
+from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
-from knuckle.rig.detect import find_hand, find_hands
+from knuckle.rig.detect import detected_hands, find_hand, find_hands
 from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping
-from knuckle.tests.blender.making import rig
+from knuckle.rig.take_scene import Placing, write_take
+from knuckle.tests.blender.making import rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -241,6 +244,44 @@ def test_a_digit_that_is_not_sure_says_so() -> None:
     found = find_hand(armature, "left")
     found.confidence["ring-finger"] = SURE - 0.2
     assert label(found, "ring-finger") == "Ring? 40%"
+
+
+def test_a_bone_of_the_other_hand_is_not_picked_as_well(shared: Path) -> None:
+    armature, truth = RIGS["MakeHuman for games"]()
+    chosen(armature)
+    bone = truth["right"]["thumb-phalanx-distal"]
+    with pytest.raises(RuntimeError, match=f"bone '{bone}' is thumb-phalanx-distal of the right hand, pick another"):
+        bpy.ops.knuckle.pick_bone(side="left", what="thumb-phalanx-distal", bone=bone)
+    assert kept(armature) == [None, None]
+    for side in SIDES:
+        save_mapping(armature, Mapping(side, truth["right"]))
+    with pytest.raises(RigError, match=r"own mapping of the right hand: bone '.*' is the left hand's as well"):
+        find_hands(armature)
+
+
+@pytest.mark.parametrize("turn", [180.0, 30.0])
+def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(turn: float) -> None:
+    armature = rig("right")
+    solved = take(("right",), frames=7)
+    poses = []
+    for turns in ({}, {"ring-finger": turn}):
+        save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, turns=turns))
+        write_take(solved, armature, bpy.context.scene, bpy.context.collection, Placing())
+        bpy.context.scene.frame_set(4)
+        poses.append({bone.name: np.array(bone.matrix)[:3, :3] for bone in armature.pose.bones})
+    bones = find_hand(armature, "right").bones
+    moved = {bones[joint] for joint in CHAIN_JOINTS["ring-finger"]}
+    hand = bound_hand(armature, find_hand(armature, "right"), proportions.build(proportions.adult("right")))
+    for name, one in poses[0].items():
+        other = poses[1][name]
+        if name not in moved:
+            np.testing.assert_allclose(other, one, atol=1e-5)
+            continue
+        along = hand.rest_to_bone[hand.bones.index(name), :3, :3].T[:, 1]
+        np.testing.assert_allclose(other @ along, one @ along, atol=1e-5, err_msg="it points where it pointed")
+        angle = np.degrees(np.arccos(np.clip((np.trace(other.T @ one) - 1) / 2, -1, 1)))
+        if not name.endswith("-tip"):
+            assert angle == pytest.approx(turn, abs=0.1)
 
 
 def test_nothing_is_changed_by_a_correction_that_does_not_fit() -> None:

@@ -34,8 +34,10 @@ def play(screen: "Screen") -> "Steps":
     told |= yield from picked(screen)
     told["flipped"] = yield from clicked(screen, "knuckle.flip_digit", 0.83, "flipped", "side='left', digit='thumb'")
     told["mirrored"] = yield from clicked(screen, "knuckle.mirror_hand", 0.65, "mirrored")
+    told["turned"] = yield from turned(screen)
     told["loaded"] = yield from saved_and_loaded()
-    yield from rigify(screen)
+    told["filled"] = yield from rigify(screen)
+    yield from nothing(screen)
     return told
 
 
@@ -81,6 +83,20 @@ def clicked(screen: "Screen", operator: str, across: float, name: str, holding: 
     return told
 
 
+def turned(screen: "Screen") -> "Steps":
+    """The slider of the index finger's curl plane is dragged, between its last joint and the next digit's title."""
+    tip = yield from screen.button("knuckle.pick_bone", across=0.88, holding='what="index-finger-tip"')
+    region = screen.region(screen.area(), "UI")
+    y = tip[1] + 26
+    yield from screen.drag((region.x + 200, y), (region.x + 240, y))
+    yield from screen.wait_until(kept)
+    yield 0.5
+    told = kept()
+    screen.picture("rig_hands_turned")
+    yield from undone(screen)
+    return {"turns": told["turns"]}
+
+
 def undone(screen: "Screen") -> "Steps":
     """One undo takes back what was done first on the armature."""
     screen.move(*screen.view_middle())
@@ -114,6 +130,29 @@ def rigify(screen: "Screen") -> "Steps":
     bpy.ops.knuckle.select_bones(side="left", digit="index-finger")
     yield from look(screen, "DEF-hand.L")
     screen.picture("rig_hands_rigify")
+    place = yield from screen.button("knuckle.pick_bone", across=0.88, holding='what="ring-finger"')
+    screen.click(*place)
+    yield 0.5
+    spot = on_screen(screen, "f_ring.01.L")
+    screen.move(spot[0] + 3, spot[1])
+    yield 0.3
+    screen.click(*spot)
+    yield from screen.wait_until(kept)
+    told = kept()
+    yield 1.0
+    screen.picture("rig_hands_rigify_picked")
+    return {"bones": told["bones"], "carrier": told.get("carrier")}
+
+
+def nothing(screen: "Screen") -> "Steps":
+    """An armature without a hand: the panel says so, and its bones can be picked."""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.object.armature_add()
+    screen.scene.knuckle.armature = bpy.context.object
+    yield 1.0
+    screen.area().tag_redraw()
+    yield 1.0
+    screen.picture("rig_hands_nothing")
     return {}
 
 
