@@ -16,9 +16,9 @@ from ..hand import proportions
 from ..hand.joints import SIDES, Side
 from .binding import RigBinding
 from .bound_hand import bound_hand
-from .corrections import to_correct
-from .detect import FoundHand, find_hands
-from .mapping import PROPERTIES
+from .corrections import own_mapping, to_correct
+from .detect import FoundHand, detected_hands, find_hands
+from .mapping import PROPERTIES, check_whole
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -62,29 +62,43 @@ def forget() -> None:
 
 
 def _looked(armature: "Object") -> KnownHands:
-    hands: dict[Side, FoundHand] = {}
+    problem = ""
     try:
         hands = {found.side: found for found in find_hands(armature)}
-        # The performer may be unknown yet; a mean hand shows how a digit curls as well.
-        bindings = {
-            side: bound_hand(armature, found, proportions.build(proportions.adult(side)))
-            for side, found in hands.items()
-        }
     except RigError as error:
-        return KnownHands(hands or _picked(armature), problem=str(error))
-    return KnownHands(hands, bindings)
+        hands, problem = _as_far_as_it_goes(armature), str(error)
+    bindings: dict[Side, RigBinding] = {}
+    for side, found in hands.items():
+        try:
+            check_whole(own_mapping(found))
+            # The performer may be unknown yet; a mean hand shows how a digit curls as well.
+            bindings[side] = bound_hand(armature, found, proportions.build(proportions.adult(side)))
+        except RigError as error:
+            problem = problem or str(error)
+    return KnownHands(hands, bindings, problem)
 
 
-def _picked(armature: "Object") -> dict[Side, FoundHand]:
-    """What the person has picked so far, of mappings that are not whole or do not fit."""
+def _as_far_as_it_goes(armature: "Object") -> dict[Side, FoundHand]:
+    """What the person has picked so far, of mappings that are not whole or do not fit, and what is found beside it."""
     begun = {side: to_correct(armature, side, None) for side in SIDES}
-    return {
+    picked = {
         side: FoundHand(
-            side, dict(mapping.bones), None, dict.fromkeys(mapping.digits, 1.0), corrected=True, turns=mapping.turns
+            side,
+            dict(mapping.bones),
+            confidence=dict.fromkeys(mapping.digits, 1.0),
+            carrier=mapping.carrier,
+            corrected=True,
+            turns=mapping.turns,
         )
         for side, mapping in begun.items()
         if mapping.bones
     }
+    taken = {bone for found in picked.values() for bone in found.bones.values()}
+    try:
+        detected = detected_hands(armature)
+    except RigError:
+        detected = ()
+    return {hand.side: hand for hand in detected if not taken.intersection(hand.bones.values())} | picked
 
 
 def _depends_on(armature: "Object") -> Hashable:

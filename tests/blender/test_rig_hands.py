@@ -103,6 +103,20 @@ def test_a_hand_is_picked_from_nothing_by_its_wrist_and_the_first_bone_of_each_d
     assert found.bones == {joint: str(JOINT_INDEX[joint]) for joint in expected}
 
 
+def test_while_one_hand_is_picked_the_other_one_stays_known(shared: Path) -> None:
+    armature, truth = RIGS["MakeHuman for games"]()
+    chosen(armature)
+    known_hands.look(armature)
+    armature["knuckle_mapping_left"] = json.dumps(
+        {"version": 2, "side": "left", "bones": {"wrist": truth["left"]["wrist"]}}
+    )
+    known = known_hands.look(armature)
+    assert "1 bones, expected a wrist and at least one digit" in known.problem
+    assert known.hands["left"].bones == {"wrist": truth["left"]["wrist"]}
+    assert known.hands["right"].bones == truth["right"]
+    assert set(known.bindings) == {"right"}
+
+
 @pytest.mark.parametrize("name", ["MakeHuman", "Rigify generated", "Rigify metarig", "named as SMPL-X"])
 def test_a_digit_is_filled_from_its_first_bone_to_its_tip(name: str, shared: Path) -> None:
     armature, truth = RIGS[name]()
