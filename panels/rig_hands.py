@@ -80,7 +80,7 @@ def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
         return
     if found is None:
         paragraph(body, context, "Pick the bone of the wrist, and the first bone of each digit that bends.")
-    elif not found.corrected:
+    else:
         _how_found(body, context, found)
     column = body.column(align=True)
     column.enabled = hand.armature.is_editable
@@ -99,7 +99,9 @@ def _state(found: FoundHand | None) -> str:
 
 
 def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None:
-    pair(layout, "Names", f"as in {found.family}" if found.family else "not known")
+    known = f"named as in {found.family}" if found.family else "names not known"
+    # A row in any case: what is clicked below does not jump away once the hand is the person's own.
+    pair(layout, "Bones", "your own" if found.corrected else known)
     if found.side_confidence < SURE_SIDE:
         paragraph(layout, context, f"That it is a {found.side} hand is not sure: mirror it if it is the other.", "INFO")
     for doubt in found.doubts:
@@ -113,8 +115,8 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     named = row.split(factor=0.3, align=True)
     named.label(text=DIGIT_NAMES[digit])
     sure = found.confidence.get(digit, 0.0) if found else 0.0
-    own = found is not None and found.corrected and sure > 0
-    named.progress(factor=sure, text="your own" if own else f"{sure:.0%}")
+    own = found is not None and found.corrected
+    named.progress(factor=sure, text=("your own" if own else f"{sure:.0%}") if sure > 0 else "none")
     flip = row.row(align=True)
     flip.enabled = sure > 0
     turned = found is not None and bool(found.turns.get(digit))

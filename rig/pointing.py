@@ -9,6 +9,8 @@ NEAREST = 1e-6
 """What is nearer to the eye, as a share of the farthest, is behind it or in it."""
 SAME = 1.5
 """pixels: bones that are as near as this to the mouse are the same to the hand, and the one in front is meant."""
+TOGETHER = 0.15
+"""Bones nearer to each other than this share of the one in front are in one place."""
 
 
 def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, within: float) -> int:
@@ -25,11 +27,17 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
     apart[~seen] = np.inf
     if not len(apart) or not apart.min() <= within:
         return -1
-    # Depth along the view, interpolated on the screen: z/w is linear there.
-    z = ends[..., 2] / ends[..., 3]
-    depth_there = z[0] + part * (z[1] - z[0])
     near = np.flatnonzero(apart <= apart.min() + SAME)
-    return int(near[np.argmin(depth_there[near])])
+    ends, part = ends[:, near], part[near]
+    # What is linear on the screen is 1/w: the share of the bone at that share of its picture.
+    weights = np.stack([1 - part, part]) / ends[..., 3]
+    spots = (weights / weights.sum(axis=0))[..., None] * ends
+    there = spots.sum(axis=0)
+    lengths = np.linalg.norm(ends[1] - ends[0], axis=1)
+    front = int(np.argmin(there[:, 2] / there[:, 3]))
+    # Controls of a whole finger lie on its bones: of bones in one place the shortest says most.
+    together = np.linalg.norm(there - there[front], axis=1) <= TOGETHER * lengths[front]
+    return int(near[np.argmin(np.where(together, lengths, np.inf))])
 
 
 def _in_front(ends: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:

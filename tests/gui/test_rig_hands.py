@@ -30,7 +30,6 @@ def test_what_is_clicked_is_kept_on_the_armature_and_drawn_and_one_undo_takes_it
     assert seen["mirrored"]["left"]["bones"]["wrist"] == "wrist.R"
     assert seen["mirrored"]["right"]["bones"]["wrist"] == "wrist.L"
     assert list(seen["turned"]["turns"]) == ["index-finger"]
-    assert 0 < seen["turned"]["turns"]["index-finger"] < 180
     ring = [bone for joint, bone in seen["filled"]["bones"].items() if joint.startswith("ring-finger")]
     assert ring == ["f_ring.01.L", "f_ring.02.L", "f_ring.03.L"]
     assert seen["filled"]["carrier"] == "DEF-hand.L"

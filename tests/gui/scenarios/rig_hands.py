@@ -88,7 +88,10 @@ def turned(screen: "Screen") -> "Steps":
     tip = yield from screen.button("knuckle.pick_bone", across=0.88, holding='what="index-finger-tip"')
     region = screen.region(screen.area(), "UI")
     y = tip[1] + 26
-    yield from screen.drag((region.x + 200, y), (region.x + 240, y))
+    start = region.x + 200, y
+    screen.move(start[0] - 5, y)
+    yield 0.5  # a slider that the mouse was over takes the drag
+    yield from screen.drag(start, (start[0] + 80, y))
     yield from screen.wait_until(kept)
     yield 0.5
     told = kept()

@@ -55,6 +55,17 @@ def test_of_two_bones_behind_each_other_the_nearer_one_is_meant() -> None:
     assert bone_at(np.stack([near, far], axis=1), view, SIZE, mouse, 20.0) == 0
 
 
+def test_of_bones_that_lie_on_each_other_the_shortest_is_meant() -> None:
+    finger = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 0.3], [0.0, 1.8, 0.6]])
+    whole = np.array([finger[0], finger[2]]) + (0.0, 0.0, 0.05)
+    ends = np.stack([whole, finger[:2], finger[1:]], axis=1)
+    view = looking()
+    for bone in (1, 2):
+        middle = ends[:, bone].mean(axis=0)
+        assert bone_at(ends, view, SIZE, pixel(middle, view), 20.0) == bone
+        assert bone_at(ends[:, ::-1], view, SIZE, pixel(middle, view), 20.0) == 2 - bone
+
+
 def test_bones_behind_the_eye_are_not_pointed_at_and_those_that_reach_there_are_as_far_as_they_are_seen() -> None:
     view, mouse = looking(), np.array([400.0, 300.0])
     behind = np.array([[[0.0, 0.0, 8.0]], [[0.0, 0.1, 9.0]]])
