@@ -19,7 +19,7 @@ from ..rig.axes import HandAxes, arrow_head, hand_axes
 from ..rig.binding import posed_frames
 from ..rig.detect import FoundHand
 from .looking import known_or_looked_for, stop
-from .text import DIGIT_NAMES
+from .text import DIGIT_NAMES, SURE
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, PoseBone
@@ -45,8 +45,6 @@ POINTED: Colour = (1.0, 0.55, 0.0, 1.0)
 UNSURE: Colour = (1.0, 0.45, 0.1, 1.0)
 FAN = 0.16
 """The opacity of the plane in which a digit curls."""
-SURE = 0.6
-"""A digit less sure than this is marked: its labels, or its names and its shape, contradict each other."""
 WIDTH = 2.5
 """pixels at a scale of 1."""
 TEXT = 13.0

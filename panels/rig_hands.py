@@ -10,7 +10,7 @@ from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.detect import FoundHand
 from .looking import known_or_looked_for
-from .text import DIGIT_NAMES, pair, paragraph, sentence
+from .text import DIGIT_NAMES, SURE, pair, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout
@@ -35,7 +35,11 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         return driven_armature(context.scene) is not None
 
     def draw_header_preset(self, context: "Context") -> None:
-        """The axes can be shown while the panel is closed."""
+        """The axes can be shown while the panel is closed, and that something is to be looked at is seen."""
+        armature = driven_armature(context.scene)
+        known = known_or_looked_for(armature) if armature else None
+        if known and (known.problem or any(map(_is_unsure, known.hands.values()))):
+            self.layout.label(text="", icon="ERROR")
         self.layout.prop(context.scene.knuckle_rig, "axes", text="", icon="EMPTY_AXIS")
         self.layout.separator()
 
@@ -91,6 +95,10 @@ def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
         _buttons(body, found)
 
 
+def _is_unsure(found: FoundHand) -> bool:
+    return min(found.confidence.values(), default=1.0) < SURE or found.side_confidence < SURE_SIDE
+
+
 def _state(found: FoundHand | None) -> str:
     """How sure a hand is: as its least sure digit."""
     if found is None:
@@ -113,9 +121,10 @@ def _digit(layout: "UILayout", hand: _Hand, digit: str) -> None:
     header, body = layout.panel(f"knuckle_rig_{hand.side}_{digit}", default_closed=True)
     row = header.row(align=True)
     named = row.split(factor=0.3, align=True)
-    named.label(text=DIGIT_NAMES[digit])
     sure = found.confidence.get(digit, 0.0) if found else 0.0
     own = found is not None and found.corrected
+    named.alert = 0 < sure < SURE
+    named.label(text=DIGIT_NAMES[digit])
     named.progress(factor=sure, text=("your own" if own else f"{sure:.0%}") if sure > 0 else "none")
     flip = row.row(align=True)
     flip.enabled = sure > 0

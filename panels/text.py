@@ -15,6 +15,10 @@ DIGIT_NAMES = {
 }
 
 
+SURE = 0.6
+"""A digit less sure than this is marked: other labels would do nearly as well, or its names and its shape disagree."""
+
+
 def paragraph(
     layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR", "INFO"] = "NONE"
 ) -> None:

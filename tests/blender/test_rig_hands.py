@@ -8,12 +8,15 @@ import bpy
 import numpy as np
 import pytest
 
+import knuckle
 from knuckle.errors import RigError
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES
 from knuckle.operators.rig_hands import correct
 from knuckle.operators.rig_properties import setting
-from knuckle.panels.overlay import SURE, label
+from knuckle.panels import overlay
+from knuckle.panels.overlay import label
+from knuckle.panels.text import SURE
 from knuckle.rig import known_hands
 from knuckle.rig.axes import hand_axes
 from knuckle.rig.binding import posed_frames
@@ -296,6 +299,15 @@ def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(
         angle = np.degrees(np.arccos(np.clip((np.trace(other.T @ one) - 1) / 2, -1, 1)))
         if not name.endswith("-tip"):
             assert angle == pytest.approx(turn, abs=0.1)
+
+
+def test_nothing_is_drawn_any_more_once_the_extension_is_switched_off() -> None:
+    drawn = len(overlay._handles)
+    assert drawn > 0
+    knuckle.unregister()
+    assert not overlay._handles
+    knuckle.register()
+    assert len(overlay._handles) == drawn
 
 
 def test_nothing_is_changed_by_a_correction_that_does_not_fit() -> None:
