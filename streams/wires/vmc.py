@@ -35,6 +35,8 @@ KEPT = 10
 """Rounds for which a bone stays as it is after it was told last: a lost packet is bridged, a lost hand is not."""
 UNTOLD = 1e-4
 """m from the parent, below which a bone's place is not told."""
+SAME = 1e-5
+"""m that bones may come to begin elsewhere in their parents and still be as long as they were."""
 BUNDLED = 12
 """Messages of a bundle, so that it fits into 1200 bytes."""
 
@@ -49,7 +51,7 @@ class VmcParser(Parser):
         """In which round each bone was told last."""
         self._clock: float | None = None
         self._clock_before: float | None = None
-        self._stands: dict[Side, tuple[bytes, Floats]] = {}
+        self._stands: dict[Side, tuple[Floats, Floats]] = {}
         """How each hand's joints stand in its bones, and for which bones."""
         names = {side: joint_names(side) for side in SIDES}
         hands: list[tuple[Side, ...]] = [("left",), ("right",), SIDES]
@@ -103,10 +105,10 @@ class VmcParser(Parser):
     def _standing(self, side: Side, bones: list[str], local: dict[str, Place]) -> Floats:
         """tpose.stands, worked out anew when bones have other lengths."""
         offsets = np.array([local[bone][0] if bone in local else tpose.USUAL[bone] for bone in bones])
-        key = offsets[1:].tobytes()
-        if side not in self._stands or self._stands[side][0] != key:
-            self._stands[side] = (key, tpose.stands(side, offsets))
-        return self._stands[side][1]
+        known = self._stands.get(side)
+        if known is None or np.abs(offsets[1:] - known[0][1:]).max() > SAME:
+            self._stands[side] = known = (offsets, tpose.stands(side, offsets))
+        return known[1]
 
 
 def _first(things: Mapping[str, bool]) -> str:

@@ -1,0 +1,225 @@
+"""Feeds damaged packets to the parsers of devices, and tells what came of them.
+
+python tools/fuzz_streams.py [DEVICE ...] [--packets N] [--seed S] [--takes TAKE.rawtake ...]
+
+The packets are those that each device's sender sends of hands that close, and those of raw takes; then flipped, cut,
+repeated, spliced with others, put in another order, and lengths and numbers set to the extremes of their types.
+A parser may return frames or raise PacketError. Anything else is told with the seed and the packet, and ends with 1.
+"""
+
+import argparse
+import random
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from knuckle.errors import PacketError
+from knuckle.streams.devices import DEVICES
+from knuckle.streams.frame import Frame
+from knuckle.streams.numbers import FARTHEST
+from knuckle.streams.raw_take import read_head, read_packets
+from knuckle.streams.sender import UdpSender
+from knuckle.streams.transport import LARGEST_PACKET, Address
+from knuckle.tests.pure.streams.moments import moments
+
+MOST_NAMES = 4096
+"""Points of a frame."""
+WARM = 0.2
+"""The share of packets after which a parser has all the tables that it keeps."""
+EXTREMES = [0, 1, 2, 3, 4, 0x7F, 0x80, 0xFF, 0x7FFF, 0x8000, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFC, 0xFFFFFFFF]
+FLOATS = [0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x00000001, 0x47C35000]
+"""Bits of infinity, no number, the largest, the smallest, and 100000."""
+WORDS = [
+    b"NaN",
+    b"-Infinity",
+    b"1e999",
+    b"9" * 400,
+    b"null",
+    b"true",
+    b"[[[[",
+    b"}",
+    b'"',
+    b"\\u0000",
+    b"\xff",
+    b"-",
+    b"",
+]
+
+Mutation = Callable[[random.Random, bytearray, list[bytes]], None]
+
+
+def flip(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """Some bits."""
+    for _number in range(dice.choice([1, 1, 2, 8])):
+        packet[dice.randrange(len(packet))] ^= 1 << dice.randrange(8)
+
+
+def cut(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """The end, or a piece of the midst."""
+    start = dice.randrange(len(packet))
+    del packet[start : start + dice.choice([1, 4, 16, len(packet)])]
+
+
+def repeat(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """A piece, once or many times."""
+    start, length = dice.randrange(len(packet)), dice.choice([1, 2, 4, 8, 64, len(packet)])
+    piece = packet[start : start + length] * dice.choice([1, 1, 2, 50])
+    packet[start:start] = piece[:LARGEST_PACKET]
+
+
+def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """A number of 1 to 8 bytes of either order, where such often are."""
+    size = dice.choice([1, 2, 4, 4, 4, 8])
+    value = dice.choice(FLOATS if size == 4 and dice.random() < 0.3 else EXTREMES) & ((1 << 8 * size) - 1)
+    place = dice.randrange(len(packet)) // size * size if dice.random() < 0.8 else dice.randrange(len(packet))
+    packet[place : place + size] = value.to_bytes(size, dice.choice(["little", "big"]))
+
+
+def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """Text where text, or a number, is."""
+    place = dice.randrange(len(packet))
+    packet[place : place + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
+
+
+def splice(dice: random.Random, packet: bytearray, others: list[bytes]) -> None:
+    """Another packet's end, or a piece of it."""
+    other = dice.choice(others)
+    start = dice.randrange(len(packet))
+    begin = dice.randrange(len(other) + 1) if dice.random() < 0.5 else min(start, len(other))
+    packet[start:] = other[begin:]
+
+
+def noise(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """Bytes of no meaning."""
+    start = dice.randrange(len(packet))
+    packet[start : start + dice.choice([1, 4, 32])] = dice.randbytes(dice.choice([1, 4, 32]))
+
+
+MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, word, splice, noise]
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a device's packets."""
+
+    packets: int = 0
+    frames: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+    """s, of one packet."""
+    spent: float = 0.0
+    """s, in the parser."""
+    faults: Counter[str] = field(default_factory=Counter)
+
+
+def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
+    """Packets, in runs as they were sent or in any order; some as they are, so that parsers keep having something."""
+    while True:
+        start = dice.randrange(len(seeds))
+        for number in range(dice.choice([1, 4, 16])):
+            packet = bytearray(seeds[(start + number) % len(seeds)] if dice.random() < 0.7 else dice.choice(seeds))
+            for _ in range(dice.choice([0, 1, 1, 1, 2, 4])):
+                if packet:
+                    dice.choice(MUTATIONS)(dice, packet, seeds)
+            yield bytes(packet[:LARGEST_PACKET])
+
+
+def check(frame: Frame) -> None:
+    """Raises AssertionError for a frame that holds what none may."""
+    count = len(frame.names)
+    assert count == len(set(frame.names)) <= MOST_NAMES, f"{count} names, {len(set(frame.names))} of them different"
+    assert frame.positions.shape == (count, 3), frame.positions.shape
+    # A joint lies within reach of a place that was told.
+    assert not (np.abs(frame.positions) > 100 * FARTHEST).any(), "a place is far away"
+    assert (np.isnan(frame.positions).all(axis=1) | np.isfinite(frame.positions).all(axis=1)).all(), "half a place"
+    if frame.rotations is not None:
+        length = np.linalg.norm(frame.rotations, axis=1)
+        assert (np.isnan(length) | (np.abs(length - 1) < 1e-6)).all(), "a turn is no unit quaternion"
+
+
+def fuzz(device: str, seeds: list[bytes], packets: int, seed: int) -> Tally:
+    """Feeds one parser."""
+    parser, tally = DEVICES[device].parser(), Tally()
+    stream = damaged(random.Random(seed), seeds)
+    before = 0
+    for number in range(packets):
+        if number == int(packets * WARM):
+            before = memory()
+        packet = next(stream)
+        begun = time.perf_counter()
+        try:
+            frames = list(parser.feed(packet))
+        except PacketError:
+            tally.refused += 1
+            frames = []
+        except Exception:
+            fault = traceback.format_exc().strip()
+            if not tally.faults[fault]:
+                print(f"{device}, seed {seed}, packet {number}: {packet[:2000].hex()}\n{fault}", file=sys.stderr)
+            tally.faults[fault] += 1
+            continue
+        spent = time.perf_counter() - begun
+        tally.slowest, tally.spent = max(tally.slowest, spent), tally.spent + spent
+        tally.packets, tally.frames = tally.packets + 1, tally.frames + len(frames)
+        for frame in frames[-1:]:
+            try:
+                check(frame)
+            except AssertionError as error:
+                if not tally.faults[str(error)]:
+                    print(f"{device}, seed {seed}, packet {number}: {error}: {packet[:2000].hex()}", file=sys.stderr)
+                tally.faults[str(error)] += 1
+    grown = (memory() - before) / 2**20
+    print(
+        f"{device}: {packets} packets, {tally.packets / max(tally.spent, 1e-9):.0f} a second, {tally.frames} frames, "
+        f"{tally.refused} refused, {sum(tally.faults.values())} faults; {1000 * tally.slowest:.1f} ms the slowest, "
+        f"{grown:+.1f} MiB after the first {WARM:.0%}",
+        flush=True,
+    )
+    return tally
+
+
+def memory() -> int:
+    """Bytes of this process that are in memory."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * 4096
+
+
+def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
+    """What the device's own sender sends, and what raw takes of it hold."""
+    sender = DEVICES[device].sender(Address())
+    # Senders of streams have the same method where they frame packets themselves.
+    packets = getattr(sender, "packets", None)
+    found = [bytes(packet) for moment in moments(8) for packet in packets(moment)] if packets else []
+    if not isinstance(sender, UdpSender) and not found:
+        print(f"{device}: its sender speaks to a connection; only takes are used", file=sys.stderr)
+    for path in takes:
+        data = path.read_bytes()
+        head, start = read_head(data, str(path))
+        found += [packet.content for packet in read_packets(data, start)] if head.device == device else []
+    return [packet for packet in found if packet]
+
+
+def main() -> int:
+    """Fuzzes the devices that are named, or all."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("devices", nargs="*", metavar="DEVICE", help=", ".join(DEVICES))
+    options.add_argument("--packets", type=int, default=100_000)
+    options.add_argument("--seed", type=int, default=1)
+    options.add_argument("--takes", type=Path, nargs="*", default=[])
+    chosen = options.parse_args()
+    faults = 0
+    for device in chosen.devices or DEVICES:
+        seeds = seeds_of(device, chosen.takes)
+        if seeds:
+            faults += sum(fuzz(device, seeds, chosen.packets, chosen.seed).faults.values())
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
