@@ -156,6 +156,8 @@ def test_a_recipe_goes_to_the_panel_and_back_and_through_a_file(tmp_path: Path) 
             "settings": {"passes": 20},
             "rig": "hand.blend",
             "arm": True,
+            "keep": "pinches",
+            "keep_scale": "world",
             "fps": 29.97,
         },
         "test",

@@ -173,3 +173,38 @@ def test_a_rigs_own_scene_is_kept_and_a_hand_that_it_lacks_is_told(shared, tmp_p
     glove, left = shared / "data/captures/two_hands_glove.c3d", shared / "data/rigs/generic_hand_left.glb"
     assert main(["solve", str(glove), "--out", str(out), "--rig", str(left), "--end", "100"]) == 0
     assert "the rig has no right hand: it was solved and is not keyed" in capsys.readouterr().out
+
+
+def test_fingertips_kept_in_the_world_are_as_far_from_each_other_as_the_recordings_markers(shared, tmp_path, capsys):
+    """The recording is read by another library, and neither wrist nor scale of ours is asked."""
+    ezc3d = pytest.importorskip("ezc3d")
+    capture, out, report = shared / "data/captures/two_hands_glove.c3d", tmp_path / "a.blend", tmp_path / "r.json"
+    rig = shared / "data/rigs/makehuman_default.blend"
+    found = {}
+    for keep in ("directions", "fingertips"):
+        choice = ["--keep", keep, "--keep-scale", "world", "--start", "200", "--end", "260"]
+        kept = ["solve", str(capture), "--rig", str(rig), "--out", str(out), "--report", str(report), *choice]
+        assert main(kept) == 0
+        assert f"on the rig {keep} are kept: fingertips" in capsys.readouterr().out
+        assert json.loads(report.read_text())["hands"]["left"]["rig"]["scale"] == 1
+        bpy.ops.wm.open_mainfile(filepath=str(out))
+        armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+        file = ezc3d.c3d(str(capture))
+        labels = [label.split(":")[-1] for label in file["parameters"]["POINT"]["LABELS"]["value"]]
+        recorded = file["data"]["points"][:3].transpose(2, 1, 0)[199:260]
+        # The scene keeps its own rate.
+        step = bpy.context.scene.render.fps / 60
+        off = []
+        for row in range(0, 61, 10):
+            frame = 1 + row * step
+            bpy.context.scene.frame_set(int(frame), subframe=frame % 1)
+            posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            bones = find_hand(armature, "left").bones
+            ends = [posed.pose.bones[bones[CHAIN_JOINTS[digit][2]]].tail for digit in DIGITS]
+            tips = 1000 * np.array([posed.matrix_world @ end for end in ends])
+            markers = recorded[row, [labels.index(name) for name in ("LTTI", "LIFT", "LMFT", "LRFT", "LPTI")]]
+            between, wanted = (np.linalg.norm(places[:, None] - places, axis=-1) for places in (tips, markers))
+            off.append(np.abs(between - wanted)[np.triu_indices(5, 1)])
+        found[keep] = np.array(off)
+    assert np.median(found["fingertips"]) < 2, f"{np.median(found['fingertips']):.2f} mm > 2 mm"
+    assert np.mean(found["fingertips"]) < 0.4 * np.mean(found["directions"])

@@ -131,6 +131,21 @@ def test_the_arm_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, keyed)
     assert recipe_of(options).arm is keyed
 
 
+@pytest.mark.parametrize(
+    ("kept", "typed", "what"),
+    [
+        ({}, [], ("directions", "hand")),
+        ({"keep": "pinches"}, ["--keep-scale", "world"], ("pinches", "world")),
+        ({"keep": "pinches", "keep_scale": "world"}, ["--keep", "fingertips"], ("fingertips", "world")),
+    ],
+)
+def test_what_is_kept_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, what):
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps({"capture": "a", **kept}))
+    chosen = recipe_of(_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed]))
+    assert (chosen.keep, chosen.keep_scale) == what
+
+
 def test_what_is_read_is_never_written_over(tmp_path, capsys):
     capture = tmp_path / "take.json"
     capture.write_bytes(DEMO_CAPTURE.read_bytes())

@@ -1,0 +1,38 @@
+"""The joint frames of a rig at rest turn with the rig, however few digits it has."""
+
+import numpy as np
+import pytest
+
+from knuckle.hand import rotations as rot
+from knuckle.hand.joints import DIGITS, JOINTS, SIDES, Side, digit_of
+from knuckle.hand.proportions import adult, build, world_frames
+from knuckle.rig.rest_frames import rest_rotations
+
+DIGITS_OF = {
+    "five": DIGITS,
+    "three": DIGITS[:3],
+    "two fingers": DIGITS[1:3],
+    "a mitten": ("thumb", "middle-finger"),
+    "a mitten that begins its thumb late": ("thumb", "middle-finger"),
+}
+
+
+@pytest.mark.parametrize("name", DIGITS_OF)
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rig_that_is_turned_has_its_frames_turned(name: str, side: Side, seed: int) -> None:
+    points = world_frames(adult(side))[:, :3, 3]
+    rng = np.random.default_rng(seed)
+    points += rng.normal(0, 0.002, points.shape)
+    lacking = [joint != "wrist" and digit_of(joint) not in DIGITS_OF[name] for joint in JOINTS]
+    if "late" in name:
+        lacking[JOINTS.index("thumb-metacarpal")] = True
+    points[lacking] = np.nan
+    turn = rng.normal(size=4)
+    matrix = rot.to_matrix(turn / np.linalg.norm(turn))
+    hand = build(adult(side))
+    there = ~np.array(lacking)
+    standing, turned = rest_rotations(hand, points), rest_rotations(hand, points @ matrix.T + [1.0, 2.0, 3.0])
+    assert np.abs(turned[there] - matrix @ standing[there]).max() < 1e-6
+    # Its back is where a hand's is: the rig is an adult's, a little out of shape.
+    assert standing[0, 2, 2] > np.cos(np.deg2rad(25))
