@@ -75,7 +75,9 @@ def _plain_table(name: str, side: Side) -> dict[str, str]:
 
 
 def _parts(name: str) -> list[str]:
-    plainer = unicodedata.normalize("NFKC", name).rsplit(":", 1)[-1]
+    # Accents are taken off letters; Japanese voicing marks lie elsewhere and stay.
+    letters = (letter for letter in unicodedata.normalize("NFKD", name) if not "\u0300" <= letter <= "\u036f")
+    plainer = unicodedata.normalize("NFKC", "".join(letters)).rsplit(":", 1)[-1]
     return [part.lower() for part in _PARTS.findall(plainer)]
 
 

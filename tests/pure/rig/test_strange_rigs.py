@@ -65,6 +65,17 @@ def ends_added(rig: Rig, _: np.random.Generator) -> Rig:
     return [*bones, *ends], truth
 
 
+def last_bones_cut(rig: Rig, _: np.random.Generator) -> Rig:
+    """As exporters leave the bones that nothing hangs on: a tenth as long."""
+    bones, truth = rig
+    parents = {bone.parent for bone in bones}
+    cut = [
+        bone if bone.name in parents else replace(bone, tail=at(0.9 * np.array(bone.head) + 0.1 * np.array(bone.tail)))
+        for bone in bones
+    ]
+    return cut, truth
+
+
 def two_axes_in_one_place(rig: Rig, _: np.random.Generator) -> Rig:
     """As robots have knuckles: one bone that spreads, and where it begins or just after it one that bends."""
     bones, truth = rig
@@ -145,6 +156,8 @@ STRANGE: dict[str, tuple[Make, Callable[[Rig, np.random.Generator], Rig]]] = {
         NO_METACARPALS,
         lambda rig, rng: tails_along_any_axis(ends_added(rig, rng), rng),
     ),
+    "last bones cut": (SIXTEEN, last_bones_cut),
+    "last bones cut, metacarpals": (NO_TIPS, last_bones_cut),
     "two axes in one place": (NO_METACARPALS, two_axes_in_one_place),
     "two axes in one place, metacarpals": (Make(), two_axes_in_one_place),
     "offsets from the palm's end": (SIXTEEN, offsets_from_the_palms_end),
@@ -345,3 +358,31 @@ def test_digits_that_are_named_and_hang_elsewhere_are_told() -> None:
     (found,) = detect(elsewhere).hands
     assert found.bones == {joint: bone for joint, bone in truth.items() if not joint.startswith("pinky")}
     assert any("named as pinky-finger that do not hang on it" in doubt for doubt in found.doubts)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("Pulgar", "Indice", "Medio", "Anular", "Meñique"),
+        ("Daumen", "Zeigefinger", "Mittelfinger", "Ringfinger", "KleinerFinger"),
+        ("pouce", "index", "majeur", "annulaire", "auriculaire"),
+        ("pollice", "indice", "medio", "anulare", "mignolo"),
+    ],
+)
+def test_names_of_digits_in_other_languages_make_surer(words: tuple[str, ...]) -> None:
+    bones, _ = hand("left", SIXTEEN, 9)
+    spoken = dict(zip(DIGITS, words, strict=True))
+
+    def named(speak: bool) -> dict[str, str]:
+        return {
+            bone.name: f"{word}_{number}" if speak and (word := spoken.get(_digit(bone.name))) else f"x{number}"
+            for number, bone in enumerate(bones)
+        }
+
+    (silent,) = detect(renamed(bones, named(speak=False))).hands
+    (said,) = detect(renamed(bones, named(speak=True))).hands
+    assert all(said.confidence[digit] > silent.confidence[digit] for digit in DIGITS)
+
+
+def _digit(joint: str) -> str:
+    return next((digit for digit in DIGITS if joint.startswith(digit)), "")
