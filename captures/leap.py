@@ -36,7 +36,7 @@ def read(document: Json, source: str) -> Take:
     template = _template(document)
     frames = [_frame(frame, template) for frame in frames_of(document)[template is not None :]]
     stamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
-    names, positions, warnings = follow([_detections(frame) for frame in frames], source)
+    names, positions, warnings = follow([hands_in(frame) for frame in frames], source)
     labels, positions = marker_names(names, LEAP_JOINTS, positions)
     known = np.isfinite(stamps)
     first = stamps[known][0] if known.any() else 0.0
@@ -86,7 +86,8 @@ def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
     return result
 
 
-def _detections(frame: dict[str, Json]) -> list[Detection]:
+def hands_in(frame: dict[str, Json]) -> list[Detection]:
+    """The hands of one frame of the service's."""
     hands, pointables = frame.get("hands"), frame.get("pointables")
     if not isinstance(hands, list) or not isinstance(pointables, list):
         return []

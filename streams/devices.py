@@ -2,6 +2,8 @@
 
 from .device import Device
 from .transport import UdpListener
+from .websocket import WebSocketClient, WebSocketListener
+from .wires import leap, webxr
 from .wires.landmarks import LandmarksParser, LandmarksSender
 from .wires.quest import QuestParser, QuestSender
 from .wires.rokoko import RokokoParser, RokokoSender
@@ -53,5 +55,23 @@ DEVICES: dict[str, Device] = {
         open=UdpListener,
         parser=QuestParser,
         sender=QuestSender,
+    ),
+    "webxr": Device(
+        name="WebXR page",
+        about="any headset's browser, on a page that Knuckle serves",
+        port=8765,
+        connects=False,
+        open=lambda address: WebSocketListener(address, webxr.page),
+        parser=webxr.WebxrParser,
+        sender=webxr.WebxrSender,
+    ),
+    "leap": Device(
+        name="Leap",
+        about="Ultraleap and Leap Motion, by the service's WebSocket",
+        port=6437,
+        connects=True,
+        open=lambda address: WebSocketClient(address, leap.PATH, leap.GREETINGS),
+        parser=leap.LeapParser,
+        sender=leap.LeapSender,
     ),
 }

@@ -22,6 +22,12 @@ def places(values: Sequence[float], what: str) -> Floats:
     return result
 
 
+def known_places(points: Floats, what: str) -> Floats:
+    """(N, 3) m, of points of which some may be NaN: not told. Raises PacketError as places does."""
+    told = np.all(np.isfinite(points), axis=-1)
+    return np.where(told[:, None], places(np.where(told[:, None], points, 0.0).ravel().tolist(), what), np.nan)
+
+
 def turns(values: Sequence[float], what: str) -> Floats:
     """(N, 4) of length one, in the order in which they came. Raises PacketError for a quaternion that is none."""
     result = np.array(values, np.float64).reshape(-1, 4)

@@ -119,6 +119,7 @@ class Receiver:
     def _listen(self, tried: int) -> int:
         """Reads until it is stopped; how often it was tried in vain, 0 once something came."""
         packets = self._transport.packets()
+        self.tally.anew()
         try:
             for packet in packets:
                 self._trouble = ""

@@ -92,6 +92,15 @@ def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> No
     receiver.stop()
 
 
+def test_a_sender_that_begins_anew_is_followed(receiver: Receiver, address: Address) -> None:
+    """Its count begins at 0 again; a few frames later it is believed."""
+    send(address, 30)
+    come(receiver, 30)
+    send(address, 30)
+    assert come(receiver, 20)[-1].frame.number == 29
+    assert receiver.tally.late < 6
+
+
 def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.sendto(b"\x00\x01hello\xff", (address.host, address.port))
@@ -112,7 +121,7 @@ def test_a_raw_take_is_what_was_sent(receiver: Receiver, address: Address, tmp_p
     got = come(receiver, 10)
     path = free_path(tmp_path, "Tap", ".rawtake")
     receiver.record(path, "Tap")
-    send(address, 1)  # number 0 again: late, and left out
+    send(address, 2)  # numbers 0 and 1 again: late, and left out
     wait_for(lambda: receiver.tally.late > 0)
     recorder = receiver.end_recording()
     assert recorder is not None and not recorder.problem

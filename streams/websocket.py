@@ -1,0 +1,127 @@
+"""WebSockets: a server for pages that send, and a client for programs that serve."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+from websockets.http11 import Request, Response
+from websockets.sync.client import ClientConnection, connect
+from websockets.sync.server import Server, ServerConnection, serve
+
+from ..errors import StreamError
+from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
+
+WAITING = 256
+"""Messages that wait for the reader; of more, the oldest are dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebSocketClient:
+    """A program that serves a WebSocket."""
+
+    address: Address
+    path: str = "/"
+    greetings: Sequence[str] = ()
+    """What is said first."""
+
+    def packets(self) -> Packets:
+        """See Transport."""
+        where = f"ws://{self.address}{self.path}"
+        opened = connect(where, compression=None, max_size=LARGEST_PACKET, open_timeout=2, close_timeout=1, proxy=None)
+        try:
+            with opened as own:
+                for greeting in self.greetings:
+                    own.send(greeting)
+                while True:
+                    yield _next(own)
+        except ConnectionClosed:
+            raise StreamError(f"{where} hung up") from None
+        except (InvalidHandshake, InvalidMessage):
+            raise StreamError(f"what answers at {where} is no WebSocket: is it the right port?") from None
+        except (OSError, TimeoutError) as error:
+            raise StreamError(refusal(where, error)) from None
+
+    def said(self) -> str:
+        """See Transport."""
+        return f"connected to ws://{self.address}{self.path}"
+
+
+def _next(connection: ClientConnection) -> bytes | None:
+    """A message, None where none came in time. Raises ConnectionClosed."""
+    try:
+        message = connection.recv(TICK)
+    except TimeoutError:
+        return None
+    return message.encode() if isinstance(message, str) else message
+
+
+@dataclass(frozen=True, slots=True)
+class WebSocketListener:
+    """A page's connection; the page itself is served at the same address, and only it may connect, and programs."""
+
+    address: Address
+    page: Callable[[], bytes]
+
+    def packets(self) -> Packets:
+        """See Transport."""
+        came: queue.Queue[bytes] = queue.Queue(WAITING)
+
+        def take(connection: ServerConnection) -> None:
+            for message in connection:
+                if came.full():
+                    came.get_nowait()
+                came.put_nowait(message.encode() if isinstance(message, str) else message)
+
+        with _serving(self, take):
+            while True:
+                try:
+                    yield came.get(timeout=TICK)
+                except queue.Empty:
+                    yield None
+
+    def said(self) -> str:
+        """See Transport."""
+        return f"open http://{self.address}/ in the headset's browser"
+
+    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """The page, for a browser that asks for it; a refusal for pages of others; None goes on to the WebSocket."""
+        if "Upgrade" not in request.headers:
+            found = request.path == "/"
+            body = self.page() if found else b"There is only /"
+            kind = "text/html; charset=utf-8" if found else "text/plain"
+            headers = Headers({"Content-Type": kind, "Content-Length": str(len(body)), "Connection": "close"})
+            return Response(200 if found else 404, "OK" if found else "Not Found", headers, body)
+        origin = request.headers.get("Origin")
+        if origin and urlsplit(origin).netloc != request.headers.get("Host"):
+            return connection.respond(403, "Only the page that is served here may connect\n")
+        return None
+
+
+@contextmanager
+def _serving(listener: WebSocketListener, take: Callable[[ServerConnection], None]) -> Iterator[Server]:
+    where = f"TCP {listener.address}"
+    try:
+        server = serve(
+            take,
+            listener.address.host,
+            listener.address.port,
+            process_request=listener.answer,
+            compression=None,
+            max_size=LARGEST_PACKET,
+            open_timeout=5,
+            close_timeout=1,
+        )
+    except (OSError, OverflowError) as error:
+        raise StreamError(refusal(where, error)) from None
+    thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
