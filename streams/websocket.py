@@ -32,9 +32,10 @@ class WebSocketClient:
     def packets(self) -> Packets:
         """See Transport."""
         where = f"ws://{self.address}{self.path}"
-        opened = connect(where, compression=None, max_size=LARGEST_PACKET, open_timeout=2, close_timeout=1, proxy=None)
         try:
-            with opened as own:
+            with connect(
+                where, compression=None, max_size=LARGEST_PACKET, open_timeout=2, close_timeout=1, proxy=None
+            ) as own:
                 for greeting in self.greetings:
                     own.send(greeting)
                 while True:

@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle.errors import PacketError
@@ -55,6 +55,7 @@ def test_names_stay_the_same_object(device: str) -> None:
 
 
 @EACH
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_no_packet_does_harm(device: str, data: st.DataObject) -> None:
     """Mutated packets in any order are frames or PacketErrors."""
