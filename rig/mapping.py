@@ -22,6 +22,8 @@ READ = (1, 2)
 """Version 1 knows no turns."""
 MOST_BYTES = 64 * 1024
 LONGEST_NAME = 255
+FORGOTTEN = ""
+"""In place of a mapping that the library of an override keeps."""
 PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES}
 """The custom property of an armature for each side."""
 
@@ -147,8 +149,8 @@ def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
 
 def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
     """What an armature keeps for a side, as it is, None if nothing. Raises RigError for one that is damaged."""
-    text = armature.get(PROPERTIES[side])
-    if text is None:
+    text = armature.get(PROPERTIES[side], FORGOTTEN)
+    if text == FORGOTTEN:
         return None
     where = f"armature '{armature.name}', its own mapping of the {side} hand"
     return from_dict(_decoded(text, where), where)
@@ -156,8 +158,15 @@ def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
 
 def forget_mapping(armature: "Object", side: Side) -> None:
     """Goes back to what is found by itself."""
-    if armature.get(PROPERTIES[side]) is not None:
-        del armature[PROPERTIES[side]]
+    name = PROPERTIES[side]
+    if armature.get(name) is None:
+        return
+    if armature.override_library:
+        # What is taken from an override comes back from its library with the next loading.
+        armature[name] = FORGOTTEN
+        armature.property_overridable_library_set(f'["{name}"]', True)
+    else:
+        del armature[name]
 
 
 def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:

@@ -52,25 +52,48 @@ def test_a_mapping_is_saved_and_loaded_with_the_file(tmp_path: Path) -> None:
     assert saved_mapping(bpy.data.objects["Rig"]) == {"right": mapping}
 
 
-def test_a_library_override_keeps_its_own_mapping(tmp_path: Path) -> None:
+def overridden(folder: Path) -> bpy.types.Object:
+    """The library override of an armature that keeps a mapping, in a file of its own."""
     bpy.context.scene.collection.objects.unlink(armature := rig("left"))
     shared = bpy.data.collections.new("Character")
     bpy.context.scene.collection.children.link(shared)
     shared.objects.link(armature)
     save_mapping(armature, Mapping("left", detected_hands(armature)[0].bones))
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library.blend"))
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+    with bpy.data.libraries.load(str(folder / "library.blend"), link=True) as (_, wanted):
         wanted.objects = ["Rig"]
-    over = wanted.objects[0].override_create(remap_local_usages=True)
+    over: bpy.types.Object = wanted.objects[0].override_create(remap_local_usages=True)
     bpy.context.scene.collection.objects.link(over)
+    return over
+
+
+def loaded_again(folder: Path) -> bpy.types.Object:
+    """The override after its file was saved and loaded."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(folder / "shot.blend"))
+    return next(obj for obj in bpy.data.objects if obj.override_library)
+
+
+def test_a_library_override_keeps_its_own_mapping(tmp_path: Path) -> None:
+    over = overridden(tmp_path)
     assert not find_hands(over)[0].bones.keys() ^ saved_mapping(over)["left"].bones.keys()
     mapping = own(over)
     save_mapping(over, mapping)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
-    again = next(obj for obj in bpy.data.objects if obj.override_library)
-    assert saved_mapping(again) == {"left": mapping}
+    assert saved_mapping(loaded_again(tmp_path)) == {"left": mapping}
+
+
+def test_an_override_forgets_the_mapping_of_its_library_for_good(tmp_path: Path) -> None:
+    over = overridden(tmp_path)
+    assert saved_mapping(over)
+    forget_mapping(over, "left")
+    assert saved_mapping(over) == {}
+    again = loaded_again(tmp_path)
+    assert saved_mapping(again) == {}
+    assert not find_hand(again, "left").corrected
+    forget_mapping(again, "left")
+    save_mapping(again, own(again))
+    assert saved_mapping(loaded_again(tmp_path))["left"].bones
 
 
 @pytest.mark.parametrize(
