@@ -21,6 +21,7 @@ class KNUCKLE_PT_live(bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "Knuckle"
     bl_options = {"DEFAULT_CLOSED"}
+    bl_order = 1  # behind those of a capture, which leave theirs at 0
 
     def draw(self, context: "Context") -> None:
         """The device; while it is followed, how it stands."""
