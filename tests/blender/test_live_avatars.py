@@ -1,0 +1,120 @@
+"""Avatars of senders that others wrote, followed in Blender: vmcp's VMC, and Studio's frames packed by the reference LZ4."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import bpy
+import lz4.frame
+import numpy as np
+import pytest
+from vmcp.osc import OSC
+from vmcp.osc.backend.osc4py3 import as_eventloop
+from vmcp.osc.typing import Message
+from vmcp.protocol import bone_transform
+from vmcp.protocol import time as clock
+from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
+
+from knuckle.operators.live import Live, end
+from knuckle.operators.live_run import LiveRun
+from knuckle.tests.pure.streams.avatar import PARTS, Avatar, blender, fist, turn
+from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
+from knuckle.tests.pure.streams.test_vmc import BODY
+
+from .test_live import apart, directions, wait_for
+
+Send = Callable[[Avatar, float], None]
+FRAMES = 100
+
+
+@contextmanager
+def vmcp(port: int) -> Iterator[Send]:
+    with OSC(as_eventloop) as system:
+        sender = system.create_sender("127.0.0.1", port, "avatar").open()
+
+        def send(avatar: Avatar, at: float) -> None:
+            bones = [
+                bone_transform(Bone(bone), CoordinateVector(*map(float, place)), Quaternion(*map(float, turned)))
+                for bone, (place, turned) in avatar.local.items()
+            ]
+            sender.send([Message(*one) for one in (*bones, clock(Timestamp(at)))])
+            system.run()
+
+        yield send
+
+
+@contextmanager
+def studio(port: int) -> Iterator[Send]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        yield lambda avatar, at: _send(sock, port, version_3(actor("Anna", body(avatar)), at=at))
+
+
+def _send(sock: socket.socket, port: int, packet: bytes) -> None:
+    sock.sendto(lz4.frame.compress(packet), ("127.0.0.1", port))
+
+
+def moment(share: float) -> Avatar:
+    """Hands before the body that turn and close."""
+    lowered = {
+        side: {
+            f"{side}UpperArm": turn((0, 0, sign), 50 + 10 * share),
+            f"{side}LowerArm": turn((0, sign, 0), 60),
+            f"{side}Hand": turn((1, 0, 0), 20 * share),
+        }
+        for side, sign in (("Left", 1), ("Right", -1))
+    }
+    closed = [fist("Left", np.multiply(share, (70, 80, 50))), fist("Right", np.multiply(share, (50, 70, 45)))]
+    return Avatar({"Hips": BODY["Hips"], **lowered["Left"], **lowered["Right"], **closed[0], **closed[1]})
+
+
+@pytest.fixture
+def followed(extension, tmp_path: Path) -> Iterator[Callable[[str], tuple[LiveRun, int]]]:
+    def begin(device: str) -> tuple[LiveRun, int]:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            sock.bind(("127.0.0.1", 0))
+            port = int(sock.getsockname()[1])
+        chosen = bpy.context.scene.knuckle_live
+        chosen.device, chosen.folder = device, str(tmp_path)
+        chosen.port = port
+        assert bpy.ops.knuckle.live_start() == {"FINISHED"}
+        run = Live.run
+        assert run is not None
+        wait_for(lambda: run.receiver.state().startswith("listening"))
+        time.sleep(0.1)
+        return run, port
+
+    yield begin
+    end(put_back=False)
+
+
+def along(avatar: Avatar, bones: list[str]) -> np.ndarray:
+    """(N, 3) where an avatar's bones point, in Blender's axes."""
+    ends = [bone.replace("Intermediate", "Distal").replace("Proximal", "Intermediate") for bone in bones]
+    ways = blender([avatar.places[end] - avatar.places[bone] for bone, end in zip(bones, ends, strict=True)])
+    unit: np.ndarray = ways / np.linalg.norm(ways, axis=1, keepdims=True)
+    return unit
+
+
+@pytest.mark.parametrize(("device", "sender"), [("vmc", vmcp), ("rokoko", studio)])
+def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
+    scene = bpy.context.scene
+    armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
+    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    run, port = followed(device)
+    with sender(port) as send:
+        for number in range(FRAMES):
+            last = moment(number / (FRAMES - 1))
+            send(last, number / 60)
+            time.sleep(0.004)
+            run.step()
+    wait_for(lambda: run.receiver.tally.frames >= FRAMES - 1)
+    run.step()
+    assert not run.problem and len(run.shown) == 2
+    assert run.receiver.tally.malformed == run.receiver.tally.late == 0
+    for side, letter in (("Left", "L"), ("Right", "R")):
+        names = [f"finger{digit}-{part}.{letter}" for digit in (2, 3, 4) for part in (1, 2)]
+        bones = [f"{side}{digit}{part}" for digit in ("Index", "Middle", "Ring") for part in PARTS[:2]]
+        assert apart(directions(armature, names), along(last, bones)) < 2.0, side
