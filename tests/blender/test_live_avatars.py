@@ -1,4 +1,4 @@
-"""Avatars of senders that others wrote, followed in Blender: vmcp's VMC, and Studio's frames packed by the reference LZ4."""
+"""Avatars that others send, followed in Blender: vmcp speaks VMC, and the reference LZ4 packs frames as Studio does."""
 
 import socket
 import time
