@@ -56,17 +56,18 @@ def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
 def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: int) -> Iterator[Candidate]:
     """The ways to read what hangs on a bone.
 
-    A bone that begins where a digit begins lies in the palm: the wrist is where the bone above it begins. Where chains
-    begin in one place, this is the wrist and their first bones are the palm's, or the bone is the palm's and their
-    first bones only lead from its end to the knuckles, as BVH has them.
+    A bone that begins where a digit begins may lie in the palm: the wrist is where the bone above it begins. Where
+    chains begin in one place, this is the wrist and their first bones are the palm's, or the bone is the palm's and
+    their first bones only lead from its end to the knuckles, as BVH has them.
     """
     heads = skeleton.heads
     place = heads[wrist]
     roots = heads[[chain[0] for chain in chains]]
     away = np.linalg.norm(roots - place, axis=-1)
+    yield Candidate(wrist, tuple(chains), place, below)
     if away.min() <= ONE_PLACE * away.max():
         place = next((heads[bone] for bone in skeleton.up(wrist) if np.any(heads[bone] != place)), place)
-    yield Candidate(wrist, tuple(chains), place, below)
+        yield Candidate(wrist, tuple(chains), place, below)
     near = np.linalg.norm(roots[:, None] - roots, axis=-1) < ONE_PLACE * away.max()
     most = int(np.argmax(near.sum(axis=1)))
     together = [chain for chain, there in zip(chains, near[most], strict=True) if there]

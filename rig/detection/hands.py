@@ -26,13 +26,11 @@ from .found import DetectedHand, Detection
 from .hints import Hints, hints
 from .joined import has_layers, joined
 from .joints import joints_of
-from .labels import Labels, label
+from .labels import MOST_COST, Labels, label
 from .rivals import is_mirrored_in_itself, one_a_side
 
 Floats = NDArray[np.float64]
 
-MOST_COST = 0.32
-"""A palm further than that from a mean one is no hand's: feet are at 0.5, faces further."""
 FEW_COST = 0.22
 """The same for a thumb and one or two fingers, of which more things are made."""
 MARGIN = 0.1
@@ -115,10 +113,7 @@ def _nothing(bones: Sequence[Bone], where: str) -> str:
 def _hands(skeleton: Skeleton) -> list[_Found]:
     """What looks like a hand, best first, no two of the same bones."""
     found: list[_Found] = []
-    read: set[int] = set()
     for candidate in candidates(skeleton):
-        if candidate.wrist in read:
-            continue
         said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
         labels = label(skeleton, candidate, said)
         if labels is None:
@@ -128,7 +123,6 @@ def _hands(skeleton: Skeleton) -> list[_Found]:
         one = _Found(replace(labels, cost=cost), said)
         if _is_hand(skeleton, candidate, one):
             found.append(one)
-            read.add(candidate.wrist)
     if sum(_has_few(one) and not one.hints.digits for one in found) > len(SIDES):
         found = [one for one in found if not _has_few(one) or one.hints.digits]
     found.sort(key=lambda one: (-len(one.labels.digits), one.labels.cost))

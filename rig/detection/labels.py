@@ -20,6 +20,8 @@ from .hints import Hints
 
 Floats = NDArray[np.float64]
 
+MOST_COST = 0.32
+"""A palm further than that from a mean one is no hand's: feet are at 0.5, faces further."""
 METACARPAL_BEFORE = {2: 0.0, 3: 0.4, 4: 0.58}
 """A finger's first bone is in the palm where it begins nearer the wrist than this share of the way to its second. By
 the number of bones: three are more likely three phalanges."""
@@ -64,10 +66,18 @@ class Labels:
 
 
 def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Labels | None:
-    """The best labels of a candidate's chains; of more than five the five that fit best. None where none can be."""
-    sets: Iterator[tuple[tuple[int, ...], ...]] = combinations(candidate.chains, min(len(candidate.chains), 5))
-    found = [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]
-    return min(found, key=lambda labels: labels.cost, default=None)
+    """The best labels of a candidate's chains; of more than five the five that fit best, and where none do, the four.
+
+    None where none can be.
+    """
+    best: Labels | None = None
+    for size in (5, 4) if len(candidate.chains) > 4 else (len(candidate.chains),):
+        sets = combinations(candidate.chains, size)
+        found = [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]
+        best = min(found, key=lambda labels: labels.cost, default=None)
+        if best and best.cost < MOST_COST:
+            break
+    return best
 
 
 def _label(skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: Hints) -> Labels | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from knuckle.errors import RigError
 from knuckle.hand.joints import DIGITS, SIDES, Side
 from knuckle.rig.detection import Bone, detect
-from knuckle.tests.pure.rig.armatures import Make, hand, moved, renamed
+from knuckle.tests.pure.rig.armatures import ALL, Make, hand, moved, renamed
 from knuckle.tests.pure.rig.test_detection import both, chain, hung, other, strange
 
 Floats = NDArray[np.float64]
@@ -118,6 +118,19 @@ def no_wrist_bone(rig: Rig, _: np.random.Generator) -> Rig:
     return hung(begin, "fore", thumb=True), truth | {"wrist": "fore"}
 
 
+def metacarpals_from_the_wrist(rig: Rig, _: np.random.Generator) -> Rig:
+    """All bones of the palm begin where the wrist's does."""
+    bones, truth = rig
+    wrist = at(head(bones, "wrist"))
+    return [replace(bone, head=wrist) if bone.name.endswith("finger-metacarpal") else bone for bone in bones], truth
+
+
+def four_digits_and_a_sleeve(rig: Rig, _: np.random.Generator) -> Rig:
+    """A chain that hangs backwards beside a hand of four digits."""
+    bones, truth = rig
+    return [*bones, *chain("sleeve", 0.03)], truth
+
+
 def carpals(rig: Rig, _: np.random.Generator) -> Rig:
     """The ring and the little finger have a bone of the carpus as well."""
     bones, truth = rig
@@ -163,6 +176,9 @@ STRANGE: dict[str, tuple[Make, Callable[[Rig, np.random.Generator], Rig]]] = {
     "offsets from the palm's end": (SIXTEEN, offsets_from_the_palms_end),
     "no wrist bone": (NO_TIPS, no_wrist_bone),
     "carpals": (NO_TIPS, carpals),
+    "metacarpals from the wrist": (NO_TIPS, metacarpals_from_the_wrist),
+    "metacarpals from the wrist, tips": (Make(), metacarpals_from_the_wrist),
+    "four digits and a sleeve": (replace(SIXTEEN, digits=ALL - {"ring-finger"}), four_digits_and_a_sleeve),
     "wrist in the thumb": (NO_METACARPALS, wrist_in_the_thumb),
 }
 
@@ -180,7 +196,8 @@ def test_a_strange_hand_is_found_digit_by_digit_whatever_it_is_called_and_howeve
     (found,) = detect(placed).hands
     assert found.side == (other(side) if mirrored else side)
     assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
-    assert all(sure > 0.2 for sure in found.confidence.values())
+    least = 0.2 if len(found.confidence) == len(DIGITS) else 0.0
+    assert all(sure > least for sure in found.confidence.values())
 
 
 def test_of_a_hand_whose_bones_are_spread_over_layers_the_controls_are_keyed() -> None:
