@@ -310,10 +310,9 @@ def _solve(options: argparse.Namespace) -> None:
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
-    """The report with what keying took, and with a word for each hand that the rig does not have."""
-    lost = [f"the rig has no {side} hand: it was solved and is not keyed" for side in written.left_aside]
+    """The report with what keying took, and with what a person should know of the take on their rig."""
     seconds = report["seconds"] | {"key": round(written.seconds, 4)}
-    return report | {"seconds": seconds, "warnings": report["warnings"] + lost}
+    return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
 
 
 def _blender() -> Any:

@@ -13,7 +13,7 @@ from ..rig.asked import ArmatureHands
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
 from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
-from ..rig.take_scene import Placing, write_take
+from ..rig.take_scene import Placing, result_of, write_take
 from .capture import capture_object, show_capture
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs
@@ -65,6 +65,8 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         armature = self._armature(scene)
         with editable(armature, scene, context.view_layer) if armature else nullcontext() as own:
             armatures = write_take(take, own, scene, context.collection, placing(context, take))
+        if armature is not None and (notes := new_notes(own, take)):
+            self.report({"WARNING"}, "; ".join(notes))
         if own != armature:
             scene.knuckle.armature = own
             told = f"A library override of '{armature.name}' of {library_of(armature)} was made and keyed"
@@ -96,6 +98,13 @@ def target(context: "Context") -> "Object | None":
     if not is_armature(chosen.armature) or not stands_in(chosen.armature, context.scene):
         raise RigError("the armature that was chosen is not in this scene, choose another")
     return chosen.armature
+
+
+def new_notes(armature: "Object", take: Take) -> list[str]:
+    """What the report of a keyed take says beyond what the solving did."""
+    report = result_of(armature) or take.report
+    notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
+    return notes
 
 
 def placing(context: "Context", take: Take) -> Placing:

@@ -241,9 +241,22 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
             frames = armature.animation_data.action.frame_range
             pair(column, "Scene frames", f"{frames[0]:.0f} to {frames[1]:.0f}")
         pair(column, "Read, solved", f"{seconds.get('read', 0):.2f} s, {seconds.get('solve', 0):.2f} s")
-        column.separator()
+        _notes(layout, context, report)
+        column = layout.column(align=True)
         column.operator("knuckle.fit_range", icon="PREVIEW_RANGE")
         column.operator("knuckle.export_report", icon="EXPORT")
+
+
+def _notes(layout: "UILayout", context: "Context", report: dict[str, Any]) -> None:
+    """What was odd in the capture, in the solving and on the rig, in a panel that opens."""
+    warnings = report.get("warnings")
+    notes = [note for note in warnings if isinstance(note, str)] if isinstance(warnings, list) else []
+    if not notes:
+        return
+    header, body = layout.panel("knuckle_notes", default_closed=True)
+    header.label(text=f"{len(notes)} Notes" if len(notes) > 1 else "1 Note", icon="INFO")
+    for note in notes if body else ():
+        paragraph(body, context, note)
 
 
 def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> None:

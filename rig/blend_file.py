@@ -13,13 +13,13 @@ import bpy
 
 from ..errors import RigError
 from ..files import FileError, written_whole
-from ..hand.joints import Side
 from ..onto_rig import Rig
 from ..pipeline import Take
 from .asked import ArmatureHands
 from .binding import is_armature
 from .detect import find_hands
 from .framing import add_surroundings, add_view
+from .keying_notes import keying_notes
 from .linked import check_target, editable, stands_in
 from .markers_object import add_markers, object_name, show_mirrored
 from .take_scene import Placing, take_frames, take_name, write_take
@@ -39,8 +39,8 @@ class TakeInScene:
     markers: str
     seconds: float
     """s that building the hands and keying them took."""
-    left_aside: tuple[Side, ...] = ()
-    """The hands that were solved and that the rig does not have."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of the take on their rig, each in a sentence."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
@@ -60,6 +60,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     placing = Placing()
     began = time.perf_counter()
     with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
+        notes = keying_notes(armature, take) if armature else ()
         armatures = write_take(take, armature, scene, collection, placing)
     seconds = time.perf_counter() - began
     name = f"{object_name(take.markers)} markers"
@@ -68,9 +69,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     if new:
         _dress(take, scene, collection, placing)
     scene.frame_set(scene.frame_start)
-    had = {hand.side for hand in find_hands(armature)} if armature is not None else {s.side for s in take.hands}
-    left_aside = tuple(solved.side for solved in take.hands if solved.side not in had)
-    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, left_aside)
+    return TakeInScene(tuple(target.name for target in armatures), markers.name, seconds, notes)
 
 
 def _is_own_scene(rig: str) -> bool:
@@ -140,6 +139,7 @@ def _armature_with_hand(path: Path) -> "Object":
     armatures = [obj for obj in bpy.data.objects if is_armature(obj) and stands_in(obj, scene)]
     if not armatures:
         raise RigError(f"{path}: there is no armature in it, choose a file with a rigged hand")
+    usable: list[Object] = []
     problem: RigError | None = None
     for armature in armatures:
         try:
@@ -148,8 +148,16 @@ def _armature_with_hand(path: Path) -> "Object":
         except RigError as error:
             problem = problem or error
         else:
-            return armature
-    raise RigError(f"{path}: {problem}")
+            usable.append(armature)
+    if not usable:
+        raise RigError(f"{path}: {problem}")
+    active = bpy.context.view_layer.objects.active
+    if len(usable) > 1 and active not in usable:
+        raise RigError(
+            f"{path}: {len(usable)} armatures have hands, {' and '.join(repr(one.name) for one in usable)}: make the "
+            "one to drive the active object and save the file"
+        )
+    return active if active in usable else usable[0]
 
 
 def save(path: str | Path) -> None:

@@ -20,6 +20,7 @@ from .carriers import is_evaluated
 from .default_hand import add_hand
 from .detect import FoundHand, find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
+from .keying_notes import RESULT, keying_notes
 from .limits import add_limits
 from .rest_frames import rest_world
 from .timing import scene_frames, scene_rate
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene
 
 Floats = NDArray[np.float64]
-
-RESULT = "knuckle_result"
-"""The custom property of a take's action that holds its report, as JSON: an armature may be a library override, which
-keeps no new properties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,7 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     if not wanted or (lacking and take.recipe.hand != "auto"):
         raise RigError(
             f"armature '{armature.name}' has no {' and no '.join(lacking)} hand, only a {' and a '.join(found)} one: "
-            "choose that hand or another armature"
+            "choose that hand, mirror the take, or choose another armature"
         )
     limited = take.recipe.rig_limits
     bound = [bound_hand(armature, found[solved.side], solved.hand, limited=limited) for solved in wanted]
@@ -106,10 +103,11 @@ def write_take(
 
     Nothing is written if it raises RigError.
     """
-    frames = take_frames(take, scene, placing)
+    frames, report = take_frames(take, scene, placing), take.report
     hands: list[tuple[Object, list[KeyedHand]]] = []
     if armature is not None:
         hands.append((armature, bind_hands(armature, take)))
+        report = report | {"warnings": [*report.get("warnings", ()), *keying_notes(armature, take)]}
     else:
         for solved in sorted(take.hands, key=lambda solved: SIDES.index(solved.side)):
             built, binding = _standing_hand(take, solved, scene) or new_hand(
@@ -117,7 +115,7 @@ def write_take(
             )
             hands.append((built, [_keyed(solved, binding)]))
     for target, keyed in hands:
-        key_hands(target, keyed, frames, take_name(take))[RESULT] = json.dumps(take.report)
+        key_hands(target, keyed, frames, take_name(take))[RESULT] = json.dumps(report)
     return tuple(target for target, _ in hands)
 
 

@@ -1,13 +1,22 @@
-"""Writes docs/bad-inputs.md: what is said to each bad file that the tests make.
+"""Writes docs/bad-inputs.md: what is said to each bad file and each bad rig that the tests make.
 
-python tools/bad_inputs.py
+.venv/3.13/bin/python tools/bad_inputs.py
 """
 
+import contextlib
+import io
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
+import bpy
+
 from knuckle import captures
+from knuckle.cli import DEMO_CAPTURE
+from knuckle.cli import main as knuckle
 from knuckle.errors import CaptureError
+from knuckle.rig.blend_file import quiet
+from knuckle.tests.blender.bad_rigs import BAD as BAD_RIGS
 from knuckle.tests.pure.captures.test_bad_input import BAD
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,16 +26,27 @@ HEAD = """# What is said to bad files
 Made by `tools/bad_inputs.py` from the table in `tests/pure/captures/test_bad_input.py`, which the tests hold. Each file
 is refused with one sentence, exit status 1 in a shell, a report in the panel; nothing is written. Beyond these, tests
 mutate every format at random and bound the memory that a bad file can take by its size; `tests/pure/test_pipeline.py`,
-`test_recipe.py`, `test_cli.py`, `hand/test_markersets.py`, `hand/test_calibration.py` and
-`tests/blender/test_solve_command.py` hold the sentences for hands, maps, performers, recipes and rigs.
+`test_recipe.py`, `test_cli.py`, `hand/test_markersets.py` and `hand/test_calibration.py` hold the sentences for hands,
+maps, performers and recipes. Bad rigs are below.
 
 | File | What is said |
 |---|---|
 """
 
 
+RIGS = """
+## Rigs
+
+What is said of armatures that no take can go to (`tests/blender/bad_rigs.py`; held in the shell and in the panel by
+`tests/blender/test_bad_rigs.py`). In a shell it begins with the file's path.
+
+| Rig | What is said |
+|---|---|
+"""
+
+
 def main() -> None:
-    """Reads every bad file and writes the table."""
+    """Reads every bad file, solves onto every bad rig, and writes the tables."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, make, _ in BAD:
@@ -35,9 +55,30 @@ def main() -> None:
             try:
                 captures.read(path)
             except CaptureError as told:
-                rows.append(f"| `{name}` | {str(told).replace('|', chr(92) + '|')} |")
-    (ROOT / "docs" / "bad-inputs.md").write_text(HEAD + "\n".join(rows) + "\n", encoding="utf-8")
-    print(f"{len(rows)} bad files")
+                rows.append(f"| `{name}` | {cell(str(told))} |")
+        rigs = [f"| {name} | {cell(of_rig(Path(folder), make, options))} |" for name, make, options, _ in BAD_RIGS]
+    text = HEAD + "\n".join(rows) + "\n" + RIGS + "\n".join(rigs) + "\n"
+    (ROOT / "docs" / "bad-inputs.md").write_text(text, encoding="utf-8")
+    print(f"{len(rows)} bad files, {len(rigs)} bad rigs")
+
+
+def cell(text: str) -> str:
+    """A text as a cell of a table."""
+    return text.replace("|", chr(92) + "|")
+
+
+def of_rig(folder: Path, make: Callable[[], object], options: tuple[str, ...]) -> str:
+    """What `knuckle solve` says of a rig, without the path that it begins with."""
+    file, told = folder / "rig.blend", io.StringIO()
+    with quiet():
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        make()
+        bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    with contextlib.redirect_stderr(told):
+        knuckle(
+            ["solve", str(DEMO_CAPTURE), "--rig", str(file), "--out", str(folder / "out.blend"), "--end", "5", *options]
+        )
+    return told.getvalue().strip().removeprefix("knuckle: ").removeprefix(f"{file}: ")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,101 @@
+"""Rigs that no take can go to: one sentence that says what to do, in the shell and in the panel; nothing is written."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import bpy
+import pytest
+
+from knuckle.cli import DEMO_CAPTURE, main
+from knuckle.rig.take_scene import result_of
+from knuckle.tests.blender.bad_rigs import BAD, Object
+from knuckle.tests.blender.making import rig
+from knuckle.tests.blender.snapshot import differences, snapshot
+
+TAP = str(DEMO_CAPTURE)
+
+
+@pytest.mark.parametrize(("make", "options", "sentence"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+def test_the_shell_tells_of_a_bad_rig_in_one_sentence(
+    make: Callable[[], Object | None],
+    options: tuple[str, ...],
+    sentence: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    make()
+    file, out = tmp_path / "rig.blend", tmp_path / "out.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    capsys.readouterr()
+    assert main(["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5", *options]) == 1
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.startswith("knuckle: ") and told.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.usefixtures("extension")
+@pytest.mark.parametrize(("make", "options", "sentence"), [row[1:] for row in BAD[1:]], ids=[row[0] for row in BAD[1:]])
+def test_the_panel_tells_of_a_bad_rig_in_one_sentence_and_changes_nothing(
+    make: Callable[[], Object | None], options: tuple[str, ...], sentence: str
+) -> None:
+    chosen = bpy.context.scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    chosen.use_range, chosen.last = True, 5
+    chosen.rig, chosen.armature, chosen.arm = "ARMATURE", make(), "--arm" in options
+    bpy.context.view_layer.update()
+    before = snapshot()
+    with pytest.raises(RuntimeError) as told:
+        bpy.ops.knuckle.solve()
+    assert sentence in str(told.value)
+    assert str(told.value).strip().count("\n") == 0
+    assert differences(before, snapshot()) == {}
+
+
+def test_of_several_armatures_with_hands_the_active_one_is_driven(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = rig("right"), rig("right")
+    first.name, second.name = "First", "Second"
+    file, out = tmp_path / "rig.blend", tmp_path / "out.blend"
+    command = ["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5"]
+    bpy.context.view_layer.objects.active = None
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    assert main(command) == 1
+    assert "2 armatures have hands, 'First' and 'Second': make the one to drive the active" in capsys.readouterr().err
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    bpy.context.view_layer.objects.active = bpy.data.objects["Second"]
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    assert main(command) == 0
+    bpy.ops.wm.open_mainfile(filepath=str(out))
+    assert bpy.data.objects["First"].animation_data is None
+    assert bpy.data.objects["Second"].animation_data.action.name == "leap_finger_tap"
+
+
+@pytest.mark.usefixtures("extension")
+def test_what_a_rig_lacks_and_plays_no_more_is_told_with_the_result(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    armature = rig("right", metacarpals=False)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in [bone for bone in armature.data.edit_bones if bone.name.startswith("pinky")]:
+        armature.data.edit_bones.remove(bone)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    armature.pose.bones[0].keyframe_insert("location", frame=1)
+    notes = ["the rig's right hand has no little finger: solved, and not keyed", "played its action 'RigAction' until"]
+    file, out = tmp_path / "rig.blend", tmp_path / "out.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    assert main(["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5"]) == 0
+    shown = capsys.readouterr().out
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    armature = bpy.data.objects["Rig"]
+    chosen = bpy.context.scene.knuckle
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    chosen.rig, chosen.armature = "ARMATURE", armature
+    assert bpy.ops.knuckle.solve() == {"FINISHED"}
+    report = result_of(armature)
+    assert report is not None
+    for note in notes:
+        assert note in shown
+        assert any(note in warning for warning in report["warnings"])
