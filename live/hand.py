@@ -34,7 +34,10 @@ class LiveHand:
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
         own = rot.from_matrix(kinematics.joint_frames(self.hand, pose)[:, self._joints, :3, :3])
-        self._offsets = told.offsets(gathered.turns, own)
+        # The last bone of a digit whose tip is not seen may have been solved to any angle.
+        seen = np.isfinite(gathered.positions).all(axis=2).any(axis=0)
+        own[:, ~told.observed(self.hand, self._joints, seen)[self._joints]] = np.nan
+        self._offsets = told.as_before(self.hand, self._joints, told.offsets(gathered.turns, own))
 
     def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
         """The pose (1 frame) by positions (T, 3) m and turns (T, 4), NaN where not seen."""

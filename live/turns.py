@@ -31,6 +31,29 @@ def offsets(device: Floats, own: Floats) -> Floats:
     return result
 
 
+def observed(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
+    """(J,) whether a joint's turn shows in where targets are: whether one that is seen, (T,), is beyond it.
+
+    joints: (T,) the joint that each target is in.
+    """
+    beyond = np.zeros(len(hand.joints), bool)
+    for joint in joints[seen].tolist():
+        while (joint := hand.parents[joint]) >= 0:
+            beyond[joint] = True
+    return beyond
+
+
+def as_before(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> Floats:
+    """offsets (T, 4) with those that are NaN taken from the joint before, which a device's digit has in common."""
+    column = {joint: index for index, joint in enumerate(joints.tolist())}
+    result = offsets.copy()
+    for joint in sorted(column):
+        before = column.get(hand.parents[joint])
+        if before is not None and np.isnan(result[column[joint]]).any():
+            result[column[joint]] = result[before]
+    return result
+
+
 def _mean(q: Floats) -> Floats:
     """(4,) the mean of unit quaternions (N, 4) of either sign (Markley 2007): the first eigenvector of Σ q qᵀ."""
     mean: Floats = np.linalg.eigh(q.T @ q)[1][:, -1]

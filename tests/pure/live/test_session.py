@@ -18,6 +18,7 @@ from knuckle.streams.devices import DEVICES
 from knuckle.streams.frame import Frame, joint_names, together
 from knuckle.streams.sender import Outgoing, UdpSender
 from knuckle.streams.transport import Address
+from knuckle.streams.wires.vmc import VmcParser, VmcSender
 from knuckle.tests.pure.hand.people import someone
 from knuckle.tests.pure.streams.moments import moments
 
@@ -80,6 +81,19 @@ def test_joints_of_the_device_are_taken_as_they_are():
     pip = pose.angles[0, pose.hand.dof("index-finger-phalanx-intermediate", "flexion")]
     dip = pose.angles[0, pose.hand.dof("index-finger-phalanx-distal", "flexion")]
     assert np.rad2deg([pip, dip]) == pytest.approx([100.0, 60.0], abs=1.5)
+    session.close()
+
+
+def test_last_bones_whose_tips_are_not_sent_turn_as_told():
+    """VMC tells no tips, so that no place tells how far the last joint is bent: its turn does."""
+    sender, parser = VmcSender(Address()), VmcParser()
+    sent = moments(80)
+    frames = [one for moment in sent for packet in sender.packets(moment) for one in parser.feed(packet)]
+    session = fed(Session(Recipe("vmc"), "joints"), frames)
+    for shown in session.show(frames[-1].time):
+        hand, angles = shown.pose.hand, shown.pose.angles[0]
+        bends = [angles[hand.dof(f"{digit}-phalanx-distal", "flexion")] for digit in ("index-finger", "thumb")]
+        assert np.rad2deg(bends) == pytest.approx([60.0, 58.3], abs=2.5)
     session.close()
 
 
