@@ -24,6 +24,7 @@ CHARTS = (
     "noise_pictures.py",
     "table_pictures.py",
     "chain_pictures.py",
+    "rig_pictures.py",
 )
 """Scripts that draw what the docs tell, each its own pictures."""
 FRAMES = (1, 22, 40, 58)

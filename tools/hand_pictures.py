@@ -46,6 +46,12 @@ def empty_scene() -> bpy.types.Scene:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
     assert scene
+    set_up(scene)
+    return scene
+
+
+def set_up(scene: bpy.types.Scene) -> None:
+    """A camera without perspective, and Workbench's studio light."""
     render: Any = scene.render
     render.engine, render.dither_intensity = "BLENDER_WORKBENCH", 0.0
     scene.render.image_settings.file_format = "PNG"
@@ -66,7 +72,6 @@ def empty_scene() -> bpy.types.Scene:
     camera = bpy.data.objects.new("Camera", lens)
     scene.collection.objects.link(camera)
     scene.camera = camera
-    return scene
 
 
 def pose_hand(armature: bpy.types.Object, rotations: Floats) -> None:
