@@ -1,8 +1,9 @@
-"""Writes the table of docs/rigs.md: what is found in each rig that the tests know, and how its digits curl.
+"""Writes the tables of docs/rigs.md: what is found in each rig that the tests know, how its digits curl, and bakes.
 
 python tools/rigs_table.py
 """
 
+import tempfile
 from pathlib import Path
 
 import bpy
@@ -10,25 +11,69 @@ import numpy as np
 
 from knuckle.errors import RigError
 from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.tests.blender.curling import curls
+from knuckle.tests.blender.baking import HELD, Bone, bake, headset_clip, measured
+from knuckle.tests.blender.curling import Curl, curls, whole_curls
 from knuckle.tests.blender.rigs import PLACES, RIGS, Truth, mirrored, placed, strange
 
 ROOT = Path(__file__).resolve().parents[1]
-BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
-HEAD = (
-    "| Rig | Bones | Right | Least sure | x1 … xn | at 0.01 | mirrored | Nearer by | Aside |\n"
-    "|---|---|---|---|---|---|---|---|---|\n"
+CAPTURES = ROOT.parent / "shared" / "data" / "captures"
+FOUND, BAKED, END = "<!-- table -->\n", "<!-- bakes -->\n", "<!-- end of table -->\n"
+FOUND_HEAD = (
+    "| Rig | Bones | Right | Least sure | x1 … xn | at 0.01 | mirrored | Nearer by | Aside | Whole: nearer | aside |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
+BAKED_HEAD = (
+    "| Rig | Gloves: solved | seen | Headset: solved | seen | Beyond | Changed | x1 … xn | at 0.01 | mirrored |\n"
+    "|---|---|---|---|---|---|---|---|---|---|\n"
+)
+GLOVES, POSES = slice(0, None, 10), slice(HELD // 2, None, HELD)
+"""The frames that are measured."""
 
 
 def main() -> None:
-    """Opens every rig and writes a row for each."""
+    """Opens every rig and writes a row for each into both tables."""
     page = ROOT / "docs" / "rigs.md"
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    rows = [row(name) for name in RIGS]
-    page.write_text(before + BEGIN + HEAD + "".join(rows) + END + after, encoding="utf-8")
-    print(f"{len(rows)} rigs, Blender {bpy.app.version_string}")
+    text = page.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        clip = headset_clip(CAPTURES / "webxr_poses_right.js", Path(folder) / "poses.json")
+        text = filled(text, FOUND, FOUND_HEAD + "".join(row(name) for name in RIGS))
+        text = filled(text, BAKED, BAKED_HEAD + "".join(baked(name, clip) for name in RIGS))
+    page.write_text(text, encoding="utf-8")
+    print(f"{len(RIGS)} rigs, Blender {bpy.app.version_string}")
+
+
+def filled(text: str, begin: str, table: str) -> str:
+    """The page with another table between its marks."""
+    before, rest = text.split(begin)
+    return before + begin + table + END + rest.split(END, 1)[1]
+
+
+def baked(name: str, clip: Path) -> str:
+    """A rig's row of bakes: both gloves, and the poses of a headset where the rig has a right hand."""
+    gloves = bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES)
+    poses = bones_of(name, clip, POSES) if any(bone.side == "right" for bone in gloves) else []
+    cells = [name, *apart(gloves), *apart(poses)]
+    cells += [f"{max(bone.beyond for bone in gloves + poses):.2f}°", f"{max(b.changed for b in gloves + poses):.2f}°"]
+    odd = [bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES, place=place) for place in PLACES]
+    cells += [f"{max(bone.solved for bone in bones):.2f}°" for bones in odd]
+    return "| " + " | ".join(cells) + " |\n"
+
+
+def apart(bones: list[Bone]) -> tuple[str, str]:
+    """The largest angle to what was solved, of all bones; and of the last ones to what was seen: half, 95 in 100."""
+    if not bones:
+        return "–", "–"
+    seen = np.nanquantile([bone.seen for bone in bones if bone.last], [0.5, 0.95])
+    return f"{max(bone.solved for bone in bones):.2f}°", f"{seen[0]:.1f}°, {seen[1]:.1f}°"
+
+
+def bones_of(name: str, capture: Path, frames: slice, place: str | None = None) -> list[Bone]:
+    """What is measured of a bake on a rig, as it is or made strange and hung on a parent that stands so."""
+    armature, truth = opened(name)
+    if place is not None:
+        strange(armature, truth, rolled=not any(bone.constraints for bone in armature.pose.bones))
+        placed(armature, place)
+    return list(measured(armature, bake(armature, capture), frames))
 
 
 def row(name: str) -> str:
@@ -39,9 +84,16 @@ def row(name: str) -> str:
     bent = [curl for hand in found for curl in curls(armature, hand)]
     nearer = min(curl.nearer for curl in bent)
     aside = max(curl.aside for curl in bent if not curl.joint.startswith("thumb"))
+    whole = [curl for hand in found for curl in whole_curls(armature, hand)]
     cells = [name, str(len(armature.data.bones)), right(found, truth), f"{sure:.2f}"]
     cells += [found_when_strange(name, place) for place in PLACES]
-    return "| " + " | ".join([*cells, f"{nearer:.2f}", f"{aside:.0f}°"]) + " |\n"
+    return "| " + " | ".join([*cells, f"{nearer:.2f}", f"{aside:.0f}°", *told(whole)]) + " |\n"
+
+
+def told(whole: list[Curl]) -> tuple[str, str]:
+    """Of digits of which all joints are curled: the least that a tip comes nearer, and the largest angle aside."""
+    aside = max(curl.aside for curl in whole if not curl.joint.startswith("thumb"))
+    return f"{min(curl.nearer for curl in whole):.2f}", f"{aside:.0f}°"
 
 
 def opened(name: str) -> tuple[bpy.types.Object, Truth]:

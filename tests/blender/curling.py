@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import bpy
 import numpy as np
@@ -11,8 +12,11 @@ from numpy.typing import NDArray
 from knuckle.hand import proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, KNUCKLES, Side
-from knuckle.rig.binding import RigBinding, bind
+from knuckle.hand.kinematics import Pose
+from knuckle.rig.binding import RigBinding
+from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.detect import FoundHand
+from knuckle.rig.keyframes import KeyedHand, key_hands
 
 Floats = NDArray[np.float64]
 
@@ -47,9 +51,42 @@ def curls(armature: bpy.types.Object, found: FoundHand) -> Iterator[Curl]:
             yield Curl(found.side, joint, nearer, _degrees(after - tip, expected @ reach - reach))
 
 
-def _bound(armature: bpy.types.Object, found: FoundHand) -> RigBinding:
+def whole_curls(armature: bpy.types.Object, found: FoundHand) -> Iterator[Curl]:
+    """Every digit with all its joints flexed at once from straight, keyed; a thumb's from its MCP on.
+
+    What is expected of a finger is that each of its bones turns about the knuckle line.
+    """
     hand = proportions.build(proportions.adult(found.side))
-    return bind(armature, found.side, found.bones, hand, found.carrier)
+    digit_of_dof = [hand.joints[joint].rsplit("-", 1)[0] for joint in hand.axis_joint]
+    bends = np.array([movement == "flexion" for movement in hand.movements])
+    thumb_base = hand.axis_joint == JOINT_INDEX[CHAIN_JOINTS["thumb"][0]]
+    angles = np.zeros((6, hand.dofs))
+    for row, digit in enumerate(DIGITS, 1):
+        own = np.array([name.startswith(digit) for name in digit_of_dof])
+        angles[row, own & bends & ~thumb_base] = CURL
+    pose = Pose(hand, np.tile(np.eye(4), (6, 1, 1)), angles)
+    key_hands(armature, [KeyedHand(bound_hand(armature, found, hand), hand, pose)], np.arange(1.0, 7.0), "Curls")
+    seen = []
+    for frame in range(1, 7):
+        bpy.context.scene.frame_set(frame)
+        seen.append(_joints(armature, {**found.bones}))
+    before = seen[0]
+    centre = (before["wrist"] + 3 * np.mean([before[joint] for joint in KNUCKLES], axis=0)) / 4
+    line = _knuckle_line(found.side, before)
+    for digit, after in zip(DIGITS, seen[1:], strict=True):
+        chain = CHAIN_JOINTS[digit][1 if digit == "thumb" else 0 :]
+        joints = [before[joint] for joint in chain if joint in before]
+        expected = joints[0].copy()
+        for count, (head, tail) in enumerate(pairwise(joints), 1):
+            expected += rot.to_matrix(rot.about(line, count * CURL)) @ (tail - head)
+        tip, bent = joints[-1], after[chain[-1]]
+        reach = float(np.linalg.norm(tip - joints[0]))
+        nearer = float(np.linalg.norm(tip - centre) - np.linalg.norm(bent - centre)) / reach
+        yield Curl(found.side, chain[0], nearer, _degrees(bent - tip, expected - tip))
+
+
+def _bound(armature: bpy.types.Object, found: FoundHand) -> RigBinding:
+    return bound_hand(armature, found, proportions.build(proportions.adult(found.side)))
 
 
 def _turned(armature: bpy.types.Object, binding: RigBinding, joint: str, digit: str) -> Floats:

@@ -108,13 +108,16 @@ RIGS: dict[str, Callable[[], tuple[bpy.types.Object, Truth]]] = {
 }
 
 
-def strange(armature: bpy.types.Object, truth: Truth, seed: int = 0) -> Truth:
-    """Names every bone x1 … xn in any order and rolls it at random; the truth with the new names."""
+def strange(armature: bpy.types.Object, truth: Truth, seed: int = 0, *, rolled: bool = True) -> Truth:
+    """Names every bone x1 … xn in any order and rolls it at random; the truth with the new names.
+
+    A rig whose bones follow others by constraints stands no more as it was built where they are rolled.
+    """
     rng = np.random.default_rng(seed)
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
     for bone in armature.data.edit_bones:
-        bone.roll = rng.uniform(-np.pi, np.pi)
+        bone.roll = rng.uniform(-np.pi, np.pi) if rolled else bone.roll
     bpy.ops.object.mode_set(mode="OBJECT")
     old = [bone.name for bone in armature.data.bones]
     new = {name: f"x{number + 1}" for name, number in zip(old, rng.permutation(len(old)), strict=True)}
