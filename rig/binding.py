@@ -48,6 +48,8 @@ class RigBinding:
     """(J,) True where the bone turns with its parent."""
     location_axes: Floats = field(default_factory=lambda: np.tile(np.eye(3), (len(JOINTS), 1, 1)))
     """(J, 3, 3) the axes of a bone's location in those of its rest: others where its location is not local."""
+    carrier: str | None = None
+    """The bone on which the digits hang, where the wrist's is a control that it follows."""
     limits: Mapping[int, BoneLimits] = field(default_factory=dict)
     """joint -> how its bone may turn, where the rig says so and the bone hangs on something."""
 
@@ -155,6 +157,7 @@ def bind(
         placed=placed,
         inherits=np.array([joint not in rest_bones or rest_bones[joint].use_inherit_rotation for joint in JOINTS]),
         location_axes=_location_axes(rest_bones),
+        carrier=carrier,
         limits={joint: of_bone for joint, of_bone in limited.items() if not placed[joint]},
     )
 

@@ -13,6 +13,7 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from . import carriers, channels
 from .arm import ArmBones, move_arm
+from .between import bones_between, rests_between
 from .binding import RigBinding, is_armature
 from .transfer import transfer
 
@@ -86,9 +87,11 @@ def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> I
     held = [hanging_bones(armature, keyed.binding) for keyed in hands]
     shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
     hanging = [name for bones in held for name in bones.values()]
+    inner = [bones_between(armature, keyed.binding) for keyed in hands]
+    hanging += [name for bones in inner for pair in bones.values() for name in pair]
     world, carried = carriers.standing(armature, [*hanging, *shoulders], frames)
-    for keyed, bones in zip(hands, held, strict=True):
-        above = {joint: carried[name] for joint, name in bones.items()}
+    for keyed, bones, between in zip(hands, held, inner, strict=True):
+        above = {joint: carried[name] for joint, name in bones.items()} | rests_between(armature, between, carried)
         moved = keyed
         if keyed.arm:
             moved, onto_arm = yield from _arm_curves(armature, keyed, frames, world, carried)

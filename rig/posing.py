@@ -14,6 +14,7 @@ from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from . import carriers, channels
+from .between import bones_between, rests_between
 from .binding import RigBinding, default_binding, is_armature
 from .bound_hand import bound_hand
 from .detect import FoundHand
@@ -61,8 +62,10 @@ def pose(posed: PosedHand, solved: Pose, place: Floats) -> bool:
         return False
     binding = posed.binding
     hanging = hanging_bones(armature, binding)
-    world, carried = carriers.standing_now(armature, hanging.values())
-    held = {joint: carried[name] for joint, name in hanging.items()}
+    between = bones_between(armature, binding)
+    inner = [name for pair in between.values() for name in pair]
+    world, carried = carriers.standing_now(armature, [*hanging.values(), *inner])
+    held = {joint: carried[name] for joint, name in hanging.items()} | rests_between(armature, between, carried)
     placed = Pose(solved.hand, place @ solved.root, solved.angles)
     motion = transfer(binding, posed.hand, placed, world, held)
     bones = armature.pose.bones

@@ -37,8 +37,9 @@ def transfer(
     """The motion of the binding's bones.
 
     `matrix_world` (4, 4) is the armature object's; `held` gives, for the joints that no mapped bone holds, where
-    the bone's rest is carried to by what is above it (4, 4, armature space), its own rest if it is not named. Both
-    are (F, 4, 4) where they change.
+    the bone's rest is carried to by what is above it (4, 4, armature space), its own rest if it is not named; and for
+    one that a mapped bone holds, where it would be with that one at rest, see rests_between. Both are (F, 4, 4) where
+    they change.
 
     In armature space, with J the joint's rotation, G its rest and B the bone's rest:
         bone pose  P = J · (G^-1 · B)          as J turns the joint's rest G into J, it turns the bone's B into P
@@ -58,7 +59,7 @@ def transfer(
     for joint in _order(binding, follows):
         holder, before = int(binding.holders[joint]), follows[joint]
         if holder >= 0:
-            carried = poses[:, holder] @ np.linalg.inv(bone_rest[holder]) @ bone_rest[joint]
+            carried = poses[:, holder] @ np.linalg.inv(bone_rest[holder]) @ held.get(joint, bone_rest[joint])
         else:
             carried = np.broadcast_to(held.get(joint, bone_rest[joint]), (len(pose), 4, 4))
         poses[:, joint, :3, :3] = turned[:, joint] @ binding.rest_to_bone[joint, :3, :3]
