@@ -18,10 +18,10 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from knuckle.hand.model import HandModel, Movement
 from knuckle.pipeline import Job, SolvedHand, Take
 from knuckle.recipe import Recipe
+from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.detect import FoundHand, find_hands
 from knuckle.rig.rest_frames import rest_world
-from knuckle.rig.rig_limits import asker
 from knuckle.rig.take_scene import Placing, take_frames, write_take
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ def headset_clip(path: Path, clip: Path) -> Path:
 
 def bake(armature: bpy.types.Object, capture: Path, **recipe: Any) -> Take:
     """Solves a capture within what the rig lets a hand do, and keys the rig."""
-    job = Job(Recipe(str(capture), **recipe), asker(armature))
+    job = Job(Recipe(str(capture), **recipe), ArmatureHands.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None
