@@ -65,8 +65,12 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--up", choices=UP_AXES, help="overrides which axis points up in the file")
 
 
-def _add_hands(parser: argparse.ArgumentParser) -> None:
+def _add_hand(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hand", choices=HANDS, help="which hand of the capture; auto takes those that it holds")
+
+
+def _add_hands(parser: argparse.ArgumentParser) -> None:
+    _add_hand(parser)
     parser.add_argument("--markers", type=Path, metavar="MAP.json", help="which label is which joint")
     _add_labels(parser)
     parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
@@ -84,6 +88,7 @@ def _add_labels(parser: argparse.ArgumentParser) -> None:
 def _add_info(commands: Any) -> None:
     parser = _command(commands, "info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
     _add_reading(parser)
+    _add_hand(parser)
     _add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(

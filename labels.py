@@ -21,7 +21,7 @@ Bools = NDArray[np.bool_]
 
 MOST_TOLD = 3
 """Swaps that a sentence names."""
-DOUBTFUL = 0.5
+DOUBTFUL = 0.8
 """A marker less sure than this is told of."""
 
 
@@ -76,13 +76,13 @@ def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> l
     return told
 
 
-def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None) -> Labels:
+def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None) -> Labels:
     """The markers of the hands in a capture named by how they stand and move; others keep their labels.
 
-    known: hands that were measured, whose markers get the labels under which they were. Raises MarkerMapError where
-    no hand is found.
+    known: hands that were measured, whose markers get the labels under which they were. asked: which hand it is where
+    that cannot be told. Raises MarkerMapError where no hand is found.
     """
-    found = find(markers.times, markers.positions, known)
+    found = find(markers.times, markers.positions, known, asked)
     if not found.hands:
         few = told_of_few(markers.positions, markers.names)
         told = "".join(f"; {note}" for note in (*found.notes, *few))

@@ -117,13 +117,14 @@ def labelled(recipe: Recipe, markers: Markers) -> Labels:
     if recipe.labels == "names":
         return as_named(markers, suggest(markers.names).groups)
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
+    asked: Side | None = next((side for side in SIDES if side == recipe.hand), None)
     if recipe.labels == "shape":
-        return by_shape(markers, known)
+        return by_shape(markers, known, asked)
     try:
         groups = suggest(markers.names).groups
     except MarkerMapError as unnamed:
         try:
-            return by_shape(markers, known)
+            return by_shape(markers, known, asked)
         except MarkerMapError as shapeless:
             raise MarkerMapError(f"{unnamed}; {shapeless}") from unnamed
     return as_named(markers, groups)

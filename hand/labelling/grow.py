@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
+from .chances import of_marker
 from .palms import ASIDE, EXACT, STRAY
 from .shapes import Shape
 from .tracks import Tracks
@@ -80,7 +81,7 @@ def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Growth:
                 rival = min(float(np.partition(costs, 1)[1]), WORST)
                 if not np.isfinite(costs[best]) or costs[best] > WORST or rival - costs[best] < margin:
                     continue
-                spot[track], confidence[track] = best, float(np.tanh((rival - costs[best]) / 2))
+                spot[track], confidence[track] = best, float(of_marker(rival - costs[best]))
                 state.add(rows, best, positions[rows, column])
                 open_list.remove(track)
                 told = True

@@ -1,0 +1,88 @@
+"""Labels with what a person says: whose hand it is, or which side; and how often a confidence is right."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knuckle import captures, pipeline
+from knuckle.captures.clean import clean
+from knuckle.hand.joints import DIGITS
+from knuckle.hand.labelling.find import find
+from knuckle.hand.labelling.shapes import LAYOUTS
+from knuckle.labels import by_shape
+from knuckle.recipe import Recipe
+from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
+from knuckle.tests.pure.hand.people import posed, someone
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(3, 5), st.sampled_from(["left", "right"]), st.integers(0, 2**16))
+def test_any_made_hand_with_three_or_four_on_the_palm_and_five_tips_is_labelled(layout, side, seed):
+    times, places, truth = made(layout, side, seed, frames=80)
+    spoiled = spoil(places, seed)
+    hands = find(times, spoiled.positions)
+    found = score(hands, spoiled, truth)
+    # A hand that cannot be told is not told wrongly.
+    assert found.wrong <= 0.25
+    assert found.right >= 0.75 or not hands.hands
+
+
+@pytest.mark.parametrize(
+    ("file", "sides"), [("two_hands_glove.c3d", ["left", "right"]), ("qualisys_glove.tsv", ["right"])]
+)
+def test_a_known_performers_markers_get_the_labels_under_which_they_were_measured(shared, file, sides):
+    markers = captures.read(shared / "data/captures" / file)
+    half = len(markers.times) // 2
+    first, second = markers.select(slice(0, half)), markers.select(slice(half, None))
+    recipe = Recipe(file)
+    person, _ = pipeline.calibrate(recipe, clean(first, recipe.cleaning), pipeline.assignment(recipe, first))
+    assert sorted(person.hands) == sides
+    order = np.random.default_rng(6).permutation(len(markers.names))
+    names = tuple(f"M{number:03}" for number in range(len(order)))
+    unnamed = replace(second, names=names, positions=second.positions[:, order], predicted=second.predicted[:, order])
+    labels = by_shape(unnamed, person.hands)
+    assert sorted(labels.groups) == sides
+    for side in sides:
+        assert set(labels.groups[side]) <= set(person.hands[side].spots)
+        assert len(labels.groups[side]) >= len(person.hands[side].spots) - 1
+        for label in labels.groups[side]:
+            seen = labels.markers.positions[:, labels.markers.names.index(label)]
+            np.testing.assert_array_equal(seen, second.positions[:, second.names.index(label)])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
+    """Pressed into the plane of its palm, a hand is its own mirror image's."""
+    spots = tuple(LAYOUTS[3].spots.values())
+    places = posed(someone(side), spots, np.zeros((40, 5, 3)), noise=0.0003) * [1.0, 1.0, 0.02]
+    truth = {column: (side, spot) for column, spot in enumerate(spots)}
+    times, spoiled = np.arange(40) / 50, spoil(places, 2)
+    untold = find(times, spoiled.positions)
+    assert not untold.hands and "left or right cannot be told" in untold.notes[0]
+    told = find(times, spoiled.positions, asked=side)
+    assert "that was asked for" in told.notes[0]
+    assert score(told, spoiled, truth).right == 1.0
+    other = find(times, spoiled.positions, asked="left" if side == "right" else "right")
+    assert all(hand.side != side for hand in other.hands)
+
+
+def test_what_is_said_to_be_right_nine_times_of_ten_is(shared):
+    """Stripped to three on the palm and the tips, with swaps and losses: the pieces' confidence and their share."""
+    said, right = [], []
+    for file, seed in (("two_hands_glove.c3d", 21), ("qualisys_glove.tsv", 22), ("mediapipe_video.json", 23)):
+        markers = captures.read(shared / "data/captures" / file)
+        times, places, truth = stripped(markers.times, markers.positions, truth_of(markers), DIGITS)
+        spoiled = spoil(places, seed, swaps=2, cuts=4)
+        for hand in find(times, spoiled.positions).hands:
+            for piece in hand.pieces:
+                owners = spoiled.owner[piece.first : piece.last + 1, piece.column]
+                owner = int(np.bincount(owners[owners >= 0]).argmax()) if (owners >= 0).any() else -1
+                said.append(piece.confidence)
+                right.append(truth.get(owner) == (hand.side, hand.layout.spots[piece.spot]))
+    sure = np.array(said) > 0.9
+    assert sure.mean() > 0.5
+    assert np.array(right)[sure].mean() > 0.9
+    assert np.mean(right) >= np.mean(said) - 0.1
