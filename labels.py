@@ -142,6 +142,19 @@ def _facts(markers: Markers, hand: FoundHand, names: list[str]) -> dict[str, Any
     return {"side": hand.side, "sure": round(hand.sure, 3), "set": hand.layout.name, "markers": entries}
 
 
+def told_by_shape(facts: Mapping[str, Any]) -> list[str]:
+    """What was told of hands without names, for people: 'Right, by shape: 97 % sure', and each marker in doubt."""
+    lines: list[str] = []
+    for hand in facts.get("hands_found", ()):
+        lines.append(f"{hand['side'].capitalize()}, by shape: {hand['sure']:.0%} sure")
+        lines += [
+            f"{name}: {entry['confidence']:.0%} sure"
+            for name, entry in hand["markers"].items()
+            if entry["confidence"] < DOUBTFUL
+        ]
+    return lines
+
+
 def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Markers:
     """The hands' markers under their names, and what is left of the others."""
     columns, labels = [], []

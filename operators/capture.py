@@ -7,6 +7,7 @@ import bpy
 
 from .. import captures, pipeline
 from ..errors import KnuckleError
+from ..labels import told_by_shape
 from ..recipe import Recipe
 from ..rig import markers_object
 from ..rig.timing import scene_rate
@@ -47,11 +48,18 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
     """What the panel tells of the hands in a capture; a capture without one can still be looked at."""
     try:
-        found = pipeline.assignment(recipe, pipeline.labelled(recipe, markers).markers)
+        labels = pipeline.labelled(recipe, markers)
+        found = pipeline.assignment(recipe, labels.markers)
     except KnuckleError as error:
-        return {"marker_set": "", "confidence": 0.0, "hands": "", "problem": str(error)}
+        return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error)}
     hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())
-    return {"marker_set": found.set_name, "confidence": found.confidence, "hands": hands, "problem": ""}
+    return {
+        "marker_set": found.set_name,
+        "confidence": found.confidence,
+        "hands": hands,
+        "told": told_by_shape(labels.facts),
+        "problem": "",
+    }
 
 
 def read_capture(context: "Context", path: str) -> "Object":

@@ -93,6 +93,8 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
                 pair(column, "Confidence", f"{about.get('confidence', 0):.0%}")
                 for hand in filter(None, about.get("hands", "").split(", ")):
                     pair(column, *hand.capitalize().split(": "))
+                for told in about.get("told", ()):
+                    pair(column, *told.split(": "))
         column.operator("knuckle.load_markers", icon="FILE_FOLDER", text="Load Marker Map")
         column = layout.column(align=True)
         if chosen.performer:

@@ -58,6 +58,15 @@ def test_import_shows_the_markers_once_and_fills_the_panel() -> None:
     assert about["hands"].startswith("right")
 
 
+def test_what_was_told_by_shape_is_in_the_panel() -> None:
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    chosen = bpy.context.scene.knuckle
+    assert list(chosen.markers[PROPERTY]["told"]) == []
+    chosen.labels = "shape"
+    bpy.ops.knuckle.import_capture(filepath=TAP)
+    assert chosen.markers[PROPERTY]["told"][0].startswith("Right, by shape: ")
+
+
 def test_what_cannot_be_read_is_told_and_changes_nothing(tmp_path: Path) -> None:
     bpy.ops.knuckle.import_capture(filepath=TAP)
     before = everything(bpy.context.scene)

@@ -8,6 +8,7 @@ import pytest
 from knuckle import captures, pipeline
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
+from knuckle.labels import DOUBTFUL, by_shape, told_by_shape
 from knuckle.recipe import Recipe, read_json
 
 
@@ -104,3 +105,16 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
     labels = pipeline.labelled(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
     assert labels.facts["swaps"] == {"mended": 0, "doubtful": 1}
     assert any("left as they are" in warning for warning in labels.markers.warnings)
+
+
+def test_what_was_told_by_shape_is_told_to_people_with_each_marker_in_doubt(tap):
+    facts = by_shape(nameless(tap)[0]).facts
+    (hand,) = facts["hands_found"]
+    first, *doubts = told_by_shape(facts)
+    assert first == f"Right, by shape: {hand['sure']:.0%} sure"
+    doubtful = {name for name, entry in hand["markers"].items() if entry["confidence"] < DOUBTFUL}
+    assert {line.split(": ")[0] for line in doubts} == doubtful
+    some = next(iter(hand["markers"]))
+    hand["markers"][some]["confidence"] = 0.6
+    assert f"{some}: 60% sure" in told_by_shape(facts)
+    assert told_by_shape({"by": "names"}) == []
