@@ -35,7 +35,7 @@ class LiveHand:
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
         own = rot.from_matrix(kinematics.joint_frames(self.hand, pose)[:, self._joints, :3, :3])
         # The last bone of a digit whose tip is not seen may have been solved to any angle.
-        seen = np.isfinite(gathered.positions).all(axis=2).any(axis=0)
+        seen = np.any(np.isfinite(gathered.positions[..., 0]), axis=0)
         own[:, ~told.observed(self.hand, self._joints, seen)[self._joints]] = np.nan
         self._offsets = told.as_before(self.hand, self._joints, told.offsets(gathered.turns, own))
 

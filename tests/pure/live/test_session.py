@@ -90,7 +90,7 @@ def test_last_bones_whose_tips_are_not_sent_turn_as_told():
     sent = moments(80)
     frames = [one for moment in sent for packet in sender.packets(moment) for one in parser.feed(packet)]
     session = fed(Session(Recipe("vmc"), "joints"), frames)
-    for shown in session.show(frames[-1].time):
+    for shown in session.show(sent[-1].time):
         hand, angles = shown.pose.hand, shown.pose.angles[0]
         bends = [angles[hand.dof(f"{digit}-phalanx-distal", "flexion")] for digit in ("index-finger", "thumb")]
         assert np.rad2deg(bends) == pytest.approx([60.0, 58.3], abs=2.5)
