@@ -26,11 +26,13 @@ from .found import DetectedHand, Detection
 from .hints import Hints, hints
 from .joined import has_layers, joined
 from .joints import joints_of
-from .labels import MOST_COST, Labels, label
+from .labels import Labels, label
 from .rivals import is_mirrored_in_itself, one_a_side
 
 Floats = NDArray[np.float64]
 
+MOST_COST = 0.32
+"""A palm further than that from a mean one is no hand's: feet are at 0.5, faces further."""
 FEW_COST = 0.22
 """The same for a thumb and one or two fingers, of which more things are made."""
 MARGIN = 0.1
@@ -115,14 +117,12 @@ def _hands(skeleton: Skeleton) -> list[_Found]:
     found: list[_Found] = []
     for candidate in candidates(skeleton):
         said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
-        labels = label(skeleton, candidate, said)
-        if labels is None:
-            continue
         named_other = said.others / (1 + sum(map(len, candidate.chains)))
-        cost = labels.cost + OTHER * min(2 * named_other, 1.0)
-        one = _Found(replace(labels, cost=cost), said)
-        if _is_hand(skeleton, candidate, one):
-            found.append(one)
+        for labels in label(skeleton, candidate, said):
+            one = _Found(replace(labels, cost=labels.cost + OTHER * min(2 * named_other, 1.0)), said)
+            if _is_hand(skeleton, candidate, one):
+                found.append(one)
+                break
     if sum(_has_few(one) and not one.hints.digits for one in found) > len(SIDES):
         found = [one for one in found if not _has_few(one) or one.hints.digits]
     found.sort(key=lambda one: (-len(one.labels.digits), one.labels.cost))

@@ -20,8 +20,6 @@ from .hints import Hints
 
 Floats = NDArray[np.float64]
 
-MOST_COST = 0.32
-"""A palm further than that from a mean one is no hand's: feet are at 0.5, faces further."""
 METACARPAL_BEFORE = {2: 0.0, 3: 0.4, 4: 0.58}
 """A finger's first bone is in the palm where it begins nearer the wrist than this share of the way to its second. By
 the number of bones: three are more likely three phalanges."""
@@ -65,19 +63,12 @@ class Labels:
     """How much more the reverse order of the fingers costs."""
 
 
-def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Labels | None:
-    """The best labels of a candidate's chains; of more than five the five that fit best, and where none do, the four.
-
-    None where none can be.
-    """
-    best: Labels | None = None
+def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Iterator[Labels]:
+    """The best labels of a candidate's chains: of all, of more than five the five that fit best, and then the four."""
     for size in (5, 4) if len(candidate.chains) > 4 else (len(candidate.chains),):
         sets = combinations(candidate.chains, size)
-        found = [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]
-        best = min(found, key=lambda labels: labels.cost, default=None)
-        if best and best.cost < MOST_COST:
-            break
-    return best
+        if found := [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]:
+            yield min(found, key=lambda labels: labels.cost)
 
 
 def _label(skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: Hints) -> Labels | None:
