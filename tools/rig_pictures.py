@@ -226,6 +226,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
     parser.add_argument("--pixels", type=int, default=160)
     asked = parser.parse_args()
+    if not CAPTURES.is_dir():
+        print("no rigs beside the checkout (../shared/data): their pictures stay as they are")
+        return
     for sheet, (odd, names) in SHEETS.items():
         rows = [curled_row(name, asked.pixels, odd=odd) for name in names]
         hand_pictures.write_picture(asked.out / f"{sheet}.png", np.concatenate(rows))
