@@ -18,7 +18,7 @@ from .binding import RigBinding
 from .bound_hand import bound_hand
 from .corrections import own_mapping, to_correct
 from .detect import FoundHand, detected_hands, find_hands
-from .mapping import PROPERTIES, check_whole
+from .mapping import PROPERTIES, check_whole, kept_text
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -109,7 +109,7 @@ def _depends_on(armature: "Object") -> Hashable:
     places = np.empty((2, 3 * len(bones)), np.float32)
     bones.foreach_get("head_local", places[0])
     bones.foreach_get("tail_local", places[1])
-    said = tuple(str(armature.get(name, "")) for name in PROPERTIES.values())
+    said = tuple(str(kept_text(armature, side)) for side in PROPERTIES)
     return armature.name, tuple(bones.keys()), places.tobytes(), _stretch(armature), said
 
 

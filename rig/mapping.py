@@ -1,7 +1,8 @@
 """The person's own mapping of a hand: checked, kept on the armature, and shared as a JSON preset.
 
 It is kept as JSON in a custom property of the armature object, one for each side, so that it is saved with the file,
-can be overridden in a library override, and a damaged one says so.
+can be overridden in a library override, and a damaged one says so. Where an override's library has no such property
+the scene keeps it as well, by the override's name.
 """
 
 import json
@@ -130,10 +131,7 @@ def save_mapping(armature: "Object", mapping: Mapping) -> None:
     Raises RigError for a bone that is not there, and then nothing has changed.
     """
     check_bones(armature, mapping)
-    name = PROPERTIES[mapping.side]
-    armature[name] = json.dumps(to_dict(mapping), ensure_ascii=False)
-    # A linked armature's override keeps what it was told is its own.
-    armature.property_overridable_library_set(f'["{name}"]', True)
+    _keep(armature, mapping.side, json.dumps(to_dict(mapping), ensure_ascii=False))
 
 
 def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
@@ -149,7 +147,7 @@ def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
 
 def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
     """What an armature keeps for a side, as it is, None if nothing. Raises RigError for one that is damaged."""
-    text = armature.get(PROPERTIES[side], FORGOTTEN)
+    text = kept_text(armature, side)
     if text == FORGOTTEN:
         return None
     where = f"armature '{armature.name}', its own mapping of the {side} hand"
@@ -158,15 +156,46 @@ def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
 
 def forget_mapping(armature: "Object", side: Side) -> None:
     """Goes back to what is found by itself."""
-    name = PROPERTIES[side]
-    if armature.get(name) is None:
-        return
     if armature.override_library:
         # What is taken from an override comes back from its library with the next loading.
-        armature[name] = FORGOTTEN
-        armature.property_overridable_library_set(f'["{name}"]', True)
-    else:
-        del armature[name]
+        if kept_text(armature, side) != FORGOTTEN:
+            _keep(armature, side, FORGOTTEN)
+    elif armature.get(PROPERTIES[side]) is not None:
+        del armature[PROPERTIES[side]]
+
+
+def kept_text(armature: "Object", side: Side) -> Any:
+    """What an armature keeps for a side, not yet understood; FORGOTTEN for nothing."""
+    text = armature.get(PROPERTIES[side])
+    return _copies(armature, side).get(armature.name, FORGOTTEN) if text is None else text
+
+
+def _keep(armature: "Object", side: Side, text: str) -> None:
+    """Keeps a text on an armature; of a library override in its scenes as well.
+
+    Blender saves a property of an override only if its library has that property.
+    """
+    name = PROPERTIES[side]
+    armature[name] = text
+    armature.property_overridable_library_set(f'["{name}"]', True)
+    if armature.override_library:
+        copies = json.dumps(_copies(armature, side) | {armature.name: text}, ensure_ascii=False)
+        for scene in armature.users_scene:
+            if scene.is_editable:
+                scene[name] = copies
+
+
+def _copies(armature: "Object", side: Side) -> dict[str, Any]:
+    """What the scene of a library override keeps in place of it: the override's name -> text; damaged it is nothing."""
+    if not armature.override_library:
+        return {}
+    texts = (scene.get(PROPERTIES[side]) for scene in armature.users_scene)
+    text = next((text for text in texts if isinstance(text, str)), "{}")
+    try:
+        kept = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return kept if isinstance(kept, dict) else {}
 
 
 def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:

@@ -10,7 +10,9 @@ import pytest
 from knuckle.cli import main
 from knuckle.errors import RigError
 from knuckle.hand.joints import Side
-from knuckle.rig.linked import check_target
+from knuckle.rig.detect import find_hand
+from knuckle.rig.linked import check_target, editable
+from knuckle.rig.mapping import Mapping, forget_mapping, save_mapping
 from knuckle.rig.take_scene import result_of
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.rigs import PLACES
@@ -148,6 +150,21 @@ def test_a_linked_armature_that_cannot_be_driven_is_told_of_in_a_sentence(tmp_pa
         empty.instance_type = "NONE"
     with pytest.raises(RigError, match="is not in this scene"):
         check_target(armature, scene)
+
+
+def test_an_override_keeps_a_mapping_that_its_library_has_no_place_for(tmp_path: Path) -> None:
+    with editable(linked(tmp_path, "collection"), bpy.context.scene, bpy.context.view_layer) as own:
+        bones = dict(find_hand(own, "right").bones)
+    del bones["thumb-tip"]
+    save_mapping(own, Mapping("right", bones))
+    for forgotten in (False, True):
+        bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+        again = bpy.context.scene.objects["Rig"]
+        assert find_hand(again, "right").corrected != forgotten
+        assert ("thumb-tip" in find_hand(again, "right").bones) == forgotten
+        forget_mapping(again, "right")
+        assert not find_hand(again, "right").corrected
 
 
 def character_path() -> str:
