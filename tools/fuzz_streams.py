@@ -9,6 +9,7 @@ A parser may return frames or raise PacketError. Anything else is told with the 
 
 import argparse
 import random
+import re
 import sys
 import time
 import traceback
@@ -50,6 +51,23 @@ WORDS = [
     b"-",
     b"",
 ]
+VALUES = [
+    b"0",
+    b"-0",
+    b"1",
+    b"-1",
+    b"1e308",
+    b"1e-320",
+    b"9e3",
+    b"1e5",
+    b"NaN",
+    b"-Infinity",
+    b"null",
+    b"true",
+    b'""',
+    b"[]",
+]
+NUMBER = re.compile(rb"-?\d+(\.\d+)?(e-?\d+)?")
 
 Mutation = Callable[[random.Random, bytearray, list[bytes]], None]
 
@@ -87,6 +105,13 @@ def word(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     packet[place : place + dice.choice([0, 1, 4, 9])] = dice.choice(WORDS)
 
 
+def value(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
+    """Another value where a number is spelled, so that the text around it still holds."""
+    number = NUMBER.search(packet, dice.randrange(len(packet)))
+    if number is not None:
+        packet[number.start() : number.end()] = dice.choice(VALUES)
+
+
 def splice(dice: random.Random, packet: bytearray, others: list[bytes]) -> None:
     """Another packet's end, or a piece of it."""
     other = dice.choice(others)
@@ -101,7 +126,7 @@ def noise(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     packet[start : start + dice.choice([1, 4, 32])] = dice.randbytes(dice.choice([1, 4, 32]))
 
 
-MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, word, splice, noise]
+MUTATIONS: list[Mutation] = [flip, flip, cut, repeat, extreme, extreme, value, value, word, splice, noise]
 
 
 @dataclass(slots=True)

@@ -31,8 +31,10 @@ Floats = NDArray[np.float64]
 BONE, ROOT_POSE, CLOCK, READY = b"/VMC/Ext/Bone/Pos", b"/VMC/Ext/Root/Pos", b"/VMC/Ext/T", b"/VMC/Ext/OK"
 TIME = "T"
 HEEDED = frozenset({BONE, ROOT_POSE, CLOCK})
-KEPT = 10
-"""Rounds for which a bone stays as it is after it was told last: a lost packet is bridged, a lost hand is not."""
+KEPT, BODY_KEPT = 10, 600
+"""Rounds for which a bone of a hand, or of the body, stays as it is after it was told last: a lost packet is bridged, a
+lost hand is not; a body may be told rarely, and may be another sender's.
+"""
 UNTOLD = 1e-4
 """m from the parent, below which a bone's place is not told."""
 SAME = 1e-5
@@ -64,24 +66,25 @@ class VmcParser(Parser):
         return [frame for number, told in enumerate(said) for frame in self._heeded(*told, begins=number == 0)]
 
     def _heeded(self, thing: str, value: Place | float, begins: bool) -> Iterator[Frame]:
+        before = self._cycle.round
         overdue, ends = self._cycle.comes(thing, begins)
         if overdue:
-            yield from self._frame()
+            yield from self._frame(before)
         if isinstance(value, float):
             self._clock = value
         else:
             self._bones[thing], self._told[thing] = value, self._cycle.round
         if ends:
-            yield from self._frame()
+            yield from self._frame(self._cycle.round)
 
-    def _frame(self) -> Iterator[Frame]:
-        """The frame of this round; none where it has no hand."""
-        self._bones = {bone: at for bone, at in self._bones.items() if self._cycle.round - self._told[bone] <= KEPT}
+    def _frame(self, number: int) -> Iterator[Frame]:
+        """The frame of a round; none where it moves no hand."""
+        self._bones = {bone: at for bone, at in self._bones.items() if number - self._told[bone] <= _kept(bone)}
         sides = tuple(side for side in SIDES if not self._bones.keys().isdisjoint(HANDS[side]))
         # A clock that stands still tells nothing of this frame.
         time = None if self._clock == self._clock_before else self._clock
         self._clock_before = self._clock
-        if not sides:
+        if not sides or all(told < number for bone, told in self._told.items() if bone != ROOT):
             return
         local = {bone: (_offset(bone, at), at[1]) for bone, at in self._bones.items()}
         found = worlds(local)
@@ -126,6 +129,11 @@ def _first(things: Mapping[str, bool]) -> str:
     first = min(begin or order, key=lambda thing: ranks.get(thing, len(ranks)))
     before = order[order.index(first) - 1]
     return ROOT if before == ROOT and things[ROOT] else first
+
+
+def _kept(bone: str) -> int:
+    """Rounds for which a bone stays."""
+    return KEPT if any(bone in hand for hand in HANDS.values()) else BODY_KEPT
 
 
 def _offset(bone: str, at: Place) -> tuple[float, float, float]:

@@ -246,6 +246,28 @@ def test_a_frame_is_whole_with_its_last_message_whatever_the_order(order: str, s
             assert np.allclose(frames[0].positions[row(frames[0], bone)], blender(avatar.places[bone]), atol=1e-6)
 
 
+@pytest.mark.parametrize("every", [2, 3])
+def test_bones_that_come_in_some_frames_only_are_told_once(every: int) -> None:
+    """Virtual Motion Capture has periods for bones, for the root and for the time."""
+    parser = VmcParser()
+    root = message("/VMC/Ext/Root/Pos", "root", *[0.0] * 6, 1.0)
+    times = []
+    for number in range(8 * every):
+        bones = [] if number % every else said(Avatar({"LeftHand": turn((0, 1, 0), number)}))
+        packet = bundled([*bones, root, message("/VMC/Ext/T", number / 64)])
+        times += [frame.time for frame in parser.feed(packet)]
+    assert times[-5:] == [every * number / 64 for number in range(3, 8)]
+
+
+def test_a_root_that_is_told_rarely_stays() -> None:
+    parser, bones = VmcParser(), said(Avatar({}))
+    root = message("/VMC/Ext/Root/Pos", "root", 0.0, 5.0, *[0.0] * 4, 1.0)
+    frames = [frame for _ in range(3) for frame in parser.feed(bundled([root, *bones]))]
+    frames += [frame for _ in range(60) for frame in parser.feed(bundled(bones))]
+    assert np.array_equal(frames[-1].positions, frames[0].positions, equal_nan=True)
+    assert frames[0].positions[0, 2] > 5.0
+
+
 def test_a_hand_that_leaves_is_gone_and_comes_back_at_once() -> None:
     parser, avatar = VmcParser(), Avatar({})
     both, one = bundled(said(avatar)), bundled(said(avatar, set(BONES) - set(HAND_BONES["Left"])))
