@@ -25,7 +25,6 @@ from knuckle.streams.devices import DEVICES
 from knuckle.streams.frame import Frame
 from knuckle.streams.numbers import FARTHEST
 from knuckle.streams.raw_take import read_head, read_packets
-from knuckle.streams.sender import UdpSender
 from knuckle.streams.transport import LARGEST_PACKET, Address
 from knuckle.tests.pure.streams.moments import moments
 
@@ -218,15 +217,16 @@ def memory() -> int:
 def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
     """What the device's own sender sends, and what raw takes of it hold."""
     sender = DEVICES[device].sender(Address())
-    # Senders of streams have the same method where they frame packets themselves.
-    packets = getattr(sender, "packets", None)
-    found = [bytes(packet) for moment in moments(8) for packet in packets(moment)] if packets else []
-    if not isinstance(sender, UdpSender) and not found:
-        print(f"{device}: its sender speaks to a connection; only takes are used", file=sys.stderr)
+    # Datagrams, or messages of a WebSocket.
+    say = getattr(sender, "packets", None) or getattr(sender, "messages", None)
+    said = [packet for moment in moments(8) for packet in say(moment)] if say else []
+    found = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in said]
     for path in takes:
         data = path.read_bytes()
         head, start = read_head(data, str(path))
         found += [packet.content for packet in read_packets(data, start)] if head.device == device else []
+    if not found:
+        print(f"{device}: its sender's packets are known to a connection only, expected a raw take", file=sys.stderr)
     return [packet for packet in found if packet]
 
 
