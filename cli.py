@@ -297,7 +297,7 @@ def _solve(options: argparse.Namespace) -> None:
             expect_writable(path, suffix, unlike=_inputs(options))
     chosen = recipe_of(options)
     blend_file = _blender()
-    rig = blend_file.check_rig(chosen.rig)
+    rig = blend_file.check_rig(chosen.rig, chosen.arm)
     with progress_bar() as show:
         take = _run(chosen, show, rig)
         show(0.9, "Keying")

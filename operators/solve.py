@@ -9,6 +9,7 @@ import bpy
 from ..errors import RigError
 from ..pipeline import Job, Progress, Take
 from ..rig import markers_object
+from ..rig.arm import check_arms
 from ..rig.asked import ArmatureHands
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
@@ -48,13 +49,15 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Reads, cleans, assigns and solves."""
-        armature = target(context)
+        armature, recipe = target(context), recipe_of(context.scene)
         self._target = ObjectName.of(armature) if armature else None
         if armature is not None:
-            # A rig without a hand is told before the solving and not after it.
+            # A rig without a hand or an arm is told before the solving and not after it.
             check_target(armature, context.scene)
-            find_hands(armature)
-        self._job = Job(recipe_of(context.scene), ArmatureHands.of(armature) if armature else None)
+            hands = find_hands(armature)
+            if recipe.arm:
+                check_arms(armature, hands)
+        self._job = Job(recipe, ArmatureHands.of(armature) if armature else None)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:

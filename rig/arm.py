@@ -1,7 +1,7 @@
 """The arm that a rig's hand hangs on, keyed so that the wrist comes to where the capture has it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,20 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
             "location, or leave the arm as it is"
         )
     return None
+
+
+def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
+    """Raises RigError as find_arm does where none of an armature's hands has an arm that can be keyed."""
+    problem: RigError | None = None
+    for hand in hands:
+        try:
+            find_arm(armature, hand)
+        except RigError as error:
+            problem = problem or error
+        else:
+            return
+    if problem is not None:
+        raise problem
 
 
 def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:

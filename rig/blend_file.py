@@ -15,6 +15,7 @@ from ..errors import RigError
 from ..files import FileError, written_whole
 from ..onto_rig import Rig
 from ..pipeline import Take
+from .arm import check_arms
 from .asked import ArmatureHands
 from .binding import is_armature
 from .detect import find_hands
@@ -85,13 +86,15 @@ def _dress(take: Take, scene: "Scene", collection: "Collection", placing: Placin
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str) -> Rig | None:
+def check_rig(rig: str, arm: bool = False) -> Rig | None:
     """What a job asks of a rig; None for the hand that Knuckle builds.
 
     For Blender without windows only: a rig's file is opened to look into it. Raises RigError for a rig that no take
-    can go to: asked before the solving, not after it.
+    can go to, or where `arm` is asked for that has none: asked before the solving, not after it.
     """
     armature = _open_rig(rig) if rig != DEFAULT_RIG else None
+    if armature is not None and arm:
+        check_arms(armature, find_hands(armature))
     return ArmatureHands.of(armature) if armature else None
 
 

@@ -52,6 +52,21 @@ def test_the_panel_tells_of_a_bad_rig_in_one_sentence_and_changes_nothing(
     assert differences(before, snapshot()) == {}
 
 
+@pytest.mark.usefixtures("extension")
+def test_an_arm_that_is_not_there_is_told_before_the_capture_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = bpy.context.scene.knuckle
+    chosen.rig, chosen.armature, chosen.arm, chosen.capture = "ARMATURE", rig("right"), True, "/nowhere/hand.c3d"
+    with pytest.raises(RuntimeError, match="has no arm above its right wrist"):
+        bpy.ops.knuckle.solve()
+    file = tmp_path / "rig.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    command = ["solve", "/nowhere/hand.c3d", "--rig", str(file), "--out", str(tmp_path / "out.blend"), "--arm"]
+    assert main(command) == 1
+    assert "has no arm above its right wrist" in capsys.readouterr().err
+
+
 def test_of_several_armatures_with_hands_the_active_one_is_driven(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
