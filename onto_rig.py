@@ -4,9 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .hand import mirror
 from .hand.joints import Side
 from .hand.kinematics import Pose
@@ -15,9 +12,7 @@ from .hand.measured import MeasuredHand
 from .hand.model import HandModel
 from .performer import Performer
 from .recipe import Recipe
-from .retarget import Keeping, Kept, character, keep
-
-Floats = NDArray[np.float64]
+from .retarget import Keeping, Kept, RigHand, character, keep
 
 
 class Rig(Protocol):
@@ -27,9 +22,8 @@ class Rig(Protocol):
         """What the rig lets a hand do."""
         ...
 
-    def joints(self, hand: HandModel) -> Floats | None:
-        """(J, 3) m in the wrist's frame, where the joints of the rig's hand of this side are at rest, NaN where it has
-        none; None where it has no such hand."""
+    def built(self, hand: HandModel, limited: bool) -> RigHand | None:
+        """The rig's hand of this side, with its own limits or without; None where it has no such hand."""
         ...
 
 
@@ -41,7 +35,7 @@ class Asked:
     rig: Rig | None
     allowed: dict[Side, Allowed] = field(default_factory=dict)
     """By the performer's side."""
-    joints: dict[Side, Floats] = field(default_factory=dict)
+    built: dict[Side, RigHand] = field(default_factory=dict)
 
     def ask(self, person: Performer) -> Iterator[str]:
         """Asks of one hand after the other, and tells before what it asks."""
@@ -51,9 +45,9 @@ class Asked:
             model = self._driving(hand)
             if self.recipe.rig_limits:
                 self.allowed[side] = self.rig.allowed(model)
-            joints = self.rig.joints(model)
-            if joints is not None:
-                self.joints[side] = joints
+            built = self.rig.built(model, self.recipe.rig_limits)
+            if built is not None:
+                self.built[side] = built
 
     def drives(self, side: Side) -> Side:
         """The rig's hand that one of the performer's hands drives."""
@@ -82,7 +76,7 @@ class Asked:
         Raises HandError for a hand without length.
         """
         side = self.drives(pose.hand.side)
-        if side not in self.joints:
+        if side not in self.built:
             return None
-        of = character(self._driving(self.within(person).hands[side]), self.joints[side])
+        of = character(self._driving(self.within(person).hands[side]), self.built[side])
         return keep(pose, of, Keeping(self.recipe.keep, self.recipe.keep_scale))

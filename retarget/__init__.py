@@ -1,7 +1,7 @@
 """From the performer's hand to a character's of other proportions: directions, fingertips or pinches kept."""
 
-from .character import Character, character
+from .character import Character, RigHand, character
 from .figures import figures_of
 from .keeping import Keeping, Kept, keep
 
-__all__ = ["Character", "Keeping", "Kept", "character", "figures_of", "keep"]
+__all__ = ["Character", "Keeping", "Kept", "RigHand", "character", "figures_of", "keep"]

@@ -5,6 +5,7 @@ palm and the lengths of its bones are the rig's. A hand of other proportions is 
 knows angles (limits, solvers, keys) knows it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,17 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RigHand:
+    """A hand of a rig, as it is built."""
+
+    joints: Floats
+    """(J, 3) m in the wrist's frame, where its joints are at rest; NaN where it has none."""
+    tips: Callable[[Pose], Floats] | None = None
+    """(F, 5, 3) m in the wrist's frame, where its fingertips come to be when it is keyed by a pose of the character's
+    hand, which its limits may hold back; NaN for a digit that it lacks. None: where forward kinematics say."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Character:
     """A character's hand, and what it is like beside the performer's."""
 
@@ -32,14 +44,26 @@ class Character:
     """Digits that the rig lacks are the performer's, as large as the others."""
     digits: tuple[str, ...]
     """Those that the rig has, thumb first."""
+    keyed: Callable[[Pose], Floats] | None = None
+    """See RigHand.tips."""
+
+    def tips(self, angles: Floats) -> Floats:
+        """(F, 5, 3) m in the wrist's frame, where the fingertips are at angles (F, D) rad."""
+        there = tips(self.hand, angles)
+        if self.keyed is None or not len(angles):
+            return there
+        roots = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
+        keyed = self.keyed(Pose(self.hand, roots, angles))
+        return np.where(np.isfinite(keyed), keyed, there)
 
 
-def character(performer: HandModel, joints: Floats) -> Character:
-    """The hand of a rig whose joints at rest are at `joints` (J, 3) m in the wrist's frame, NaN where it has none.
+def character(performer: HandModel, rig: RigHand) -> Character:
+    """The hand of a rig.
 
     A joint that is missing lies on the next one outwards: its bone has no length, and the bone before reaches further.
     The limits are the performer's. Raises HandError for a rig without a digit, or with digits without any length.
     """
+    joints = rig.joints
     digits = tuple(digit for digit in DIGITS if np.isfinite(joints[JOINT_INDEX[DIGIT_JOINTS[digit][-1]]]).all())
     if not digits:
         raise HandError(f"{performer.side} hand: the rig has no digit, expected a thumb or a finger with a tip")
@@ -51,7 +75,7 @@ def character(performer: HandModel, joints: Floats) -> Character:
         raise HandError(f"{performer.side} hand: the rig's {digits[int(own.argmin())]} has no length")
     lacking = ~np.isfinite(places).all(axis=-1)
     places[lacking] = float(np.mean(own / like)) * world[lacking, :3, 3]
-    return Character(replace(performer, rest=_rest(performer, world, places)), digits)
+    return Character(replace(performer, rest=_rest(performer, world, places)), digits, rig.tips)
 
 
 def _at_zero(hand: HandModel) -> Floats:

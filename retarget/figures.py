@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from ..hand.joints import DIGITS
 from ..recipe import KeepChoice
 from ..report import figures
-from .character import tips
 from .keeping import Kept
 from .shares import shares
 
@@ -16,13 +15,13 @@ Floats = NDArray[np.float64]
 
 
 def figures_of(kept: Kept) -> dict[str, Any]:
-    """JSON-ready, in mm on the character by forward kinematics, for each digit that the rig has.
+    """JSON-ready, in mm on the character as it will be keyed, for each digit that the rig has.
 
     How far its tip is from where the performer's is, scaled; and in frames in which it pinches wholly, by how much its
     gap to the thumb's differs from the performer's, scaled.
     """
     table = shares(kept.character.digits)
-    found = tips(kept.character.hand, kept.pose.angles)
+    found = kept.character.tips(kept.pose.angles)
     away = 1000 * np.linalg.norm(found - kept.tips, axis=-1)
     gaps = np.linalg.norm(found - found[:, :1], axis=-1) - np.linalg.norm(kept.gaps, axis=-1)
     whole = kept.pinched >= 1.0

@@ -76,7 +76,7 @@ def keep(performance: Pose, of: Character, keeping: Keeping) -> Kept:
     angles = np.clip(shared_angles(performer, table, performance.angles), low, high)
     if keeping.what == "fingertips":
         digits = [DIGITS[row] for row in has]
-        angles = Reach.of(of.hand).nearest(angles, digits, tips(of.hand, angles)[:, has], asked[:, has])
+        angles = Reach.of(of).nearest(angles, digits, of.tips(angles)[:, has], asked[:, has])
     elif keeping.what == "pinches" and len(has) > 1 and has[0] == 0:
         angles = _met(of, angles, pinched, gaps)
     return Kept(keeping.what, of, Pose(of.hand, performance.root, angles), scale, asked, pinched, gaps)
@@ -149,7 +149,7 @@ class _Meeting:
 
 def _met(of: Character, angles: Floats, pinched: Floats, gaps: Floats) -> Floats:
     """(F, D) rad, the angles with thumb and fingers moved to the gaps (F, 5, 3) m as much as they pinch (F, 5)."""
-    reach = Reach.of(of.hand)
+    reach = Reach.of(of)
     rows = [row for row, digit in enumerate(DIGITS) if digit in of.digits and row]
     meeting = _Meeting(reach, rows, angles, reach.tips(angles), pinched[:, rows], gaps[:, rows])
     thumb = meeting.before[:, :1]

@@ -18,7 +18,7 @@ from ..solvers.jacobian.parts import cut
 from ..solvers.jacobian.rows import Task, Worth
 from ..solvers.jacobian.search import CAREFUL, Method, search
 from ..solvers.jacobian.wanted import Poses, Wanted
-from .character import size, tips
+from .character import Character, size
 
 Floats = NDArray[np.float64]
 
@@ -48,15 +48,17 @@ class Reach:
     """Of usual length and without couplings that yield: the pose that is given has what they ask for."""
     unit: float
     """How many times longer the real hand is."""
+    real: Character
 
     @classmethod
-    def of(cls, hand: HandModel) -> "Reach":
+    def of(cls, real: Character) -> "Reach":
         """The same for a hand of any size."""
+        hand = real.hand
         unit = float(size(hand).max()) / USUAL
         rest = np.array(hand.rest)
         rest[:, :3, 3] /= unit
         holds = tuple(row for row in hand.couplings if not row.soft)
-        return cls(replace(hand, rest=rest, couplings=holds), unit)
+        return cls(replace(hand, rest=rest, couplings=holds), unit, real)
 
     @property
     def length(self) -> float:
@@ -65,7 +67,7 @@ class Reach:
 
     def tips(self, angles: Floats) -> Floats:
         """(F, 5, 3) m in the wrist's frame, where the real hand's tips are."""
-        return self.unit * tips(self.hand, angles)
+        return self.real.tips(angles)
 
     def nearest(self, angles: Floats, digits: Sequence[str], begun: Floats, places: Floats) -> Floats:
         """(F, D) rad with the tips of some digits at places (F, T, 3) m in the wrist's frame, as near to angles (F, D)
@@ -96,7 +98,7 @@ class Reach:
             asked = wanted.asked((True,) * len(sites), (False,) * len(sites))
             (parts,) = cut(self.hand, asked, "digits")
             now, _ = search(Task(self.hand, parts, wanted, WORTH, False, posture), METHOD, now)
-            left = places - tips(self.hand, now.angles[:, :-1])[:, rows]
+            left = places - self.tips(now.angles[:, :-1])[:, rows] / self.unit
             length = np.linalg.norm(left, axis=-1, keepdims=True)
             shifted = shifted + left * np.minimum(1.0, MOST / np.maximum(length, 1e-12))
         solved: Floats = now.angles[:, :-1]

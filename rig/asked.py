@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.limits import Allowed
 from ..hand.model import HandModel
+from ..retarget import RigHand
 from .binding import joint_points, world_points
+from .bound_hand import bound_hand
 from .detect import find_hands
+from .keyed_tips import KeyedTips
 from .linked import ObjectName
 from .rest_frames import rest_rotations
 from .rig_limits import allowed
@@ -36,9 +39,9 @@ class ArmatureHands:
         """What its limits leave of a hand's own. Raises RigError as rig_limits.allowed does."""
         return allowed(self._object(), hand)
 
-    def joints(self, hand: HandModel) -> Floats | None:
-        """(J, 3) m in the wrist's frame, where its hand of this side has its joints at rest; see joints_at_rest."""
-        return joints_at_rest(self._object(), hand)
+    def built(self, hand: HandModel, limited: bool) -> RigHand | None:
+        """Its hand of this side, and with its limits where its fingertips then are; None without this hand."""
+        return built(self._object(), hand, limited)
 
     def _object(self) -> "Object":
         found = self.name.found()
@@ -47,14 +50,18 @@ class ArmatureHands:
         return found
 
 
-def joints_at_rest(armature: "Object", hand: HandModel) -> Floats | None:
-    """(J, 3) m in the wrist's frame, as large as it is in the world, NaN where there is none; None without this hand.
+def built(armature: "Object", hand: HandModel, limited: bool) -> RigHand | None:
+    """The hand of an armature of this side, as large as it is in the world; None without this hand.
 
-    The wrist's frame is the one in which the rig is keyed: the hand's, laid over the rig's palm.
+    The wrist's frame is the one in which the rig is keyed: the hand's, laid over the rig's palm. limited: whether the
+    rig's own limits are read.
     """
     found = next((found for found in find_hands(armature) if found.side == hand.side), None)
     if found is None:
         return None
-    points = world_points(armature, joint_points(armature, found.bones))
-    seen: Floats = (points - points[0]) @ rest_rotations(hand, points)[0]
-    return seen
+    points = joint_points(armature, found.bones)
+    seen = world_points(armature, points)
+    joints: Floats = (seen - seen[0]) @ rest_rotations(hand, seen)[0]
+    binding = bound_hand(armature, found, hand, limited=limited)
+    tips = KeyedTips(binding, points, np.array(armature.matrix_world)) if binding.limits else None
+    return RigHand(joints, tips)

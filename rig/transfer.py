@@ -48,6 +48,19 @@ def transfer(
     What a bone's limits do not let it do it is not keyed with; what hangs on it makes up for that as far as it may. A
     bone that the hand hangs on takes the whole hand along.
     """
+    _, bases, still = moved(binding, hand, pose, matrix_world, held)
+    return BoneMotion(
+        locations=bases[..., :3, 3],
+        rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),
+        still=still,
+    )
+
+
+def moved(
+    binding: RigBinding, hand: HandModel, pose: Pose, matrix_world: Floats, held: Mapping[int, Floats]
+) -> tuple[Floats, Floats, Bools]:
+    """Of `transfer`: (F, J, 4, 4) where the bones then are in armature space, (F, J, 4, 4) the basis of each, and (J,)
+    which stand still."""
     follows = _follows(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
     turned = _joint_turns(binding, hand, into_armature(matrix_world[..., None, :, :], solved), follows)
@@ -79,11 +92,7 @@ def transfer(
                 poses[:, joint, :3, :3] = carried_turn @ bases[:, joint, :3, :3]
         away = poses[:, joint, :3, 3] - carried[:, :3, 3]
         bases[:, joint, :3, 3] = np.einsum("fji,fj->fi", carried[:, :3, :3] @ binding.location_axes[joint], away)
-    return BoneMotion(
-        locations=bases[..., :3, 3],
-        rotations=rot.continuous(rot.from_matrix(bases[..., :3, :3])),
-        still=still,
-    )
+    return poses, bases, still
 
 
 def into_points(matrix_world: Floats, points: Floats) -> Floats:

@@ -158,17 +158,31 @@ def test_a_rig_with_the_performers_own_hand_is_keyed_alike_whatever_is_kept(glov
 
 
 @pytest.mark.parametrize("keep", KEEPS)
-def test_nothing_is_keyed_outside_the_rigs_limits(keep: str, glove: Recipe) -> None:
+def test_nothing_is_keyed_outside_the_rigs_limits_and_the_report_knows(keep: str, glove: Recipe) -> None:
     armature, _ = RIGS["MakeHuman"]()
     bones = [bone for side in SIDES for bone in limit_fingers(armature, side).values()]
     take = baked(armature, recipe(glove, keep))
     assert [take.report["hands"][side]["limited_bones"] for side in SIDES] == [15, 15]
     worst = 0.0
-    for _ in seen(armature, take, 20):
+    for solved, _, frame, places in seen(armature, take, 20):
+        assert solved.driven is not None
+        known = solved.driven.character.tips(solved.driven.pose.angles[[frame]])[0] @ solved.pose.root[frame, :3, :3].T
+        assert 1000 * np.abs(places[1:] - places[0] - known).max() < 0.05
         posed = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         pairs = [(posed.pose.bones[bone].matrix_basis, local(posed.pose.bones[bone])) for bone in bones]
         worst = max(worst, np.degrees(apart(*(matrices(list(of)) for of in zip(*pairs, strict=True))).max()))
     assert worst < 0.1, f"constraints change {worst:.3f} degrees > 0.1"
+
+
+def test_pinches_stay_where_limits_hold_bones_beside_the_angles_asked_of_them(glove: Recipe) -> None:
+    """Bones beyond a digit's first turn about their X only, which leans to the axis on which the finger curls."""
+    armature, _ = RIGS["MakeHuman"]()
+    for side in SIDES:
+        limit_fingers(armature, side)
+    kept = misses(armature, baked(armature, recipe(glove, "pinches")))[1]
+    assert np.isfinite(kept).sum() >= 5
+    assert np.nanmean(kept) < 2, f"{np.nanmean(kept):.2f} mm > 2 mm"
+    assert np.nanmax(kept) < 5, f"{np.nanmax(kept):.2f} mm > 5 mm"
 
 
 FEWER = {

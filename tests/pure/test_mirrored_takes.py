@@ -16,6 +16,7 @@ from knuckle.hand.limits import Allowed
 from knuckle.hand.model import HandModel
 from knuckle.pipeline import Job, Take
 from knuckle.recipe import Recipe
+from knuckle.retarget import RigHand
 
 Floats = NDArray[np.float64]
 M = np.diag([-1.0, 1.0, 1.0])
@@ -98,9 +99,8 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
             asked.append(hand)
             return Allowed({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
 
-        def joints(self, hand: HandModel) -> Floats:
-            places: Floats = proportions.world_frames(proportions.adult(hand.side))[:, :3, 3]
-            return places
+        def built(self, hand: HandModel, limited: bool) -> RigHand:
+            return RigHand(proportions.world_frames(proportions.adult(hand.side))[:, :3, 3])
 
     job = Job(replace(TAP, mirror=True), Rig())
     for _ in job.steps():

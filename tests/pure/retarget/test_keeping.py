@@ -14,10 +14,15 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.proportions import adult, build, world_frames
 from knuckle.recipe import KEEPS, SCALES
-from knuckle.retarget import Keeping, character, figures_of, keep
+from knuckle.retarget import Keeping, RigHand, figures_of, keep
+from knuckle.retarget import character as character_of
 from knuckle.solvers.solver import limit_excess
 
 TIP_ROWS = [JOINT_INDEX[tip] for tip in TIPS]
+
+
+def character(performer, joints):
+    return character_of(performer, RigHand(joints))
 
 
 def joints_of(proportions):
