@@ -12,7 +12,7 @@ from ..joints import SIDES, Side
 from ..markersets import Spot
 from ..measured import MeasuredHand
 from ..proportions import build
-from .chances import of_marker, of_side
+from .chances import of_lone_tip, of_marker, of_side
 from .grow import Growth, grow
 from .matching import moves
 from .palms import Laid, Sample, lay, propose, settled
@@ -301,9 +301,13 @@ def columns_of(tracks: Tracks, growth: Growth, spots: int) -> Ints:
 def _hand(tracks: Tracks, layout: Layout, side: Side, sure: float, growth: Growth) -> FoundHand:
     names = tuple(layout.spots)
     pieces = []
+    shown = np.isin(np.arange(len(names)), growth.spot)
+    known = layout.name == PERFORMERS
+    factors = sure * (np.ones(len(names)) if known else of_lone_tip(tuple(layout.spots.values()), shown))
     total, weight = np.zeros(len(names)), np.zeros(len(names))
     for track in np.flatnonzero(growth.spot >= 0):
-        spot, confidence = int(growth.spot[track]), sure * float(growth.confidence[track])
+        spot = int(growth.spot[track])
+        confidence = float(factors[spot] * growth.confidence[track])
         total[spot] += confidence * tracks.count[track]
         weight[spot] += tracks.count[track]
         rows, column = np.nonzero(tracks.ids == track)

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from knuckle import captures, pipeline
 from knuckle.captures.clean import clean
-from knuckle.hand.joints import DIGITS
+from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.shapes import LAYOUTS
-from knuckle.labels import by_shape
+from knuckle.labels import DOUBTFUL, by_shape
 from knuckle.recipe import Recipe
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
 from knuckle.tests.pure.hand.people import posed, someone
@@ -67,6 +67,21 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
     assert score(told, spoiled, truth).right == 1.0
     other = find(times, spoiled.positions, asked="left" if side == "right" else "right")
     assert all(hand.side != side for hand in other.hands)
+
+
+def test_a_lone_tip_beyond_the_index_fingers_is_in_doubt_whichever_finger_it_is_told_to_be_on(shared):
+    markers = captures.read(shared / "data/captures/qualisys_glove.tsv")
+    known = (markers.times, markers.positions, truth_of(markers))
+    for digits in (("thumb", "index-finger", "middle-finger"), ("thumb", "index-finger", "pinky-finger")):
+        times, places, _ = stripped(*known, digits)
+        (hand,) = find(times, spoil(places, 4).positions).hands
+        sure = {
+            spot.joint: confidence
+            for spot, confidence in zip(hand.layout.spots.values(), hand.confidence, strict=True)
+            if confidence > 0
+        }
+        (lone,) = sure.keys() & set(TIPS[2:])
+        assert sure.pop(lone) < DOUBTFUL <= min(sure.values())
 
 
 def test_what_is_said_to_be_right_nine_times_of_ten_is(shared):
