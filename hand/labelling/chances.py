@@ -25,8 +25,8 @@ MOST = 0.985
 
 
 LONE = 0.75
-"""Of a tip that is the only one beyond the index finger's: of eight recordings so stripped one was told wrongly, of four
-with the ring finger's alone all."""
+"""Of a tip that is the only one beyond the index finger's: of eight recordings so stripped one was told wrongly, of
+four with the ring finger's alone all."""
 
 
 def of_lone_tip(spots: tuple[Spot, ...], shown: Bools) -> Floats:
