@@ -74,6 +74,9 @@ class Choices:
     """The clip of free motion; None takes all frames that the recipe uses."""
     motion_capture: str | None = None
     """The recording with the free motion; None: the recipe's own."""
+    fit: bool | None = None
+    """Whether bones and marker offsets are fitted together to the free motion; None: where markers were recorded, and
+    not joints that a device has worked out."""
     radii: Floats = field(default_factory=nothing_typed)
     """(5, 3) m, the joint radii that were taken with a caliper; NaN is to be estimated."""
 

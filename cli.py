@@ -115,6 +115,11 @@ def _add_calibrate(commands: Any) -> None:
         help="frames in which the hand moves freely, of FILE or of another capture; else all of FILE",
     )
     parser.add_argument(
+        "--fit",
+        action=argparse.BooleanOptionalAction,
+        help="fit bones and where markers sit to the free motion, or do not; else where markers were recorded",
+    )
+    parser.add_argument(
         "--radii",
         action="append",
         default=[],
@@ -266,6 +271,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         still=Span.parse(options.still) if options.still is not None else None,
         motion=span,
         motion_capture=other,
+        fit=options.fit,
         radii=typed_radii(options.radii),
     )
     job = calibrate.Calibration(recipe_of(options), choices)

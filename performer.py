@@ -1,6 +1,7 @@
 """The performer: the measures of one person's hands, in a readable file that is kept next to the recipe.
 
-The file is JSON in millimetres and degrees, by the names of joints. Version 1 held lengths only.
+The file is JSON in millimetres and degrees, by the names of joints. Version 1 held lengths only, version 2 no measures
+of markers.
 """
 
 from collections.abc import Iterable
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import RecipeError
 from .hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from .hand.limits import DEFAULT_LIMITS, AngleLimits
-from .hand.markersets import Spot
+from .hand.markersets import Spot, on_palm
 from .hand.markersets import from_json as spots_from_json
 from .hand.markersets import to_json as spots_to_json
 from .hand.measured import MeasuredHand, Rho
@@ -22,7 +23,7 @@ from .hand.proportions_json import from_json, to_json
 
 Floats = NDArray[np.float64]
 
-FORMAT, NEWEST = "knuckle performer", 2
+FORMAT, NEWEST = "knuckle performer", 3
 KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
 HAND_KEYS = (
     "size_mm",
@@ -58,14 +59,19 @@ class Performer:
         """The hand of this side with the markers that a capture has (label -> spot).
 
         Where only the other hand was measured this is its mirror image. A label that was measured sits where it was
-        found, if it is still said to sit at that joint.
+        found, if it is still said to sit at that joint; one that was found to ride on the wrist, if on the palm.
         """
         if side not in self.hands:
             return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
         known = self.hands[side]
         found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
-        agreed = {label: found[label] if found[label].joint == spot.joint else spot for label, spot in spots.items()}
+        agreed = {label: found[label] if _agree(found[label], spot) else spot for label, spot in spots.items()}
         return replace(known, spots=agreed)
+
+
+def _agree(found: Spot, said: Spot) -> bool:
+    """Whether a marker that was found somewhere is the one that is said to be elsewhere on the same bone."""
+    return found.joint == said.joint or (found.joint == "wrist" and on_palm(said))
 
 
 def to_dict(performer: Performer) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Followed:
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
     recipe = Recipe(str(CAPTURE), hand=side)
-    hand = calibrate.run(recipe, Choices(motion=LEARNT)).hands[side]
+    hand = calibrate.run(recipe, Choices(motion=LEARNT, fit=False)).hands[side]
     markers = clean(pipeline.read(recipe), recipe.cleaning).select(FOLLOWED)
     places = pipeline.positions_of(markers, hand.spots)
     local = in_palm(hand.proportions, tuple(hand.spots.values()), places)

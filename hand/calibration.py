@@ -42,9 +42,8 @@ def measure(
     Raises HandError when no three palm markers are ever seen together: nothing says where the hand is.
     """
     positions = positions[:: max(1, len(positions) // MOST_FRAMES)]
-    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    hand = mean_hand(side, spots, positions)
     seen = positions[palm_seen(side, spots, positions)]
-    hand = _sized(adult(side), spots, seen, palm)
     if not SMALLEST < hand.size < LARGEST:
         raise HandError(
             f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {SMALLEST} to {LARGEST} m: "
@@ -56,6 +55,15 @@ def measure(
     local = in_palm(hand, spots, seen)
     hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
     return _with_directions(hand, spots, local), spots
+
+
+def mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
+    """A mean adult's hand of the size that the palm markers of positions (F, M, 3) m show.
+
+    Raises HandError when no three of them are ever seen together.
+    """
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    return _sized(adult(side), spots, positions[palm_seen(side, spots, positions)], palm)
 
 
 def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:

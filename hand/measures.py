@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-Kind = Literal["bone", "palm", "rho", "radius"]
+Kind = Literal["bone", "palm", "rho", "radius", "marker"]
 FAR = 3.0
 """Spreads from the middle at which a frame is left out: of normal noise, 1 frame in 370."""
 
@@ -20,16 +20,18 @@ class Measure:
 
     kind: Kind
     of: str
-    """The joint at which a bone begins, that stands in the palm or that has a radius; for rho, the digit."""
+    """The joint at which a bone begins, that stands in the palm or that has a radius; for rho, the digit; for a
+    marker, its label."""
     how: str
     """In words."""
     value: float | None = None
-    """mm; for rho, a number without unit."""
+    """mm; for rho, a number without unit. Of a joint of the palm, from the wrist; of a marker, from its joint."""
     spread: float | None = None
     """In the unit of the value, one standard deviation: of a length, from frame to frame; of a rho or a radius, of the
-    value itself, as parts of the clip tell it."""
+    value itself, as parts of the clip tell it; of what was fitted to free motion, as the fit's curvature has it."""
     residual: float | None = None
-    """How far off the frames are from what the measure says, root mean square: degrees for rho, mm for a radius."""
+    """How far off the frames are from what the measure says, root mean square: degrees for rho, mm for a radius or a
+    marker."""
     frames: int = 0
     """Frames that were used."""
 

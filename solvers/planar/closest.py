@@ -20,9 +20,9 @@ class Turn:
     low: float
     high: float
     """rad"""
-    offset: tuple[float, float]
-    """m along the bone and out of its back, from this joint's end to the next turn's joint or, of the last turn, to
-    what must reach the goal: 0, 0 where the next turn is of the same joint."""
+    offset: Point[float]
+    """m aside, along the bone and out of its back, from this joint's end to the next turn's joint or, of the last turn,
+    to what must reach the goal: zero where the next turn is of the same joint."""
 
 
 EASE = 1e-6
@@ -44,15 +44,27 @@ def approach(
         goals = [goal]
         for turn, angle in zip(turns[:-1], now, strict=False):
             x, y, z = _turned(m, turn.movement, -angle, goals[-1])
-            goals.append((x, y - turn.offset[0], z - turn.offset[1]))
+            goals.append((x - turn.offset[0], y - turn.offset[1], z - turn.offset[2]))
         end: Point[N] = (0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0])
         for k in reversed(range(len(turns))):
             turn = turns[k]
-            end = (end[0], end[1] + turn.offset[0], end[2] + turn.offset[1])
+            end = _carried(end, turn)
             best = m.clip(_bearing(m, turn, end, goals[k], now[k]), turn.low, turn.high)
             now[k] = best + EASE * ((turn.low + turn.high) / 2 - best)
             end = _turned(m, turn.movement, now[k], end)
     return tuple(now)
+
+
+def reached(m: Numbers[N], turns: tuple[Turn, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
+    """Where angles (K,) bring what must reach the goal, in the digit's base frame."""
+    end: Point[N] = (zero, zero, zero)
+    for turn, angle in zip(reversed(turns), reversed(angles), strict=True):
+        end = _turned(m, turn.movement, angle, _carried(end, turn))
+    return end
+
+
+def _carried(end: Point[N], turn: Turn) -> Point[N]:
+    return end[0] + turn.offset[0], end[1] + turn.offset[1], end[2] + turn.offset[2]
 
 
 def _turned(m: Numbers[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:

@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple
 
 from ...hand.numbers import ONE, N, Numbers, Pick, Point
 from .chain import Bent, Hint
-from .closest import approach
+from .closest import approach, reached
 from .plan import End, Marked
 
 ROUNDS = 4
@@ -40,6 +40,7 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> li
     sweeps: how often each joint turns in turn where limits keep the end from its goal.
     """
     abduction, twist = marked.plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
+    goal = seen.points[0]
     if marked.beside:
         # A marker's place beside the plane is along the plane's normal, which it hardly turns.
         seen = _in_plane(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
@@ -61,10 +62,15 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> li
             side, beyond, first, middle, last, missed = flexed
     whole = (abduction, twist, side, first, middle, last)
     solved = [whole[each] for each in marked.own]
+    x, y, z = goal
     off: Any = missed + abs(beyond) > NEAR
+    if marked.asides[seen.marks[0]]:
+        # What bends sideways takes the marker's place beside the plane with it.
+        now = dict(zip(marked.dofs, solved, strict=True))
+        at = reached(m, end.turns, tuple(now[turn.dof] for turn in end.turns), 0.0 * x)
+        off = m.sqrt((at[0] - x) ** 2 + (at[1] - y) ** 2 + (at[2] - z) ** 2) > NEAR
     if not m.any(off):
         return solved
-    x, y, z = seen.points[0]
 
     def nearer(pick: Pick) -> tuple[N, ...]:
         now = dict(zip(marked.dofs, map(pick, solved), strict=True))

@@ -100,14 +100,15 @@ def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
     return (Rider(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
 
 
-def turns_of(hand: HandModel, digit: Digit, end: Rider) -> tuple[Turn, ...]:
-    """The degrees of freedom that move a rider, each as a turn, innermost first."""
+def turns_of(hand: HandModel, digit: Digit, end: Rider, aside: float) -> tuple[Turn, ...]:
+    """The degrees of freedom that move a rider, m aside of the finger plane, each as a turn, innermost first."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
     bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
     turns = []
     for d, bone, following in zip(dofs, bones, [*bones[1:], None], strict=True):
         low, high = map(float, hand.limits[d])
-        offset = (end.along, end.dorsal) if following is None else (float(digit.lengths[bone:following].sum()), 0.0)
+        straight = (0.0, 0.0 if following is None else float(digit.lengths[bone:following].sum()), 0.0)
+        offset = (aside, end.along, end.dorsal) if following is None else straight
         turns.append(Turn(d, hand.movements[d], low, high, offset))
     return tuple(turns)
 

@@ -161,7 +161,7 @@ def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Ma
         abduction_limits=_limits(hand, digit.abduction),
         twist_limits=_limits(hand, digit.twist),
         side_limits=_limits(hand, digit.side_bend),
-        ends=tuple(_end(hand, digit, r, steps.bend(chain, r)) for _, r, _ in own),
+        ends=tuple(_end(hand, digit, r, x * mirror, steps.bend(chain, r)) for _, r, x in own),
     )
 
 
@@ -170,8 +170,8 @@ def _reach(digit: Digit, mark: Rider) -> float:
     return mark.bone + min(mark.along / float(digit.lengths[mark.bone]), 1.5) / 2
 
 
-def _end(hand: HandModel, digit: Digit, mark: Rider, bend: PlanarBend) -> End:
-    return End(mark, bend, turns_of(hand, digit, mark), digit.side_bend >= 0 and mark.bone > 0)
+def _end(hand: HandModel, digit: Digit, mark: Rider, aside: float, bend: PlanarBend) -> End:
+    return End(mark, bend, turns_of(hand, digit, mark, aside), digit.side_bend >= 0 and mark.bone > 0)
 
 
 def _limits(hand: HandModel, dof: int) -> Bounds:

@@ -16,6 +16,8 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.recipe import Recipe
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, posed, someone
+from knuckle.tests.pure.hand.test_calibration_motion import moving as lively
+from knuckle.tests.pure.hand.test_calibration_motion import on_someone
 from knuckle.tests.pure.hand.test_calibration_radii import thick
 
 RHO = np.array([0.5, 0.4, 0.55, 0.7, 0.8])
@@ -86,6 +88,24 @@ def test_markers_on_the_skin_tell_the_joint_radii(tmp_path):
     assert 1000 * np.abs(one.radii - thick(hand)).max() < 1.5, "mm"
     assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.04)
     assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
+
+
+def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
+    """Markers on the skin of a known hand: its file says where they sit, and the Jacobian solver meets them."""
+    truth = someone("right")
+    recipe = saved(tmp_path / "rom.json", lively(truth, on_someone(truth, FULL, seed=1)))
+    person = calibrate.run(recipe, Choices(fit=True))
+    kept = performer.to_dict(person)
+    back = performer.from_dict(json.loads(json.dumps(kept)), "file").hands["right"]
+    assert back.spots == person.hands["right"].spots
+    assert {one.of for one in back.measures if one.kind == "marker"} == set(back.spots)
+    assert "frames left out" in person.clips["fit"]
+    errors = []
+    for known in (None, kept):
+        take = pipeline.run(replace(recipe, performer=known, solver="jacobian", end=60))
+        fingers = take.report["hands"]["right"]["fingers"].values()
+        errors.append(np.mean([finger["marker_error_mm"]["mean"] for finger in fingers]))
+    assert errors[1] < 1.0 < errors[0], "mm"
 
 
 def test_every_measure_says_how_and_how_sure(tmp_path):

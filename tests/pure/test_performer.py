@@ -69,8 +69,8 @@ def changed(change):
     ("change", "sentence"),
     [
         (
-            lambda data, _: data.update(format="knuckle performer 3"),
-            "of version 3, this Knuckle reads performers up to",
+            lambda data, _: data.update(format="knuckle performer 4"),
+            "of version 4, this Knuckle reads performers up to",
         ),
         (lambda data, _: data.update(format="recipe"), "not a performer file, its format is 'recipe'"),
         (lambda data, _: data.update(format=None), "not a performer file, its format is None"),
@@ -93,7 +93,10 @@ def changed(change):
         ),
         (lambda _, hand: hand["limits_deg"].update({" ".join(DISTAL): [0]}), "is [0], expected two numbers"),
         (lambda _, hand: hand["limits_deg"].update({" ".join(DISTAL): [50, 0]}), "limited to 50..0 degrees"),
-        (lambda _, hand: hand.update(measures=[{"kind": "bone"}]), "expected kind (bone, palm, rho, radius), of, how"),
+        (
+            lambda _, hand: hand.update(measures=[{"kind": "bone"}]),
+            "expected kind (bone, palm, rho, radius, marker), of, how",
+        ),
         (lambda _, hand: hand.update(measures=[3]), "a measure is 3"),
         (lambda _, hand: hand.update(measures={}), "'measures' is {}, expected a list"),
         (lambda data, _: data.update(notes="x"), "'notes' is 'x', expected a list of sentences"),
