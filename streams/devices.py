@@ -1,10 +1,12 @@
 """Every device that can be listened to, by the name that panel, shell and raw takes know it by."""
 
 from .device import Device
+from .natnet_link import NatnetLink
 from .transport import UdpListener
 from .websocket import WebSocketClient, WebSocketListener
 from .wires import leap, webxr
 from .wires.landmarks import LandmarksParser, LandmarksSender
+from .wires.natnet import NatnetParser, NatnetSender
 from .wires.quest import QuestParser, QuestSender
 from .wires.rokoko import RokokoParser, RokokoSender
 from .wires.vmc import VmcParser, VmcSender
@@ -28,6 +30,15 @@ DEVICES: dict[str, Device] = {
         open=UdpListener,
         parser=RokokoParser,
         sender=RokokoSender,
+    ),
+    "natnet": Device(
+        name="OptiTrack NatNet",
+        about="OptiTrack's Motive: skeletons with fingers, else markers by their names",
+        port=1510,
+        connects=True,
+        open=NatnetLink,
+        parser=NatnetParser,
+        sender=NatnetSender,
     ),
     "xsens": Device(
         name="Xsens MVN",

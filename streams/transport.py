@@ -86,11 +86,20 @@ def udp_socket(address: Address, multicast: str = "") -> socket.socket:
 
 
 def received(sock: socket.socket) -> bytes | None:
-    """A datagram, None where none came in time. A refusal of what was sent before is no loss of what is awaited."""
+    """A datagram, None where none came in time."""
+    return received_from(sock)[0]
+
+
+def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
+    """A datagram and its sender's host, None where none came in time.
+
+    A refusal of what was sent before is no loss of what is awaited. Raises StreamError where the socket is gone.
+    """
     try:
-        return sock.recv(LARGEST_PACKET)
+        packet, sender = sock.recvfrom(LARGEST_PACKET)
+        return packet, str(sender[0])
     except (TimeoutError, ConnectionResetError, ConnectionRefusedError):
-        return None
+        return None, ""
     except OSError as error:
         raise StreamError(f"the socket was lost ({error.strerror or error})") from None
 

@@ -3,7 +3,7 @@
     {"number": 1, "time": s, "hands": {"left": {"places": 75 numbers, "turns": 100 numbers, "radii": 25 numbers}, ...}}
 
 WebXR's 25 joints in their order; metres, right-handed, Y up; quaternions x, y, z, w. Of each joint −Z points to the
-tip and +Y out of the back of the hand. https://www.w3.org/TR/webxr-hand-input-1/
+tip and +Y out of the back of the hand: with Z up these are HandModel's +Y and +Z, and its frame is WebXR's. https://www.w3.org/TR/webxr-hand-input-1/
 """
 
 import json
@@ -29,8 +29,6 @@ from ..websocket_sender import WebSocketCaller
 Floats = NDArray[np.float64]
 
 PAGE = Path(__file__).parents[2] / "data" / "webxr.html"
-FRAME = rot.from_matrix(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]))
-"""HandModel's frame of a joint in WebXR's: +Y is −Z there, and +Z is +Y."""
 
 
 def page() -> bytes:
@@ -73,8 +71,7 @@ class WebxrParser(Parser):
 def _hand(side: Side, hand: Any) -> tuple[Floats, Floats]:
     """(25, 3) m and (25, 4) wxyz in Blender's axes. Raises PacketError."""
     where, turned = (_numbers(side, hand, name, count) for name, count in (("places", 3), ("turns", 4)))
-    rotations = y_up_turns(turns(turned, f"{side} hand"))
-    return y_up_points(places(where, f"{side} hand")), rot.multiply(rotations, FRAME)
+    return y_up_points(places(where, f"{side} hand")), y_up_turns(turns(turned, f"{side} hand"))
 
 
 def _numbers(side: Side, hand: Any, name: str, each: int) -> list[float]:
@@ -100,10 +97,9 @@ class WebxrSender(WebSocketCaller):
         """See WebSocketCaller."""
         hands = {}
         for side, joints in moment.hands.items():
-            own = rot.multiply(rot.from_matrix(joints[:, :3, :3]), rot.conjugate(FRAME))
             hands[side] = {
                 "places": to_y_up_points(joints[:, :3, 3]).ravel().tolist(),
-                "turns": to_y_up_turns(own).ravel().tolist(),
+                "turns": to_y_up_turns(rot.from_matrix(joints[:, :3, :3])).ravel().tolist(),
                 "radii": [0.008] * len(JOINTS),
             }
         yield json.dumps({"number": moment.number, "time": moment.time, "hands": hands})

@@ -13,6 +13,7 @@ from knuckle.streams.frame import Frame, joint_names
 from knuckle.streams.sender import UdpSender
 from knuckle.streams.transport import Address
 from knuckle.streams.websocket_sender import WebSocketCaller, WebSocketSender
+from knuckle.streams.wires.natnet import NatnetSender
 
 from .moments import moments
 
@@ -24,7 +25,7 @@ def sent(device: str, many: int = 12) -> list[bytes]:
     sender = DEVICES[device].sender(Address())
     if isinstance(sender, WebSocketSender | WebSocketCaller):
         return [message.encode() for moment in moments(many) for message in sender.messages(moment)]
-    assert isinstance(sender, UdpSender)
+    assert isinstance(sender, UdpSender | NatnetSender)
     return [packet for moment in moments(many) for packet in sender.packets(moment)]
 
 
