@@ -1,6 +1,8 @@
 """Devices that speak WebSocket, on real sockets: who connects, who hangs up, who may not."""
 
+import http.server
 import socket
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -94,13 +96,21 @@ def test_a_service_that_hangs_up_is_told_and_met_again(address):
     receiver.stop()
 
 
+class _Plain(http.server.BaseHTTPRequestHandler):
+    """A web server, and no WebSocket."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
 def test_what_is_no_websocket_is_told(address):
-    with socket.socket() as sock:
-        sock.bind((address.host, address.port))
-        sock.listen()
+    with http.server.ThreadingHTTPServer((address.host, address.port), _Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         receiver = listening("leap", address)
-        own, _ = sock.accept()
-        own.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         wait_for(lambda: "is no WebSocket" in receiver.state())
-        own.close()
         receiver.stop()
+        server.shutdown()
