@@ -36,6 +36,10 @@ Floats = NDArray[np.float64]
 
 EVERY = 1 / 120
 """s between two looks into the inbox."""
+MOST_SOLVED = 8
+"""Frames that are solved at a look, the newest: where Blender is slower than the device, it must not fall behind. A take
+keeps all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,11 @@ class LiveRun:
 
     def step(self) -> bool:
         """Takes what came, solves it and poses the hands; whether anything was posed."""
-        came = self.receiver.drain()
-        self.session.feed([(arrived.frame, arrived.at) for arrived in came])
-        self.shown = self.session.show(time.perf_counter())
+        # By the time at which the inbox is looked into: what takes long to solve was not lost meanwhile.
+        now, came = time.perf_counter(), self.receiver.drain()
+        solved = came if self.session.kept is not None else came[-MOST_SOLVED:]
+        self.session.feed([(arrived.frame, arrived.at) for arrived in solved])
+        self.shown = self.session.show(now)
         posed = [self._pose(shown) for shown in self.shown]
         if came and any(posed):
             bpy.context.view_layer.update()

@@ -11,9 +11,10 @@ import pytest
 
 from knuckle import captures
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
+from knuckle.live.hand import LiveHand
 from knuckle.live.presence import HOLD
 from knuckle.operators.live import Live, _tick, end
-from knuckle.operators.live_run import LiveRun
+from knuckle.operators.live_run import MOST_SOLVED, LiveRun
 from knuckle.rig.layers import TAKE
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.sender import Outgoing
@@ -153,6 +154,27 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, port, sh
     assert armature.pose.bones["spine01"].rotation_quaternion.angle == pytest.approx(1.0, abs=1e-4)
     raw = captures.read(next(tmp_path.glob("*.rawtake")))
     assert len(raw.times) > 90 and raw.rate == pytest.approx(60.0, abs=0.1)
+
+
+def test_hands_are_seen_however_long_blender_takes(followed, port, monkeypatch):
+    """Frames that waited are not all solved, and a hand is not lost because those that are take their time."""
+    run = followed()
+    play(run, port, moments(100))
+    solve, solved = LiveHand.solve, []
+
+    def slowly(*of):
+        solved.append(of)
+        time.sleep(HOLD / 4)
+        return solve(*of)
+
+    monkeypatch.setattr(LiveHand, "solve", slowly)
+    with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
+        for moment in moments(200)[100:150]:
+            sender.send(moment)
+        time.sleep(0.1)
+        run.step()
+    assert len(solved) <= 2 * MOST_SOLVED
+    assert len(run.shown) == 2 and not any(shown.lost for shown in run.shown)
 
 
 def test_opening_a_file_ends_it(followed, port):
