@@ -37,8 +37,8 @@ Floats = NDArray[np.float64]
 EVERY = 1 / 120
 """s between two looks into the inbox."""
 MOST_SOLVED = 8
-"""Frames that are solved at a look, the newest: where Blender is slower than the device, it must not fall behind. A take
-keeps all.
+"""Frames that are solved at a look, the newest: where Blender is slower than the device, it must not fall behind.
+A take keeps all.
 """
 
 
