@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import captures, performer, pipeline
+from . import assigning, captures, performer
+from .assigning import Assignment
 from .calibrate_choices import Choices, Span, nothing_typed, words
 from .captures.clean import clean
 from .captures.markers import Markers
@@ -32,7 +33,7 @@ from .hand.measures import Measure
 from .hand.proportions import Proportions, in_palm
 from .hand.targets import assign
 from .performer import Performer
-from .pipeline import Assignment, Progress
+from .pipeline import Progress
 from .recipe import Recipe
 from .solvers.fabrik import Fabrik
 
@@ -100,8 +101,8 @@ class Calibration:
 
 def _read(recipe: Recipe) -> _Clip:
     """The whole capture: which of its frames are used is chosen afterwards."""
-    raw = pipeline.labelled(recipe, captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)).markers
-    return _Clip(clean(raw, recipe.cleaning), pipeline.assignment(recipe, raw))
+    raw = assigning.labelled(recipe, captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)).markers
+    return _Clip(clean(raw, recipe.cleaning), assigning.assignment(recipe, raw))
 
 
 class _Hand:
@@ -112,7 +113,7 @@ class _Hand:
         self.calm, self.moved = calm.markers, moved.markers
         if side not in moved.assigned.hands:
             raise MarkerMapError(f"{moved.markers.source}: holds no {side} hand, the still clip does")
-        pipeline.check_solvable(side, moved.assigned.hands[side], moved.markers)
+        assigning.check_solvable(side, moved.assigned.hands[side], moved.markers)
         self.places = moved.assigned.hands[side] | calm.assigned.hands[side]
         self.spots = tuple(dict.fromkeys(self.places.values()))
         """(M,) Markers of both clips at the same place of the hand are one."""
@@ -181,7 +182,7 @@ class _Hand:
     def _motion(self, hand: MeasuredHand, rows: range) -> Floats:
         """(N, D) rad, the angles of the clip of free motion where all of its markers are seen, evenly through it."""
         places = {label: spot for label, spot in hand.spots.items() if label in self.moved.names}
-        positions = pipeline.positions_of(self.moved, places)[rows.start : rows.stop]
+        positions = assigning.positions_of(self.moved, places)[rows.start : rows.stop]
         positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
         positions = positions[:: max(1, -(-len(positions) // MOST_MOTION))]
         model, targets = assign(hand.model, places, np.arange(float(len(positions))), positions)

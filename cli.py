@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import calibrate, cli_streams, performer, pipeline, recipe
+from . import assigning, calibrate, cli_streams, performer, pipeline, recipe
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
 from .cli_output import hands_told, progress_bar, told, write_joints
@@ -243,10 +243,10 @@ def _info(options: argparse.Namespace) -> None:
     if options.save_markers is not None:
         expect_writable(options.save_markers, ".json", unlike=_inputs(options))
     chosen = recipe_of(options)
-    markers = pipeline.read(chosen)
+    markers = assigning.read(chosen)
     try:
-        labels = pipeline.labelled(chosen, markers)
-        found = pipeline.assignment(chosen, labels.markers)
+        labels = assigning.labelled(chosen, markers)
+        found = assigning.assignment(chosen, labels.markers)
     except KnuckleError as problem:
         if chosen.labels != "auto" or options.save_markers is not None:
             raise

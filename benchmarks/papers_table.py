@@ -23,7 +23,7 @@ from standard_page import fill, table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import svg
 
-from knuckle import calibrate, pipeline, solvers
+from knuckle import assigning, calibrate, solvers
 from knuckle.calibrate_choices import Choices, Span
 from knuckle.captures.clean import clean
 from knuckle.hand.calibration_angles import flexions
@@ -76,8 +76,8 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
     recipe = Recipe(str(CAPTURE), hand=side)
     hand = calibrate.run(recipe, Choices(motion=LEARNT, fit=False)).hands[side]
-    markers = clean(pipeline.read(recipe), recipe.cleaning).select(FOLLOWED)
-    places = pipeline.positions_of(markers, hand.spots)
+    markers = clean(assigning.read(recipe), recipe.cleaning).select(FOLLOWED)
+    places = assigning.positions_of(markers, hand.spots)
     local = in_palm(hand.proportions, tuple(hand.spots.values()), places)
     spots = tuple(hand.spots.values())
     measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}

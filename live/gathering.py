@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import pipeline
+from .. import assigning
 from ..captures.markers import Markers
 from ..hand.joints import Side
 from ..hand.measured import MeasuredHand
@@ -58,7 +58,7 @@ class Gathering:
         positions = np.stack([places for _, places, _ in seen])
         markers = Markers(self.labels, times, positions, source=recipe.capture, rate=0.0, unit="m")
         own = replace(recipe, markers=_map_of(recipe, self.labels))
-        person, assigned = pipeline.calibrate(own, markers, pipeline.assignment(own, markers))
+        person, assigned = assigning.calibrate(own, markers, assigning.assignment(own, markers))
         (side,) = assigned.hands
         return Gathered(side, person.hands[side], times, positions, np.stack([turns for _, _, turns in seen]))
 

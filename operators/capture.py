@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import captures, pipeline
+from .. import assigning, captures
 from ..errors import KnuckleError
 from ..labels import told_by_shape
 from ..recipe import Recipe
@@ -48,8 +48,8 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
     """What the panel tells of the hands in a capture; a capture without one can still be looked at."""
     try:
-        labels = pipeline.labelled(recipe, markers)
-        found = pipeline.assignment(recipe, labels.markers)
+        labels = assigning.labelled(recipe, markers)
+        found = assigning.assignment(recipe, labels.markers)
     except KnuckleError as error:
         return {"marker_set": "", "confidence": 0.0, "hands": "", "told": [], "problem": str(error)}
     hands = ", ".join(f"{side}: {len(spots)} markers" for side, spots in found.hands.items())

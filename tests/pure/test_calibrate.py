@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from knuckle import calibrate, performer, pipeline
+from knuckle import assigning, calibrate, performer, pipeline
 from knuckle.calibrate_choices import Choices, Span, motion_of, typed_radii
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, RecipeError
@@ -173,9 +173,9 @@ def test_clips_that_will_not_do_are_told_in_one_sentence(choices, sentence):
 def test_a_hand_that_is_never_still_is_measured_over_all_frames():
     found = calibrate.run(Recipe(str(DEMO_CAPTURE)), Choices())
     assert any("is never still for 30 frames" in note for note in found.notes)
-    markers = pipeline.read(Recipe(str(DEMO_CAPTURE)))
-    whole, _ = pipeline.calibrate(
-        Recipe(str(DEMO_CAPTURE)), markers, pipeline.assignment(Recipe(str(DEMO_CAPTURE)), markers)
+    markers = assigning.read(Recipe(str(DEMO_CAPTURE)))
+    whole, _ = assigning.calibrate(
+        Recipe(str(DEMO_CAPTURE)), markers, assigning.assignment(Recipe(str(DEMO_CAPTURE)), markers)
     )
     mine, theirs = (person.hands["right"].proportions.phalanges for person in (found, whole))
     assert np.abs(mine - theirs).max() < 1e-4

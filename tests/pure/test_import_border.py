@@ -13,7 +13,7 @@ ROWS = [
     {"captures", "cga", "streams", "hand", "temporal"},
     {"recipe", "performer"},
     {"solvers"},
-    {"report", "denoise", "labels", "retarget", "onto_rig", "pipeline", "calibrate", "calibrate_choices"},
+    {"report", "denoise", "labels", "assigning", "retarget", "onto_rig", "pipeline", "calibrate", "calibrate_choices"},
     {"live"},
     {"rig"},
     {"operators", "panels", "cli", "cli_output", "cli_streams"},

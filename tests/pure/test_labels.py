@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import captures, pipeline
+from knuckle import assigning, captures
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
 from knuckle.labels import DOUBTFUL, by_shape, told_by_shape
@@ -32,7 +32,7 @@ def nameless(markers):
 def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
     unnamed, truth = nameless(tap)
     recipe = Recipe(str(DEMO_CAPTURE))
-    labels = pipeline.labelled(recipe, unnamed)
+    labels = assigning.labelled(recipe, unnamed)
     assert labels.facts["by"] == "shape"
     (hand,) = labels.facts["hands_found"]
     assert hand["side"] == "right"
@@ -40,14 +40,14 @@ def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
         assert [truth[each["label"]] for each in entry["from"]] == [name]
         at = labels.markers.names.index(name)
         np.testing.assert_array_equal(labels.markers.positions[:, at], tap.positions[:, tap.names.index(name)])
-    told = pipeline.assignment(recipe, labels.markers).hands
-    assert told == pipeline.assignment(recipe, tap).hands
+    told = assigning.assignment(recipe, labels.markers).hands
+    assert told == assigning.assignment(recipe, tap).hands
     assert any("told by shape and motion" in warning for warning in labels.markers.warnings)
 
 
 def test_names_that_tell_are_taken_unless_shape_is_asked_for(tap):
-    assert pipeline.labelled(Recipe("x"), tap).markers is tap
-    assert pipeline.labelled(Recipe("x", labels="shape"), tap).facts["by"] == "shape"
+    assert assigning.labelled(Recipe("x"), tap).markers is tap
+    assert assigning.labelled(Recipe("x", labels="shape"), tap).facts["by"] == "shape"
 
 
 def test_a_capture_without_a_hand_is_refused_with_what_was_tried(tap):
@@ -56,10 +56,10 @@ def test_a_capture_without_a_hand_is_refused_with_what_was_tried(tap):
         unnamed, names=unnamed.names[:3], positions=unnamed.positions[:, :3], predicted=unnamed.predicted[:, :3]
     )
     with pytest.raises(MarkerMapError, match=r"none of the 3 labels.*no hand was found by the shape"):
-        pipeline.labelled(Recipe("x"), three)
+        assigning.labelled(Recipe("x"), three)
     with pytest.raises(MarkerMapError, match="none of the 26 labels"):
-        pipeline.assignment(
-            Recipe("x", labels="names"), pipeline.labelled(Recipe("x", labels="names"), unnamed).markers
+        assigning.assignment(
+            Recipe("x", labels="names"), assigning.labelled(Recipe("x", labels="names"), unnamed).markers
         )
 
 
@@ -69,8 +69,8 @@ def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp
     assert "right hand with 25 markers, by shape" in capsys.readouterr().out
     assert main(["info", str(DEMO_CAPTURE), "--labels", "shape"]) == 0
     recipe = Recipe(str(DEMO_CAPTURE), labels="shape", markers=read_json(saved))
-    labels = pipeline.labelled(recipe, pipeline.read(recipe))
-    assert len(pipeline.assignment(recipe, labels.markers).hands["right"]) == 25
+    labels = assigning.labelled(recipe, assigning.read(recipe))
+    assert len(assigning.assignment(recipe, labels.markers).hands["right"]) == 25
 
 
 def swapped(markers, one, other, rows):
@@ -83,7 +83,7 @@ def swapped(markers, one, other, rows):
 def test_swaps_of_named_markers_are_put_right_and_counted(tap):
     spoiled = swapped(tap, "right:index-finger-tip", "right:middle-finger-tip", slice(20, 41))
     spoiled = swapped(spoiled, "right:ring-finger-phalanx-distal", "right:pinky-finger-tip", slice(50, 58))
-    labels = pipeline.labelled(Recipe("x"), spoiled)
+    labels = assigning.labelled(Recipe("x"), spoiled)
     np.testing.assert_array_equal(labels.markers.positions, tap.positions)
     assert labels.facts["swaps"] == {"mended": 2, "doubtful": 0}
     assert any("in frames 21-41" in warning for warning in labels.markers.warnings)
@@ -92,7 +92,7 @@ def test_swaps_of_named_markers_are_put_right_and_counted(tap):
 def test_real_captures_as_they_are_have_no_swaps(shared):
     for file in ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json"):
         markers = captures.read(shared / "data/captures" / file)
-        assert pipeline.labelled(Recipe("x"), markers).markers is markers
+        assert assigning.labelled(Recipe("x"), markers).markers is markers
 
 
 def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
@@ -102,7 +102,7 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
     paths = np.stack([way, way + [0.0, 0.02, 0.0], way * [-1, 1, 1] + [0.3, 0.5, 0]], axis=1)
     names = ("right:index-finger-tip", "right:middle-finger-tip", "right:wrist")
     clear = captures.Markers(names, times, paths, "made", 100.0, "m")
-    labels = pipeline.labelled(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
+    labels = assigning.labelled(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
     assert labels.facts["swaps"] == {"mended": 0, "doubtful": 1}
     assert any("left as they are" in warning for warning in labels.markers.warnings)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from knuckle import captures, performer, pipeline
+from knuckle import assigning, captures, performer, pipeline
 from knuckle.captures.clean import Cleaning, clean
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, MarkerMapError
@@ -83,9 +83,9 @@ def test_tips_and_middles_on_the_back_of_a_glove(shared):
 
 def test_a_performer_measured_on_one_capture_solves_another(glove, shared):
     recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"))
-    markers = pipeline.read(recipe)
-    measured, assigned = pipeline.calibrate(
-        recipe, clean(markers, recipe.cleaning), pipeline.assignment(recipe, markers)
+    markers = assigning.read(recipe)
+    measured, assigned = assigning.calibrate(
+        recipe, clean(markers, recipe.cleaning), assigning.assignment(recipe, markers)
     )
     person = performer.to_dict(measured)
     labels = [label for label in markers.names if label.endswith(("HAN", "IFI", "PIN", "IFT", "MFT", "TTI"))]
@@ -175,7 +175,7 @@ def noisy(markers, sigma, seed=5):
 @pytest.fixture(scope="module")
 def tapper(tap):
     """The performer, measured on the recording without noise."""
-    return performer.to_dict(pipeline.calibrate(TAP, tap, pipeline.assignment(TAP, tap))[0])
+    return performer.to_dict(assigning.calibrate(TAP, tap, assigning.assignment(TAP, tap))[0])
 
 
 @pytest.fixture(scope="module")

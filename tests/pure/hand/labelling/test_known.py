@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle import captures, pipeline
+from knuckle import assigning, captures
 from knuckle.captures.clean import clean
 from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.find import find
@@ -38,7 +38,7 @@ def test_a_known_performers_markers_get_the_labels_under_which_they_were_measure
     half = len(markers.times) // 2
     first, second = markers.select(slice(0, half)), markers.select(slice(half, None))
     recipe = Recipe(file)
-    person, _ = pipeline.calibrate(recipe, clean(first, recipe.cleaning), pipeline.assignment(recipe, first))
+    person, _ = assigning.calibrate(recipe, clean(first, recipe.cleaning), assigning.assignment(recipe, first))
     assert sorted(person.hands) == sides
     order = np.random.default_rng(6).permutation(len(markers.names))
     names = tuple(f"M{number:03}" for number in range(len(order)))
