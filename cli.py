@@ -9,16 +9,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import assigning, calibrate, cli_streams, performer, pipeline, recipe
+from . import assigning, calibrate, cli_options, cli_streams, performer, pipeline
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
 from .cli_output import hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
-from .hand.markersets import from_json, to_json
+from .hand.markersets import to_json
 from .onto_rig import Rig
-from .recipe import HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
-from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
+from .recipe import Recipe
+from .solvers import SMOOTHING, SOLVER
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parent / "data" / "leap_finger_tap.json"
@@ -59,37 +59,11 @@ def _command(commands: Any, name: str, text: str, run: Callable[[argparse.Namesp
     return parser
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
-    parser.add_argument("--unit", choices=UNITS, help="overrides the file's unit of length")
-    parser.add_argument("--up", choices=UP_AXES, help="overrides which axis points up in the file")
-
-
-def _add_hand(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--hand", choices=HANDS, help="which hand of the capture; auto takes those that it holds")
-
-
-def _add_hands(parser: argparse.ArgumentParser) -> None:
-    _add_hand(parser)
-    parser.add_argument("--markers", type=Path, metavar="MAP.json", help="which label is which joint")
-    _add_labels(parser)
-    parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
-    parser.add_argument("--end", type=int, metavar="F", help="last frame of the capture to use")
-
-
-def _add_labels(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--labels",
-        choices=LABELS,
-        help="by what markers are told: their names, or how they stand and move; auto by names where these tell",
-    )
-
-
 def _add_info(commands: Any) -> None:
     parser = _command(commands, "info", "Print labels, rate, unit, duration and gaps of a capture.", _info)
-    _add_reading(parser)
-    _add_hand(parser)
-    _add_labels(parser)
+    cli_options.add_reading(parser)
+    cli_options.add_hand(parser)
+    cli_options.add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--save-markers", type=Path, metavar="MAP.json", help="where the labels that were found go, to be corrected"
@@ -98,92 +72,12 @@ def _add_info(commands: Any) -> None:
 
 def _add_calibrate(commands: Any) -> None:
     parser = _command(commands, "calibrate", "Measure a performer's hands on one capture or two.", _calibrate)
-    parser.description = (
-        "Measure a performer's hands on one capture or two. A hand that is flat and still tells the lengths of its "
-        "bones, one that moves freely where its knuckles are, how far each DIP follows its PIP (rho) and how thick its "
-        "joints are. What the captures cannot tell is told and kept as is usual for the hand's size."
-    )
-    _add_reading(parser)
-    _add_hands(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measures go")
-    parser.add_argument(
-        "--still", metavar="A-B", help="frames of FILE in which the hand is still; else its calmest 30 are found"
-    )
-    parser.add_argument(
-        "--motion",
-        metavar="A-B|FILE[:A-B]",
-        help="frames in which the hand moves freely, of FILE or of another capture; else all of FILE",
-    )
-    parser.add_argument(
-        "--fit",
-        action=argparse.BooleanOptionalAction,
-        help="fit bones and where markers sit to the free motion, or do not; else where markers were recorded",
-    )
-    parser.add_argument(
-        "--radii",
-        action="append",
-        default=[],
-        metavar="[DIGIT=]MCP,PIP,DIP",
-        help="joint radii in mm, half of what a caliper shows, as 11,8,7 for all fingers or thumb=10,10,8 for a digit; "
-        "may be given again; else they are estimated",
-    )
+    cli_options.add_calibrate(parser)
 
 
 def _add_solve(commands: Any) -> None:
     parser = _command(commands, "solve", "Solve a capture and save a file with the keyed hand.", _solve)
-    _add_reading(parser)
-    _add_hands(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
-    parser.add_argument(
-        "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
-    )
-    parser.add_argument(
-        "--arm",
-        action=argparse.BooleanOptionalAction,
-        help="the arm on which a rig's hand hangs brings the wrist to where the capture has it",
-    )
-    parser.add_argument(
-        "--rig-limits",
-        action=argparse.BooleanOptionalAction,
-        help="what a rig says of how its bones may turn is obeyed (the default)",
-    )
-    parser.add_argument(
-        "--mirror",
-        action=argparse.BooleanOptionalAction,
-        help="the capture's right hand drives the left one, and its left hand the right one, mirrored in X = 0",
-    )
-    parser.add_argument(
-        "--keep",
-        choices=KEEPS,
-        help="what a rig's hand of other proportions keeps: how bones point (the default), where fingertips are, or "
-        "how far thumb and fingers are apart where they pinch",
-    )
-    parser.add_argument(
-        "--keep-scale",
-        choices=SCALES,
-        help="how places and distances are kept: grown with the rig's hand (the default), or in metres of the world",
-    )
-    parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
-    parser.add_argument(
-        "--smoothing",
-        choices=tuple(SMOOTHINGS),
-        help="what is done about noise: off (the default), live as it is for a hand still moving, whole by all frames",
-    )
-    for option, what in (("--set", "solver"), ("--set-smoothing", "smoothing")):
-        parser.add_argument(
-            option,
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help=f"one of the {what}'s settings, as `knuckle solvers` tells them; may be given again",
-        )
-    parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measures that calibrate saved")
-    parser.add_argument("--fps", type=float, metavar="N", help="frames per second; else the capture's own frames")
-    parser.add_argument("--report", type=Path, metavar="R.json", help="where the figures go")
-    parser.add_argument("--joints", type=Path, metavar="J.npz", help="where the solved joints go")
-    parser.add_argument(
-        "--recipe", type=Path, metavar="RECIPE.json", help="choices to start from; options overrule them"
-    )
+    cli_options.add_solve(parser)
 
 
 def _add_solvers(commands: Any) -> None:
@@ -195,42 +89,14 @@ def _add_devices(commands: Any) -> None:
     listen = _command(commands, "listen", "Print what comes from a device, to find what is wrong.", cli_streams.listen)
     cli_streams.add_listen(listen)
     stream = _command(commands, "stream", "Solve a capture and play it as if it came from a device.", _stream)
-    _add_reading(stream)
-    _add_hands(stream)
+    cli_options.add_reading(stream)
+    cli_options.add_hands(stream)
     cli_streams.add_stream(stream)
 
 
 def _add_demo(commands: Any) -> None:
     parser = _command(commands, "demo", "Solve the bundled recording; save the take, pictures and a video.", _demo)
     parser.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder, made if need be")
-
-
-def recipe_of(options: argparse.Namespace) -> Recipe:
-    """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
-    stated = {
-        name: getattr(options, name, None)
-        for name in (
-            *("unit", "up", "start", "end", "hand", "mirror", "labels"),
-            *("rig", "arm", "rig_limits", "keep", "keep_scale", "solver", "smoothing", "fps"),
-        )
-    }
-    checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
-    for name, check in checks.items():
-        path = getattr(options, name, None)
-        stated[name] = read_json(path) if path is not None else None
-        if path is not None:
-            check(stated[name], str(path))
-    base_path = getattr(options, "recipe", None)
-    base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
-    chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
-    # What a recipe sets on one solver means nothing to another.
-    kept = base.settings if chosen.solver == base.solver else {}
-    calm = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
-    return replace(
-        chosen,
-        settings=kept | SOLVER.typed(chosen.solver, getattr(options, "set", ())),
-        smoothing_settings=calm | SMOOTHING.typed(chosen.smoothing, getattr(options, "set_smoothing", ())),
-    )
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
@@ -242,7 +108,7 @@ def _inputs(options: argparse.Namespace) -> list[Path]:
 def _info(options: argparse.Namespace) -> None:
     if options.save_markers is not None:
         expect_writable(options.save_markers, ".json", unlike=_inputs(options))
-    chosen = recipe_of(options)
+    chosen = cli_options.recipe_of(options)
     markers = assigning.read(chosen)
     try:
         labels = assigning.labelled(chosen, markers)
@@ -274,7 +140,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         fit=options.fit,
         radii=typed_radii(options.radii),
     )
-    job = calibrate.Calibration(recipe_of(options), choices)
+    job = calibrate.Calibration(cli_options.recipe_of(options), choices)
     with progress_bar() as show:
         for progress in job.steps():
             show(progress.fraction, progress.doing)
@@ -292,7 +158,7 @@ def _calibrate(options: argparse.Namespace) -> None:
 def _stream(options: argparse.Namespace) -> None:
     def solved() -> pipeline.Take:
         with progress_bar() as show:
-            return _run(replace(recipe_of(options), fps=options.rate), show)
+            return _run(replace(cli_options.recipe_of(options), fps=options.rate), show)
 
     cli_streams.stream(options, solved)
 
@@ -301,7 +167,7 @@ def _solve(options: argparse.Namespace) -> None:
     for path, suffix in ((options.out, ".blend"), (options.report, ".json"), (options.joints, ".npz")):
         if path is not None:
             expect_writable(path, suffix, unlike=_inputs(options))
-    chosen = recipe_of(options)
+    chosen = cli_options.recipe_of(options)
     blend_file = _blender()
     rig = blend_file.check_rig(chosen.rig, chosen.arm)
     with progress_bar() as show:

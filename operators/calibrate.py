@@ -11,7 +11,7 @@ from ..calibrate import Calibration
 from ..pipeline import Progress
 from .calibration_settings import choices_of
 from .job import JobOperator, nothing_runs
-from .settings import recipe_of
+from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
     from bpy.types import Context

@@ -11,7 +11,7 @@ from ..labels import told_by_shape
 from ..recipe import Recipe
 from ..rig import markers_object
 from ..rig.timing import scene_rate
-from .settings import recipe_of
+from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object

@@ -14,7 +14,7 @@ from ..files import write_json
 from ..hand import markersets
 from ..recipe import from_dict, read_json, to_dict
 from ..rig.take_scene import result_of
-from .settings import apply_recipe, recipe_of
+from .scene_recipe import apply_recipe, recipe_of
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

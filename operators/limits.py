@@ -15,7 +15,7 @@ from ..rig.bound_hand import bound_hand
 from ..rig.detect import find_hands
 from ..rig.keyframes import check_keyable
 from ..rig.limits import remove_limit, suggest_limits
-from .settings import performer_of
+from .scene_recipe import performer_of
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

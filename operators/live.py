@@ -11,7 +11,7 @@ from ..rig.detect import find_hands
 from ..rig.keyframes import check_keyable
 from .live_run import EVERY, LiveRun, Plan
 from .live_settings import address_of
-from .settings import recipe_for
+from .scene_recipe import recipe_for
 from .solve import target
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ..rig.take_scene import Placing, result_of, write_take
 from .capture import capture_object, show_capture
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs
-from .settings import recipe_of
+from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, Scene

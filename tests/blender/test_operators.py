@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.operators.settings import apply_recipe, recipe_of
+from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.recipe import from_dict, to_dict
 from knuckle.rig.limits import NAME
 from knuckle.rig.markers_object import PROPERTY

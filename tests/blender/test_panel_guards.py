@@ -10,7 +10,7 @@ import bpy
 import pytest
 
 from knuckle.operators.job import JobOperator, looks
-from knuckle.operators.settings import recipe_of
+from knuckle.operators.scene_recipe import recipe_of
 from knuckle.pipeline import Progress
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.tests.blender.making import everything, rig, take

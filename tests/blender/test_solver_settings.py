@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from knuckle.errors import RecipeError
+from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.operators.setting_properties import changed, give, group_of
-from knuckle.operators.settings import apply_recipe, recipe_of
 from knuckle.operators.solver_settings import REGISTRIES
 from knuckle.recipe import Recipe, from_dict
 from knuckle.solvers import SOLVER, SOLVERS

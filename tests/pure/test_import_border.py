@@ -16,7 +16,7 @@ ROWS = [
     {"report", "denoise", "labels", "assigning", "retarget", "onto_rig", "pipeline", "calibrate", "calibrate_choices"},
     {"live"},
     {"rig"},
-    {"operators", "panels", "cli", "cli_output", "cli_streams"},
+    {"operators", "panels", "cli", "cli_options", "cli_output", "cli_streams"},
     {"registration"},
 ]
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}

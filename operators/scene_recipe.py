@@ -1,0 +1,139 @@
+"""The recipe that a scene's settings stand for, and settings from a recipe."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from .. import performer
+from ..captures.clean import Cleaning
+from ..errors import RecipeError
+from ..hand import markersets
+from ..recipe import Recipe
+from ..rig.blend_file import DEFAULT_RIG
+from ..rig.timing import scene_rate
+from ..solvers import make, make_smoothing
+from .setting_properties import changed, give, plain
+from .settings import LAST_FRAME
+from .solver_settings import of_chosen
+
+if TYPE_CHECKING:
+    from bpy.types import Scene
+
+
+def recipe_of(scene: "Scene") -> Recipe:
+    """The recipe that a scene's settings stand for. Raises RecipeError."""
+    if not scene.knuckle.capture:
+        raise RecipeError("there is no capture yet, import one")
+    return recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
+
+
+def recipe_for(scene: "Scene", capture: str) -> Recipe:
+    """The same for another capture, or for what a device sends, by its name. Raises RecipeError."""
+    chosen = scene.knuckle
+    return Recipe(
+        capture=capture,
+        unit=chosen.unit,
+        up=chosen.up,
+        start=chosen.first if chosen.use_range else None,
+        end=chosen.last if chosen.use_range and chosen.last < LAST_FRAME else None,
+        hand=chosen.hand,
+        mirror=chosen.mirror,
+        labels=chosen.labels,
+        markers=_decoded(chosen.marker_map, "marker map"),
+        performer=performer_of(scene),
+        cleaning=Cleaning(
+            gap_limit=plain(chosen.gap_limit),
+            spikes=chosen.spikes,
+            cutoff=plain(chosen.cutoff) if chosen.use_cutoff else None,
+        ),
+        solver=chosen.solver,
+        settings=changed(*of_chosen(chosen, "solver")),
+        smoothing=chosen.smoothing,
+        smoothing_settings=changed(*of_chosen(chosen, "smoothing")),
+        rig=chosen.rig_file or DEFAULT_RIG,
+        arm=chosen.arm,
+        rig_limits=chosen.rig_limits,
+        keep=chosen.keep,
+        keep_scale=chosen.keep_scale,
+        fps={"SCENE": scene_rate(scene), "CAPTURE": None, "OTHER": plain(chosen.fps)}[chosen.keys],
+    )
+
+
+def performer_of(scene: "Scene") -> Any:
+    """A scene's performer as JSON holds one, None where none was measured. Raises RecipeError."""
+    return _decoded(scene.knuckle.performer, "performer")
+
+
+def _decoded(text: str, what: str) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except json.JSONDecodeError as error:
+        raise RecipeError(f"the {what} of this scene is not JSON ({error.msg}), load it again") from error
+
+
+def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
+    """Gives a scene the settings that a recipe holds.
+
+    Raises KnuckleError naming `where` for a recipe that could not be solved, or that the panel cannot show; then
+    nothing has changed.
+    """
+    make(recipe.solver, recipe.settings)
+    make_smoothing(recipe.smoothing, recipe.smoothing_settings)
+    if recipe.performer is not None:
+        performer.from_dict(recipe.performer, f"{where}, performer")
+    if recipe.markers is not None:
+        markersets.from_json(recipe.markers, f"{where}, markers")
+    chosen, values = scene.knuckle, _values(recipe)
+    for name, (setting, value) in values.items():
+        _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")
+    for setting, value in values.values():
+        setattr(chosen, setting, value)
+    give(*of_chosen(chosen, "solver"), recipe.settings)
+    give(*of_chosen(chosen, "smoothing"), recipe.smoothing_settings)
+    chosen.use_range = recipe.start is not None or recipe.end is not None
+    chosen.use_cutoff = recipe.cleaning.cutoff is not None
+    chosen.keys = "CAPTURE" if recipe.fps is None else "OTHER"
+
+
+def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
+    """What a recipe calls it -> the setting and its value; a setting that another one switches off may stay."""
+    cleaning = recipe.cleaning
+    values = {
+        "capture": ("capture", recipe.capture),
+        "unit": ("unit", recipe.unit),
+        "up": ("up", recipe.up),
+        "start": ("first", recipe.start or 1),
+        "end": ("last", recipe.end or LAST_FRAME),
+        "hand": ("hand", recipe.hand),
+        "mirror": ("mirror", recipe.mirror),
+        "labels": ("labels", recipe.labels),
+        "markers": ("marker_map", _encoded(recipe.markers)),
+        "performer": ("performer", _encoded(recipe.performer)),
+        "gap_limit": ("gap_limit", cleaning.gap_limit),
+        "spikes": ("spikes", cleaning.spikes),
+        "cutoff": ("cutoff", cleaning.cutoff),
+        "solver": ("solver", recipe.solver),
+        "smoothing": ("smoothing", recipe.smoothing),
+        "rig": ("rig_file", "" if recipe.rig == DEFAULT_RIG else recipe.rig),
+        "arm": ("arm", recipe.arm),
+        "rig_limits": ("rig_limits", recipe.rig_limits),
+        "keep": ("keep", recipe.keep),
+        "keep_scale": ("keep_scale", recipe.keep_scale),
+        "fps": ("fps", recipe.fps),
+    }
+    return {name: (setting, value) for name, (setting, value) in values.items() if value is not None}
+
+
+def _encoded(data: Any) -> str:
+    return "" if data is None else json.dumps(data)
+
+
+def _check(prop: Any, value: Any, what: str) -> None:
+    """Raises RecipeError for a value that a property would refuse, or take for another one."""
+    if prop.type == "ENUM" and value not in prop.enum_items:
+        raise RecipeError(f"{what} is '{value}', the panel takes {', '.join(prop.enum_items.keys())}")
+    if prop.type in ("INT", "FLOAT") and not prop.hard_min <= value <= prop.hard_max:
+        raise RecipeError(f"{what} is {value}, the panel takes {prop.hard_min:.10g} to {prop.hard_max:.10g}")
+    if prop.type == "STRING" and ("\0" in value or value.encode("utf-8", "replace").decode() != value):
+        raise RecipeError(f"{what} holds characters that Blender cannot keep")
