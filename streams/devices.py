@@ -2,12 +2,15 @@
 
 from .device import Device
 from .natnet_link import NatnetLink
+from .qtm_link import QtmLink
+from .tcp import LineListener
 from .transport import UdpListener
 from .websocket import WebSocketClient, WebSocketListener
 from .wires import leap, webxr
 from .wires.landmarks import LandmarksParser, LandmarksSender
 from .wires.natnet import NatnetParser, NatnetSender
-from .wires.quest import QuestParser, QuestSender
+from .wires.qualisys import QualisysParser, QualisysSender
+from .wires.quest import QuestParser, QuestSender, QuestTcpSender
 from .wires.rokoko import RokokoParser, RokokoSender
 from .wires.vmc import VmcParser, VmcSender
 from .wires.xsens import XsensParser, XsensSender
@@ -40,6 +43,15 @@ DEVICES: dict[str, Device] = {
         parser=NatnetParser,
         sender=NatnetSender,
     ),
+    "qualisys": Device(
+        name="Qualisys",
+        about="Qualisys Track Manager: skeletons with fingers, else markers by their labels",
+        port=22223,
+        connects=True,
+        open=QtmLink,
+        parser=QualisysParser,
+        sender=QualisysSender,
+    ),
     "xsens": Device(
         name="Xsens MVN",
         about="Xsens MVN (Movella), with the fingers of Manus gloves or its own",
@@ -66,6 +78,15 @@ DEVICES: dict[str, Device] = {
         open=UdpListener,
         parser=QuestParser,
         sender=QuestSender,
+    ),
+    "quest-tcp": Device(
+        name="Quest Hand Tracking Streamer, TCP",
+        about="the same app where it is set to TCP",
+        port=8000,
+        connects=False,
+        open=LineListener,
+        parser=QuestParser,
+        sender=QuestTcpSender,
     ),
     "webxr": Device(
         name="WebXR page",

@@ -24,6 +24,7 @@ from ..numbers import places, real, turns
 from ..parser import Parser
 from ..rounds import Rounds
 from ..sender import Outgoing, UdpSender
+from ..tcp import LineSender
 
 Floats = NDArray[np.float64]
 
@@ -118,11 +119,23 @@ class QuestSender(UdpSender):
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See UdpSender."""
-        for side, joints in moment.hands.items():
-            turn = rot.multiply(rot.from_matrix(joints[0, :3, :3]), rot.conjugate(WRIST))
-            local = rot.rotate(rot.conjugate(turn), joints[COLUMNS, :3, 3] - joints[0, :3, 3])
-            meta = f"| f={moment.number} | t={round(moment.time * 1e9)}:"
-            wrist = [*to_unity_points(joints[0, :3, 3]), *to_unity_turns(turn)]
-            for kind, values in (("wrist", wrist), ("landmarks", to_unity_points(local).ravel())):
-                numbers = ", ".join(f"{value:.9g}" for value in values)
-                yield f"{side.capitalize()} {kind} {meta}, {numbers}\n".encode()
+        return _lines(moment)
+
+
+class QuestTcpSender(LineSender):
+    """The same over TCP: the headset connects."""
+
+    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+        """See LineSender."""
+        return _lines(moment)
+
+
+def _lines(moment: Outgoing) -> Iterator[bytes]:
+    for side, joints in moment.hands.items():
+        turn = rot.multiply(rot.from_matrix(joints[0, :3, :3]), rot.conjugate(WRIST))
+        local = rot.rotate(rot.conjugate(turn), joints[COLUMNS, :3, 3] - joints[0, :3, 3])
+        meta = f"| f={moment.number} | t={round(moment.time * 1e9)}:"
+        wrist = [*to_unity_points(joints[0, :3, 3]), *to_unity_turns(turn)]
+        for kind, values in (("wrist", wrist), ("landmarks", to_unity_points(local).ravel())):
+            numbers = ", ".join(f"{value:.9g}" for value in values)
+            yield f"{side.capitalize()} {kind} {meta}, {numbers}\n".encode()

@@ -11,9 +11,11 @@ from knuckle.errors import PacketError
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.frame import Frame, joint_names
 from knuckle.streams.sender import UdpSender
+from knuckle.streams.tcp import LineSender
 from knuckle.streams.transport import Address
 from knuckle.streams.websocket_sender import WebSocketCaller, WebSocketSender
 from knuckle.streams.wires.natnet import NatnetSender
+from knuckle.streams.wires.qualisys import QualisysSender
 
 from .moments import moments
 
@@ -25,7 +27,7 @@ def sent(device: str, many: int = 12) -> list[bytes]:
     sender = DEVICES[device].sender(Address())
     if isinstance(sender, WebSocketSender | WebSocketCaller):
         return [message.encode() for moment in moments(many) for message in sender.messages(moment)]
-    assert isinstance(sender, UdpSender | NatnetSender)
+    assert isinstance(sender, UdpSender | LineSender | NatnetSender | QualisysSender)
     return [packet for moment in moments(many) for packet in sender.packets(moment)]
 
 
