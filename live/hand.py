@@ -12,6 +12,8 @@ from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
 from ..hand.targets import Targets, assign
 from ..solvers import Solver, State, beginning
+from ..solvers.companions import accompanied
+from ..solvers.smoothing.told import shown
 from . import turns as told
 from .gathering import Gathered
 
@@ -30,6 +32,7 @@ class LiveHand:
         self.measured = measured
         self._solver, self._drive = solver, drive
         self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
+        self._digits = np.any(shown(self.hand, self._targets), axis=0)
         self._state: State | None = beginning(solver, measured)
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
@@ -53,6 +56,7 @@ class LiveHand:
             known[None].astype(float),
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
+        pose, _ = accompanied(pose, self._digits)
         return self._as_told(pose, turned, known) if self._drive == "joints" else pose
 
     def _as_told(self, pose: Pose, turned: Floats, known: "NDArray[np.bool_]") -> Pose:

@@ -8,6 +8,7 @@ import pytest
 
 from knuckle.errors import RecipeError
 from knuckle.hand import kinematics
+from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import build
 from knuckle.hand.rotations import from_matrix
@@ -128,6 +129,20 @@ def test_one_hand_that_is_away_leaves_the_other_alone():
     assert shown["left"].lost and not shown["right"].lost
     apart = np.linalg.norm(joints_of(shown["right"].pose) - sent[-1].hands["right"][:, :3, 3], axis=1).max()
     assert apart < 0.004
+    session.close()
+
+
+def test_a_finger_that_is_never_told_goes_with_those_beside_it():
+    """As the optical glove without markers on the ring finger, live as in a file."""
+    sent = moments(80)
+    keep = [row for row, joint in enumerate(JOINTS) if not joint.startswith("ring-finger") or "metacarpal" in joint]
+    names = tuple(joint_names("right")[row] for row in keep)
+    frames = [Frame(names, moment.hands["right"][keep, :3, 3], None, moment.time, moment.number) for moment in sent]
+    session = fed(Session(Recipe("quest")), frames)
+    pose = next(iter(session.show(sent[-1].time))).pose
+    bend = {digit: pose.angles[0, pose.hand.dof(f"{digit}-phalanx-intermediate", "flexion")] for digit in DIGITS[1:]}
+    assert bend["middle-finger"] > 1.5 and bend["pinky-finger"] > 1.5, "it is a fist"
+    assert bend["ring-finger"] > 1.4
     session.close()
 
 
