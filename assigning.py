@@ -110,6 +110,11 @@ def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
     return markers.positions[:, [markers.names.index(label) for label in spots]]
 
 
+def turns_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
+    """(F, T, 4) wxyz, the turns of the joints at these spots, NaN where not told; None where none is."""
+    return None if markers.turns is None else markers.turns[:, [markers.names.index(label) for label in spots]]
+
+
 def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warnings: list[str]) -> Side:
     """Left or right: as the hand's shape says unless the person said so, as the label claims where shape is unsure."""
     claimed = claimed_side(group)

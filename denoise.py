@@ -31,14 +31,18 @@ def calmed(smoothing: Smoothing, person: Performer, markers: Markers, samples: B
     samples (F, M): the positions that were measured; cleaning put the others into gaps of up to gap_limit s.
     """
     positions, predicted, noise = markers.positions.copy(), markers.predicted.copy(), {}
+    turns = None if markers.turns is None else markers.turns.copy()
     for side, measured in person.hands.items():
         columns = [markers.names.index(label) for label in measured.spots]
-        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns])
+        told = None if turns is None else turns[:, columns]
+        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], told)
         seen = replace(targets, weights=targets.weights * samples[:, columns])
         done = smoothing.smoothed(hand, seen, gap_limit)
         rest = np.where(done.refused[..., None], np.nan, positions[:, columns])
         positions[:, columns] = np.where(done.targets.weights[..., None] > 0, done.targets.positions, rest)
         predicted[:, columns] |= done.predicted
+        if turns is not None and done.targets.rotations is not None:
+            turns[:, columns] = np.where(np.isfinite(turns[:, columns]), done.targets.rotations, np.nan)
         noise[side] = np.median(done.noise, axis=0, keepdims=True)
     known = np.all(np.isfinite(positions), axis=-1)
-    return Calm(replace(markers, positions=positions, predicted=predicted & known), noise)
+    return Calm(replace(markers, positions=positions, predicted=predicted & known, turns=turns), noise)

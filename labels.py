@@ -41,7 +41,7 @@ def as_named(markers: Markers, groups: Groups) -> Labels:
 
     groups: hand -> label -> spot. A swap that is not clear is told of and left as it is.
     """
-    positions, predicted, told = markers.positions, markers.predicted, []
+    positions, predicted, turns, told = markers.positions, markers.predicted, markers.turns, []
     counts = {"mended": 0, "doubtful": 0}
     for group, spots in groups.items():
         columns = [markers.names.index(label) for label in spots if label in markers.names]
@@ -55,10 +55,15 @@ def as_named(markers: Markers, groups: Groups) -> Labels:
         positions, predicted = positions.copy(), predicted.copy()
         positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
         predicted[:, columns] = np.take_along_axis(markers.predicted[:, columns], order, axis=1)
+        if turns is not None and markers.turns is not None:
+            turns = turns.copy()
+            turns[:, columns] = np.take_along_axis(markers.turns[:, columns], order[..., None], axis=1)
         told += _swap_sentences(group, [markers.names[column] for column in columns], found)
     if not told:
         return Labels(markers, {"by": "names", "swaps": counts})
-    mended = replace(markers, positions=positions, predicted=predicted, warnings=(*markers.warnings, *told))
+    mended = replace(
+        markers, positions=positions, predicted=predicted, turns=turns, warnings=(*markers.warnings, *told)
+    )
     return Labels(mended, {"by": "names", "swaps": counts})
 
 
@@ -177,6 +182,8 @@ def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Mark
         names=unique([*labels, *(markers.names[i] for i in others)]),
         positions=np.concatenate([taken, rest], axis=1),
         predicted=np.concatenate([predicted, markers.predicted[:, others] & left[:, others]], axis=1),
+        # Whose joints they are was the device's word, which was not taken.
+        turns=None,
         warnings=(*markers.warnings, *_sentences(found, names)),
     )
 

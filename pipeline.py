@@ -28,6 +28,7 @@ from .retarget import Kept, figures_of
 from .solvers import Smoothing, Solver, State, beginning
 from .solvers.companions import accompanied
 from .solvers.smoothing.told import shown as digits_shown
+from .turned import in_own_frames
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -106,6 +107,7 @@ class Job:
         for doing in asked.ask(person):
             yield Progress(0.17, doing)
         person = asked.performing(person)
+        markers = in_own_frames(solver, person, markers)
         notes = tuple(note for allowed in asked.allowed.values() for note in allowed.notes)
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         yield Progress(0.18, "Smoothing")
@@ -161,7 +163,8 @@ def _solve(
 ) -> Generator[Progress, None, SolvedHand]:
     """One hand by its calm markers, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
-    hand, targets = assign(measured.model, spots, calm.markers.times, assigning.positions_of(calm.markers, spots))
+    places, turns = assigning.positions_of(calm.markers, spots), assigning.turns_of(calm.markers, spots)
+    hand, targets = assign(measured.model, spots, calm.markers.times, places, turns)
     state = _first_sight(how.solver, hand, targets, beginning(how.solver, measured))
     poses = []
     for start in range(0, len(targets), PIECE):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CaptureError
+from ..hand import rotations as rot
 from . import butterworth
 from .markers import Bools, Floats, Markers
 from .spline import hermite, knot_slopes
@@ -208,7 +209,8 @@ def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
 def resample(markers: Markers, rate_hz: float) -> Markers:
     """The markers at times that are whole multiples of 1/rate_hz, so that keys land on whole frames of a scene.
 
-    Between two positions a cubic is taken; a gap stays a gap, and what lies beside a predicted position is predicted.
+    Between two positions a cubic is taken, between two turns the arc; a gap stays a gap, and what lies beside a
+    predicted position is predicted.
     Raises CaptureError for a rate that is not above 0, or that asks for far more frames than there are.
     """
     times = markers.times
@@ -242,7 +244,13 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
     between[lost[:, 0]] = np.nan
     predicted = (markers.predicted[before] & (part < 1)) | (markers.predicted[before + 1] & (part > 0))
     predicted &= np.isfinite(between).all(axis=-1)
-    return replace(markers, times=grid, positions=between, predicted=predicted, rate=rate_hz)
+    turns = None
+    if markers.turns is not None:
+        turns = rot.slerp(markers.turns[before], markers.turns[before + 1], part[..., None])
+        turns = np.where((part == 0)[..., None], markers.turns[before], turns)
+        turns = np.where((part == 1)[..., None], markers.turns[before + 1], turns)
+        turns[lost[:, 0]] = np.nan
+    return replace(markers, times=grid, positions=between, predicted=predicted, turns=turns, rate=rate_hz)
 
 
 def _slopes(markers: Markers) -> Floats:

@@ -41,6 +41,8 @@ class Markers:
     """What the source was read as: 'C3D', 'TRC', ..."""
     predicted: Bools = field(default_factory=_nowhere)
     """(F, M) True where a position was filled in and not measured; nowhere when left out."""
+    turns: Floats | None = None
+    """(F, M, 4) unit wxyz in the world of the joint at which a point is, NaN where not told; None where none is."""
     warnings: tuple[str, ...] = ()
     """Sentences about what was odd in the source and how it was taken."""
 
@@ -67,8 +69,14 @@ class Markers:
                 f"{self.source}: marks of predicted positions of shape {self.predicted.shape}, "
                 f"{frames} frames of {count} markers need ({frames}, {count})"
             )
-        for array in (self.times, self.positions, self.predicted):
-            array.setflags(write=False)
+        if self.turns is not None and self.turns.shape != (frames, count, 4):
+            raise CaptureError(
+                f"{self.source}: turns of shape {self.turns.shape}, "
+                f"{frames} frames of {count} markers need ({frames}, {count}, 4)"
+            )
+        for array in (self.times, self.positions, self.predicted, self.turns):
+            if array is not None:
+                array.setflags(write=False)
 
     @property
     def seen(self) -> Bools:
@@ -88,4 +96,5 @@ class Markers:
             times=self.times[frames],
             positions=self.positions[frames],
             predicted=self.predicted[frames],
+            turns=None if self.turns is None else self.turns[frames],
         )

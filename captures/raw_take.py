@@ -6,6 +6,7 @@ from ..errors import CaptureError, PacketError
 from ..streams.frame import Frame
 from ..streams.raw_take import MAGIC, read_head, read_packets
 from ..streams.tally import Tally
+from .markers import Floats
 from .names import shown
 from .take import Take
 
@@ -50,7 +51,8 @@ def read(data: bytes, source: str) -> Take:
     return Take(
         format=f"raw take of {DEVICES[head.device].name}",
         names=names,
-        positions=_positions(frames, names),
+        positions=_joined(frames, names, [frame.positions for frame in frames]),
+        turns=_turns(frames, names),
         times=_times(frames, arrivals),
         unit="m",
         up="z",
@@ -70,18 +72,28 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _positions(frames: list[Frame], names: tuple[str, ...]) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
-    """(F, M, 3) m, NaN where a frame does not have a point."""
+def _turns(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
+    """(F, M, 4) wxyz, NaN where a frame does not tell; None where none does."""
+    if all(frame.rotations is None for frame in frames):
+        return None
+    none = {own: np.full((len(own), 4), np.nan) for own in {frame.names for frame in frames}}
+    return _joined(
+        frames, names, [none[frame.names] if frame.rotations is None else frame.rotations for frame in frames]
+    )
+
+
+def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
+    """(F, M, K) what each frame has of its own points, NaN where it does not have one."""
     column = {name: index for index, name in enumerate(names)}
     kept = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
-    positions = np.full((len(frames), len(names), 3), np.nan)
-    for number, frame in enumerate(frames):
+    joined = np.full((len(frames), len(names), values[0].shape[1]), np.nan)
+    for number, (frame, own) in enumerate(zip(frames, values, strict=True)):
         rows = kept[frame.names]
-        positions[number, [column[frame.names[row]] for row in rows]] = frame.positions[rows]
-    return positions
+        joined[number, [column[frame.names[row]] for row in rows]] = own[rows]
+    return joined
 
 
-def _times(frames: list[Frame], arrivals: list[float]) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+def _times(frames: list[Frame], arrivals: list[float]) -> Floats:
     """(F,) s: the device's, where it has a clock, else when the packets came."""
     told = [frame.time for frame in frames]
     known = [time for time in told if time is not None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import CaptureError
+from ..hand import rotations as rot
 from .clock import Clock, tidy
 from .conventions import METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .markers import Floats, Markers
@@ -26,6 +27,8 @@ class Take:
     """(M,) labels, each once."""
     positions: Floats
     """(F, M, 3) in the file's unit and axes, not finite where not seen."""
+    turns: Floats | None = None
+    """(F, M, 4) unit wxyz in the file's axes, NaN where not told; None where the format has none."""
     times: Floats | None = None
     """(F,) s as the file has them, in any order; None where it has none."""
     rate: float | None = None
@@ -63,7 +66,9 @@ def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") ->
     positions, unit, unit_notes = _in_metres(take, unit if unit != "auto" else said)
     if not np.isfinite(positions[..., 0]).any():
         raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
-    positions, up_notes = _z_up(take, positions, up)
+    up, up_notes = _up(take, positions, up)
+    positions = to_z_up(positions, up)
+    turns = None if take.turns is None else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), take.turns)
     clock: Clock = tidy(take.times, take.rate, frames, source)
     return Markers(
         names=take.names,
@@ -73,6 +78,7 @@ def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") ->
         rate=clock.rate,
         unit=unit,
         format=take.format,
+        turns=None if turns is None else np.ascontiguousarray(turns[clock.kept]),
         warnings=take.warnings + unit_notes + up_notes + clock.warnings,
     )
 
@@ -92,19 +98,19 @@ def _in_metres(take: Take, unit: str | None) -> tuple[Floats, str, tuple[str, ..
     return np.where(sane[..., None], raw, np.nan) * METRES[unit], unit, notes
 
 
-def _z_up(take: Take, positions: Floats, up: str) -> tuple[Floats, tuple[str, ...]]:
-    """(F, M, 3) turned Z up, and what was guessed about it."""
+def _up(take: Take, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
+    """The axis that points up, and what was guessed about it."""
     if up != "auto":
-        return to_z_up(positions, up), ()
+        return up, ()
     stated = take.up or take.likely_up
     if take.up_is_sure:
-        return to_z_up(positions, stated), ()
+        return stated, ()
     standing = standing_axis(positions)
     if standing is None and take.up is None and take.likely_up != "z":
         note = f"no up axis in the file: taken as {stated.upper()}, the custom of the format"
-        return to_z_up(positions, stated), (note,)
+        return stated, (note,)
     if standing is None or standing == stated:
-        return to_z_up(positions, stated), ()
+        return stated, ()
     says = f"the file says {take.up.upper()}" if take.up else f"the custom of the format is {stated.upper()}"
     note = f"up is taken as {standing.upper()}, along which the recorded body stands, though {says}"
-    return to_z_up(positions, standing), (note,)
+    return standing, (note,)

@@ -117,6 +117,18 @@ def continuous(q: Floats) -> Floats:
     return signed
 
 
+def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
+    """Unit quaternions (..., 4) at a part 0..1 of the shorter arc from a to b; part broadcasts over their numbers."""
+    cosine = np.einsum("...k,...k->...", a, b)[..., None]
+    b, angle = np.where(cosine < 0, -b, b), np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
+    # Where the arc is too short for sines the chord is as good.
+    sine, short = np.sin(angle), angle < 1e-6
+    ways = [np.where(short, p, np.sin(p * angle) / np.where(short, 1.0, sine)) for p in (1 - part, part)]
+    mixed = ways[0] * a + ways[1] * b
+    unit: Floats = mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
+    return unit
+
+
 def basis(y: Floats, z: Floats) -> Floats:
     """Matrices (..., 3, 3) whose columns are x, y, z: y along `y`, z as near to `z` as a right angle allows."""
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)

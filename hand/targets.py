@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..errors import HandError
 from .markersets import Spot
 from .model import HandModel, Site
+from .rotations import IDENTITY
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -112,10 +113,13 @@ class Targets:
         return replace(self, **more)
 
 
-def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats) -> tuple[HandModel, Targets]:
+def assign(
+    hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats, turns: Floats | None = None
+) -> tuple[HandModel, Targets]:
     """The hand with a site for each marker that sits beside a joint, and the markers as its targets.
 
-    spots: label -> where it sits (T,); times (F,) s; positions (F, T, 3) m, NaN where not seen.
+    spots: label -> where it sits (T,); times (F,) s; positions (F, T, 3) m, NaN where not seen; turns
+    (F, T, 4) of the joints on which they are, NaN where not told, None where none is.
     """
     beside = tuple(
         Site(label, hand.joints.index(spot.joint), spot.on(hand.side))
@@ -126,4 +130,9 @@ def assign(hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Fl
     sites = [next(extra) if any(spot.offset) else hand.site_index(spot.joint) for spot in spots.values()]
     hand = hand.with_sites(beside)
     seen = np.all(np.isfinite(positions), axis=-1)
-    return hand, Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))
+    targets = Targets(times, np.array(sites), np.where(seen[..., None], positions, 0.0), seen.astype(float))
+    if turns is None or not np.isfinite(turns).any():
+        return hand, targets
+    told = np.all(np.isfinite(turns), axis=-1)
+    asked = np.where(told[..., None], turns, IDENTITY)
+    return hand, replace(targets, rotations=asked, rotation_weights=told.astype(float))

@@ -6,15 +6,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import kinematics
 from ..hand import rotations as rot
+from ..hand import turns as told
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
 from ..hand.targets import Targets, assign
 from ..solvers import Solver, State, beginning
 from ..solvers.companions import accompanied
 from ..solvers.smoothing.told import shown
-from . import turns as told
 from .gathering import Gathered
 
 Floats = NDArray[np.float64]
@@ -36,11 +35,7 @@ class LiveHand:
         self._state: State | None = beginning(solver, measured)
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
-        own = rot.from_matrix(kinematics.joint_frames(self.hand, pose)[:, self._joints, :3, :3])
-        # The last bone of a digit whose tip is not seen may have been solved to any angle.
-        seen = np.any(np.isfinite(gathered.positions[..., 0]), axis=0)
-        own[:, ~told.observed(self.hand, self._joints, seen)[self._joints]] = np.nan
-        self._offsets = told.as_before(self.hand, self._joints, told.offsets(gathered.turns, own))
+        self._offsets = told.between(self.hand, self._targets, pose, gathered.turns)
 
     def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
         """The pose (1 frame) by positions (T, 3) m and turns (T, 4), NaN where not seen."""

@@ -221,7 +221,7 @@ def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
             columns[segment.own] = column
             if bone[1].endswith("distal") and segment.end is not None:
                 end = MM * segment.end
-                if 0 < float(np.linalg.norm(end)) < LONGEST_BONE:
+                if 0 < float(np.abs(end).max()) < LONGEST_BONE:
                     # Of each digit the tip comes after the last bone.
                     tips.append((column + 1, column, end))
         if len(columns) >= LEAST_OF_A_HAND:

@@ -3,14 +3,29 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand import rotations as rot
-from ..hand.model import HandModel
+from . import kinematics
+from . import rotations as rot
+from .kinematics import Pose
+from .model import HandModel
+from .targets import Targets
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 STEADY = np.deg2rad(12.0)
 """Turns that leave their mean by more than this (median) tell something else than the joint's frame."""
+
+
+def between(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Floats:
+    """(T, 4) what a device's turns of the joints of targets are multiplied by to be the hand's own; NaN where unknown.
+
+    pose: the hand as it was solved from the targets' places; device: (F, T, 4), NaN where not told.
+    """
+    joints = np.array([hand.sites[site].joint for site in targets.sites])
+    own = rot.from_matrix(kinematics.joint_frames(hand, pose)[:, joints, :3, :3])
+    # The last bone of a digit whose tip is not seen may have been solved to any angle.
+    own[:, ~observed(hand, joints, np.any(targets.weights > 0, axis=0))[joints]] = np.nan
+    return as_before(hand, joints, offsets(device, own))
 
 
 def offsets(device: Floats, own: Floats) -> Floats:
