@@ -13,7 +13,7 @@ from ..errors import KnuckleError, RecipeError
 from ..files import write_json
 from ..hand import markersets
 from ..recipe import from_dict, read_json, to_dict
-from ..rig.take_scene import result_of
+from ..rig.take_result import result_of
 from .scene_recipe import apply_recipe, recipe_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ..rig.asked import ArmatureHands
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands
 from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
-from ..rig.take_scene import Placing, result_of, write_take
+from ..rig.take_result import result_of
+from ..rig.take_scene import Placing, write_take
 from .capture import capture_object, show_capture
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs

@@ -11,7 +11,7 @@ from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
 from ..rig.linked import library_of
-from ..rig.take_scene import result_of
+from ..rig.take_result import result_of
 from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
 
 if TYPE_CHECKING:

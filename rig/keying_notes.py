@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING
 from ..hand.joints import DIGITS, digit_of
 from ..pipeline import Take
 from .detect import FoundHand, find_hands
+from .take_result import RESULT
 
 if TYPE_CHECKING:
     from bpy.types import Object
-
-RESULT = "knuckle_result"
-"""The custom property of a take's action that holds its report, as JSON: an armature may be a library override, which
-keeps no new properties."""
 
 
 def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:

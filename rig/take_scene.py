@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,10 @@ from .carriers import is_evaluated
 from .default_hand import add_hand
 from .detect import FoundHand, find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
-from .keying_notes import RESULT, keying_notes
+from .keying_notes import keying_notes
 from .limits import add_limits
 from .rest_frames import rest_world
+from .take_result import RESULT, result_of
 from .timing import scene_frames, scene_rate
 
 if TYPE_CHECKING:
@@ -109,11 +110,12 @@ def write_take(
         hands.append((armature, bind_hands(armature, take)))
         report = report | {"warnings": [*report.get("warnings", ()), *keying_notes(armature, take)]}
     else:
-        for solved in sorted(take.hands, key=lambda solved: SIDES.index(solved.side)):
-            built, binding = _standing_hand(take, solved, scene) or new_hand(
-                solved.proportions, solved.hand, collection
-            )
-            hands.append((built, [_keyed(solved, binding)]))
+        in_order = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
+        # Asked of all before any is built: one that cannot be keyed is an error.
+        standing = [_standing_hand(take, solved, scene) for solved in in_order]
+        for solved, stands in zip(in_order, standing, strict=True):
+            target, binding = stands or new_hand(solved.proportions, solved.hand, collection)
+            hands.append((target, [_keyed(solved, binding)]))
     for target, keyed in hands:
         key_hands(target, keyed, frames, take_name(take))[RESULT] = json.dumps(report)
     return tuple(target for target, _ in hands)
@@ -144,34 +146,3 @@ def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Obj
 def take_name(take: Take) -> str:
     """What the action of a take is called: its capture's name."""
     return Path(take.recipe.capture).stem or "Take"
-
-
-def result_of(armature: "Object | None") -> dict[str, Any] | None:
-    """The report of the take that an armature plays, its action's or else its topmost NLA strip's.
-
-    None if it plays none of Knuckle's or the report is damaged.
-    """
-    animation = armature.animation_data if armature is not None else None
-    if animation is None:
-        return None
-    strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
-    played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
-    text = next((text for action in played if (text := action.get(RESULT)) is not None), None)
-    if not isinstance(text, str):
-        return None
-    try:
-        report = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return report if _is_report(report) else None
-
-
-def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a person's or another add-on's change has left a report whole enough to be shown."""
-    hands = report.get("hands") if isinstance(report, dict) else None
-    return isinstance(hands, dict) and all(
-        isinstance(hand, dict)
-        and isinstance(hand.get("fingers"), dict)
-        and all(isinstance(finger, dict) for finger in hand["fingers"].values())
-        for hand in hands.values()
-    )

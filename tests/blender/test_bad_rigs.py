@@ -7,7 +7,7 @@ import bpy
 import pytest
 
 from knuckle.cli import DEMO_CAPTURE, main
-from knuckle.rig.take_scene import result_of
+from knuckle.rig.take_result import result_of
 from knuckle.tests.blender.bad_rigs import BAD, Object
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.snapshot import differences, snapshot

@@ -14,7 +14,7 @@ from mathutils import Quaternion
 from knuckle.captures.mediapipe import LANDMARKS
 from knuckle.hand.joints import JOINTS
 from knuckle.rig.limits import NAME
-from knuckle.rig.take_scene import result_of
+from knuckle.rig.take_result import result_of
 from knuckle.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("extension")

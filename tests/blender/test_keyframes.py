@@ -13,7 +13,8 @@ from knuckle.hand.joints import JOINTS, SIDES, Side
 from knuckle.hand.model import HandModel
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.keyframes import KeyedHand, check_keyable, key_hands
-from knuckle.rig.take_scene import RESULT, Placing, bind_hands, new_hand, result_of, take_frames, write_take
+from knuckle.rig.take_result import RESULT, result_of
+from knuckle.rig.take_scene import Placing, bind_hands, new_hand, take_frames, write_take
 from knuckle.rig.timing import scene_frames, scene_rate, set_scene_rate
 from knuckle.tests.blender.making import evaluated, everything, motion, take
 
@@ -118,6 +119,20 @@ def test_a_hand_that_was_put_aside_is_left_alone_and_one_in_edit_mode_is_told_of
     bpy.ops.object.mode_set(mode="EDIT")
     with pytest.raises(RigError, match="leave Edit Mode"):
         write_take(solved, None, scene, scene.collection, Placing())
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_of_two_hands_none_is_built_where_one_that_stands_cannot_be_keyed() -> None:
+    scene = bpy.context.scene
+    solved = take(frames=5)
+    left, right = write_take(solved, None, scene, scene.collection, Placing())
+    bpy.data.objects.remove(left)
+    bpy.context.view_layer.objects.active = right
+    bpy.ops.object.mode_set(mode="EDIT")
+    before = everything(scene)
+    with pytest.raises(RigError, match="'Right Hand' is being edited"):
+        write_take(solved, None, scene, scene.collection, Placing())
+    assert everything(scene) == before
     bpy.ops.object.mode_set(mode="OBJECT")
 
 

@@ -13,7 +13,7 @@ from knuckle.hand.joints import Side
 from knuckle.rig.detect import find_hand
 from knuckle.rig.linked import check_target, editable
 from knuckle.rig.mapping import Mapping, forget_mapping, save_mapping
-from knuckle.rig.take_scene import result_of
+from knuckle.rig.take_result import result_of
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.rigs import PLACES
 from knuckle.tests.blender.snapshot import differences, snapshot

@@ -11,7 +11,7 @@ from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.recipe import from_dict, to_dict
 from knuckle.rig.limits import NAME
 from knuckle.rig.markers_object import PROPERTY
-from knuckle.rig.take_scene import result_of
+from knuckle.rig.take_result import result_of
 from knuckle.tests.blender.making import everything, rig, take
 
 pytestmark = pytest.mark.usefixtures("extension")

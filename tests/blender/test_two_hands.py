@@ -17,7 +17,8 @@ from knuckle.pipeline import Take
 from knuckle.recipe import Recipe
 from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.detect import find_hands
-from knuckle.rig.take_scene import Placing, result_of, write_take
+from knuckle.rig.take_result import result_of
+from knuckle.rig.take_scene import Placing, write_take
 from knuckle.tests.blender.making import evaluated
 from knuckle.tests.blender.rigs import RIGS
 

@@ -1,0 +1,42 @@
+"""The report of a take as its action holds it."""
+
+import json
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+RESULT = "knuckle_result"
+"""The custom property of a take's action that holds its report, as JSON: an armature may be a library override, which
+keeps no new properties."""
+
+
+def result_of(armature: "Object | None") -> dict[str, Any] | None:
+    """The report of the take that an armature plays, its action's or else its topmost NLA strip's.
+
+    None if it plays none of Knuckle's or the report is damaged.
+    """
+    animation = armature.animation_data if armature is not None else None
+    if animation is None:
+        return None
+    strips = [strip for track in reversed(animation.nla_tracks) for strip in track.strips]
+    played = [action for action in (animation.action, *(strip.action for strip in strips)) if action]
+    text = next((text for action in played if (text := action.get(RESULT)) is not None), None)
+    if not isinstance(text, str):
+        return None
+    try:
+        report = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return report if _is_report(report) else None
+
+
+def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a person's or another add-on's change has left a report whole enough to be shown."""
+    hands = report.get("hands") if isinstance(report, dict) else None
+    return isinstance(hands, dict) and all(
+        isinstance(hand, dict)
+        and isinstance(hand.get("fingers"), dict)
+        and all(isinstance(finger, dict) for finger in hand["fingers"].values())
+        for hand in hands.values()
+    )
