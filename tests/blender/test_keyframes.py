@@ -104,6 +104,23 @@ def test_every_take_has_an_action_of_its_own_and_leaves_the_one_before_as_it_was
     assert second.use_fake_user, "an action that nothing plays any more would be lost when the file is saved"
 
 
+@pytest.mark.parametrize("played", [0, 1, None], ids=["first slot", "second slot", "no slot"])
+def test_a_take_that_fails_leaves_the_slot_of_an_action_of_several_played(played: int | None) -> None:
+    armature, binding, hand = built()
+    action = bpy.data.actions.new("Both")
+    slots = [action.slots.new(id_type="OBJECT", name=name) for name in ("Rig", "Other")]
+    animation = armature.animation_data_create()
+    animation.action = action
+    animation.action_slot = None if played is None else slots[played]
+    armature.scale = (0.0, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    with pytest.raises(RigError, match="scaled to nothing"):
+        key_hands(armature, [KeyedHand(binding, hand, motion(hand, 3))], np.arange(1.0, 4.0), "Take")
+    assert animation.action == action
+    assert animation.action_slot == (None if played is None else slots[played])
+    assert [one.name for one in bpy.data.actions] == ["Both"]
+
+
 def test_a_hand_that_was_put_aside_is_left_alone_and_one_in_edit_mode_is_told_of() -> None:
     scene = bpy.context.scene
     solved = take(("right",), frames=5)
