@@ -53,6 +53,7 @@ bench: ## measure the solvers and the path's stations against peers, and write d
 	.venv/bench/bin/python benchmarks/path.py
 	.venv/bench/bin/python benchmarks/standard.py
 	.venv/bench/bin/python benchmarks/takes.py
+	.venv/bench/bin/python benchmarks/live.py --write
 	.venv/bench/bin/python benchmarks/papers_cga.py
 	.venv/bench/bin/python benchmarks/papers_table.py
 	.venv/bench/bin/python benchmarks/papers_dynamical.py

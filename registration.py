@@ -36,6 +36,7 @@ CLASSES: tuple[type, ...] = (
     rig_properties.KnuckleRightHand,
     rig_properties.KnuckleRig,
     live_settings.KnucklePerson,
+    live_settings.KnuckleTake,
     live_settings.KnuckleLive,
     import_capture.KNUCKLE_OT_import_capture,
     import_capture.KNUCKLE_FH_capture,
@@ -66,6 +67,8 @@ CLASSES: tuple[type, ...] = (
     live.KNUCKLE_OT_live_recentre,
     live.KNUCKLE_OT_live_measure,
     live.KNUCKLE_OT_live_record,
+    live.KNUCKLE_OT_live_forget_take,
+    live.KNUCKLE_OT_live_forget_performer,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,
     calibrate_panel.KNUCKLE_PT_calibrate,
@@ -73,7 +76,9 @@ CLASSES: tuple[type, ...] = (
     rig_hands_panel.KNUCKLE_PT_rig_hands,
     sidebar.KNUCKLE_MT_recipe,
     sidebar.KNUCKLE_PT_result,
+    live_panel.KNUCKLE_UL_takes,
     live_panel.KNUCKLE_PT_live,
+    live_panel.KNUCKLE_PT_live_takes,
 )
 
 MENUS = (
@@ -107,7 +112,8 @@ def register() -> None:
         menu.append(draw)
     overlay.register()
     bpy.types.Scene.knuckle_live = bpy.props.PointerProperty(type=live_settings.KnuckleLive)
-    bpy.app.handlers.load_pre.append(live.end_before_load)
+    for handlers, handler in live.HANDLERS:
+        handlers.append(handler)
     _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
 
 
@@ -120,7 +126,8 @@ def unregister() -> None:
     del bpy.types.WindowManager.knuckle
     del bpy.types.Scene.knuckle_rig
     live.end(put_back=False)
-    bpy.app.handlers.load_pre.remove(live.end_before_load)
+    for handlers, handler in live.HANDLERS:
+        handlers.remove(handler)
     del bpy.types.Scene.knuckle_live
     del bpy.types.Scene.knuckle_calibration
     del bpy.types.Scene.knuckle

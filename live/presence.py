@@ -31,6 +31,8 @@ class Presence:
     _from: Pose | None = None
     """Where the last change began; None while there is none to go over from."""
     _since: float = -np.inf
+    _rest: Pose | None = None
+    """Where a lost hand comes to: the same for as long as nothing changes, so that who shows it can tell."""
 
     @property
     def lost(self) -> bool:
@@ -41,7 +43,7 @@ class Presence:
         """A solved pose of one frame, at `now` s."""
         if self._lost and self._shown is not None:
             self._from, self._since = self._shown, now
-        self._solved, self._seen, self._lost = pose, now, False
+        self._solved, self._seen, self._lost, self._rest = pose, now, False, None
 
     def show(self, now: float) -> Pose | None:
         """The pose at `now` s; None before the hand was ever seen."""
@@ -49,13 +51,18 @@ class Presence:
             return None
         if not self._lost and now - self._seen > HOLD:
             self._lost, self._from, self._since = True, self._shown or self._solved, now
-        goal = Pose(self.hand, self._solved.root, self.hand.neutral[None]) if self._lost else self._solved
+        goal = self._resting(self._solved) if self._lost else self._solved
         share = _smooth((now - self._since) / (EASE if self._lost else RETURN))
         if self._from is None or share >= 1.0:
             self._from, self._shown = None, goal
         else:
             self._shown = between(self._from, goal, share)
         return self._shown
+
+    def _resting(self, last: Pose) -> Pose:
+        if self._rest is None or self._rest.hand is not self.hand:
+            self._rest = Pose(self.hand, last.root, self.hand.neutral[None])
+        return self._rest
 
 
 def _smooth(share: float) -> float:

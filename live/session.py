@@ -1,9 +1,8 @@
 """A live session: whatever hands a device's frames hold are found, measured, solved and kept apart."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +25,14 @@ Floats = NDArray[np.float64]
 
 MOST_HANDS = 16
 """Of all performers."""
-ALL: Mapping[Side, Allowed] = MappingProxyType({})
-"""A rig without limits."""
+
+RigOf = Callable[[str, Side], Allowed]
+"""Name and side of a hand -> what its rig lets it do."""
+
+
+def unlimited(_hand: str, _side: Side) -> Allowed:
+    """A rig without limits."""
+    return Allowed({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +46,8 @@ class Shown:
     """One frame."""
     lost: bool
     """Whether it is not seen, and eases to rest or is there."""
+    missing: int
+    """Points that came before and do not come now."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,13 +56,22 @@ class _Hand:
     measuring: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
     presence: Presence | None = None
+    ever: "NDArray[np.bool_] | None" = None
+    """(T,) which points have been seen at all: no device tells all."""
+    missing: int = 0
+
+    def note(self, seen: "NDArray[np.bool_]") -> None:
+        """Counts the points (T,) of a frame."""
+        self.ever = seen if self.ever is None else self.ever | seen
+        self.missing = int(np.count_nonzero(self.ever & ~seen))
 
 
 class Session:
     """Feed it frames as they come, and ask what is to be shown whenever a picture is made."""
 
-    def __init__(self, recipe: Recipe, drive: Drive = "targets", rig: Mapping[Side, Allowed] = ALL) -> None:
-        """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: what it lets its hands do.
+    def __init__(self, recipe: Recipe, drive: Drive = "targets", rig: RigOf = unlimited) -> None:
+        """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: what that of a hand, by name
+        and side, lets it do, asked by another thread.
 
         Any smoothing is the live one. Raises RecipeError for a solver, a smoothing or a setting that is not known.
         """
@@ -81,12 +97,17 @@ class Session:
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     def feed(self, frames: Sequence[tuple[Frame, float]]) -> None:
-        """Solves all hands of the frames, each with when it came, s."""
+        """Solves all hands of the newest frames, each with when it came, s; of all frames while a take is kept.
+
+        Of frames that come together the newest is shown: who solved them all where time is short would fall behind.
+        """
+        newest = {id(frame.names): frame for frame, _ in frames}
         for frame, at in frames:
+            solved = self.kept is not None or newest[id(frame.names)] is frame
             if frame.names is not self._names:
                 self._look(frame.names)
             for name, columns in self._columns.items():
-                self._one(name, frame, columns, at)
+                self._one(name, frame, columns, at, solved)
             if self.kept is not None:
                 time = at if frame.time is None else frame.time
                 self.kept.append((time, {shown.name: shown.pose for shown in self.show(at)}))
@@ -97,12 +118,17 @@ class Session:
         for name, hand in self._hands.items():
             pose = hand.presence.show(now) if hand.presence is not None else None
             if pose is not None and hand.live is not None and hand.presence is not None:
-                shown.append(Shown(name, hand.live.side, pose, hand.presence.lost))
+                shown.append(Shown(name, hand.live.side, pose, hand.presence.lost, hand.missing))
         return shown
 
     def hands(self) -> dict[str, LiveHand]:
         """The hands that are measured, by name."""
         return {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
+
+    def waiting(self) -> list[str]:
+        """The hands that came and are not measured yet."""
+        came = [name for name, hand in self._hands.items() if hand.live is None and hand.ever is not None]
+        return [name for name in came if np.any(self._hands[name].ever) and name not in self.problems]
 
     def measure_again(self) -> None:
         """Forgets the hands' measures: each is measured on what comes next, and shown as it was till then."""
@@ -134,23 +160,24 @@ class Session:
         }
         return {group: spots for group, spots in there.items() if spots} or suggest(names).groups
 
-    def _one(self, name: str, frame: Frame, columns: list[int], at: float) -> None:
+    def _one(self, name: str, frame: Frame, columns: list[int], at: float, solved: bool) -> None:
         hand = self._hands[name]
         positions = frame.positions[columns]
         turns = np.full((len(columns), 4), np.nan) if frame.rotations is None else frame.rotations[columns]
         time = at if frame.time is None else frame.time
+        hand.note(np.all(np.isfinite(positions), axis=-1))
         if hand.live is None and hand.measuring is None and hand.gathering.add(time, positions, turns):
-            hand.measuring = self._worker.submit(self._measured, hand.gathering)
+            hand.measuring = self._worker.submit(self._measured, name, hand.gathering)
         if hand.measuring is not None and hand.measuring.done():
             self._begin(name, hand, hand.measuring)
             hand.measuring = None
-        if hand.live is not None and hand.presence is not None and np.isfinite(positions).any():
+        if solved and hand.live is not None and hand.presence is not None and np.isfinite(positions).any():
             hand.presence.see(hand.live.solve(time, positions, turns), at)
 
-    def _measured(self, gathering: Gathering) -> LiveHand:
+    def _measured(self, name: str, gathering: Gathering) -> LiveHand:
         """In the worker's thread: touches nothing of the session but what never changes."""
         gathered = gathering.end(self._recipe)
-        return LiveHand(gathered, self._solver, self._drive, self._rig.get(gathered.side, Allowed({})))
+        return LiveHand(gathered, self._solver, self._drive, self._rig(name, gathered.side))
 
     def _begin(self, name: str, hand: _Hand, measured: "Future[LiveHand]") -> None:
         try:

@@ -35,10 +35,18 @@ class KnucklePerson(bpy.types.PropertyGroup):
 
     armature: PointerProperty(
         name="Armature",
-        description="What this performer's hands drive; empty for new hands",
+        description="What this performer's hands drive; empty for new hands, or for the first one what is chosen",
         type=bpy.types.Object,
         poll=_is_target,
     )
+
+
+class KnuckleTake(bpy.types.PropertyGroup):
+    """A take that was recorded; `name` is its raw take's, without its folder."""
+
+    filepath: StringProperty(name="File", description="The raw take", subtype="FILE_PATH")
+    seconds: FloatProperty(name="Length", description="Of what was shown", subtype="TIME_ABSOLUTE")
+    timecode: StringProperty(name="Timecode", description="Of its first frame, where the device sends one")
 
 
 class KnuckleLive(bpy.types.PropertyGroup):
@@ -78,13 +86,17 @@ class KnuckleLive(bpy.types.PropertyGroup):
     people: CollectionProperty(
         type=KnucklePerson, name="Performers", description="Performers whose hands drive armatures of their own"
     )
+    takes: CollectionProperty(type=KnuckleTake, name="Takes", description="What was recorded")
+    take: IntProperty(name="Take", description="The take that is chosen in the list", options=FIXED)
     put_back: BoolProperty(
         name="Put Back at the End",
         description="When it ends, bones stand again as they did before",
         default=True,
         options=FIXED,
     )
-    take_name: StringProperty(name="Take", description="What the next take is called", default="Take", options=FIXED)
+    take_name: StringProperty(
+        name="Take Name", description="What takes are called, before their number", default="Take", options=FIXED
+    )
     folder: StringProperty(
         name="Folder",
         description="Where raw takes go; empty for the folder of the file, or Knuckle's own",
@@ -93,7 +105,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
     )
     pre_roll: FloatProperty(
         name="Pre-Roll",
-        description="A take begins with what came this long before it was begun",
+        description="A raw take begins with what came this long before Record was pressed",
         default=2.0,
         min=0.0,
         max=60.0,

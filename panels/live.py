@@ -1,5 +1,6 @@
 """The Live panel: the device, how it stands, and what is recorded."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -7,7 +8,8 @@ import bpy
 from ..operators.live import Live
 from ..operators.live_run import LiveRun
 from ..streams.devices import DEVICES
-from .text import pair, paragraph
+from ..streams.tally import Tally
+from .text import pair, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -30,42 +32,150 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         layout.use_property_decorate = False
         column = layout.column()
         column.enabled = run is None
-        column.prop(chosen, "device")
-        paragraph(column, context, DEVICES[chosen.device].about)
-        column.prop(chosen, "host", text="Connect to" if DEVICES[chosen.device].connects else "Listen on")
-        column.prop(chosen, "port")
-        column.prop(chosen, "drive", expand=True)
-        column.prop(chosen, "put_back")
+        _device(column, context, chosen)
+        _driven(column, context.scene.knuckle)
+        layout.prop(chosen, "put_back")
+        _people(layout, chosen, run)
+        row = layout.row()
+        row.scale_y = 1.4
         if run is None:
-            layout.operator("knuckle.live_start", icon="PLAY")
+            row.operator("knuckle.live_start", icon="PLAY")
             return
-        layout.operator("knuckle.live_stop", icon="PAUSE")
+        row.operator("knuckle.live_stop", icon="SNAP_FACE")
+        _recording(row, run)
         _standing(layout.box(), context, run)
         row = layout.row(align=True)
+        row.enabled = bool(run.shown)
         row.operator("knuckle.live_recentre", icon="PIVOT_CURSOR")
-        row.operator("knuckle.live_measure", icon="ARROW_LEFTRIGHT")
-        _recording(layout, chosen, run)
+        row.operator("knuckle.live_measure", icon="DRIVER_DISTANCE")
+
+
+def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
+    device = DEVICES[chosen.device]
+    layout.prop(chosen, "device")
+    paragraph(layout, context, sentence(device.about))
+    layout.prop(chosen, "host", text="Connect to" if device.connects else "Listen on")
+    layout.prop(chosen, "port")
+    layout.row().prop(chosen, "drive", expand=True)
+
+
+def _driven(layout: "UILayout", chosen: Any) -> None:
+    """What the first performer drives: the same choice as for a capture."""
+    layout.prop(chosen, "rig")
+    if chosen.rig == "ARMATURE":
+        layout.prop(chosen, "armature")
+
+
+def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
+    """Performers that a device tells apart, and what each drives."""
+    if not chosen.people:
+        return
+    column = layout.column(heading="Performers")
+    for person in chosen.people:
+        row = column.row(align=True)
+        row.prop(person, "armature", text=person.name)
+        if run is None:
+            row.operator("knuckle.live_forget_performer", text="", icon="X").performer = person.name
 
 
 def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
-    tally = run.receiver.tally
-    paragraph(layout, context, run.receiver.state(), "INFO")
-    for problem in filter(None, [run.problem, *run.session.problems.values()]):
-        paragraph(layout, context, problem, "ERROR")
+    paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.trouble else "INFO")
+    for problem in [*run.rigs.problems.values(), *run.session.problems.values()]:
+        paragraph(layout, context, sentence(problem), "ERROR")
+    if not run.receiver.tally.frames:
+        return
     column = layout.column(align=True)
     for shown in run.shown:
-        pair(column, f"{shown.name.capitalize()} hand", "not seen" if shown.lost else "seen")
+        missing = f"seen, {shown.missing} points missing" if shown.missing else "seen"
+        pair(column, _called(shown.name), "not seen" if shown.lost else missing)
+    for name in run.session.waiting():
+        pair(column, _called(name), "being measured")
+    _figures(column, run.receiver.tally)
+    if run.timecode:
+        pair(column, "Timecode", run.timecode)
+
+
+def _figures(layout: "UILayout", tally: Tally) -> None:
+    """How much comes, how evenly, how fast it is shown, and what is lost on the way."""
     middle, most = tally.latency()
-    pair(column, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")
-    pair(column, "Jitter", f"{1000 * tally.jitter():.1f} ms")
-    pair(column, "Lost, late, not understood", f"{tally.lost}, {tally.late}, {tally.malformed}")
+    pair(layout, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")
+    pair(layout, "Jitter", f"{1000 * tally.jitter():.1f} ms")
+    dropped = {
+        "Lost on the way": tally.lost,
+        "Came too late": tally.late,
+        "Not understood": tally.malformed,
+        "Not shown in time": tally.overrun,
+    }
+    for name, count in dropped.items():
+        if count:
+            pair(layout, name, f"{count} of {tally.packets}" if name == "Not understood" else f"{count} frames")
+    if not any(dropped.values()):
+        pair(layout, "Lost", "none")
 
 
-def _recording(layout: "UILayout", chosen: Any, run: LiveRun) -> None:
-    recorder = run.receiver.recording
-    column = layout.column()
-    column.enabled = recorder is None
-    for name in ("take_name", "folder"):
-        column.prop(chosen, name)
-    text = "Record" if recorder is None else f"End {recorder.path.stem}"
-    layout.operator("knuckle.live_record", text=text, icon="REC", depress=recorder is not None)
+def _called(hand: str) -> str:
+    """'Right hand', 'Anna, left hand'."""
+    performer, _, side = hand.rpartition(" ")
+    return f"{performer}, {side} hand" if performer else f"{hand.capitalize()} hand"
+
+
+def _recording(layout: "UILayout", run: LiveRun) -> None:
+    recording = run.receiver.recording is not None
+    text = "End Take" if recording else "Record"
+    layout.operator("knuckle.live_record", text=text, icon="REC", depress=recording)
+
+
+class KNUCKLE_UL_takes(bpy.types.UIList):
+    """Takes, each with its length and a button that reads it"""
+
+    def draw_item(
+        self,
+        _context: "Context",
+        layout: "UILayout",
+        _data: Any,
+        item: Any,
+        _icon: int | None,
+        _active: Any,
+        _property: str | None,
+        _index: int | None,
+        _flag: int | None,
+    ) -> None:
+        """A row."""
+        row = layout.row(align=True)
+        row.prop(item, "name", text="", emboss=False)
+        right = row.row(align=True)
+        right.alignment = "RIGHT"
+        right.label(text=f"{item.timecode}  {item.seconds:.1f} s".strip())
+        right.operator("knuckle.import_capture", text="", icon="IMPORT", emboss=False).filepath = item.filepath
+
+
+class KNUCKLE_PT_live_takes(bpy.types.Panel):
+    """What was recorded, and how the next take is called"""
+
+    bl_label = "Takes"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_parent_id = "KNUCKLE_PT_live"
+
+    def draw(self, context: "Context") -> None:
+        """What is being recorded, the takes, and how they are recorded."""
+        layout, chosen, run = self.layout, context.scene.knuckle_live, Live.run
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        recorder = run.receiver.recording if run is not None else None
+        if recorder is not None:
+            paragraph(layout, context, recorder.problem or f"Recording {recorder.path.stem}", "REC")
+        if chosen.takes:
+            row = layout.row()
+            row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)
+            row.column().operator("knuckle.live_forget_take", text="", icon="REMOVE")
+            if 0 <= chosen.take < len(chosen.takes) and not Path(chosen.takes[chosen.take].filepath).exists():
+                paragraph(layout, context, f"{chosen.takes[chosen.take].filepath} is not there any more.", "ERROR")
+        column = layout.column()
+        column.enabled = recorder is None
+        column.prop(chosen, "take_name")
+        column.prop(chosen, "folder")
+        row = column.row()
+        row.enabled = run is None
+        row.prop(chosen, "pre_roll")

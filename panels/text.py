@@ -20,7 +20,7 @@ SURE = 0.6
 
 
 def paragraph(
-    layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR", "INFO"] = "NONE"
+    layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR", "INFO", "REC"] = "NONE"
 ) -> None:
     """A text of any length: Blender's labels do not wrap, so it is broken to the region's width."""
     # A letter is about 6.5 pixels wide at a scale of 1; the icon and the margins take about 60.
@@ -34,7 +34,7 @@ def paragraph(
 
 def sentence(words: str) -> str:
     """What an error or a doubt says, as a sentence."""
-    return f"{words[:1].upper()}{words[1:]}."
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '?')) else '.'}"
 
 
 def pair(layout: "UILayout", name: str, value: str) -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
+TIMECODE = "knuckle_timecode"
+"""The property of an action that holds the timecode of its first key."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveTake:
@@ -31,6 +34,8 @@ class LiveTake:
     """Hand -> what it drove."""
     place: Floats
     """(4, 4) T_scene_device."""
+    timecode: str = ""
+    """SMPTE timecode of the first frame, where the device sends it."""
 
 
 def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...]":
@@ -56,6 +61,8 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...
         push_down(armature)
         action = key_hands(armature, keyed, frames[rows], take.name)
         action[TAKE] = True
+        if take.timecode:
+            action[TIMECODE] = take.timecode
         actions.append(action)
     return tuple(actions)
 

@@ -1,8 +1,8 @@
 """A hand of a rig posed as it is now, without keys: what live solving shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import bpy
 import numpy as np
@@ -19,7 +19,7 @@ from .binding import RigBinding, default_binding, is_armature
 from .bound_hand import bound_hand
 from .detect import FoundHand
 from .keyframes import hanging_bones
-from .transfer import transfer
+from .transfer import BoneMotion, Wiring, transfer, wire
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -38,6 +38,11 @@ class PosedHand:
     hand: HandModel
     before: BasisOf
     """How its bones stood when it began."""
+    wiring: Wiring
+    hanging: dict[int, str]
+    """joint -> its bone, for bones that hang on bones which are not the hand's."""
+    between: dict[int, tuple[str, str]]
+    """See bones_between."""
 
     @property
     def side(self) -> Side:
@@ -49,25 +54,44 @@ def begin(armature: "Object", found: FoundHand | None, hand: HandModel, *, limit
     """A hand of an armature; found is None for one that add_hand built. Raises RigError as bound_hand does."""
     binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
     names = [str(binding.bones[joint]) for joint in binding.mapped]
-    return PosedHand(binding, hand, {name: armature.pose.bones[name].matrix_basis.copy() for name in names})
+    return PosedHand(
+        binding=binding,
+        hand=hand,
+        before={name: armature.pose.bones[name].matrix_basis.copy() for name in names},
+        wiring=wire(binding, hand),
+        hanging=hanging_bones(armature, binding),
+        between=bones_between(armature, binding),
+    )
 
 
-def pose(posed: PosedHand, solved: Pose, place: Floats) -> bool:
-    """Poses the bones as a pose of one frame says; False where the armature or a bone of it is gone.
+def pose(hands: Sequence[tuple[PosedHand, Pose]], place: Floats) -> bool:
+    """Poses the bones of hands as their poses of one frame say; whether there was any to pose.
 
-    place (4, 4) is where the device's world is in the scene's.
+    place (4, 4) is where the device's world is in the scene's. All is read before anything is moved: Blender evaluates
+    what was moved when it is asked next.
     """
-    armature = _armature(posed)
-    if armature is None:
-        return False
-    binding = posed.binding
-    hanging = hanging_bones(armature, binding)
-    between = bones_between(armature, binding)
-    inner = [name for pair in between.values() for name in pair]
-    world, carried = carriers.standing_now(armature, [*hanging.values(), *inner])
-    held = {joint: carried[name] for joint, name in hanging.items()} | rests_between(armature, between, carried)
+    motions = []
+    for posed, solved in hands:
+        armature = _armature(posed)
+        # While bones are edited, Blender shows none as posed.
+        if armature is not None and not armature.data.is_editmode:
+            motions.append((armature, posed.binding, _motion(armature, posed, solved, place)))
+    for armature, binding, motion in motions:
+        _show(armature, binding, motion)
+    return bool(motions)
+
+
+def _motion(armature: "Object", posed: PosedHand, solved: Pose, place: Floats) -> BoneMotion:
+    """How the bones are to stand on the armature as it is evaluated now."""
+    inner = [name for pair in posed.between.values() for name in pair]
+    world, carried = carriers.standing_now(armature, [*posed.hanging.values(), *inner])
+    above = {joint: carried[name] for joint, name in posed.hanging.items()}
+    held = above | rests_between(armature, posed.between, carried)
     placed = Pose(solved.hand, place @ solved.root, solved.angles)
-    motion = transfer(binding, posed.hand, placed, world, held)
+    return transfer(posed.binding, posed.hand, placed, world, held, wiring=posed.wiring)
+
+
+def _show(armature: "Object", binding: RigBinding, motion: BoneMotion) -> None:
     bones = armature.pose.bones
     for joint in binding.mapped:
         bone = bones[str(binding.bones[joint])]
@@ -75,7 +99,14 @@ def pose(posed: PosedHand, solved: Pose, place: Floats) -> bool:
             bone.location = motion.locations[0, joint]
         values = channels.in_mode(motion.rotations[:, joint], bone.rotation_mode)
         setattr(bone, channels.channel(bone.rotation_mode), values[0])
-    return True
+
+
+def state(posed: PosedHand) -> Literal["there", "edited", "gone"]:
+    """Whether the armature and all bones of the hand are there, and whether they are being edited."""
+    armature = _armature(posed)
+    if armature is None:
+        return "gone"
+    return "edited" if armature.data.is_editmode else "there"
 
 
 def put_back(posed: PosedHand) -> None:

@@ -89,6 +89,11 @@ class Receiver:
         """What is being recorded."""
         return self._recorder
 
+    @property
+    def trouble(self) -> bool:
+        """Whether there is no connection; `state` tells why."""
+        return bool(self._trouble)
+
     def state(self) -> str:
         """How it stands, in words for the person."""
         if self._trouble:

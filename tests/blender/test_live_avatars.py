@@ -112,7 +112,7 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
             run.step()
     wait_for(lambda: run.receiver.tally.frames >= FRAMES - 1)
     run.step()
-    assert not run.problem and len(run.shown) == 2
+    assert not run.rigs.problems and len(run.shown) == 2
     assert run.receiver.tally.malformed == run.receiver.tally.late == 0
     for side, letter in (("Left", "L"), ("Right", "R")):
         names = [f"finger{digit}-{part}.{letter}" for digit in (2, 3, 4) for part in (1, 2)]

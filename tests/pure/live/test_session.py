@@ -51,7 +51,7 @@ def fed(session: Session, frames: list[Frame]) -> Session:
 
 def wait(session: Session, one: Frame) -> None:
     end = time.monotonic() + 20
-    while not session.hands() and not session.problems and time.monotonic() < end:
+    while (session.waiting() or not session.hands()) and not session.problems and time.monotonic() < end:
         time.sleep(0.01)
         session.feed([(one, float(one.time or 0.0))])
     time.sleep(0.3)

@@ -1,0 +1,163 @@
+"""What the hands of a device's performers drive: which armature is whose, and how each of its hands is posed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import KnuckleError
+from ..hand.kinematics import Pose
+from ..hand.markersets import claimed_side
+from ..live.hand import LiveHand
+from ..live.session import Shown
+from ..rig import posing
+from ..rig.detect import find_hands
+from ..rig.posing import PosedHand
+from ..rig.take_scene import new_hand
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+
+class LiveRigs:
+    """Holds names only of what is Blender's, so that it outlives undo."""
+
+    def __init__(self, scene: str, first: str | None, people: Mapping[str, str], *, limited: bool) -> None:
+        """first: the armature of the first performer that comes, None for new hands; people: performer -> armature."""
+        self.problems: dict[str, str] = {}
+        """Hand -> why it is not shown, a sentence."""
+        self.performers: list[str] = []
+        """As they came; '' where the device names none."""
+        self.made = False
+        """Whether hands were added to the scene since this was last set to False."""
+        self._scene, self._first, self._people, self._limited = scene, first, dict(people), limited
+        self._posed: dict[str, PosedHand | None] = {}
+        self._shown: dict[str, Pose] = {}
+        self._edited: set[str] = set()
+
+    def armature_of(self, performer: str) -> str | None:
+        """The name of what a performer's hands drive; None for new hands."""
+        if performer not in self.performers:
+            self.performers.append(performer)
+        return self._people.get(performer) or (self._first if self.performers[0] == performer else None)
+
+    def drive(self, people: Mapping[str, str]) -> None:
+        """From now on performers drive these armatures; those that are driven no more stand as they did before."""
+        changed = {name for name in {*people, *self._people} if people.get(name) != self._people.get(name)}
+        self._people = dict(people)
+        for hand in [hand for hand in self._posed if person_of(hand) in changed]:
+            posed = self._posed.pop(hand)
+            self._shown.pop(hand, None)
+            self.problems.pop(hand, None)
+            if posed is not None:
+                posing.put_back(posed)
+
+    def pose(self, shown: Sequence[Shown], hands: Mapping[str, LiveHand], place: Floats) -> bool:
+        """Poses what is shown otherwise than before; whether there was any."""
+        pairs = []
+        for one in shown:
+            if one.pose is self._shown.get(one.name):
+                continue
+            posed = self._ready(one, hands[one.name])
+            self._shown[one.name] = one.pose
+            if posed is not None:
+                pairs.append((posed, one.pose))
+        return bool(pairs) and posing.pose(pairs, place)
+
+    def again(self) -> None:
+        """Something else may have moved the bones: they are posed again, though nothing new has come."""
+        self._shown.clear()
+
+    def put_back(self) -> None:
+        """All bones as they stood before."""
+        for posed in self.posed().values():
+            posing.put_back(posed)
+
+    def posed(self) -> dict[str, PosedHand]:
+        """The hands that are posed, by name."""
+        return {name: posed for name, posed in self._posed.items() if posed is not None}
+
+    def rest(self, hand: str) -> Floats | None:
+        """(4, 4) where the wrist that a hand drives is in the world at rest."""
+        posed = self._posed.get(hand)
+        armature = bpy.data.objects.get(posed.binding.armature) if posed else None
+        if armature is None or posed is None:
+            return None
+        placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
+        return placed
+
+    def _ready(self, one: Shown, hand: LiveHand) -> PosedHand | None:
+        """What a hand drives, begun where it must be; None where there is nothing that can be posed now."""
+        posed = self._posed.get(one.name)
+        if posed is None:
+            return None if one.name in self._posed else self._begun(one, hand, None)
+        state = posing.state(posed)
+        if state == "gone":
+            gone = f"the armature '{posed.binding.armature}' or bones of its hand are gone, stop and start again"
+            self.problems[one.name] = gone
+            return None
+        if state == "edited":
+            self._edited.add(one.name)
+            return None
+        # Bones that were edited may stand otherwise at rest.
+        if posed.hand is not one.pose.hand or one.name in self._edited:
+            return self._begun(one, hand, posed)
+        self.problems.pop(one.name, None)
+        return posed
+
+    def _begun(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
+        self._edited.discard(one.name)
+        self.problems.pop(one.name, None)
+        try:
+            self._posed[one.name] = self._begin(one, hand, before)
+        except KnuckleError as error:
+            self._posed[one.name], self.problems[one.name] = None, str(error)
+        return self._posed[one.name]
+
+    def _begin(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
+        """What a hand drives from now on; before: what it drove. None where its armature has no such hand."""
+        name = self.armature_of(person_of(one.name))
+        armature = bpy.data.objects.get(name) if name else None
+        if name and armature is None:
+            self.problems[one.name] = f"the armature '{name}' is gone, choose another"
+            return None
+        if armature is None:
+            return self._new(one, hand, before)
+        found = next((found for found in find_hands(armature) if found.side == one.side), None)
+        if found is None:
+            self.problems[one.name] = (
+                f"armature '{armature.name}' has no {one.side} hand, so that the performer's is not shown"
+            )
+            return None
+        begun = posing.begin(armature, found, one.pose.hand, limited=self._limited)
+        return begun if before is None else replace(begun, before=begun.before | before.before)
+
+    def _new(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand:
+        """A new hand with the performer's measures, in the place of the one with the measures before."""
+        scene = bpy.data.scenes[self._scene]
+        old: Object | None = bpy.data.objects.get(before.binding.armature) if before else None
+        if old is not None and old.animation_data is None:
+            _remove(old)
+        built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection)
+        self.made = True
+        return posing.begin(built, None, one.pose.hand)
+
+
+def _remove(hand: "Object") -> None:
+    """A hand that add_hand built, and its skin."""
+    for child in hand.children:
+        if isinstance(child.data, bpy.types.Mesh) and child.name.startswith(f"{hand.name} Skin"):
+            bpy.data.meshes.remove(child.data)
+    if isinstance(hand.data, bpy.types.Armature):
+        bpy.data.armatures.remove(hand.data)
+
+
+def person_of(name: str) -> str:
+    """The performer of a hand: 'Anna' of 'Anna left', '' of 'left'."""
+    words = name.split(" ")
+    return " ".join(words[:-1]) if len(words) > 1 and claimed_side(words[-1]) else ""
