@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
+from .beside import Beside
 from .ends import ends
 
 Floats = NDArray[np.float64]
@@ -14,6 +15,8 @@ Floats = NDArray[np.float64]
 MOST_BONES = 20_000
 SAME_PLACE = 1e-3
 """Heads nearer than this share of a bone's length are one place."""
+COPY = 0.02
+"""Of a bone and its copy, heads and tails are nearer to each other than this share of its length, along each axis."""
 
 Point = tuple[float, float, float]
 
@@ -90,12 +93,14 @@ class Skeleton:
 
     def _drop_copies(self) -> None:
         """Takes out bones without children that lie where their parent or a sibling lies: they only deform for it."""
-        for number in range(len(self.bones)):
-            if not self.kept[number] or self.children[number]:
+        beside: dict[int, Beside] = {}
+        for number, above in enumerate(self.parents):
+            if not self.kept[number] or self.children[number] or above < 0:
                 continue
-            above = self.parents[number]
-            others = [above, *self.children[above]] if above >= 0 else []
-            if any(other != number and self.coincide(number, other) for other in others):
+            if above not in beside:
+                beside[above] = Beside(np.array([above, *self.children[above]]), self.heads, self.tails)
+            there = beside[above].where(self.heads[number], self.tails[number], COPY * self._length(number))
+            if any(self.kept[other] for other in there if other != number):
                 self._take_out(number)
 
     def _drop_helpers(self) -> None:
@@ -121,9 +126,11 @@ class Skeleton:
 
     def coincide(self, one: int, other: int) -> bool:
         """Whether two bones lie in the same place, head and tail."""
-        length = float(np.linalg.norm(self.ends[one] - self.heads[one]))
         apart = np.abs([self.heads[one] - self.heads[other], self.tails[one] - self.tails[other]]).max()
-        return bool(apart < 0.02 * length)
+        return bool(apart < COPY * self._length(one))
+
+    def _length(self, bone: int) -> float:
+        return float(np.linalg.norm(self.ends[bone] - self.heads[bone]))
 
 
 def _check(bones: Sequence[Bone], where: str) -> None:

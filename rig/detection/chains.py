@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bones import SAME_PLACE, Skeleton
+from .ends import parents_first
 
 Floats = NDArray[np.float64]
 
@@ -85,10 +86,10 @@ def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: 
 
 def _count_below(skeleton: Skeleton) -> list[int]:
     below = [0] * len(skeleton.bones)
-    for number, kept in enumerate(skeleton.kept):
-        if kept:
-            for above in skeleton.up(number):
-                below[above] += 1
+    for number in reversed(parents_first(skeleton.parents)):
+        above = skeleton.parents[number]
+        if skeleton.kept[number] and above >= 0:
+            below[above] += 1 + below[number]
     return below
 
 
@@ -125,7 +126,7 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     far = {child: float(np.linalg.norm(skeleton.heads[child] - here)) for child in skeleton.children[bone]}
     length = float(np.linalg.norm(skeleton.ends[bone] - here))
     leaves = [child for child in far if not skeleton.children[child]]
-    going = sorted((child for child in far if child not in leaves), key=lambda child: -far[child])
+    going = sorted((child for child in far if skeleton.children[child]), key=lambda child: -far[child])
     if going:
         return going
     least = max(SAME_PLACE * length, 1e-12)

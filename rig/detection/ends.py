@@ -28,8 +28,9 @@ def ends(heads: Floats, tails: Floats, above: Sequence[int]) -> Floats:
     single = [met[bone] for bone, children in enumerate(hung) if len(children) == 1]
     mostly = not single or 2 * sum(single) > len(single)
     result = tails.copy()
+    all_before = _all_before(heads, above)
     for bone, children in enumerate(hung):
-        before = _before(heads, above, bone)
+        before = all_before[bone]
         if met[bone] or before < 0 or _meets(heads, tails, before, bone) or (len(hung[before]) > 1 and mostly):
             continue
         step = heads[bone] - heads[before]
@@ -43,9 +44,22 @@ def _meets(heads: Floats, tails: Floats, bone: int, following: int) -> bool:
     return bool(np.linalg.norm(tails[bone] - heads[following]) < MEETS * step)
 
 
-def _before(heads: Floats, above: Sequence[int], bone: int) -> int:
-    """The nearest bone above that begins elsewhere, −1 for none."""
-    before = above[bone]
-    while before >= 0 and np.all(heads[before] == heads[bone]):
-        before = above[before]
+def _all_before(heads: Floats, above: Sequence[int]) -> list[int]:
+    """Of each bone the nearest above that begins elsewhere, −1 for none."""
+    before = list(above)
+    for bone in parents_first(above):
+        parent = above[bone]
+        if parent >= 0 and np.all(heads[parent] == heads[bone]):
+            before[bone] = before[parent]
     return before
+
+
+def parents_first(above: Sequence[int]) -> list[int]:
+    """The numbers of bones, each after that of the bone that it hangs on (−1: on none)."""
+    hung: dict[int, list[int]] = {}
+    for number, parent in enumerate(above):
+        hung.setdefault(parent, []).append(number)
+    order = list(hung.get(-1, ()))
+    for number in order:
+        order += hung.get(number, ())
+    return order

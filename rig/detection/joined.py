@@ -32,15 +32,15 @@ def joined(bones: Sequence[Bone]) -> list[Bone]:
     """The bones, those of the skin hung on each other and deforming; the others as they were."""
     deform = _skin(bones)
     by_name = {bone.name: bone for bone in bones}
-    heads: Floats = np.array([bone.head for bone in deform], float).reshape(-1, 3)
-    tails: Floats = np.array([bone.tail for bone in deform], float).reshape(-1, 3)
-    hung: dict[str, str] = {}
-    for bone in deform:
-        for parent in (_ending_at(bone, deform, tails), _above(bone, by_name, deform, heads, tails)):
-            if parent and not _is_below(parent, bone.name, hung):
-                hung[bone.name] = parent
-                break
+    places: Floats = np.array([[bone.head for bone in deform], [bone.tail for bone in deform]], float).reshape(2, -1, 3)
     own = {bone.name for bone in deform}
+    hung: dict[str, str] = {}
+    tops: dict[str, str] = {}
+    for bone in deform:
+        for parent in (_ending_at(bone, deform, places[1]), _above(bone, by_name, own, deform, places)):
+            if parent and _top(parent, tops) != bone.name:
+                hung[bone.name] = tops[bone.name] = parent
+                break
     return [
         replace(bone, parent=hung.get(bone.name), hung=bone.parent, deform=True) if bone.name in own else bone
         for bone in bones
@@ -54,17 +54,16 @@ def _ending_at(bone: Bone, deform: list[Bone], tails: Floats) -> str | None:
     return max((other for other in there if other != bone), key=_length).name if there and there != [bone] else None
 
 
-def _above(bone: Bone, by_name: dict[str, Bone], deform: list[Bone], heads: Floats, tails: Floats) -> str | None:
+def _above(bone: Bone, by_name: dict[str, Bone], own: set[str], deform: list[Bone], places: Floats) -> str | None:
     """The nearest bone above that deforms, or a deforming one in the place of one above."""
     above, met = by_name.get(bone.parent or ""), {bone.name}
     while above is not None and above.name not in met:
         met.add(above.name)
-        if above in deform:
+        if above.name in own:
             return above.name
         near = NEAR * _length(above)
-        same = (np.linalg.norm(heads - above.head, axis=-1) < near) & (
-            np.linalg.norm(tails - above.tail, axis=-1) < near
-        )
+        apart = np.linalg.norm(places - np.array([[above.head], [above.tail]]), axis=-1)
+        same = np.all(apart < near, axis=0)
         there = [deform[row].name for row in np.flatnonzero(same) if deform[row] != bone]
         if there:
             return there[0]
@@ -72,11 +71,12 @@ def _above(bone: Bone, by_name: dict[str, Bone], deform: list[Bone], heads: Floa
     return None
 
 
-def _is_below(name: str | None, other: str, hung: dict[str, str]) -> bool:
-    """Whether a bone is another one or hangs below it."""
-    while name is not None and name != other:
-        name = hung.get(name)
-    return name is not None
+def _top(name: str, tops: dict[str, str]) -> str:
+    """What carries a bone in the end and hangs on nothing; of `tops`, a bone above each, the ways there get shorter."""
+    while (above := tops.get(name)) is not None:
+        tops[name] = tops.get(above, above)
+        name = above
+    return name
 
 
 def _length(bone: Bone) -> float:
