@@ -8,7 +8,7 @@ from typing import Any
 
 from . import performer, recipe
 from .hand.markersets import from_json
-from .recipe import HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
+from .recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
 from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 
@@ -111,6 +111,11 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
     parser.add_argument(
+        "--drive",
+        choices=DRIVES,
+        help="in a device's take: targets has the solver find joint angles (the default), joints takes the device's",
+    )
+    parser.add_argument(
         "--smoothing",
         choices=tuple(SMOOTHINGS),
         help="what is done about noise: off (the default), live as it is for a hand still moving, whole by all frames",
@@ -138,7 +143,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         name: getattr(options, name, None)
         for name in (
             *("unit", "up", "start", "end", "hand", "mirror", "labels"),
-            *("rig", "arm", "rig_limits", "keep", "keep_scale", "solver", "smoothing", "fps"),
+            *("rig", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
         )
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}

@@ -21,8 +21,9 @@ from .hand.measured import MeasuredHand
 from .hand.model import HandModel
 from .hand.proportions import Proportions
 from .hand.targets import Targets, assign
+from .hand.turns import as_told
 from .onto_rig import Asked, Rig
-from .recipe import Recipe, to_dict
+from .recipe import DriveChoice, Recipe, to_dict
 from .report import doubts, hand_report
 from .retarget import Kept, figures_of
 from .solvers import Smoothing, Solver, State, beginning
@@ -119,7 +120,7 @@ class Job:
         solved = []
         for number, measured in enumerate(person.hands.values()):
             span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
-            solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing), span)))
+            solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing, recipe.drive), span)))
         if recipe.mirror:
             solved = [_mirrored(hand) for hand in reversed(solved)]
         solved = [replace(one, driven=asked.driven(person, one.pose)) for one in solved]
@@ -156,6 +157,7 @@ class Methods:
 
     solver: Solver[Any]
     smoothing: Smoothing
+    drive: DriveChoice
 
 
 def _solve(
@@ -174,6 +176,7 @@ def _solve(
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
     pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
     pose, companions = accompanied(pose, np.any(digits_shown(hand, targets), axis=0))
+    pose = as_told(hand, targets, pose) if how.drive == "joints" else pose
     filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
     seen = (targets.weights > 0) & ~filled
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))

@@ -22,6 +22,9 @@ KEEPS: tuple[KeepChoice, ...] = get_args(KeepChoice)
 ScaleChoice = Literal["hand", "world"]
 SCALES: tuple[ScaleChoice, ...] = get_args(ScaleChoice)
 
+DriveChoice = Literal["targets", "joints"]
+DRIVES: tuple[DriveChoice, ...] = get_args(DriveChoice)
+
 UNITS = ("auto", *METRES)
 UP_AXES = ("auto", *UPS)
 
@@ -61,6 +64,9 @@ class Recipe:
     """A key of solvers.SOLVERS."""
     settings: dict[str, Any] = field(default_factory=dict)
     """The solver's own settings; what is not named keeps its default."""
+    drive: DriveChoice = "targets"
+    """How joint angles are found where a device told how joints are turned: by the solver from all that was told, or
+    (joints) as the turns tell them."""
     smoothing: str = "off"
     """A key of solvers.SMOOTHINGS: what is done about noise between cleaning and solving."""
     smoothing_settings: dict[str, Any] = field(default_factory=dict)
@@ -82,6 +88,7 @@ class Recipe:
     def __post_init__(self) -> None:
         _expect("hand", self.hand, HANDS)
         _expect("labels", self.labels, LABELS)
+        _expect("drive", self.drive, DRIVES)
         _expect("keep", self.keep, KEEPS)
         _expect("keep_scale", self.keep_scale, SCALES)
         _expect("unit", self.unit, UNITS)

@@ -1,5 +1,7 @@
 """A device's turns of joints, brought to the frames of the measured hand, and read as its angles."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -75,32 +77,52 @@ def _mean(q: Floats) -> Floats:
     return mean
 
 
-def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
-    """(D,) rad, the angles inside its limits at which a hand's joints are turned as asked, NaN where none is.
+def as_told(hand: HandModel, targets: Targets, pose: Pose) -> Pose:
+    """The pose with the angles that the turns of targets tell; what they do not tell is as it was solved."""
+    if targets.rotations is None or targets.rotation_weights is None:
+        return pose
+    joints = np.array([hand.sites[site].joint for site in targets.sites])
+    # Frames in which the same joints are told are read together.
+    patterns, which = np.unique(targets.rotation_weights > 0, axis=0, return_inverse=True)
+    result = pose.angles.copy()
+    for number, told in enumerate(patterns):
+        rows = np.flatnonzero(which.ravel() == number)
+        turns, known = np.zeros((len(rows), len(hand.joints), 4)), np.zeros(len(hand.joints), bool)
+        turns[:, joints[told]], known[joints[told]] = targets.rotations[rows][:, told], True
+        if not known[0]:
+            turns[:, 0], known[0] = rot.from_matrix(pose.root[rows, :3, :3]), True
+        found = angles(hand, turns, known)
+        result[rows] = np.where(np.isfinite(found), found, result[rows])
+    return replace(pose, angles=result)
 
-    turns (J, 4) wxyz in the world, known (J,). A joint is turned against the nearest known one before it, which must be
-    its digit's or the wrist's; those between are taken to stand as at rest.
+
+def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
+    """(F, D) rad, the angles inside its limits at which a hand's joints are turned as asked, NaN where none is.
+
+    turns (F, J, 4) wxyz in the world, known (J,). A joint is turned against the nearest known one before it, which must
+    be its digit's or the wrist's; those between are taken to stand as at rest.
     """
     frames = rot.to_matrix(np.where(known[:, None], turns, rot.IDENTITY))
-    result = np.full(hand.dofs, np.nan)
+    result = np.full((len(turns), hand.dofs), np.nan)
     for joint in sorted(set(hand.axis_joint.tolist())):
         before, carried = hand.parents[joint], hand.rest[joint, :3, :3]
         while before > 0 and not known[before]:
             before, carried = hand.parents[before], hand.rest[before, :3, :3] @ carried
         if known[joint] and known[before]:
             dofs = np.flatnonzero(hand.axis_joint == joint)
-            result[dofs] = _of_joint(hand, dofs, (frames[before] @ carried).T @ frames[joint])
+            turn = np.swapaxes(frames[:, before] @ carried, -1, -2) @ frames[:, joint]
+            result[:, dofs] = _of_joint(hand, dofs, turn)
     clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
     return clipped
 
 
 def _of_joint(hand: HandModel, dofs: "NDArray[np.int64]", turn: Floats) -> Floats:
-    """(K,) the angles of R = Rz(abduction) · Ry(twist) · Rx(flexion), of which a joint may have some."""
+    """(F, K) the angles of R = Rz(abduction) · Ry(twist) · Rx(flexion), of which a joint may have some."""
     whole = {
-        "abduction": np.arctan2(turn[1, 0], turn[0, 0]),
-        "twist": np.arctan2(-turn[2, 0], np.hypot(turn[2, 1], turn[2, 2])),
-        "flexion": np.arctan2(turn[2, 1], turn[2, 2]),
+        "abduction": np.arctan2(turn[:, 1, 0], turn[:, 0, 0]),
+        "twist": np.arctan2(-turn[:, 2, 0], np.hypot(turn[:, 2, 1], turn[:, 2, 2])),
+        "flexion": np.arctan2(turn[:, 2, 1], turn[:, 2, 2]),
     }
     # A joint's axis is AXES' one, or its opposite on a left hand.
     signs = [float(np.sum(hand.axes[dof])) for dof in dofs]
-    return np.array([whole[hand.movements[dof]] * sign for dof, sign in zip(dofs, signs, strict=True)])
+    return np.stack([whole[hand.movements[dof]] * sign for dof, sign in zip(dofs, signs, strict=True)], axis=1)

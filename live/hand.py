@@ -1,7 +1,6 @@
 """One hand of one performer, solved frame by frame."""
 
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from ..hand import turns as told
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
 from ..hand.targets import Targets, assign
+from ..recipe import DriveChoice
 from ..solvers import Solver, State, beginning
 from ..solvers.companions import accompanied
 from ..solvers.smoothing.told import shown
@@ -18,13 +18,11 @@ from .gathering import Gathered
 
 Floats = NDArray[np.float64]
 
-Drive = Literal["targets", "joints"]
-
 
 class LiveHand:
     """Solves what comes of T labels; keeps the solver's state from frame to frame."""
 
-    def __init__(self, gathered: Gathered, solver: Solver[Any], drive: Drive, allowed: Allowed) -> None:
+    def __init__(self, gathered: Gathered, solver: Solver[Any], drive: DriveChoice, allowed: Allowed) -> None:
         """drive: joints takes the angles from the device's turns where it tells them, targets solves for all."""
         measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
         self.side = gathered.side
@@ -52,13 +50,4 @@ class LiveHand:
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
         pose, _ = accompanied(pose, self._digits)
-        return self._as_told(pose, turned, known) if self._drive == "joints" else pose
-
-    def _as_told(self, pose: Pose, turned: Floats, known: "NDArray[np.bool_]") -> Pose:
-        """The pose with the angles that the device's turns tell."""
-        joints, there = np.zeros((len(self.hand.joints), 4)), np.zeros(len(self.hand.joints), bool)
-        joints[self._joints[known]], there[self._joints[known]] = turned[known], True
-        if not there[0]:
-            joints[0], there[0] = rot.from_matrix(pose.root[0, :3, :3]), True
-        angles = told.angles(self.hand, joints, there)
-        return replace(pose, angles=np.where(np.isfinite(angles), angles, pose.angles))
+        return told.as_told(self.hand, targets, pose) if self._drive == "joints" else pose

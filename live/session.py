@@ -13,12 +13,12 @@ from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
 from ..hand.markersets import Groups, from_json, suggest
-from ..recipe import Recipe
+from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
 from ..streams.frame import Frame
 from .gathering import Gathering
-from .hand import Drive, LiveHand
+from .hand import LiveHand
 from .presence import Presence
 
 Floats = NDArray[np.float64]
@@ -69,7 +69,7 @@ class _Hand:
 class Session:
     """Feed it frames as they come, and ask what is to be shown whenever a picture is made."""
 
-    def __init__(self, recipe: Recipe, drive: Drive = "targets", rig: RigOf = unlimited) -> None:
+    def __init__(self, recipe: Recipe, drive: DriveChoice = "targets", rig: RigOf = unlimited) -> None:
         """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: what that of a hand, by name
         and side, lets it do, asked by another thread.
 

@@ -16,7 +16,7 @@ from bpy.props import (
 from ..rig.binding import is_armature
 from ..streams.devices import DEVICES
 from ..streams.transport import LOCAL, Address
-from .setting_properties import FIXED
+from .setting_properties import FIXED, drive
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -74,15 +74,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
         max=65535,
         options=FIXED,
     )
-    drive: EnumProperty(
-        name="Follow",
-        description="How joint angles are found",
-        items=[
-            ("targets", "Solve", "The solver that is chosen finds them from where joints and markers are"),
-            ("joints", "Device", "As the device has solved them, inside the limits"),
-        ],
-        options=FIXED,
-    )
+    drive: drive()
     people: CollectionProperty(
         type=KnucklePerson, name="Performers", description="Performers whose hands drive armatures of their own"
     )

@@ -22,6 +22,19 @@ SMALLEST = 1e-4
 LARGEST_WHOLE = 2**31 - 1
 
 
+def drive() -> Any:
+    """How joint angles are found where a device tells how joints are turned: for a live run, and for takes of it."""
+    return EnumProperty(
+        name="Follow",
+        description="How joint angles are found",
+        items=[
+            ("targets", "Solve", "The solver that is chosen finds them from where joints and markers are"),
+            ("joints", "Device", "As the device has solved them, inside the limits"),
+        ],
+        options=set(),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """How a number is shown: its property holds `factor` times the setting."""

@@ -11,7 +11,7 @@ from ..recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.markers_object import is_markers, place
 from ..rig.timing import scene_rate
-from .setting_properties import FIXED
+from .setting_properties import FIXED, drive
 from .solver_settings import choice, settings_of_all
 
 if TYPE_CHECKING:
@@ -150,6 +150,7 @@ class KnuckleSettings(bpy.types.PropertyGroup):
     )
     solver: choice("solver", "How the joint angles are found", Recipe("").solver)
     solvers: settings_of_all("solver")
+    drive: drive()
     smoothing: choice("smoothing", "What is done about noise before solving", Recipe("").smoothing)
     smoothings: settings_of_all("smoothing")
     keys: EnumProperty(

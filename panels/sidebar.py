@@ -12,6 +12,7 @@ from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
 from ..rig.linked import library_of
 from ..rig.take_result import result_of
+from ..streams.raw_take import SUFFIX
 from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         layout.prop(chosen, "solver")
+        if chosen.capture.endswith(SUFFIX):
+            layout.row().prop(chosen, "drive", expand=True)
         layout.prop(chosen, "smoothing")
         layout.prop(chosen, "rig")
         if chosen.rig == "ARMATURE":

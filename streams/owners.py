@@ -1,5 +1,7 @@
 """Hands that come without a lasting name: each keeps its own while what the sender calls it flickers."""
 
+from itertools import chain, count
+
 import numpy as np
 
 from ..captures.tracks import Detection
@@ -61,4 +63,4 @@ def _away(known: Detection, hand: Detection) -> float:
 def _free(claim: str, taken: set[str]) -> str:
     """A name for a hand: its claim, the other side if that is taken, or a number behind it."""
     other = {"left": "right", "right": "left"}.get(claim, claim)
-    return next(name for name in (claim, other, *(f"{claim}#{n}" for n in range(2, 9))) if name not in taken)
+    return next(name for name in chain((claim, other), (f"{claim}#{n}" for n in count(2))) if name not in taken)

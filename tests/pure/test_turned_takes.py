@@ -16,7 +16,7 @@ from knuckle.errors import CaptureError
 from knuckle.hand import kinematics
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
-from knuckle.recipe import Recipe
+from knuckle.recipe import DRIVES, Recipe
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.raw_take import Head, Packet, head_bytes, packet_bytes
 from knuckle.streams.sender import Outgoing, UdpSender
@@ -76,6 +76,14 @@ def test_turns_tell_what_places_do_not(
     by_places = last_joints(recipe)
     assert by_turns < 1.0, f"{by_turns:.1f} degrees"
     assert by_places > 2.0, f"{by_places:.1f} degrees without, {by_turns:.1f} with turns"
+
+
+@pytest.mark.parametrize("smoothing", ["off", "whole"])
+def test_a_solver_of_places_takes_the_devices_angles_where_asked(recorded: Path, smoothing: str) -> None:
+    solved, told = (
+        last_joints(Recipe(capture=str(recorded), smoothing=smoothing, drive=drive, hand="both")) for drive in DRIVES
+    )
+    assert solved > 2.0 and told < 1.0, f"{solved:.1f} degrees solved, {told:.1f} as told"
 
 
 def turning(frames: int = 40) -> Markers:
