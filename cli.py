@@ -102,7 +102,7 @@ def _add_demo(commands: Any) -> None:
 def _inputs(options: argparse.Namespace) -> list[Path]:
     """The files that a command line reads, none of which may be written over."""
     named = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
-    return [Path(name) for name in named if name is not None]
+    return [Path(name) for name in (*named, *getattr(options, "mapping", ())) if name is not None]
 
 
 def _info(options: argparse.Namespace) -> None:
@@ -169,11 +169,12 @@ def _solve(options: argparse.Namespace) -> None:
             expect_writable(path, suffix, unlike=_inputs(options))
     chosen = cli_options.recipe_of(options)
     blend_file = _blender()
-    rig = blend_file.check_rig(chosen.rig, chosen.arm)
+    wanted = blend_file.Wanted.of(chosen)
+    rig = blend_file.check_rig(chosen.rig, chosen.arm, wanted)
     with progress_bar() as show:
         take = _run(chosen, show, rig)
         show(0.9, "Keying")
-        written = blend_file.new_scene_with_take(take, chosen.rig)
+        written = blend_file.new_scene_with_take(take, chosen.rig, wanted)
         report = _with_keying(take.report, written)
         # All files are there in the end, or none.
         with ExitStack() as files:

@@ -9,6 +9,7 @@ from typing import Any
 from . import performer, recipe
 from .hand.markersets import from_json
 from .recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
+from .rig.mapping import read_preset, to_dict
 from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 
@@ -84,6 +85,20 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
     )
     parser.add_argument(
+        "--armature",
+        metavar="NAME",
+        help="which armature of the rig's file is driven; else the only one that has hands, or the active one",
+    )
+    parser.add_argument(
+        "--mapping",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="PRESET.json",
+        help="which bone is which joint of a hand, as exported by the panel Rig's Hands; may be given again for the "
+        "other hand; else the hands are found",
+    )
+    parser.add_argument(
         "--arm",
         action=argparse.BooleanOptionalAction,
         help="the arm on which a rig's hand hangs brings the wrist to where the capture has it",
@@ -143,7 +158,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         name: getattr(options, name, None)
         for name in (
             *("unit", "up", "start", "end", "hand", "mirror", "labels"),
-            *("rig", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
+            *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
         )
     }
     checks: dict[str, Callable[[Any, str], object]] = {"markers": from_json, "performer": performer.from_dict}
@@ -152,6 +167,8 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
         stated[name] = read_json(path) if path is not None else None
         if path is not None:
             check(stated[name], str(path))
+    presets = [read_preset(path) for path in getattr(options, "mapping", ())]
+    stated["mappings"] = {preset.side: to_dict(preset) for preset in presets} or None
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
     chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})

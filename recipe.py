@@ -73,6 +73,11 @@ class Recipe:
     """The smoothing's own settings; what is not named keeps its default."""
     rig: str = "default"
     """'default' builds a hand fitted to the performer; else a .blend or .glb file with an armature."""
+    armature: str | None = None
+    """The armature of the rig's file that is driven, by its object's name; None takes the only one that has hands, or
+    the active one."""
+    mappings: dict[str, Any] | None = None
+    """side -> a mapping of the rig's hand as a preset holds it: it comes before what is found."""
     arm: bool = False
     """Whether the arm that a rig's hand hangs on brings the wrist to where the capture has it."""
     rig_limits: bool = True

@@ -24,6 +24,8 @@ class Format:
     sniff: Callable[[bytes], bool]
     """True if the first bytes of a file are of this format."""
     read: Callable[[bytes, str], Take]
+    begins: str = ""
+    """With what a text of this format begins, for people."""
 
 
 def _looks_like_json(head: bytes) -> bool:
@@ -51,13 +53,13 @@ def _read_json(data: bytes, source: str) -> Take:
 FORMATS: tuple[Format, ...] = (
     Format("C3D", (".c3d",), c3d.sniff, c3d.read),
     Format("WebXR handpose", (".handpose",), webxr.sniff_pose, webxr.read_pose),
-    Format("TRC", (".trc",), trc.sniff, trc.read),
-    Format("Qualisys TSV", (".tsv",), qualisys.sniff, qualisys.read),
-    Format("Motive CSV", (".csv",), motive.sniff, motive.read),
-    Format("BVH", (".bvh",), bvh.sniff, bvh.read),
+    Format("TRC", (".trc",), trc.sniff, trc.read, "PathFileType"),
+    Format("Qualisys TSV", (".tsv",), qualisys.sniff, qualisys.read, "NO_OF_FRAMES"),
+    Format("Motive CSV", (".csv",), motive.sniff, motive.read, "Format Version"),
+    Format("BVH", (".bvh",), bvh.sniff, bvh.read, "HIERARCHY"),
     Format("JSON", (".json",), _looks_like_json, _read_json),
     Format("raw take", (".rawtake",), raw_take.sniff, raw_take.read),
-    Format("table", (".csv", ".tsv", ".txt"), table.sniff, table.read),
+    Format("table", (".csv", ".tsv", ".txt"), table.sniff, table.read, "time,wrist.x,wrist.y,wrist.z"),
 )
 """The order is that of asking: what is surest to be told by its content comes first."""
 
@@ -105,8 +107,9 @@ def _format(head: bytes, path: Path, source: str) -> Format:
         if each.sniff(head):
             return each
     suffix = path.suffix.lower()
-    named = " or ".join(each.name for each in FORMATS if suffix in each.suffixes)
-    if named:
+    of_suffix = [each for each in FORMATS if suffix in each.suffixes]
+    if of_suffix:
+        named = " or ".join(f"{each.name} ({each.begins} …)" if each.begins else each.name for each in of_suffix)
         raise CaptureError(f"{source}: of the name {suffix}, but it does not begin as {named} does")
     known = ", ".join(each.name for each in FORMATS)
     raise CaptureError(f"{source}: of no format that is known, expected {known}")

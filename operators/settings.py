@@ -207,6 +207,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         options=FIXED,
     )
     rig_file: StringProperty(name="Rig File", description="The rig that a loaded recipe names", options=FIXED)
+    rig_armature: StringProperty(
+        name="Rig's Armature", description="The armature of that file that a loaded recipe names", options=FIXED
+    )
+    rig_mappings: StringProperty(
+        name="Rig's Mappings", description="What a loaded recipe says of that rig's hands, as JSON", options=FIXED
+    )
     result: PointerProperty(
         name="Result", description="The armature that the last take went to", type=bpy.types.Object, poll=_is_target
     )

@@ -15,6 +15,7 @@ from ..errors import RigError
 from ..files import FileError, written_whole
 from ..onto_rig import Rig
 from ..pipeline import Take
+from ..recipe import Recipe
 from .arm import check_arms
 from .asked import ArmatureHands
 from .binding import is_armature
@@ -22,6 +23,7 @@ from .detect import find_hands
 from .framing import add_surroundings, add_view
 from .keying_notes import keying_notes
 from .linked import check_target, editable, stands_in
+from .mapping import Mapping, check_whole, from_dict, save_mapping
 from .markers_object import add_markers, object_name, show_mirrored
 from .take_scene import Placing, take_frames, take_name, write_take
 from .timing import scene_rate, set_scene_rate
@@ -30,6 +32,26 @@ if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene
 
 DEFAULT_RIG = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which armature of a rig's file is driven, and what its person says of its hands."""
+
+    armature: str | None = None
+    """Its object's name; None takes the only one that has hands, or the active one."""
+    mappings: tuple[Mapping, ...] = ()
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> "Wanted":
+        """What a recipe says. Raises RigError for a mapping that is not understood."""
+        mappings = [from_dict(data, f"mapping of the {side} hand") for side, data in (recipe.mappings or {}).items()]
+        for mapping in mappings:
+            check_whole(mapping)
+        return cls(recipe.armature, tuple(mappings))
+
+
+ANY = Wanted()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +66,14 @@ class TakeInScene:
     """What a person should know of the take on their rig, each in a sentence."""
 
 
-def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
+def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: Wanted = ANY) -> TakeInScene:
     """Replaces the file that is open by one that shows the take, from frame 1.
 
     A new scene has the take's own rate, a camera and light. The scene of a rig's own .blend keeps its rate, range and
     all else. For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of
     a .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
     """
-    found = _open_rig(rig)
+    found, chosen = _open_rig(rig, wanted)
     scene = bpy.context.scene
     new = not _is_own_scene(rig)
     if new:
@@ -61,7 +83,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG) -> TakeInScene:
     placing = Placing()
     began = time.perf_counter()
     with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
-        notes = keying_notes(armature, take) if armature else ()
+        notes = (*chosen, *keying_notes(armature, take)) if armature else ()
         armatures = write_take(take, armature, scene, collection, placing)
     seconds = time.perf_counter() - began
     name = f"{object_name(take.markers)} markers"
@@ -86,23 +108,23 @@ def _dress(take: Take, scene: "Scene", collection: "Collection", placing: Placin
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str, arm: bool = False) -> Rig | None:
+def check_rig(rig: str, arm: bool = False, wanted: Wanted = ANY) -> Rig | None:
     """What a job asks of a rig; None for the hand that Knuckle builds.
 
     For Blender without windows only: a rig's file is opened to look into it. Raises RigError for a rig that no take
     can go to, or where `arm` is asked for that has none: asked before the solving, not after it.
     """
-    armature = _open_rig(rig) if rig != DEFAULT_RIG else None
+    armature = _open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None and arm:
         check_arms(armature, find_hands(armature))
     return ArmatureHands.of(armature) if armature else None
 
 
-def _open_rig(rig: str) -> "Object | None":
-    """Opens the scene that the take goes into; the rig's armature, None for the hand that Knuckle builds."""
+def _open_rig(rig: str, wanted: Wanted) -> "tuple[Object | None, tuple[str, ...]]":
+    """Opens the scene that the take goes into; the rig's armature, None for the hand that Knuckle builds, and notes."""
     if rig == DEFAULT_RIG:
         empty_file()
-        return None
+        return None, ()
     path = Path(rig)
     kind = path.suffix.lower()
     if kind not in (".blend", ".glb", ".gltf"):
@@ -114,7 +136,7 @@ def _open_rig(rig: str) -> "Object | None":
             _read(path.resolve(), kind)
     except RuntimeError as error:
         raise RigError(f"{path}: Blender cannot read it as a {kind} file, save it again from its source") from error
-    return _armature_with_hand(path)
+    return _armature_with_hand(path, wanted)
 
 
 def _read(path: Path, kind: str) -> None:
@@ -137,16 +159,21 @@ def empty_file() -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
-def _armature_with_hand(path: Path) -> "Object":
+def _armature_with_hand(path: Path, wanted: Wanted) -> "tuple[Object, tuple[str, ...]]":
+    """The armature to drive, with what its person says of its hands kept on it; of several it is told which."""
     scene = bpy.context.scene
     armatures = [obj for obj in bpy.data.objects if is_armature(obj) and stands_in(obj, scene)]
     if not armatures:
         raise RigError(f"{path}: there is no armature in it, choose a file with a rigged hand")
+    if wanted.armature is not None:
+        armatures = [_named(path, armatures, wanted.armature)]
     usable: list[Object] = []
     problem: RigError | None = None
     for armature in armatures:
         try:
             check_target(armature, scene)
+            for mapping in wanted.mappings:
+                save_mapping(armature, mapping)
             find_hands(armature)
         except RigError as error:
             problem = problem or error
@@ -154,13 +181,23 @@ def _armature_with_hand(path: Path) -> "Object":
             usable.append(armature)
     if not usable:
         raise RigError(f"{path}: {problem}")
+    if len(usable) == 1:
+        return usable[0], ()
+    named = " and ".join(repr(one.name) for one in usable)
+    choose = "name the one to drive by --armature, or make it the active object and save the file"
     active = bpy.context.view_layer.objects.active
-    if len(usable) > 1 and active not in usable:
-        raise RigError(
-            f"{path}: {len(usable)} armatures have hands, {' and '.join(repr(one.name) for one in usable)}: make the "
-            "one to drive the active object and save the file"
-        )
-    return active if active in usable else usable[0]
+    if active not in usable:
+        raise RigError(f"{path}: {len(usable)} armatures have hands, {named}: {choose}")
+    note = f"{len(usable)} armatures of the rig's file have hands, {named}: '{active.name}' is driven, the active one"
+    return active, (f"{note}; to drive another, {choose}",)
+
+
+def _named(path: Path, armatures: "list[Object]", name: str) -> "Object":
+    for armature in armatures:
+        if armature.name == name:
+            return armature
+    there = " and ".join(repr(one.name) for one in armatures)
+    raise RigError(f"{path}: there is no armature '{name}' in it, only {there}")
 
 
 def save(path: str | Path) -> None:

@@ -25,6 +25,8 @@ MOST_BYTES = 64 * 1024
 LONGEST_NAME = 255
 FORGOTTEN = ""
 """In place of a mapping that the library of an override keeps."""
+_KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+"""What JSON that is no object is called."""
 PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES}
 """The custom property of an armature for each side."""
 
@@ -104,9 +106,14 @@ def to_dict(mapping: Mapping) -> dict[str, Any]:
 
 def from_dict(data: Any, where: str) -> Mapping:
     """The inverse of to_dict. Raises RigError naming `where` and what is wrong with it."""
-    if not isinstance(data, dict) or data.get("version") not in READ:
-        found = data.get("version") if isinstance(data, dict) else type(data).__name__
-        raise RigError(f"{where}: its version is {found!r:.40}, expected 1 or 2: a mapping saved by Knuckle")
+    if not isinstance(data, dict):
+        raise RigError(
+            f"{where}: it is {_KINDS.get(type(data), 'null')}, expected an object: a mapping saved by Knuckle"
+        )
+    if data.get("version") not in READ:
+        raise RigError(
+            f"{where}: its version is {data.get('version')!r:.40}, expected 1 or 2: a mapping saved by Knuckle"
+        )
     bones = data.get("bones")
     if not isinstance(bones, dict) or len(bones) > len(JOINT_INDEX):
         raise RigError(f"{where}: bones is {bones!r:.60}, expected at most {len(JOINT_INDEX)} joints with their bones")

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from ...hand.joints import DIGITS, Side
 
+PICK_WHERE = "in the panel Rig's Hands (in a shell: by --mapping with a preset exported from there)"
+"""How sentences end that ask a person to pick bones."""
+
 
 @dataclass(frozen=True, slots=True)
 class DetectedHand:

@@ -22,7 +22,7 @@ from . import flat, side
 from .bones import Bone, Skeleton
 from .chains import LEAST_BONES, Candidate, candidates
 from .controls import keyed
-from .found import DetectedHand, Detection
+from .found import PICK_WHERE, DetectedHand, Detection
 from .hints import Hints, hints
 from .joined import has_layers, joined
 from .joints import joints_of
@@ -104,11 +104,11 @@ def _nothing(bones: Sequence[Bone], where: str) -> str:
     if said.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
         return (
             f"{where}: bones are named as a hand's in {said.family}, but the {' and the '.join(short)} have fewer than "
-            "two bones each and the others make no hand: add the missing bones, or pick the bones yourself"
+            f"two bones each and the others make no hand: add the missing bones, or pick the bones {PICK_WHERE}"
         )
     return (
         f"{where} has no hand that can be recognised: at least a thumb and a finger of two bones each must hang on a "
-        "wrist; choose another armature, pick the bones yourself, or use Knuckle's own hand"
+        f"wrist; choose another armature, pick the bones {PICK_WHERE}, or use Knuckle's own hand"
     )
 
 
@@ -237,7 +237,7 @@ def _label_doubts(skeleton: Skeleton, found: _Found) -> list[str]:
         loose = [digit for digit in DIGITS if digit in named and digit not in labels.digits]
         if loose:
             doubts.append(
-                f"bones are named as {' and '.join(loose)} that do not hang on it as a digit, pick them yourself"
+                f"bones are named as {' and '.join(loose)} that do not hang on it as a digit, pick them {PICK_WHERE}"
             )
     return doubts
 

@@ -11,7 +11,7 @@ from ...errors import RigError
 from ...hand.joints import SIDES, Side
 from .bones import Skeleton
 from .chains import Candidate
-from .found import DetectedHand
+from .found import PICK_WHERE, DetectedHand
 
 Floats = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def _own_pair(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: 
         same = sorted(hand.carrier for _, hand in hands if hand.side == wanted)
         raise RigError(
             f"{where} has {len(same)} {wanted} hands, at bones {' and '.join(map(repr, same))}: "
-            "pick the bones of the one to drive yourself"
+            f"pick the bones of the one to drive {PICK_WHERE}"
         )
     others = [hand for number, (_, hand) in enumerate(hands) if number not in chosen]
     return [

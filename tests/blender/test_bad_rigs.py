@@ -7,8 +7,11 @@ import bpy
 import pytest
 
 from knuckle.cli import DEMO_CAPTURE, main
+from knuckle.hand.joints import CHAIN_JOINTS
+from knuckle.rig.detect import find_hands
+from knuckle.rig.mapping import Mapping, write_preset
 from knuckle.rig.take_result import result_of
-from knuckle.tests.blender.bad_rigs import BAD, Object
+from knuckle.tests.blender.bad_rigs import BAD, Object, one_finger
 from knuckle.tests.blender.making import rig
 from knuckle.tests.blender.snapshot import differences, snapshot
 
@@ -77,14 +80,42 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
     bpy.context.view_layer.objects.active = None
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     assert main(command) == 1
-    assert "2 armatures have hands, 'First' and 'Second': make the one to drive the active" in capsys.readouterr().err
+    assert "2 armatures have hands, 'First' and 'Second': name the one to drive by" in capsys.readouterr().err
     bpy.ops.wm.open_mainfile(filepath=str(file))
     bpy.context.view_layer.objects.active = bpy.data.objects["Second"]
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
-    assert main(command) == 0
+    for options, driven, other in (
+        ((), "Second", "First"),
+        (("--armature", "First"), "First", "Second"),
+    ):
+        assert main([*command, *options]) == 0
+        told = capsys.readouterr().out
+        assert ("have hands, 'First' and 'Second': 'Second' is driven, the active one" in told) is not bool(options)
+        bpy.ops.wm.open_mainfile(filepath=str(out))
+        assert bpy.data.objects[other].animation_data is None
+        assert bpy.data.objects[driven].animation_data.action.name == "leap_finger_tap"
+    assert main([*command, "--armature", "Third"]) == 1
+    assert "there is no armature 'Third' in it, only 'First' and 'Second'" in capsys.readouterr().err
+
+
+def test_a_preset_tells_the_shell_which_bones_are_a_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A finger and no thumb: nothing is found by itself."""
+    one_finger()
+    file, out, preset = tmp_path / "rig.blend", tmp_path / "out.blend", tmp_path / "preset.json"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    bones = {joint: joint for joint in ("wrist", *CHAIN_JOINTS["index-finger"])}
+    write_preset(preset, Mapping("right", bones))
+    command = ["solve", TAP, "--rig", str(file), "--out", str(out), "--end", "5"]
+    assert main(command) == 1
+    assert "--mapping" in capsys.readouterr().err
+    assert main([*command, "--mapping", str(preset)]) == 0
     bpy.ops.wm.open_mainfile(filepath=str(out))
-    assert bpy.data.objects["First"].animation_data is None
-    assert bpy.data.objects["Second"].animation_data.action.name == "leap_finger_tap"
+    (kept,) = find_hands(bpy.data.objects["Rig"])
+    assert kept.bones == bones
+    assert kept.corrected
+    write_preset(preset, Mapping("right", bones | {"thumb-phalanx-proximal": "nowhere"}))
+    assert main([*command, "--mapping", str(preset)]) == 1
+    assert "has no bone 'nowhere' for thumb-phalanx-proximal" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("extension")

@@ -165,6 +165,8 @@ def test_a_recipe_goes_to_the_panel_and_back_and_through_a_file(tmp_path: Path) 
             "settings": {"passes": 20},
             "drive": "joints",
             "rig": "hand.blend",
+            "armature": "Body",
+            "mappings": {"left": {"version": 2, "side": "left", "bones": {"wrist": "hand"}}},
             "arm": True,
             "keep": "pinches",
             "keep_scale": "world",

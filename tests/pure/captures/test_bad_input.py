@@ -84,17 +84,27 @@ BAD: list[tuple[str, Make, str]] = [
         "notes.docx: of no format that is known, expected C3D, WebXR handpose, TRC, "
         "Qualisys TSV, Motive CSV, BVH, JSON, raw take, table",
     ),
-    ("junk.trc", lambda: bytes(range(1, 256)) * 40, "junk.trc: of the name .trc, but it does not begin as TRC does"),
+    (
+        "junk.trc",
+        lambda: bytes(range(1, 256)) * 40,
+        "junk.trc: of the name .trc, but it does not begin as TRC (PathFileType …) does",
+    ),
     (
         "hand.tsv",
         text("hello\tworld\n"),
-        "hand.tsv: of the name .tsv, but it does not begin as Qualisys TSV or table does",
+        "hand.tsv: of the name .tsv, but it does not begin as Qualisys TSV (NO_OF_FRAMES …) or table "
+        "(time,wrist.x,wrist.y,wrist.z …) does",
     ),
-    ("take.csv", text("a,b\n1,2\n"), "take.csv: of the name .csv, but it does not begin as Motive CSV or table does"),
+    (
+        "take.csv",
+        text("a,b\n1,2\n"),
+        "take.csv: of the name .csv, but it does not begin as Motive CSV (Format Version …) or table "
+        "(time,wrist.x,wrist.y,wrist.z …) does",
+    ),
     (
         "photo.bvh",
         lambda: b"\x89PNG\r\n\x1a\n" + bytes(99),
-        "photo.bvh: of the name .bvh, but it does not begin as BVH does",
+        "photo.bvh: of the name .bvh, but it does not begin as BVH (HIERARCHY …) does",
     ),
     # C3D
     ("short.c3d", cut(samples.c3d, 300), "short.c3d: 300 bytes, a C3D file has at least a header of 512"),

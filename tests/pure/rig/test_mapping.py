@@ -68,7 +68,12 @@ def test_a_bad_preset_is_told_in_one_sentence(change: dict[str, Any], told: str,
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(b"{", "not JSON"), (b"[]", "its version"), (b"\xff", "not a text"), (b" " * 70_000, "larger")],
+    [
+        (b"{", "not JSON"),
+        (b"[1, 2]", "it is a list"),
+        (b"\xff", "not a text"),
+        (b" " * 70_000, "larger"),
+    ],
 )
 def test_a_file_that_is_no_preset_is_told(content: bytes, told: str, tmp_path: Path) -> None:
     (tmp_path / "bad.json").write_bytes(content)
