@@ -67,6 +67,9 @@ def told(report: dict[str, Any], out: Path) -> str:
             what = "gaps of pinches" if rig["keep"] == "pinches" else "fingertips"
             left = f"{rig['left_mm']['mean']:.2f} mm from the performer's on average, {rig['left_mm']['max']:.2f} mm"
             lines.append(f"    on the rig {rig['keep']} are kept: {what} {left} at most")
+        if rig and rig["keep"] == "directions" and rig["left_deg"]["mean"] is not None:
+            turned = f"{rig['left_deg']['mean']:.1f} degrees on average, {rig['left_deg']['max']:.1f} degrees at most"
+            lines.append(f"    bones point beside the ways between their markers by {turned}")
     lines += [f"  note: {warning}" for warning in report["warnings"]]
     return "\n".join(lines)
 

@@ -10,6 +10,7 @@ from .hand.kinematics import Pose
 from .hand.limits import Allowed
 from .hand.measured import MeasuredHand
 from .hand.model import HandModel
+from .hand.targets import Targets
 from .performer import Performer
 from .recipe import Recipe
 from .retarget import Keeping, Kept, RigHand, character, keep
@@ -70,8 +71,8 @@ class Asked:
         followed within them; else they are as they are, and the rig's hand follows them within its own."""
         return self.within(person) if self.recipe.keep == "directions" else person
 
-    def driven(self, person: Performer, pose: Pose) -> Kept | None:
-        """A pose that drives one of the rig's hands, on that hand; None where there is none.
+    def driven(self, person: Performer, pose: Pose, targets: Targets) -> Kept | None:
+        """A pose that drives one of the rig's hands, solved to targets, on that hand; None where there is none.
 
         Raises HandError for a hand without length.
         """
@@ -79,4 +80,4 @@ class Asked:
         if side not in self.built:
             return None
         of = character(self._driving(self.within(person).hands[side]), self.built[side])
-        return keep(pose, of, Keeping(self.recipe.keep, self.recipe.keep_scale))
+        return keep(pose, of, Keeping(self.recipe.keep, self.recipe.keep_scale), targets)

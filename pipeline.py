@@ -25,7 +25,7 @@ from .hand.turns import as_told
 from .onto_rig import Asked, Rig
 from .recipe import DriveChoice, Recipe, to_dict
 from .report import doubts, hand_report
-from .retarget import Kept, figures_of
+from .retarget import Kept, figures_of, seen_bones
 from .solvers import Smoothing, Solver, State, beginning
 from .solvers.companions import accompanied
 from .solvers.smoothing.told import shown as digits_shown
@@ -47,6 +47,8 @@ class SolvedHand:
     proportions: Proportions
     targets: Targets
     """As they were measured and cleaned, not as smoothed: what errors are counted to."""
+    followed: Targets
+    """As the hand was solved to them: smoothed, where that is asked for."""
     pose: Pose
     predicted: Bools
     """(F, J) True where a joint was not held by a measured marker in that frame."""
@@ -123,7 +125,7 @@ class Job:
             solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing, recipe.drive), span)))
         if recipe.mirror:
             solved = [_mirrored(hand) for hand in reversed(solved)]
-        solved = [replace(one, driven=asked.driven(person, one.pose)) for one in solved]
+        solved = [replace(one, driven=asked.driven(person, one.pose, one.followed)) for one in solved]
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
@@ -147,6 +149,7 @@ def _mirrored(solved: SolvedHand) -> SolvedHand:
         hand=hand,
         proportions=solved.proportions.mirrored(),
         targets=mirror.targets(solved.targets),
+        followed=mirror.targets(solved.followed),
         pose=mirror.pose(solved.pose, hand),
     )
 
@@ -181,7 +184,7 @@ def _solve(
     seen = (targets.weights > 0) & ~filled
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen)
-    return SolvedHand(hand.side, hand, proportions, shown, pose, predicted, seen, companions)
+    return SolvedHand(hand.side, hand, proportions, shown, targets, pose, predicted, seen, companions)
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:
@@ -221,7 +224,8 @@ def _report(
     figures = {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted, s.measured) for s in solved}
     for one in solved:
         if one.driven is not None:
-            figures[one.side]["rig"] = figures_of(one.driven)
+            measured = replace(one.targets, weights=one.targets.weights * one.measured)
+            figures[one.side]["rig"] = figures_of(one.driven, seen_bones(one.pose, measured))
     return {
         "capture": recipe.capture,
         "format": markers.format,

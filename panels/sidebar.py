@@ -283,6 +283,9 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     if isinstance(rig, dict):
         name = "Pinches kept to" if rig.get("keep") == "pinches" else "Tips on the rig"
         pair(column, name, f"{millimetres(rig.get('left_mm'), 'mean')} / {millimetres(rig.get('left_mm'), 'max')}")
+        turned = rig.get("left_deg") or {}
+        if rig.get("keep") == "directions" and turned.get("mean") is not None:
+            pair(column, "Bones beside markers", f"{turned['mean']:.1f}° / {turned['max']:.1f}°")
     pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
     hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
     pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")

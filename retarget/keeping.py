@@ -3,7 +3,8 @@
 Lengths are scaled by s: how much longer the character's hand is than the performer's, or 1 where places are kept in
 metres of the world. Tips x are in the frame of the wrist, of the performer and of the character.
 
-    directions   the angles, and so the direction of every bone, are the performer's
+    directions   the angles, and so the direction of every bone, are the performer's: as the markers on a bone's ends
+                 show them where both are seen (seen.py), else as solved
     fingertips   x̂ = s x_performer
     pinches      with g = x_finger − x_thumb, e = s g_performer − g_character, and w(|g_performer|) from 1 where thumb
                  and finger are near to 0 where they are far:
@@ -22,9 +23,11 @@ from numpy.typing import NDArray
 
 from ..hand.joints import DIGITS
 from ..hand.kinematics import Pose
+from ..hand.targets import Targets
 from ..recipe import KeepChoice, ScaleChoice
 from .character import Character, size, tips
 from .reach import Reach
+from .seen import as_seen, seen_bones
 from .shares import shared_angles, shares
 
 Floats = NDArray[np.float64]
@@ -64,16 +67,22 @@ class Kept:
     """(F, 5, 3) from the performer's thumb to each tip, scaled."""
 
 
-def keep(performance: Pose, of: Character, keeping: Keeping) -> Kept:
-    """A performance on a character's hand."""
+def keep(performance: Pose, of: Character, keeping: Keeping, targets: Targets | None = None) -> Kept:
+    """A performance on a character's hand.
+
+    targets: what the performance was solved to, by which directions are seen; None where nothing is known but the pose.
+    """
     performer, table = performance.hand, shares(of.digits)
     own = tips(performer, performance.angles)
     has = [row for row, digit in enumerate(DIGITS) if digit in of.digits]
     scale = _scale(performance, of, table) if keeping.scale == "hand" else 1.0
     pinched, gaps = _pinches(own, table, float(size(performer).max()))
     gaps, asked = scale * gaps, scale * np.einsum("rd,fdi->fri", table, own)
+    pointing = performance
+    if targets is not None and keeping.what != "fingertips":
+        pointing = as_seen(performance, of.hand.limits, targets, seen_bones(performance, targets))
     low, high = of.hand.limits.T
-    angles = np.clip(shared_angles(performer, table, performance.angles), low, high)
+    angles = np.clip(shared_angles(performer, table, pointing.angles), low, high)
     if keeping.what == "fingertips":
         digits = [DIGITS[row] for row in has]
         angles = Reach.of(of).nearest(angles, digits, of.tips(angles)[:, has], asked[:, has])

@@ -23,7 +23,7 @@ FOUND_HEAD = (
     "|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 BAKED_HEAD = (
-    "| Rig | Gloves: solved | seen | Headset: solved | seen | Beyond | Changed | x1 … xn | at 0.01 | mirrored |\n"
+    "| Rig | Gloves: kept | tips | Headset: kept | tips | Beyond | Changed | x1 … xn | at 0.01 | mirrored |\n"
     "|---|---|---|---|---|---|---|---|---|---|\n"
 )
 GLOVES, POSES = slice(0, None, 10), slice(HELD // 2, None, HELD)
@@ -55,16 +55,17 @@ def baked(name: str, clip: Path) -> str:
     cells = [name, *apart(gloves), *apart(poses)]
     cells += [f"{max(bone.beyond for bone in gloves + poses):.2f}°", f"{max(b.changed for b in gloves + poses):.2f}°"]
     odd = [bones_of(name, CAPTURES / "two_hands_glove.c3d", GLOVES, place=place) for place in PLACES]
-    cells += [f"{max(bone.solved for bone in bones):.2f}°" for bones in odd]
+    cells += [f"{max(bone.kept for bone in bones):.2f}°" for bones in odd]
     return "| " + " | ".join(cells) + " |\n"
 
 
 def apart(bones: list[Bone]) -> tuple[str, str]:
-    """The largest angle to what was solved, of all bones; and of the last ones to what was seen: half, 95 in 100."""
+    """The largest angle to what was to be kept, of all bones; and of the last ones to what was seen: half, 95 in 100,
+    most."""
     if not bones:
         return "–", "–"
-    seen = np.nanquantile([bone.seen for bone in bones if bone.last], [0.5, 0.95])
-    return f"{max(bone.solved for bone in bones):.2f}°", f"{seen[0]:.1f}°, {seen[1]:.1f}°"
+    seen = np.nanquantile([bone.seen for bone in bones if bone.last], [0.5, 0.95, 1.0])
+    return f"{max(bone.kept for bone in bones):.2f}°", ", ".join(f"{angle:.1f}°" for angle in seen)
 
 
 def bones_of(name: str, capture: Path, frames: slice, place: str | None = None) -> list[Bone]:

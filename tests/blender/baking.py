@@ -37,8 +37,8 @@ class Bone:
     side: Side
     joint: str
     """Where it begins."""
-    solved: float
-    """Between it and the performer's bone as solved."""
+    kept: float
+    """Between it and the bone of the hand that was to be kept."""
     seen: float
     """Between it and the way from this joint's marker to the next one's, NaN where one was not seen."""
     beyond: float
@@ -94,7 +94,9 @@ class _Baked:
 
     def __init__(self, armature: bpy.types.Object, found: FoundHand, solved: SolvedHand) -> None:
         self.side, self.names, self.hand = found.side, found.bones, solved.hand
-        self.solved = kinematics.joint_frames(solved.hand, solved.pose)[..., :3, 1]
+        assert solved.driven is not None
+        kept = solved.driven.pose
+        self.kept = kinematics.joint_frames(kept.hand, kept)[..., :3, 1]
         binding = bound_hand(armature, found, solved.hand)
         # How bones stand in their joints is known from rest; that keys bring them there again is what is looked at.
         self.from_bone = {
@@ -127,7 +129,7 @@ class _Baked:
                 yield Bone(
                     self.side,
                     joint,
-                    degrees(along, self.solved[row, index]),
+                    degrees(along, self.kept[row, index]),
                     degrees(along, way),
                     _beyond(self.hand, index, zero.T @ turns[joint]),
                     _changed(posed.pose.bones[self.names[joint]]),

@@ -54,7 +54,7 @@ def take(
         places = kinematics.joint_frames(hand, pose)[..., :3, 3]
         targets = Targets(times, np.arange(len(JOINTS)), places, np.ones((frames, len(JOINTS))))
         predicted, measured = np.zeros((frames, len(JOINTS)), bool), np.ones((frames, len(JOINTS)), bool)
-        hands.append(SolvedHand(side, hand, measures, targets, pose, predicted, measured))
+        hands.append(SolvedHand(side, hand, measures, targets, targets, pose, predicted, measured))
         positions.append(places)
         names += [f"{side} {joint}" for joint in JOINTS]
     markers = Markers(tuple(names), times, np.concatenate(positions, axis=1), "clap.c3d", rate, "m", "C3D")

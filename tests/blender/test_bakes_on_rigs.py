@@ -1,4 +1,4 @@
-"""Recordings baked onto the rigs of others: every bone as solved, fingertips as seen, no limit broken, as evaluated."""
+"""Recordings baked onto the rigs of others: every bone as kept, fingertips as seen, no limit broken, as evaluated."""
 
 import json
 from pathlib import Path
@@ -20,23 +20,33 @@ GLOVES = CAPTURES / "two_hands_glove.c3d"
 SOME = slice(0, None, 60)
 ROUNDED = 0.02
 """Degrees by which Blender's reals of four bytes may be off."""
+TIPS, MOST = 5.0, 10.0
+"""Degrees by which fingertips and all bones may point beside the ways between their markers."""
 
 
 def check(bones: list[Bone], least: int, rounded: float = ROUNDED) -> None:
     assert len(bones) >= least
-    for name in ("solved", "beyond", "changed"):
+    for name in ("kept", "beyond", "changed"):
         worst = max(bones, key=lambda bone: float(getattr(bone, name)))
         assert getattr(worst, name) < rounded, f"{worst.side} {worst.joint}: {name} {getattr(worst, name):.3f} degrees"
 
 
+def check_seen(bones: list[Bone], least: int) -> None:
+    """Against the capture's own markers."""
+    last = [bone.seen for bone in bones if bone.last]
+    assert np.isfinite(last).sum() >= least
+    assert np.nanmax(last) < TIPS, f"fingertips point up to {np.nanmax(last):.2f} > {TIPS} degrees beside their markers"
+    worst = max(bones, key=lambda bone: np.nan_to_num(bone.seen))
+    assert worst.seen < MOST, f"{worst.side} {worst.joint}: {worst.seen:.2f} > {MOST} degrees beside its markers"
+
+
 @pytest.mark.parametrize("name", ["WebXR, left", "MakeHuman", "Rigify metarig", "Rigify generated", "named as Mixamo"])
-def test_gloves_are_baked_so_that_every_bone_points_as_solved_inside_all_limits(name: str) -> None:
+def test_gloves_are_baked_so_that_every_bone_points_as_it_was_seen_inside_all_limits(name: str) -> None:
     armature, truth = RIGS[name]()
     take = bake(armature, GLOVES)
     bones = list(measured(armature, take, SOME))
     check(bones, 15 * len(truth) * (len(take.times) // 60))
-    # Bones of one length cannot follow a device's, which change it by up to 13 %: see docs/accuracy.md.
-    assert np.nanmedian([bone.seen for bone in bones if bone.last]) < 7
+    check_seen(bones, 5 * len(truth) * (len(take.times) // 60))
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -51,7 +61,7 @@ def test_names_rolls_scales_and_mirrors_change_nothing_of_a_bake(name: str, plac
     check(list(measured(armature, take, slice(0, None, 20))), 45, 2.0 if tiny else ROUNDED)
 
 
-def test_poses_of_a_headset_alone_have_their_fingertips_where_they_were_seen(tmp_path: Path) -> None:
+def test_poses_of_a_headset_alone_have_their_fingertips_point_as_they_were_seen(tmp_path: Path) -> None:
     armature, _ = RIGS["MakeHuman"]()
     bones: list[Bone] = []
     for number, pose in enumerate(headset_poses(CAPTURES / "webxr_poses_right.js")[::5]):
@@ -59,14 +69,15 @@ def test_poses_of_a_headset_alone_have_their_fingertips_where_they_were_seen(tmp
         path.write_text(json.dumps(pose))
         bones += measured(armature, bake(armature, path), slice(None))
     check(bones, 11 * 15)
-    half, most = np.quantile([bone.seen for bone in bones if bone.last], [0.5, 0.95])
-    assert half < 3.5 and most < 7.5, f"half within {half:.1f}, 95 in 100 within {most:.1f} degrees"
+    check_seen(bones, 11 * 5)
 
 
 def test_a_recording_of_a_headset_is_baked_pose_by_pose(tmp_path: Path) -> None:
     armature, _ = RIGS["WebXR, right"]()
     take = bake(armature, headset_clip(CAPTURES / "webxr_poses_right.js", tmp_path / "poses.json"))
-    check(list(measured(armature, take, slice(HELD // 2, None, 2 * HELD))), 27 * 15)
+    bones = list(measured(armature, take, slice(HELD // 2, None, 2 * HELD)))
+    check(bones, 27 * 15)
+    check_seen(bones, 27 * 5)
 
 
 @pytest.mark.parametrize("name", [name for name in RIGS if not name.startswith("named")])
