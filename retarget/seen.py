@@ -49,6 +49,9 @@ METHOD = Method(CAREFUL, damping=0.003, homing=0.2, iterations=20, tolerance=3e-
 """Steps shrink quadratically: after one of less than 0.003 rad less than 1e-7 rad are left."""
 EASE = 0.1
 """s over which a bone goes from how it is solved to how it is seen, where its markers come and go."""
+LIKELY = 0.6, 1.6
+"""Markers whose distance is not between these parts of the bone's length are not on its ends: labels were swapped, or a
+place was filled in wrongly."""
 CHUNK = 1000
 """Frames at a time."""
 
@@ -72,7 +75,10 @@ def seen_bones(performance: Pose, targets: Targets) -> Seen:
             places[:, site.joint] = np.where(shown_here, targets.positions[:, column], places[:, site.joint])
     away = np.diff(places[:, CHAINS], axis=2)
     lengths = np.linalg.norm(away, axis=-1, keepdims=True)
-    away = np.where(lengths > 1e-6, away / np.maximum(lengths, 1e-6), np.nan)
+    low, high = (
+        part * np.linalg.norm(performance.hand.rest[CHAINS[:, 1:], :3, 3], axis=-1)[..., None] for part in LIKELY
+    )
+    away = np.where((lengths > low) & (lengths < high), away / np.maximum(lengths, 1e-6), np.nan)
     turned: Floats = np.einsum("fij,fdbi->fdbj", performance.root[:, :3, :3], away)
     return Seen(turned, _shares(targets.times, np.isfinite(turned[..., 0])))
 

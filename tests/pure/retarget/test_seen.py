@@ -95,7 +95,7 @@ def test_what_is_found_is_the_least_of_its_formula(seed):
     rng = np.random.default_rng(seed)
     # Markers that no pose has: bones out of the digits' planes, and beyond limits.
     targets = stretched(truth, times, 0.1)
-    targets = replace(targets, positions=targets.positions + rng.normal(0, 0.006, targets.positions.shape))
+    targets = replace(targets, positions=targets.positions + rng.normal(0, 0.0015, targets.positions.shape))
     plain = solved(hand, targets)
     how = seen_bones(plain, targets)
     found = following(plain, targets)
@@ -162,6 +162,15 @@ def test_takes_without_a_frame_a_marker_or_a_length_are_left_as_they_are():
         assert np.array_equal(following(pose, some).angles, pose.angles)
     one = replace(targets, positions=np.zeros_like(targets.positions))
     assert np.array_equal(following(truth, one).angles, truth.angles)
+
+
+def test_a_marker_that_is_nowhere_near_its_bone_does_not_turn_it():
+    truth, times = performance("right")
+    targets = stretched(truth, times, 0.0)
+    away = targets.positions.copy()
+    away[20, JOINT_INDEX["middle-finger-phalanx-distal"]] += [0.0, 0.0, 0.08]
+    found = following(truth, replace(targets, positions=away))
+    assert degrees(bones(found), bones(truth)).max() < 0.01
 
 
 def test_markers_beside_joints_do_not_tell_how_bones_point():
