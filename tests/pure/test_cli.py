@@ -147,6 +147,15 @@ def test_what_is_kept_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, w
     assert (chosen.keep, chosen.keep_scale) == what
 
 
+@pytest.mark.parametrize(
+    ("kept", "typed", "how"), [("joints", [], "joints"), ("joints", ["--drive", "targets"], "targets")]
+)
+def test_what_tells_the_angles_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, how):
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps({"capture": "a", "drive": kept}))
+    assert recipe_of(_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])).drive == how
+
+
 def test_what_is_read_is_never_written_over(tmp_path, capsys):
     capture = tmp_path / "take.json"
     capture.write_bytes(DEMO_CAPTURE.read_bytes())
