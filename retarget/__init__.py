@@ -4,5 +4,18 @@ from .character import Character, RigHand, character
 from .figures import figures_of
 from .keeping import Keeping, Kept, keep
 from .seen import Seen, seen_bones
+from .shares import FINGERS, is_mitten
 
-__all__ = ["Character", "Keeping", "Kept", "RigHand", "Seen", "character", "figures_of", "keep", "seen_bones"]
+__all__ = [
+    "FINGERS",
+    "Character",
+    "Keeping",
+    "Kept",
+    "RigHand",
+    "Seen",
+    "character",
+    "figures_of",
+    "is_mitten",
+    "keep",
+    "seen_bones",
+]

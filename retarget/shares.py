@@ -11,19 +11,25 @@ from ..hand.model import HandModel
 Floats = NDArray[np.float64]
 
 FINGERS = DIGITS[1:]
+OF_MITTEN = "middle-finger"
+"""What the only finger of a rig is called where its names say no other: it stands for all four."""
 
 
 def shares(digits: Collection[str]) -> Floats:
     """(5, 5) how much each of the performer's digits (columns) counts in each of a rig's (rows); rows sum to 1.
 
-    Every digit follows the performer's of its name, and what the rig lacks is left out; the only finger of a rig, which
-    stands for all, follows the mean of all.
+    Every digit follows the performer's of its name, and what the rig lacks is left out; the only finger of a mitten,
+    which stands for all, follows the mean of all.
     """
     table = np.eye(len(DIGITS))
-    fingers = [DIGITS.index(finger) for finger in FINGERS if finger in digits]
-    if len(fingers) == 1:
-        table[fingers[0]] = [0.0, *[1.0 / len(FINGERS)] * len(FINGERS)]
+    if is_mitten(digits):
+        table[DIGITS.index(OF_MITTEN)] = [0.0, *[1.0 / len(FINGERS)] * len(FINGERS)]
     return table
+
+
+def is_mitten(digits: Collection[str]) -> bool:
+    """Whether the only finger of these digits stands for all; one that is named as another follows its own."""
+    return [finger for finger in FINGERS if finger in digits] == [OF_MITTEN]
 
 
 def shared_angles(hand: HandModel, table: Floats, angles: Floats) -> Floats:

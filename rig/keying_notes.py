@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from ..hand.joints import DIGITS, digit_of
 from ..pipeline import Take
+from ..retarget import FINGERS, is_mitten
 from .detect import FoundHand, find_hands
 from .take_result import RESULT
 
@@ -36,7 +37,12 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
 
 def _of_hand(found: FoundHand) -> Iterator[str]:
     have = {digit_of(joint) for joint in found.bones}
-    missing = [digit.replace("pinky", "little").replace("-", " ") for digit in DIGITS if digit not in have]
+    stood_for: tuple[str, ...] = ()
+    if is_mitten({digit for digit in have if digit}):
+        stood_for = FINGERS
+        yield f"the rig's {found.side} hand has one finger for all, as a mitten has: it follows the mean of the four"
+    lacking = [digit for digit in DIGITS if digit not in have and digit not in stood_for]
+    missing = [digit.replace("pinky", "little").replace("-", " ") for digit in lacking]
     if missing:
         yield f"the rig's {found.side} hand has no {' and no '.join(missing)}: solved, and not keyed"
     yield from (f"the rig's {found.side} hand: {doubt}" for doubt in found.doubts)

@@ -28,6 +28,8 @@ SHEARED = 8
 """From this step on the fit may shear."""
 MOST_LEFT = 0.2
 """Points that stay further than that from their joints, rms in sizes of the hand, are no hand."""
+FEWEST = 16
+"""Joints of a flat hand without metacarpals and tips."""
 APART = 0.5
 """Two groups of points are two hands where the gap between them is wider than this share of a group."""
 
@@ -88,12 +90,26 @@ def _joints_by_name(bones: list[Bone]) -> dict[str, Bone]:
 
 
 def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
-    """joint -> bone, empty where the bones do not lie as a hand's."""
+    """joint -> bone, empty where the bones do not lie as a hand's, without those that lie apart from it."""
+    bones = _together(bones)
     for joints in _joint_sets():
         if len(joints) == len(bones):
             matched = _match(np.array([bone.head for bone in bones]), joints)
             return {JOINTS[joint]: bones[row] for joint, row in zip(joints, matched, strict=True)} if matched else {}
     return {}
+
+
+def _together(bones: list[Bone]) -> list[Bone]:
+    """The bones without those that stand alone: further from every other one than the others' rms size."""
+    while len(bones) > FEWEST:
+        points = np.array([bone.head for bone in bones])
+        far = int(np.linalg.norm(points - np.median(points, axis=0), axis=-1).argmax())
+        rest = np.delete(points, far, axis=0)
+        alone = float(np.linalg.norm(rest - points[far], axis=-1).min())
+        if alone**2 <= ((rest - rest.mean(axis=0)) ** 2).sum(axis=-1).mean():
+            return bones
+        bones = [*bones[:far], *bones[far + 1 :]]
+    return bones
 
 
 @cache

@@ -51,6 +51,8 @@ FLAT = 1e-3
 class _Found:
     labels: Labels
     hints: Hints
+    left_out: tuple[int, ...] = ()
+    """The first bones of chains that hang on the wrist as digits do and are taken for none."""
 
 
 def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = False) -> Detection:
@@ -119,7 +121,8 @@ def _hands(skeleton: Skeleton) -> list[_Found]:
         said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
         named_other = said.others / (1 + sum(map(len, candidate.chains)))
         for labels in label(skeleton, candidate, said):
-            one = _Found(replace(labels, cost=labels.cost + OTHER * min(2 * named_other, 1.0)), said)
+            left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
+            one = _Found(replace(labels, cost=labels.cost + OTHER * min(2 * named_other, 1.0)), said, left_out)
             if _is_hand(skeleton, candidate, one):
                 found.append(one)
                 break
@@ -137,9 +140,12 @@ def _hands(skeleton: Skeleton) -> list[_Found]:
 
 
 def _is_hand(skeleton: Skeleton, candidate: Candidate, found: _Found) -> bool:
-    """Whether a candidate is near enough to a hand, with a thumb that can be told, and is not mirrored in itself."""
+    """Whether it is near enough to a hand, its thumb (or fingers) can be told, and it is not mirrored in itself."""
     labels, few = found.labels, _has_few(found)
-    if labels.cost >= (FEW_COST if few else MOST_COST) or _confidence(skeleton, found, "thumb") < LEAST_SURE:
+    if (
+        labels.cost >= (FEW_COST if few else MOST_COST)
+        or _confidence(skeleton, found, next(iter(labels.digits))) < LEAST_SURE
+    ):
         return False
     if few and (
         _is_flat(skeleton, candidate) or candidate.below > MOST_HELPERS * sum(map(len, labels.digits.values()))
@@ -230,6 +236,12 @@ def _label_doubts(skeleton: Skeleton, found: _Found) -> list[str]:
         doubts.append("another of its digits could be the thumb")
     if labels.order_margin < MARGIN:
         doubts.append("its fingers could be in the reverse order")
+    if found.left_out:
+        others = " and ".join(f"'{skeleton.bones[bone].name}'" for bone in found.left_out)
+        doubts.append(
+            f"{len(labels.digits) + len(found.left_out)} chains of bones hang on it as digits do: {others} was taken "
+            "for none and is not keyed"
+        )
     if len(labels.digits) < len(DIGITS) and not found.hints.digits:
         doubts.append(f"it has {len(labels.digits)} digits, taken as {', '.join(labels.digits)}")
     if len(labels.digits) < len(DIGITS) and found.hints.digits:

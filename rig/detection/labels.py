@@ -65,6 +65,9 @@ class Labels:
 
 def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Iterator[Labels]:
     """The best labels of a candidate's chains: of all, of more than five the five that fit best, and then the four."""
+    fingers = _fingers_alone(skeleton, candidate, hints)
+    if fingers is not None:
+        yield fingers
     for size in (5, 4) if len(candidate.chains) > 4 else (len(candidate.chains),):
         sets = combinations(candidate.chains, size)
         if found := [labels for chains in sets if (labels := _label(skeleton, candidate, chains, hints))]:
@@ -84,6 +87,27 @@ def _label(skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]
     if not best:
         return None
     return _with_margins(best[0], margin=best[1].cost - best[0].cost if len(best) > 1 else np.inf)
+
+
+def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: Hints) -> Labels | None:
+    """The fingers of a hand without a thumb, where names tell each of three or four and none is named as the thumb."""
+    chains = list(hand.chains)
+    said = [_said(skeleton, chain, hints) for chain in chains]
+    if not 3 <= len(chains) <= 4 or None in said or "thumb" in said:
+        return None
+    tried: list[Labels] = []
+    for in_palm in _palm_bones(skeleton, hand.place, chains):
+        knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(chains, in_palm, strict=True)]]
+        for order in ((line := _along_line(knuckles)), line[::-1]):
+            names = [said[row] for row in order]
+            cost = _misfit_of_fingers(np.vstack([hand.place, knuckles[order]]))
+            cost += _proportion_cost(skeleton, _Split(hand, (), chains), in_palm)
+            if tuple(names) == _finger_names(names):
+                digits = {str(name): chains[row] for name, row in zip(names, order, strict=True)}
+                palm_bones = {str(name): in_palm[row] for name, row in zip(names, order, strict=True)}
+                # Names alone tell which end of the row is the index finger's.
+                tried.append(Labels(hand.wrist, hand.place, digits, palm_bones, cost, np.inf, NAME_COST))
+    return min(tried, key=lambda labels: labels.cost, default=None)
 
 
 def _with_margins(labels: Labels, margin: float | None = None, order_margin: float | None = None) -> Labels:
@@ -187,9 +211,18 @@ def _mean_palm(fingers: int, first: int) -> Floats:
 
 def _misfit(places: Floats, fingers: int, first: int) -> float:
     """How far a palm (3 + N, 3) is from the mean one laid on it, mirrored or not: rms in palm lengths."""
-    mean = _mean_palm(fingers, first)
-    weights = np.array([1.0, 1.0, 0.5, *[1.0] * fingers])
-    weights /= weights.sum()
+    return _fit(places, _mean_palm(fingers, first), np.array([1.0, 1.0, 0.5, *[1.0] * fingers]))
+
+
+def _misfit_of_fingers(places: Floats) -> float:
+    """The same for a palm without a thumb: the wrist and N knuckles (1 + N, 3)."""
+    mean = np.delete(_mean_palm(len(places) - 1, 0), (1, 2), axis=0)
+    return _fit(places, mean, np.ones(len(places)))
+
+
+def _fit(places: Floats, mean: Floats, weights: Floats) -> float:
+    """How far points (N, 3) are from mean ones (N, 3) laid on them, mirrored or not, in the mean ones' unit."""
+    weights = weights / weights.sum()
     seen, model = places - weights @ places, mean - weights @ mean
     u, stretch, vt = np.linalg.svd((weights[:, None] * seen).T @ model)
     size = float(stretch.sum() / (weights @ (model**2).sum(axis=-1)))

@@ -39,9 +39,11 @@ def shape_says(places: Places) -> float:
     bends = [_bend(places, digit, across) for digit in DIGITS[1:]]
     seen = [bend for bend in bends if bend is not None]
     fingers = float(np.mean(seen)) / BEND_SEEN if seen else 0.0
-    drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
     size = max(float(np.linalg.norm(along)), 1e-12)
-    base = -float((thumb[0] - places["wrist"]) @ back_if_right) / size
+    drop, base = 0.0, 0.0
+    if thumb:
+        drop = -float((thumb[-1] - thumb[0]) @ back_if_right) / max(_length(thumb), 1e-12)
+        base = -float((thumb[0] - places["wrist"]) @ back_if_right) / size
     inner, outer = knuckles[1:-1] or knuckles, knuckles[:: max(len(knuckles) - 1, 1)]
     arch = float((np.mean(inner, axis=0) - np.mean(outer, axis=0)) @ back_if_right) / size
     return float(np.tanh(fingers + drop / THUMB_SEEN + base / BASE_SEEN + arch / ARCH_SEEN))

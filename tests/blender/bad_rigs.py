@@ -22,7 +22,7 @@ def _done() -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def _without(armature: Object, *begins: str) -> Object:
+def without(armature: Object, *begins: str) -> Object:
     """Takes away the bones whose names begin so."""
     bones = _bones(armature)
     for bone in [bone for bone in bones if bone.name.startswith(begins)]:
@@ -42,16 +42,16 @@ def no_bones() -> Object:
 
 
 def no_fingers() -> Object:
-    return _without(rig("right", arm=True), *DIGITS)
+    return without(rig("right", arm=True), *DIGITS)
 
 
 def one_finger() -> Object:
-    return _without(rig("right", arm=True), "thumb", "middle", "ring", "pinky")
+    return without(rig("right", arm=True), "thumb", "middle", "ring", "pinky")
 
 
 def digits_of_one_bone() -> Object:
     endings = ("-metacarpal", "-phalanx-intermediate", "-phalanx-distal", "-tip")
-    return _without(rig("right"), *(digit + ending for digit in DIGITS for ending in endings))
+    return without(rig("right"), *(digit + ending for digit in DIGITS for ending in endings))
 
 
 def two_right_hands() -> Object:

@@ -9,10 +9,11 @@ import pytest
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.rig.detect import find_hands
+from knuckle.rig.keying_notes import keying_notes
 from knuckle.rig.mapping import Mapping, write_preset
 from knuckle.rig.take_result import result_of
-from knuckle.tests.blender.bad_rigs import BAD, Object, one_finger
-from knuckle.tests.blender.making import rig
+from knuckle.tests.blender.bad_rigs import BAD, Object, one_finger, without
+from knuckle.tests.blender.making import rig, take
 from knuckle.tests.blender.snapshot import differences, snapshot
 
 TAP = str(DEMO_CAPTURE)
@@ -96,6 +97,21 @@ def test_of_several_armatures_with_hands_the_active_one_is_driven(
         assert bpy.data.objects[driven].animation_data.action.name == "leap_finger_tap"
     assert main([*command, "--armature", "Third"]) == 1
     assert "there is no armature 'Third' in it, only 'First' and 'Second'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("lacking", "note"),
+    [
+        (("index", "ring", "pinky"), "has one finger for all, as a mitten has: it follows the mean of the four"),
+        (("middle", "ring", "pinky"), "has no middle finger and no ring finger and no little finger: solved, and not"),
+        (("thumb",), "has no thumb: solved, and not keyed"),
+    ],
+)
+def test_fingers_that_a_rig_lacks_are_told(lacking: tuple[str, ...], note: str) -> None:
+    armature = without(rig("right"), *lacking)
+    told = [each for each in keying_notes(armature, take(("right",), frames=5)) if "solved" in each or "mean" in each]
+    assert len(told) == 1
+    assert note in told[0]
 
 
 def test_a_preset_tells_the_shell_which_bones_are_a_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -263,6 +263,17 @@ def test_a_mitten_follows_the_mean_of_the_fingers():
     assert figures_of(kept)["digits"]["middle-finger"]["follows"] == list(DIGITS[1:])
 
 
+@pytest.mark.parametrize("finger", ["index-finger", "ring-finger", "pinky-finger"])
+def test_an_only_finger_that_is_named_follows_the_performers_of_its_name(finger):
+    performer = build(adult("right"))
+    others = [digit.split("-")[0] for digit in DIGITS[1:] if digit != finger]
+    pose = anyhow(performer, 20, 2)
+    other = character(performer, lacking(joints_of(adult("right")), *others))
+    kept = keep(pose, other, Keeping("directions"))
+    assert np.array_equal(kept.pose.angles, pose.angles)
+    assert figures_of(kept)["digits"][finger]["follows"] == [finger]
+
+
 def test_a_mitten_closes_on_the_thumb_whichever_finger_pinches():
     performer = build(adult("right"))
     other = character(performer, lacking(joints_of(adult("right")), "index", "ring", "pinky"))

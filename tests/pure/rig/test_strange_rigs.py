@@ -344,6 +344,9 @@ def test_six_fingers_are_read_as_the_five_that_fit_best() -> None:
     assert found.side == "right"
     assert found.bones["thumb-metacarpal"] == truth["thumb-metacarpal"]
     assert {joint.split("-")[0] for joint in found.bones} == {"wrist", *(digit.split("-")[0] for digit in DIGITS)}
+    (doubt,) = [doubt for doubt in found.doubts if "6 chains" in doubt]
+    assert "was taken for none and is not keyed" in doubt
+    assert not any("chains" in doubt for hand in detect(bones).hands for doubt in hand.doubts)
 
 
 def test_a_sleeve_and_a_weapon_change_nothing() -> None:
@@ -403,3 +406,24 @@ def test_names_of_digits_in_other_languages_make_surer(words: tuple[str, ...]) -
 
 def _digit(joint: str) -> str:
     return next((digit for digit in DIGITS if joint.startswith(digit)), "")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_stray_bone_beside_a_flat_hand_does_not_hide_it(named: bool) -> None:
+    bones, truth = hand("right", Make(flat=True, arm=False), 3)
+    bones.append(Bone("forearm", None, (0.0, -0.27, 0.0), (0.0, 0.0, 0.0)))
+    names = {bone.name: f"{bone.name} 1" if named else f"x{number}" for number, bone in enumerate(bones)}
+    (found,) = detect(renamed(bones, names)).hands
+    assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
+    assert found.side == "right"
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("make", [SIXTEEN, NO_TIPS, Make()], ids=["bare", "metacarpals", "tips"])
+def test_fingers_that_are_named_are_a_hand_without_a_thumb(make: Make, seed: int, side: Side) -> None:
+    bones, truth = hand(side, replace(make, digits=ALL - {"thumb"}), seed)
+    (found,) = detect(bones).hands
+    assert (found.side, found.bones) == (side, truth)
+    with pytest.raises(RigError, match="no hand that can be recognised"):
+        detect(renamed(bones, {bone.name: f"x{number}" for number, bone in enumerate(bones)}))
