@@ -12,7 +12,7 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, Side
 from ..rig import known_hands
 from ..rig.binding import is_armature
-from ..rig.corrections import check_free, flipped, mirrored, own_mapping, to_correct, with_carrier
+from ..rig.corrections import check_free, flipped, mirrored, own_mapping, to_correct, turned, with_carrier
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
 from .job import redraw_views
 
@@ -30,12 +30,20 @@ def driven_armature(scene: "Scene") -> "Object | None":
     return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
 
 
+def can_look(operator: type, context: "Context") -> bool:
+    """For poll: an armature is chosen."""
+    if driven_armature(context.scene) is not None:
+        return True
+    operator.poll_message_set("Choose the armature that the hand drives")
+    return False
+
+
 def can_correct(operator: type, context: "Context") -> bool:
     """For poll: an armature is chosen, and may be changed."""
     armature = driven_armature(context.scene)
     if armature is None:
-        operator.poll_message_set("Choose the armature that the hand drives")
-    elif not armature.is_editable:
+        return can_look(operator, context)
+    if not armature.is_editable:
         operator.poll_message_set("The armature is linked from another file, make a library override of it first")
     else:
         return True
@@ -44,11 +52,29 @@ def can_correct(operator: type, context: "Context") -> bool:
 
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
     """Changes the mapping of a hand, which is then the person's own. Raises RigError, and then nothing has changed."""
-    known = known_hands.known(armature) or known_hands.look(armature)
+    # Constraints and locks may have changed since: what is kept must hold as the armature is now.
+    known = known_hands.look(armature)
     before = to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
     check_free(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
     keep(armature, mapping)
+
+
+def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
+    """Turns a digit's curl plane so far from what the geometry says. Raises RigError, and then nothing has changed.
+
+    Nothing is looked for where the hand is the person's own already: the angle can be dragged.
+    """
+    known = known_hands.known(armature)
+    found = known.hands.get(side) if known and not known.problem else None
+    if known is None or found is None or not found.corrected:
+        correct(armature, side, lambda mapping: turned(mapping, digit, degrees))
+        return
+    mapping = turned(own_mapping(found), digit, degrees)
+    answer = known_hands.with_turns(armature, known, side, mapping.turns)
+    save_mapping(armature, mapping)
+    known_hands.remember(armature, answer)
+    redraw_views(bpy.context)
 
 
 def keep(armature: "Object", mapping: Mapping) -> None:
@@ -60,18 +86,16 @@ def keep(armature: "Object", mapping: Mapping) -> None:
     redraw_views(bpy.context)
 
 
-class _Correction:
-    """What the operators are made of, beside bpy.types.Operator: `change` an armature and say what was done."""
-
-    bl_options = {"REGISTER", "UNDO"}
+class _OfArmature:
+    """What the operators are made of, beside bpy.types.Operator: do something with the driven armature."""
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an armature that may be changed."""
-        return can_correct(cls, context)
+        """With an armature."""
+        return can_look(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Changes it."""
+        """Does it, or says why not."""
         armature = driven_armature(context.scene)
         assert armature is not None, "poll"
         try:
@@ -82,8 +106,19 @@ class _Correction:
         return {"FINISHED"}
 
     def change(self, armature: "Object") -> None:
-        """The correction. Raises KnuckleError, and then nothing has changed."""
+        """What is done. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
+
+
+class _Correction(_OfArmature):
+    """Of those the ones that change what is kept on it."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that may be changed."""
+        return can_correct(cls, context)
 
 
 class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
@@ -109,7 +144,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Each hand as the other side's."""
-        known = known_hands.known(armature) or known_hands.look(armature)
+        known = known_hands.look(armature)
         if not known.hands:
             raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
         swapped = [mirrored(to_correct(armature, side, found)) for side, found in known.hands.items()]
@@ -163,12 +198,12 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
         keep(armature, read_preset(Path(self.filepath)))
 
 
-class KNUCKLE_OT_save_mapping(_Correction, ExportHelper, bpy.types.Operator):
+class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
     """Save which bone is which joint as a preset, for other armatures with the same bones and for others to use"""
 
     bl_idname = "knuckle.save_mapping"
     bl_label = "Export Preset"
-    bl_options = {"REGISTER"}  # type: ignore[assignment]  # the stubs take a set of texts for another
+    bl_options = {"REGISTER"}
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
@@ -176,7 +211,7 @@ class KNUCKLE_OT_save_mapping(_Correction, ExportHelper, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Of the side that was asked for; the armature stays as it is."""
-        known = known_hands.known(armature) or known_hands.look(armature)
+        known = known_hands.look(armature)
         if self.side not in known.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
         write_preset(Path(self.filepath), _whole(own_mapping(known.hands[self.side])))

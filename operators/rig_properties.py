@@ -3,6 +3,7 @@ digit's curl plane is turned. Nothing is kept here: they read and write the arma
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import degrees, radians
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,13 @@ from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProper
 from ..errors import RigError
 from ..hand.joints import DIGITS, JOINTS, Side
 from ..rig import known_hands
-from ..rig.corrections import turned
 from ..rig.detect import FoundHand
-from ..rig.mapping import Mapping, picked
-from .rig_hands import correct, driven_armature
+from ..rig.mapping import picked
+from .rig_hands import correct, driven_armature, turn
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
-    from bpy.types import PropertyGroup, Scene
+    from bpy.types import Object, PropertyGroup, Scene
 
 
 def setting(joint: str) -> str:
@@ -39,15 +39,16 @@ def _found(group: "PropertyGroup", side: Side) -> FoundHand | None:
     return known.hands.get(side) if known else None
 
 
-def _change(group: "PropertyGroup", side: Side, change: Callable[[Mapping], Mapping]) -> None:
+def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
     armature = driven_armature(_scene(group))
     if armature is None or not armature.is_editable:
         return
     try:
-        correct(armature, side, change)
+        change(armature)
     except RigError as error:
-        # A field cannot report: it shows what there was, and the console says why.
-        print(f"Knuckle: {error}")
+        # A field cannot report: it shows what there was, and the panel says why.
+        known = known_hands.known(armature) or known_hands.look(armature)
+        known_hands.remember(armature, replace(known, refused=str(error)))
 
 
 def _bone(side: Side, joint: str) -> Any:
@@ -56,7 +57,7 @@ def _bone(side: Side, joint: str) -> Any:
         return found.bones.get(joint, "") if found else ""
 
     def put(group: Any, name: str) -> None:
-        _change(group, side, lambda mapping: picked(mapping, joint, name or None))
+        _change(group, lambda armature: correct(armature, side, lambda own: picked(own, joint, name or None)))
 
     return StringProperty(
         name=joint.replace("-", " ").title(),
@@ -73,7 +74,7 @@ def _turn(side: Side, digit: str) -> Any:
         return radians(found.turns.get(digit, 0.0)) if found else 0.0
 
     def put(group: Any, angle: float) -> None:
-        _change(group, side, lambda mapping: turned(mapping, digit, round(degrees(angle), 3)))
+        _change(group, lambda armature: turn(armature, side, digit, round(degrees(angle), 3)))
 
     return FloatProperty(
         name="Turn of Curl Plane",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..hand.joints import DIGITS, Side
 from ..operators.pick_bone import Pointed
 from ..operators.rig_hands import driven_armature
-from ..rig.axes import HandAxes, arrow_head, hand_axes
+from ..rig.axes import HandAxes, arrow_head, hand_axes, named_places
 from ..rig.binding import posed_frames
 from ..rig.detect import FoundHand
 from .looking import known_or_looked_for, stop
@@ -73,8 +73,8 @@ def draw_lines() -> None:
     if armature is None:
         return
     lines, fans = _Painted(), _Painted()
-    for _, axes in _hands(context, armature):
-        _paint(axes, lines, fans)
+    for _, frames in _hands(context, armature):
+        _paint(hand_axes(frames), lines, fans)
     _paint_pointed(armature, lines)
     gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("ALPHA")
@@ -123,23 +123,25 @@ def _shown(context: "Context") -> "Object | None":
     return armature if wanted and armature.visible_in_viewport_get(space) else None
 
 
-def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, HandAxes]]:
+def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, Floats]]:
+    """The hands whose axes are shown, and the frames of their joints (J, 4, 4)."""
     if not context.scene.knuckle_rig.axes:
         return
     known = known_or_looked_for(armature)
     if known is None:
         return
     for side, binding in known.bindings.items():
-        yield known.hands[side], hand_axes(posed_frames(armature, binding))
+        yield known.hands[side], posed_frames(armature, binding)
 
 
 def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str, Colour]]:
-    for found, axes in _hands(context, armature):
-        for one in axes.digits:
-            sure = found.confidence.get(one.digit, 0.0) >= SURE
-            yield one.joints[-1], label(found, one.digit), COLOURS[one.digit] if sure else UNSURE
-        if len(axes.normal):
-            yield axes.normal[-1], _palm_label(found.side), PALM
+    for found, frames in _hands(context, armature):
+        tips, normal = named_places(frames)
+        for digit, tip in tips.items():
+            sure = found.confidence.get(digit, 0.0) >= SURE
+            yield tip, label(found, digit), COLOURS[digit] if sure else UNSURE
+        if len(normal):
+            yield normal[-1], _palm_label(found.side), PALM
     bone: PoseBone | None = armature.pose.bones.get(Pointed.bone)
     if Pointed.armature == armature.name and bone is not None:
         yield np.array(bone.center), bone.name, POINTED

@@ -61,6 +61,23 @@ def hand_axes(frames: Floats) -> HandAxes:
     return HandAxes(knuckles, _normal(frames[0], knuckles, palm), tuple(one for one in digits if len(one.joints) > 1))
 
 
+def named_places(frames: Floats) -> tuple[dict[str, Floats], Floats]:
+    """Where names are written: digit -> the last (3,) of its joints as hand_axes has them, and the palm's normal.
+
+    Of frames (J, 4, 4); no ways are laid out for that.
+    """
+    places = frames[:, :3, 3]
+    seen = np.atleast_1d(np.all(np.isfinite(places), axis=1))
+    knuckles = places[[JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]]
+    there = {digit: places[_joints(digit, seen)] for digit in DIGITS}
+    tips = {digit: joints[-1] for digit, joints in there.items() if len(joints) > 1}
+    return tips, _normal(frames[0], knuckles, _palm_length(places, seen))
+
+
+def _joints(digit: str, seen: NDArray[np.bool_]) -> list[int]:
+    return [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
+
+
 def _palm_length(places: Floats, seen: NDArray[np.bool_]) -> float:
     """From the wrist to the knuckles; without them, the extent of what there is."""
     knuckles = [JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]
@@ -79,7 +96,7 @@ def _normal(wrist: Floats, knuckles: Floats, palm: float) -> Floats:
 
 
 def _digit(digit: str, frames: Floats, seen: NDArray[np.bool_], palm: float) -> DigitAxes:
-    there = [JOINT_INDEX[name] for name in DIGIT_JOINTS[digit] if seen[JOINT_INDEX[name]]]
+    there = _joints(digit, seen)
     bending = [joint for joint in map(JOINT_INDEX.get, CHAIN_JOINTS[digit][:-1]) if joint in there[:-1]]
     places = frames[there, :3, 3]
     # Flexion is about −X on both hands.

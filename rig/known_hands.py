@@ -6,7 +6,7 @@ undo or another file finds its own again, and nothing of Blender's is kept.
 
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 MOST = 16
-"""Answers that are remembered."""
+"""Answers that are remembered, those that were asked for last."""
+STRETCH = 0.05
+"""An armature that the world stretches by less than this share is bound as before: one whose size is animated unevenly
+is looked at now and then, and not in each frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class KnownHands:
     """How a mean hand is bound to each."""
     problem: str = ""
     """Why these hands cannot be keyed, a sentence."""
+    refused: str = ""
+    """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
 
 
 _remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()
@@ -44,16 +49,35 @@ _remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()
 
 def known(armature: "Object") -> KnownHands | None:
     """What is remembered of an armature as it is now; None if nobody has looked yet. Quick."""
-    return _remembered.get(_depends_on(armature))
+    key = _depends_on(armature)
+    if key not in _remembered:
+        return None
+    _remembered.move_to_end(key)
+    return _remembered[key]
 
 
 def look(armature: "Object") -> KnownHands:
     """Finds the hands of an armature and remembers them."""
-    answer = _looked(armature)
-    _remembered[_depends_on(armature)] = answer
+    return remember(armature, _looked(armature))
+
+
+def remember(armature: "Object", answer: KnownHands) -> KnownHands:
+    """From now on this is what is known of an armature as it is now."""
+    key = _depends_on(armature)
+    _remembered[key] = answer
+    _remembered.move_to_end(key)
     while len(_remembered) > MOST:
         _remembered.popitem(last=False)
     return answer
+
+
+def with_turns(armature: "Object", known: KnownHands, side: Side, turns: Mapping[str, float]) -> KnownHands:
+    """What is known once the curl planes of a person's own hand are turned: no bone is found or lost by that.
+
+    Raises RigError for limits that contradict themselves.
+    """
+    found = replace(known.hands[side], turns=dict(turns))
+    return KnownHands({**known.hands, side: found}, {**known.bindings, side: _bound(armature, found)})
 
 
 def forget() -> None:
@@ -71,11 +95,15 @@ def _looked(armature: "Object") -> KnownHands:
     for side, found in hands.items():
         try:
             check_whole(own_mapping(found))
-            # The performer may be unknown yet; a mean hand shows how a digit curls as well.
-            bindings[side] = bound_hand(armature, found, proportions.build(proportions.adult(side)))
+            bindings[side] = _bound(armature, found)
         except RigError as error:
             problem = problem or str(error)
     return KnownHands(hands, bindings, problem)
+
+
+def _bound(armature: "Object", found: FoundHand) -> RigBinding:
+    # The performer may be unknown yet; a mean hand shows how a digit curls as well.
+    return bound_hand(armature, found, proportions.build(proportions.adult(found.side)))
 
 
 def _as_far_as_it_goes(armature: "Object") -> dict[Side, FoundHand]:
@@ -102,15 +130,20 @@ def _as_far_as_it_goes(armature: "Object") -> dict[Side, FoundHand]:
 
 
 def _depends_on(armature: "Object") -> Hashable:
-    """All that an answer depends on but constraints and locks: the bones at rest, how the world stretches them, what
-    the person said.
+    """All that an answer depends on but constraints and locks: the bones at rest and what they hang on, how the world
+    stretches them, what the person said.
     """
     bones = armature.data.bones
     places = np.empty((2, 3 * len(bones)), np.float32)
     bones.foreach_get("head_local", places[0])
     bones.foreach_get("tail_local", places[1])
+    flags = np.empty((2, len(bones)), bool)
+    bones.foreach_get("use_deform", flags[0])
+    bones.foreach_get("use_inherit_rotation", flags[1])
+    hung = tuple(above.name if (above := bone.parent) else "" for bone in bones)
+    rest = (tuple(bones.keys()), hung, places.tobytes(), flags.tobytes())
     said = tuple(str(kept_text(armature, side)) for side in PROPERTIES)
-    return armature.name, tuple(bones.keys()), places.tobytes(), _stretch(armature), said
+    return armature.name, rest, _stretch(armature), said
 
 
 def _stretch(armature: "Object") -> Hashable:
@@ -119,4 +152,4 @@ def _stretch(armature: "Object") -> Hashable:
     metric = world.T @ world
     size = float(np.trace(metric))
     # Zero is added since -0.0 has other bytes than 0.0.
-    return (np.round(metric / size, 3) + 0.0).tobytes() if size > 0 else b"", bool(np.linalg.det(world) < 0)
+    return (np.round(metric / size / STRETCH) + 0.0).tobytes() if size > 0 else b"", bool(np.linalg.det(world) < 0)

@@ -206,14 +206,16 @@ def test_the_bones_of_a_digit_are_selected_in_pose_mode_and_no_others() -> None:
 
 def test_what_is_remembered_is_found_again_after_an_undo_and_not_after_a_change() -> None:
     armature = chosen(rig("left"))
-    before = known_hands.look(armature)
+    assert known_hands.look(armature).hands["left"].corrected is False
     bpy.ops.ed.undo_push(message="before")
     bpy.ops.knuckle.flip_digit(side="left", digit="thumb")
     bpy.ops.ed.undo_push(message="flipped")
     name = armature.name
     bpy.ops.ed.undo()
     armature = bpy.data.objects[name]
-    assert known_hands.known(armature) is before
+    before = known_hands.known(armature)
+    assert before is not None
+    assert not before.hands["left"].corrected
     armature.location, armature.rotation_euler, armature.scale = (1, 2, 3), (1, 0, 2), (0.1, 0.1, 0.1)
     bpy.context.view_layer.update()
     assert known_hands.known(armature) is before, "where it is and how large says nothing of its hands"
