@@ -1,0 +1,231 @@
+"""A VMC sender is followed by new hands: a take, undo and redo, modes, hands that are deleted; in the end Blender is
+left while it follows and records.
+"""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+
+if TYPE_CHECKING:
+    from knuckle.tests.gui.driver import Screen, Steps
+
+OUT = Path("/tmp/out")
+PACKAGE = "bl_ext.user_default.knuckle"
+
+
+def play(screen: "Screen") -> "Steps":
+    ports = json.loads((OUT / "live_ports.json").read_text())
+    told: dict[str, Any] = {}
+    yield from prepare(screen)
+    yield from complaints(screen, ports, told)
+    ask("vmc")
+    told["new"] = yield from new_hands(screen)
+    yield from recorded(screen, told)
+    told["after"] = {}
+    yield from undone(screen, told["after"])
+    yield from modes(screen, told["after"])
+    told["deleted"] = yield from deleted(screen)
+    run().record(OUT / "live takes", "Take")
+    yield 2.0
+    screen.picture("live_left_while_recording")
+    return told
+
+
+def prepare(screen: "Screen") -> "Steps":
+    """Nothing but the Live panel, and a view that shows a person's height."""
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    fold()
+    yield from screen.show_sidebar("Knuckle")
+    yield from screen.widen_sidebar(110)
+    screen.move(20, screen.window.height - 20)
+    screen.picture("live_before")
+    return {}
+
+
+def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) -> "Steps":
+    """A port that another program has; then a sender that does not send."""
+    chosen = screen.scene.knuckle_live
+    chosen.folder = str(OUT / "live takes")
+    chosen.device, chosen.port = "vmc", ports["taken"]
+    start = yield from screen.button("knuckle.live_start")
+    screen.click(*start)
+    yield from screen.wait_until(lambda: run() and run().receiver.trouble)
+    yield 0.5
+    screen.picture("live_port_in_use")
+    told["port in use"] = run().receiver.state()
+    with screen.in_view():
+        bpy.ops.knuckle.live_stop()
+    chosen.port = ports["vmc"]
+    screen.click(*start)
+    yield from screen.wait_until(lambda: run() and "nothing has come" in run().receiver.state(), 30)
+    yield 0.5
+    screen.picture("live_nobody_sends")
+    told["nobody sends"] = run().receiver.state()
+    return {}
+
+
+def new_hands(screen: "Screen") -> "Steps":
+    yield from screen.wait_until(lambda: len(run().shown) == 2, 40)
+    yield 0.5
+    with screen.in_view():
+        for obj in screen.scene.objects:
+            obj.select_set(True)
+        bpy.ops.view3d.view_axis(type="FRONT")
+    screen.frame_selected()
+    screen.move(20, screen.window.height - 20)
+    told = yield from open_and_closed(screen, "new", hands_of("new"))
+    return told
+
+
+def recorded(screen: "Screen", told: dict[str, Any]) -> "Steps":
+    with screen.in_view():
+        bpy.ops.knuckle.live_record()
+    yield from screen.wait_until(lambda: run().receiver.recording)
+    yield 2.0
+    screen.move(20, screen.window.height - 20)
+    yield 0.5
+    screen.picture("live_recording")
+    with screen.in_view():
+        bpy.ops.knuckle.live_record()
+        bpy.ops.ed.undo_push(message="Record")  # as a click on the button does
+    yield 1.0
+    screen.picture("live_recorded")
+    region = screen.region(screen.area(), "UI")
+    told["sidebar"] = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
+    told["takes"] = [take.name for take in screen.scene.knuckle_live.takes]
+    action = bpy.data.objects["Left Hand"].animation_data.action
+    curves = action.layers[0].strips[0].channelbags[0].fcurves
+    told["keyed"] = max(len(curve.keyframe_points) for curve in curves)
+    return {}
+
+
+def undone(screen: "Screen", after: dict[str, bool]) -> "Steps":
+    """The take's keys are undone and done again."""
+    screen.move(*screen.view_middle())
+    for keys in ("ctrl+z", "ctrl+shift+z"):
+        screen.key(keys)
+        yield 1.0
+        after[keys] = yield from goes_on()
+    return {}
+
+
+def modes(screen: "Screen", after: dict[str, bool]) -> "Steps":
+    hand = bpy.data.objects["Left Hand"]
+    bpy.context.view_layer.objects.active = hand
+    for mode in ("POSE", "EDIT", "OBJECT"):
+        with screen.in_view():
+            bpy.ops.object.mode_set(mode=mode)
+        yield 1.0
+        after[mode] = yield from goes_on(moves=mode != "EDIT")
+        screen.picture(f"live_mode_{mode.lower()}")
+    return {}
+
+
+def deleted(screen: "Screen") -> "Steps":
+    for name in ("Left Hand", "Right Hand"):
+        bpy.data.objects.remove(bpy.data.objects[name])
+    yield from screen.wait_until(lambda: run().rigs.problems)
+    yield 1.0
+    screen.picture("live_deleted")
+    return next(iter(run().rigs.problems.values()))
+
+
+# What all live scenarios use.
+
+
+def run() -> Any:
+    """What is followed, None where nothing is."""
+    return __import__(f"{PACKAGE}.operators.live", fromlist=["Live"]).Live.run
+
+
+def ask(sender: str) -> None:
+    """Has the test begin a sender, and end the one before."""
+    (OUT / "live_asked.txt").write_text(sender)
+
+
+def fold() -> None:
+    """Opens the Live panel and closes the others; a person does it by their titles."""
+    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
+    parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
+    for panel in reversed(parents_first):
+        bpy.utils.unregister_class(panel)
+    for panel in parents_first:
+        panel.bl_options = set() if panel.__name__.startswith("KNUCKLE_PT_live") else {"DEFAULT_CLOSED"}
+        bpy.utils.register_class(panel)
+
+
+def choose_makehuman(screen: "Screen") -> Any:
+    armature = next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
+    screen.scene.knuckle.rig, screen.scene.knuckle.armature = "ARMATURE", armature
+    return armature
+
+
+def shown_arms(screen: "Screen", armature: Any) -> "Steps":
+    """The view is turned to both hands, from ahead."""
+    view = screen.area().spaces.active.region_3d
+    places = [armature.matrix_world @ armature.pose.bones[f"wrist.{side}"].head for side in "LR"]
+    with screen.in_view():
+        bpy.ops.view3d.view_axis(type="FRONT")
+    view.view_location = (places[0] + places[1]) / 2
+    view.view_distance = 1.9 * (places[0] - places[1]).length
+    screen.move(20, screen.window.height - 20)
+    yield 2.0
+    return {}
+
+
+def basis(armature: Any) -> dict[str, list[float]]:
+    return {bone.name: [value for row in bone.matrix_basis for value in row] for bone in armature.pose.bones}
+
+
+Hands = dict[str, tuple[str, str, str]]
+"""Side -> armature, and the first two bones of the index finger."""
+
+
+def hands_of(rig: str) -> Hands:
+    if rig == "new":
+        bones = ("index-finger-phalanx-proximal", "index-finger-phalanx-intermediate")
+        return {side: (f"{side.capitalize()} Hand", *bones) for side in ("left", "right")}
+    name = bpy.context.scene.knuckle.armature.name
+    return {side: (name, f"finger2-1.{side[0].upper()}", f"finger2-2.{side[0].upper()}") for side in ("left", "right")}
+
+
+def curls(hands: Hands) -> dict[str, float]:
+    """Degrees between two bones of each index finger, as Blender evaluates them."""
+    found = {}
+    for side, (name, *bones) in hands.items():
+        posed = bpy.data.objects[name].evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+        ways = [np.array(posed[bone].tail) - np.array(posed[bone].head) for bone in bones]
+        cosine = ways[0] @ ways[1] / np.linalg.norm(ways[0]) / np.linalg.norm(ways[1])
+        found[side] = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+    return found
+
+
+def open_and_closed(screen: "Screen", name: str, hands: Hands) -> "Steps":
+    """The hands are awaited open, then closed, and pictures taken; their curls, and how it ran."""
+    told: dict[str, Any] = {}
+    for state, there in (("open", lambda one: one < 15), ("closed", lambda one: one > 75)):
+        yield from screen.wait_until(lambda is_there=there: all(map(is_there, curls(hands).values())), 40)
+        screen.move(24, screen.window.height - 24)
+        yield 0.6
+        screen.picture(f"live_{name}_{state}")
+        told[state] = curls(hands)
+    tally = run().receiver.tally
+    told["latency ms"] = [round(1000 * value, 1) for value in tally.latency()]
+    told["frames"], told["rate"], told["overrun"] = tally.frames, run().receiver.state(), tally.overrun
+    return told
+
+
+def goes_on(moves: bool = True) -> Generator[float, None, bool]:
+    """Whether frames are taken, and hands move within a turn of the sender's."""
+    frames, before = run().receiver.tally.frames, curls(hands_of("new"))["left"]
+    for _ in range(90):
+        yield 0.1
+        moved = abs(curls(hands_of("new"))["left"] - before) > 10
+        if run().receiver.tally.frames > frames + 20 and (moved or not moves):
+            return True
+    return False

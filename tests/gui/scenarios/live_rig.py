@@ -1,0 +1,50 @@
+"""A VMC sender is followed by MakeHuman's rig; it is put back; another file is opened while it is followed."""
+
+import json
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+if TYPE_CHECKING:
+    from knuckle.tests.gui.driver import Screen, Steps
+
+OUT = Path("/tmp/out")
+RIG = str(OUT / "makehuman_default.blend")
+live = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "live.py")))
+
+
+def play(screen: "Screen") -> "Steps":
+    port = json.loads((OUT / "live_ports.json").read_text())["vmc"]
+    live.ask("vmc")
+    yield from live.prepare(screen)
+    bpy.ops.wm.open_mainfile(filepath=RIG, load_ui=False)
+    yield 1.5
+    armature = live.choose_makehuman(screen)
+    before = live.basis(armature)
+    yield from live.shown_arms(screen, armature)
+    screen.picture("live_makehuman_before")
+    start(screen, port)
+    yield from screen.wait_until(lambda: len(live.run().shown) == 2, 40)
+    told: dict[str, Any] = yield from live.open_and_closed(screen, "makehuman", live.hands_of("makehuman"))
+    with screen.in_view():
+        bpy.ops.knuckle.live_stop()
+    yield 0.5
+    screen.picture("live_makehuman_after")
+    told["put back"] = live.basis(armature) == before
+    start(screen, port)
+    yield from screen.wait_until(lambda: live.run().shown, 40)
+    thread = live.run().receiver._thread
+    bpy.ops.wm.open_mainfile(filepath=RIG, load_ui=False)
+    yield 1.5
+    told["loaded"] = [live.run() is not None, thread.is_alive()]
+    return told
+
+
+def start(screen: "Screen", port: int) -> None:
+    chosen = screen.scene.knuckle_live
+    chosen.device, chosen.port = "vmc", port
+    with screen.in_view():
+        bpy.ops.knuckle.live_start()
