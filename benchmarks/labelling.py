@@ -1,0 +1,150 @@
+"""Recordings whose labels were taken away, and what labelling by shape told of them: the tables of docs/labelling.md.
+
+    python benchmarks/labelling.py [sure spoiled stripped] [--out docs]
+
+All tables, or those that are named. Needs the recordings beside the checkout (../shared/data).
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from standard_page import fill, table
+
+from knuckle import captures
+from knuckle.hand.joints import DIGITS
+from knuckle.hand.labelling.find import FoundHand, find
+from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, score, spoil, stripped, truth_of
+
+Floats = NDArray[np.float64]
+
+ROOT = Path(__file__).resolve().parents[1]
+CAPTURES = ROOT.parent / "shared" / "data" / "captures"
+FILES = ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json", "leap_finger_tap.json")
+SPOILT = {
+    "shuffled": {},
+    "swaps": {"swaps": 8},
+    "fragments": {"cuts": 12},
+    "all": {"swaps": 8, "cuts": 12, "ghosts": 6},
+}
+SEEDS = (1, 2)
+TIPS = {
+    "five tips": DIGITS,
+    "without the ring's": ("thumb", "index-finger", "middle-finger", "pinky-finger"),
+    "thumb, index, little": ("thumb", "index-finger", "pinky-finger"),
+    "thumb, index, middle": ("thumb", "index-finger", "middle-finger"),
+}
+SURE = (0.5, 0.8, 0.9, 0.95, 0.97, 1.0)
+"""Between which confidences pieces are counted together."""
+
+Recording = tuple[Floats, Floats, Truth]
+"""(F,) s, (F, M, 3) m, and what is known of its columns."""
+
+
+def recording(file: str) -> Recording:
+    """A recording, and what its own labels say."""
+    markers = captures.read(CAPTURES / file)
+    return markers.times, markers.positions, truth_of(markers)
+
+
+def told(known: Recording, seed: int, **spoilt: int) -> str:
+    """Marker-frames of a spoiled recording's hands that were right / wrong, in per cent."""
+    times, places, truth = known
+    spoiled = spoil(places, seed, **spoilt)
+    found = score(find(times, spoiled.positions), spoiled, truth)
+    return f"{100 * found.right:.1f} / {100 * found.wrong:.1f}"
+
+
+def spoiled_takes() -> str:
+    """Whole recordings, spoiled in four ways, twice each."""
+    rows = []
+    for file in FILES:
+        known = recording(file)
+        cells = [", ".join(told(known, seed, **kind) for seed in SEEDS) for kind in SPOILT.values()]
+        rows.append([f"{file}, {_counts(known)}", *cells])
+    return table(["capture, markers a hand", *SPOILT], rows)
+
+
+def _counts(known: Recording) -> str:
+    _, places, truth = known
+    hands = {side for side, _ in truth.values()}
+    others = places.shape[1] - len(truth)
+    return f"{len(truth) // len(hands)}" + (f", and {others} elsewhere" if others else "")
+
+
+def stripped_takes() -> str:
+    """Recordings with three markers on the palm and some tips, shuffled."""
+    rows = [[file, *(told(stripped(*recording(file), digits), 1) for digits in TIPS.values())] for file in FILES]
+    return table(["capture", *TIPS], rows)
+
+
+def sureness() -> str:
+    """The confidence of pieces beside how many of them are right, of recordings whole and stripped, in all four ways.
+
+    The curves of confidence were laid on recordings spoiled otherwise, with other seeds.
+    """
+    said, right = [], []
+    for known, seed in _sets():
+        times, places, truth = known
+        for kind in SPOILT.values():
+            spoiled = spoil(places, seed, **kind)
+            for hand in find(times, spoiled.positions).hands:
+                for confidence, is_right in _pieces(hand, spoiled, truth):
+                    said.append(confidence)
+                    right.append(is_right)
+    sure, good = np.array(said), np.array(right)
+    ranges = [(sure > low) & (sure <= high) for low, high in pairwise(SURE)]
+    head = ["said", *(f"{low:g} to {high:g}" for low, high in pairwise(SURE))]
+    rows = [
+        ["mean of what was said", *(_mean(sure[own]) for own in ranges)],
+        ["right, of pieces", *(_mean(good[own]) for own in ranges)],
+        ["how many", *(str(int(own.sum())) for own in ranges)],
+    ]
+    return table(head, rows)
+
+
+def _sets() -> Iterator[tuple[Recording, int]]:
+    """The recordings, whole and stripped, and a seed for each."""
+    for number, file in enumerate(FILES):
+        known = recording(file)
+        yield known, 100 + 10 * number
+        for more, digits in enumerate(TIPS.values(), 1):
+            yield stripped(*known, digits), 100 + 10 * number + more
+
+
+def _pieces(hand: FoundHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
+    """Each piece's confidence, and whether most of its frames are of the spot and side that it was taken for."""
+    for piece in hand.pieces:
+        owners = spoiled.owner[piece.first : piece.last + 1, piece.column]
+        owners = owners[owners >= 0]
+        owner = int(np.bincount(owners).argmax()) if len(owners) else -1
+        yield piece.confidence, truth.get(owner) == (hand.side, hand.layout.spots[piece.spot])
+
+
+def _mean(values: Floats) -> str:
+    return f"{values.mean():.2f}" if len(values) else "–"
+
+
+SECTIONS: dict[str, Callable[[], str]] = {"sure": sureness, "spoiled": spoiled_takes, "stripped": stripped_takes}
+
+
+def main() -> None:
+    """Measures and writes, table by table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", metavar="TABLE", help=" ".join(SECTIONS))
+    parser.add_argument("--out", type=Path, default=ROOT / "docs")
+    options = parser.parse_args()
+    if unknown := set(options.sections) - set(SECTIONS):
+        parser.error(f"there is no table {', '.join(sorted(unknown))}, only {', '.join(SECTIONS)}")
+    if not CAPTURES.is_dir():
+        sys.exit("benchmarks/labelling.py: the recordings are not beside the checkout (../shared/data)")
+    for name in options.sections or SECTIONS:
+        fill(options.out / "labelling.md", {name: SECTIONS[name]()})
+
+
+if __name__ == "__main__":
+    main()
