@@ -15,6 +15,8 @@ from .hands import EIGHT, FULL, HANDS, natural, poses, sides, targets_at
 
 pytestmark = pytest.mark.parametrize("name", sorted(SOLVERS))
 few = settings(max_examples=15, deadline=None)
+fewest = settings(max_examples=8, deadline=None)
+"""Where a law solves the same frames several times."""
 marker_sets = st.sampled_from([EIGHT, FULL])
 
 
@@ -34,7 +36,7 @@ def test_sites_of_a_pose_are_reached_again(name, data, side, names):
     assert tips.max() < 1e-3, f"{1000 * tips.max():.3f} mm > 1 mm"
 
 
-@few
+@fewest
 @given(data=st.data(), side=sides, seed=st.integers(0, 99), cut=st.integers(1, 5))
 def test_solving_in_pieces_gives_the_same_poses(name, data, side, seed, cut):
     hand, solver = HANDS[side], SOLVERS[name]()
@@ -49,7 +51,7 @@ def test_solving_in_pieces_gives_the_same_poses(name, data, side, seed, cut):
     assert np.abs(np.concatenate([first.root, second.root]) - whole.root).max() < 1e-9
 
 
-@few
+@fewest
 @given(data=st.data(), side=sides, seed=st.integers(0, 99), names=marker_sets, spread=st.sampled_from([0, 0.001, 0.02]))
 def test_solving_frame_by_frame_gives_the_poses_of_the_batch(name, data, side, seed, names, spread):  # noqa: PLR0917
     hand, solver = HANDS[side], SOLVERS[name]()
@@ -64,8 +66,7 @@ def test_solving_frame_by_frame_gives_the_poses_of_the_batch(name, data, side, s
         assert np.abs(pose.root[0] - whole.root[frame]).max() < 1e-9
 
 
-@pytest.mark.parametrize("names", [EIGHT, FULL])
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("names", "seed"), [(EIGHT, 1), (FULL, 2)])
 def test_joints_at_their_limits_are_solved_alone_as_in_a_batch(name, seed, names):
     """Straight digits and joints at the ends of their ranges, where rounding would choose between two answers."""
     hand, rng = HANDS["right"], np.random.default_rng(seed)
@@ -153,7 +154,7 @@ def test_couplings_hold_where_only_the_tips_are_known(name, data, side):
         assert np.rad2deg(np.abs(pose.angles[:, last] - follows).max()) < 0.5
 
 
-@few
+@fewest
 @given(data=st.data(), side=sides, seed=st.integers(0, 99))
 def test_a_target_without_weight_has_no_effect(name, data, side, seed):
     hand, solver = HANDS[side], SOLVERS[name]()
