@@ -1,5 +1,6 @@
 """From a recipe to hands of markers: read, told by their labels or their shape, measured."""
 
+from collections.abc import Generator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, suggest
 from .hand.measured import MeasuredHand
+from .hand.stepping import finished
 from .labels import Labels, as_named, by_shape
 from .performer import Performer
 from .recipe import Recipe
@@ -51,6 +53,11 @@ def labelled(recipe: Recipe, markers: Markers) -> Labels:
 
     Raises MarkerMapError where neither names nor shape show a hand, or for a map that is not understood.
     """
+    return finished(labelling(recipe, markers))
+
+
+def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, Labels]:
+    """`labelled` step by step: what it does next, in words."""
     if recipe.labels != "shape" and recipe.markers is not None:
         return as_named(markers, from_json(recipe.markers, "marker map"))
     if recipe.labels == "names":
@@ -58,12 +65,12 @@ def labelled(recipe: Recipe, markers: Markers) -> Labels:
     known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
     asked: Side | None = next((side for side in SIDES if side == recipe.hand), None)
     if recipe.labels == "shape":
-        return by_shape(markers, known, asked)
+        return (yield from by_shape(markers, known, asked))
     try:
         groups = suggest(markers.names).groups
     except MarkerMapError as unnamed:
         try:
-            return by_shape(markers, known, asked)
+            return (yield from by_shape(markers, known, asked))
         except MarkerMapError as shapeless:
             raise MarkerMapError(f"{unnamed}; {shapeless}") from unnamed
     return as_named(markers, groups)

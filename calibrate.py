@@ -33,7 +33,7 @@ from .hand.measures import Measure
 from .hand.proportions import Proportions, in_palm
 from .hand.targets import assign
 from .performer import Performer
-from .pipeline import Progress
+from .pipeline import Progress, telling
 from .recipe import Recipe
 from .solvers.fabrik import Fabrik
 
@@ -68,11 +68,11 @@ class Calibration:
         Where the recipe takes what the capture holds, a hand that cannot be measured is left aside with a note.
         """
         yield Progress(0.0, f"Reading {Path(self.recipe.capture).name}")
-        calm = _read(self.recipe)
+        calm = yield from _read(self.recipe, 0.1)
         moved = calm
         if self.choices.motion_capture is not None:
             yield Progress(0.2, f"Reading {Path(self.choices.motion_capture).name}")
-            moved = _read(replace(self.recipe, capture=self.choices.motion_capture))
+            moved = yield from _read(replace(self.recipe, capture=self.choices.motion_capture), 0.25)
         self._notes += (*calm.assigned.warnings, *moved.assigned.warnings)
         hands: dict[Side, MeasuredHand] = {}
         problem = None
@@ -99,9 +99,10 @@ class Calibration:
         self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
 
 
-def _read(recipe: Recipe) -> _Clip:
+def _read(recipe: Recipe, fraction: float) -> Generator[Progress, None, _Clip]:
     """The whole capture: which of its frames are used is chosen afterwards."""
-    raw = assigning.labelled(recipe, captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)).markers
+    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    raw = (yield from telling(fraction, assigning.labelling(recipe, markers))).markers
     return _Clip(clean(raw, recipe.cleaning), assigning.assignment(recipe, raw))
 
 

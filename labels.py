@@ -1,6 +1,6 @@
 """Captures whose labels say nothing become captures whose labels do: markers named by how they stand and move."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from .captures.names import unique
 from .errors import MarkerMapError
 from .hand.joints import Side
 from .hand.labelling.few import told_of_few
-from .hand.labelling.find import PERFORMERS, FoundHand, Labelling, find
+from .hand.labelling.find import finding
+from .hand.labelling.found import PERFORMERS, FoundHand, Labelling
 from .hand.labelling.swaps import Swap, exchanges, swaps
 from .hand.markersets import Groups, suggest
 from .hand.measured import MeasuredHand
@@ -81,13 +82,17 @@ def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> l
     return told
 
 
-def by_shape(markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None) -> Labels:
+def by_shape(
+    markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None
+) -> Generator[str, None, Labels]:
     """The markers of the hands in a capture named by how they stand and move; others keep their labels.
+
+    Step by step: what it does next, in words.
 
     known: hands that were measured, whose markers get the labels under which they were. asked: which hand it is where
     that cannot be told. Raises MarkerMapError where no hand is found.
     """
-    found = find(markers.times, markers.positions, known, asked)
+    found = yield from finding(markers.times, markers.positions, known, asked)
     if not found.hands:
         few = told_of_few(markers.positions, markers.names)
         told = "".join(f"; {note}" for note in (*found.notes, *few))

@@ -1,6 +1,6 @@
 """What a job asks of the rig that it drives, and the solved hands on the rig's own hands."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -38,7 +38,7 @@ class Asked:
     """By the performer's side."""
     built: dict[Side, RigHand] = field(default_factory=dict)
 
-    def ask(self, person: Performer) -> Iterator[str]:
+    def ask(self, person: Performer) -> Generator[str, None, None]:
         """Asks of one hand after the other, and tells before what it asks."""
         for side, hand in person.hands.items() if self.rig is not None else ():
             yield f"Reading the rig's {self.drives(side)} hand"

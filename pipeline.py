@@ -4,7 +4,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from .turned import in_own_frames
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Result = TypeVar("Result")
 
 PIECE = 2000
 """Frames solved between two steps of progress."""
@@ -82,6 +83,17 @@ class Progress:
     doing: str
 
 
+def telling(fraction: float, work: Generator[str, None, Result]) -> Generator[Progress, None, Result]:
+    """A work whose words are told as progress."""
+    while True:
+        try:
+            doing = next(work)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        yield Progress(fraction, doing)
+
+
 class Job:
     """Runs a recipe step by step, so that a panel can show progress and cancel between the steps.
 
@@ -99,7 +111,7 @@ class Job:
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
-        labels = assigning.labelled(recipe, assigning.read(recipe))
+        labels = yield from telling(0.05, assigning.labelling(recipe, assigning.read(recipe)))
         raw = labels.markers
         seconds = {"read": time.perf_counter() - begin}
         yield Progress(0.1, "Cleaning")
@@ -107,8 +119,7 @@ class Job:
         yield Progress(0.15, "Measuring the performer")
         person, assigned = assigning.calibrate(recipe, markers, assigning.assignment(recipe, raw))
         asked = Asked(recipe, self.rig)
-        for doing in asked.ask(person):
-            yield Progress(0.17, doing)
+        yield from telling(0.17, asked.ask(person))
         person = asked.performing(person)
         markers = in_own_frames(solver, person, markers)
         notes = tuple(note for allowed in asked.allowed.values() for note in allowed.notes)
@@ -125,18 +136,14 @@ class Job:
             solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing, recipe.drive), span)))
         if recipe.mirror:
             solved = [_mirrored(hand) for hand in reversed(solved)]
-        solved = [replace(one, driven=asked.driven(person, one.pose, one.followed)) for one in solved]
+        for number, one in enumerate(solved):
+            if self.rig is not None:
+                yield Progress(1.0, f"Moving the rig's {one.side} hand")
+            solved[number] = replace(one, driven=asked.driven(person, one.pose, one.followed))
         seconds["solve"] = time.perf_counter() - begin - seconds["read"]
         report = _report(recipe, markers, assigned, solved, seconds)
         report["labels"] = labels.facts
-        for side, allowed in asked.allowed.items():
-            report["hands"][asked.drives(side)]["limited_bones"] = allowed.bones
-        report["warnings"] += [
-            f"no marker on {', '.join(one.companions)} of the {one.side} hand: guessed from the fingers beside"
-            for one in solved
-            if one.companions
-        ]
-        report["warnings"] += [doubt for side, hand in report["hands"].items() for doubt in doubts(side, hand)]
+        _note(report, asked, solved)
         self.take = Take(recipe, markers, markers.times, tuple(solved), report)
 
 
@@ -239,6 +246,18 @@ def _report(
         "recipe": to_dict(recipe),
         "seconds": {name: round(value, 4) for name, value in seconds.items()},
     }
+
+
+def _note(report: dict[str, Any], asked: Asked, solved: list[SolvedHand]) -> None:
+    """Puts into a report what the rig limits, and warns of fingers that are guessed and of what is in doubt."""
+    for side, allowed in asked.allowed.items():
+        report["hands"][asked.drives(side)]["limited_bones"] = allowed.bones
+    report["warnings"] += [
+        f"no marker on {', '.join(one.companions)} of the {one.side} hand: guessed from the fingers beside"
+        for one in solved
+        if one.companions
+    ]
+    report["warnings"] += [doubt for side, hand in report["hands"].items() for doubt in doubts(side, hand)]
 
 
 def run(recipe: Recipe) -> Take:

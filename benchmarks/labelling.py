@@ -17,7 +17,8 @@ from standard_page import fill, table
 
 from knuckle import captures
 from knuckle.hand.joints import DIGITS
-from knuckle.hand.labelling.find import FoundHand, find
+from knuckle.hand.labelling.find import find
+from knuckle.hand.labelling.found import FoundHand
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, score, spoil, stripped, truth_of
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,7 @@ def told(known: Recording, seed: int, **spoilt: int) -> str:
     times, places, truth = known
     spoiled = spoil(places, seed, **spoilt)
     found = score(find(times, spoiled.positions), spoiled, truth)
-    return f"{100 * found.right:.1f} / {100 * found.wrong:.1f}"
+    return f"{round(100 * found.right, 1):g} / {round(100 * found.wrong, 1):g}"
 
 
 def spoiled_takes() -> str:
@@ -64,7 +65,7 @@ def spoiled_takes() -> str:
     rows = []
     for file in FILES:
         known = recording(file)
-        cells = [", ".join(told(known, seed, **kind) for seed in SEEDS) for kind in SPOILT.values()]
+        cells = [" and ".join(dict.fromkeys(told(known, seed, **kind) for seed in SEEDS)) for kind in SPOILT.values()]
         rows.append([f"{file}, {_counts(known)}", *cells])
     return table(["capture, markers a hand", *SPOILT], rows)
 

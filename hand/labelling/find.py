@@ -1,6 +1,6 @@
 """Hands found in a capture by shape and motion: which column is which spot in which frames, and how sure that is."""
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,9 @@ from ..joints import SIDES, Side
 from ..markersets import Spot
 from ..measured import MeasuredHand
 from ..proportions import build
-from .chances import of_lone_tip, of_marker, of_side
+from ..stepping import finished
+from .chances import of_marker, of_side
+from .found import PERFORMERS, FoundHand, Labelling, columns_of, found_hand
 from .grow import Growth, grow
 from .matching import moves
 from .palms import Laid, Sample, lay, propose, settled
@@ -23,8 +25,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-PERFORMERS = "the performer's"
-"""What the markers of a hand that was measured are called as a set."""
 FRAMES = 100
 """Frames looked at to find a hand."""
 MOST_TRACKS = 120
@@ -47,43 +47,6 @@ MOST_WINDOWS = 8
 """Times that a hand which was lost whole is looked for again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A stretch of a column that is one spot."""
-
-    column: int
-    spot: str
-    first: int
-    last: int
-    confidence: float
-    """0..1, how often such a reading is right."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoundHand:
-    """A hand of C spots in a capture of F frames."""
-
-    side: Side
-    sure: float
-    """0..1, of the side."""
-    layout: Layout
-    columns: Ints
-    """(F, C) which column shows each spot, −1 where none does."""
-    confidence: Floats
-    """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
-    pieces: tuple[Piece, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Labelling:
-    """What a capture's trajectories are."""
-
-    hands: tuple[FoundHand, ...]
-    tracks: Tracks
-    notes: tuple[str, ...]
-    """Sentences about what cannot be told."""
-
-
 UNTOLD = "say which is wanted (--hand left or right), or give a marker map or a performer's measures"
 
 
@@ -99,6 +62,17 @@ def find(
     any. Else mean hands with the sets of `shapes.LAYOUTS`, and a hand that was found is measured before the rest of
     its markers is. asked: the side of a hand that could be either.
     """
+    return finished(finding(times, positions, known, asked))
+
+
+def finding(
+    times: Floats,
+    positions: Floats,
+    known: Mapping[Side, MeasuredHand] | None = None,
+    asked: Side | None = None,
+) -> Generator[str, None, Labelling]:
+    """`find` step by step: what it does next, in words."""
+    yield "Following the markers"
     tracks = follow(times, positions)
     if not len(tracks.first):
         return Labelling((), tracks, ())
@@ -107,7 +81,7 @@ def find(
     notes: list[str] = []
     shapes = _shapes(known or {})
     while len(hands) < MOST_HANDS:
-        best = _best(tracks, _windows(tracks, free), shapes)
+        best = yield from _best(tracks, _windows(tracks, free), shapes)
         if best is None:
             break
         layout, laid, sure, seen = best
@@ -125,9 +99,9 @@ def find(
             laid, sure = said, SIDE_SURE
         exact = laid.shape if laid.shape.exact else _measured(tracks, seen, laid)
         start = _as_growth(tracks, seen, laid)
-        growth = _everywhere(tracks, exact, start, free)
+        growth = yield from _everywhere(tracks, exact, start, free)
         free[growth.spot >= 0] = False
-        hands.append(_hand(tracks, layout, laid.shape.side, sure, growth))
+        hands.append(found_hand(tracks, layout, laid.shape.side, sure, growth))
     return Labelling(tuple(hands), tracks, tuple(notes))
 
 
@@ -180,15 +154,18 @@ def _windows(tracks: Tracks, free: Bools) -> list[_Seen]:
 
 def _best(
     tracks: Tracks, windows: list[_Seen], shapes: list[tuple[Layout, Shape]]
-) -> tuple[Layout, Laid, float, _Seen] | None:
+) -> Generator[str, None, tuple[Layout, Laid, float, _Seen] | None]:
     """The layout and side that explain most, how sure the side is, and where; None where nothing looks like a hand."""
     samples = [
         (seen, Sample.of(tracks.places(seen.frames, seen.which)))
         for seen in windows
         if len(seen.which) >= 4 and len(seen.frames)
     ]
-    proposals = [[each for _, sample in samples for each in propose(sample, shape)] for _, shape in shapes]
-    found = [laid for of_shape in proposals for laid in settled(of_shape) if _is_hand(laid)]
+    found: list[Laid] = []
+    for layout, shape in shapes:
+        yield f"Looking for a {shape.side} hand with the set '{layout.name}'"
+        proposals = [each for _, sample in samples for each in propose(sample, shape)]
+        found += [laid for laid in settled(proposals) if _is_hand(laid)]
     if not found:
         return None
     laid = min(found, key=_worth)
@@ -267,9 +244,9 @@ def margins(laid: Laid) -> Floats:
     return np.maximum(least, 0.0)
 
 
-def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Growth:
+def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Generator[str, None, Growth]:
     """From the frames in which the hand was found to all others, also to those after it was lost whole."""
-    growth = grow(tracks, shape, start, free)
+    growth = yield from grow(tracks, shape, start, free)
     for _ in range(MOST_WINDOWS):
         columns = columns_of(tracks, growth, len(shape.spots))
         lost = (columns[:, shape.palm] >= 0).sum(1) < 3
@@ -285,38 +262,5 @@ def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Gro
         more = _as_growth(tracks, seen, laid)
         new = (more.spot >= 0) & (growth.spot < 0)
         merged = Growth(np.where(new, more.spot, growth.spot), np.where(new, more.confidence, growth.confidence))
-        growth = grow(tracks, shape, merged, free)
+        growth = yield from grow(tracks, shape, merged, free)
     return growth
-
-
-def columns_of(tracks: Tracks, growth: Growth, spots: int) -> Ints:
-    """(F, C) which column shows each spot, −1 where none does."""
-    columns = np.full((len(tracks.ids), spots), -1)
-    row, column = np.nonzero(tracks.ids >= 0)
-    spot = growth.spot[tracks.ids[row, column]]
-    columns[row[spot >= 0], spot[spot >= 0]] = column[spot >= 0]
-    return columns
-
-
-def _hand(tracks: Tracks, layout: Layout, side: Side, sure: float, growth: Growth) -> FoundHand:
-    names = tuple(layout.spots)
-    pieces = []
-    shown = np.isin(np.arange(len(names)), growth.spot)
-    known = layout.name == PERFORMERS
-    factors = sure * (np.ones(len(names)) if known else of_lone_tip(tuple(layout.spots.values()), shown))
-    total, weight = np.zeros(len(names)), np.zeros(len(names))
-    for track in np.flatnonzero(growth.spot >= 0):
-        spot = int(growth.spot[track])
-        confidence = float(factors[spot] * growth.confidence[track])
-        total[spot] += confidence * tracks.count[track]
-        weight[spot] += tracks.count[track]
-        rows, column = np.nonzero(tracks.ids == track)
-        order = np.argsort(rows, kind="stable")
-        rows, column = rows[order], column[order]
-        cuts = np.flatnonzero(np.diff(column)) + 1
-        for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
-            where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
-            pieces.append(Piece(*where, round(confidence, 3)))
-    pieces.sort(key=lambda piece: (names.index(piece.spot), piece.first))
-    confidence_of = total / np.maximum(weight, 1)
-    return FoundHand(side, sure, layout, columns_of(tracks, growth, len(names)), confidence_of, tuple(pieces))

@@ -1,5 +1,6 @@
 """From the trajectories that are known to those that are not: fragments are told by the hand that they belong to."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,11 +58,14 @@ class _State:
         self.known[rows[new], spot] = True
 
 
-def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Growth:
-    """Spots of free (K,) trajectories, by their places in the palm, beside known neighbours and after known places."""
+def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Generator[str, None, Growth]:
+    """Spots of free (K,) trajectories, by their places in the palm, beside known neighbours and after known places.
+
+    Step by step, a look at a fragment each: what it does next, in words.
+    """
     times, positions = tracks.times, tracks.positions
     spot, confidence = start.spot.copy(), start.confidence.copy()
-    rows_of = _rows(tracks)
+    rows_of = tracks.rows()
     state = _State(
         *(np.full((len(times), len(shape.spots), 3), np.nan), np.zeros((len(times), len(shape.spots)), bool))
     )
@@ -75,6 +79,7 @@ def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Growth:
         while told and open_list:
             told = False
             for track in list(open_list):
+                yield f"Telling what else is of the {shape.side} hand"
                 rows, column = rows_of[track]
                 costs = _costs(times, positions[rows, column], rows, state, shape)
                 best = int(costs.argmin())
@@ -86,15 +91,6 @@ def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Growth:
                 open_list.remove(track)
                 told = True
     return Growth(spot, confidence)
-
-
-def _rows(tracks: Tracks) -> list[tuple[Ints, Ints]]:
-    """Of each trajectory its frames and columns (N,), (N,), in the frames' order."""
-    row, column = np.nonzero(tracks.ids >= 0)
-    owner = tracks.ids[row, column]
-    order = np.argsort(owner, kind="stable")
-    cuts = np.searchsorted(owner[order], np.arange(1, len(tracks.first)))
-    return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
 def _costs(times: Floats, places: Floats, rows: Ints, state: _State, shape: Shape) -> Floats:

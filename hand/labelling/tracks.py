@@ -54,6 +54,14 @@ class Tracks:
         result[row, at] = self.positions[frames[row], column]
         return result
 
+    def rows(self) -> list[tuple[Ints, Ints]]:
+        """Of each trajectory its frames and columns (N,), (N,), in the frames' order."""
+        row, column = np.nonzero(self.ids >= 0)
+        owner = self.ids[row, column]
+        order = np.argsort(owner, kind="stable")
+        cuts = np.searchsorted(owner[order], np.arange(1, len(self.first)))
+        return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
+
 
 def follow(times: Floats, positions: Floats) -> Tracks:
     """The trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""

@@ -8,6 +8,9 @@ import pytest
 from knuckle import assigning, captures
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
+from knuckle.hand.joints import SIDES
+from knuckle.hand.labelling.shapes import LAYOUTS
+from knuckle.hand.stepping import finished
 from knuckle.labels import DOUBTFUL, by_shape, told_by_shape
 from knuckle.recipe import Recipe, read_json
 
@@ -43,6 +46,21 @@ def test_markers_without_names_are_those_of_the_capture_that_has_them(tap):
     told = assigning.assignment(recipe, labels.markers).hands
     assert told == assigning.assignment(recipe, tap).hands
     assert any("told by shape and motion" in warning for warning in labels.markers.warnings)
+
+
+def test_labelling_by_shape_tells_all_the_time_what_it_does_and_comes_to_the_same(tap):
+    unnamed, _ = nameless(tap)
+    recipe = Recipe(str(DEMO_CAPTURE))
+    work, said = assigning.labelling(recipe, unnamed), []
+    with pytest.raises(StopIteration) as end:
+        while True:
+            said.append(next(work))
+    at_once = assigning.labelled(recipe, unnamed)
+    assert end.value.value.facts == at_once.facts
+    np.testing.assert_array_equal(end.value.value.markers.positions, at_once.markers.positions)
+    wanted = {f"Looking for a {side} hand with the set '{layout.name}'" for side in SIDES for layout in LAYOUTS}
+    assert wanted <= set(said)
+    assert next(assigning.labelling(Recipe("x"), tap), None) is None, "names that tell need no looking"
 
 
 def test_names_that_tell_are_taken_unless_shape_is_asked_for(tap):
@@ -108,7 +126,7 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
 
 
 def test_what_was_told_by_shape_is_told_to_people_with_each_marker_in_doubt(tap):
-    facts = by_shape(nameless(tap)[0]).facts
+    facts = finished(by_shape(nameless(tap)[0])).facts
     (hand,) = facts["hands_found"]
     first, *doubts = told_by_shape(facts)
     assert first == f"Right, by shape: {hand['sure']:.0%} sure"

@@ -9,7 +9,7 @@ from knuckle.captures.markers import Markers
 from knuckle.hand import rotations
 from knuckle.hand.handedness import handedness
 from knuckle.hand.joints import Side
-from knuckle.hand.labelling.find import Labelling
+from knuckle.hand.labelling.found import Labelling
 from knuckle.hand.labelling.shapes import LAYOUTS
 from knuckle.hand.markersets import Spot, on_palm, suggest
 from knuckle.tests.pure.hand.people import posed, someone

@@ -12,6 +12,7 @@ from knuckle.captures.clean import clean
 from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.shapes import LAYOUTS
+from knuckle.hand.stepping import finished
 from knuckle.labels import DOUBTFUL, by_shape
 from knuckle.recipe import Recipe
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
@@ -43,7 +44,7 @@ def test_a_known_performers_markers_get_the_labels_under_which_they_were_measure
     order = np.random.default_rng(6).permutation(len(markers.names))
     names = tuple(f"M{number:03}" for number in range(len(order)))
     unnamed = replace(second, names=names, positions=second.positions[:, order], predicted=second.predicted[:, order])
-    labels = by_shape(unnamed, person.hands)
+    labels = finished(by_shape(unnamed, person.hands))
     assert sorted(labels.groups) == sides
     for side in sides:
         assert set(labels.groups[side]) <= set(person.hands[side].spots)
