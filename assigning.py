@@ -12,6 +12,7 @@ from .errors import HandError, MarkerMapError
 from .hand import calibration
 from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
+from .hand.labelling.few import few_of
 from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, suggest
 from .hand.measured import MeasuredHand
 from .hand.stepping import finished
@@ -95,6 +96,17 @@ def assignment(recipe: Recipe, markers: Markers) -> Assignment:
         else:
             hands[side] = spots
     return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings))
+
+
+def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
+    """hand -> label -> tip and confidence, where a capture shows fingertips alone: no hand, but a marker map's begin.
+
+    A hand is called by the side that the recipe asks for, since fingertips alone tell none; others by numbers.
+    """
+    found = [few.tips for few in few_of(markers.positions, markers.names) if few.tips]
+    if len(found) == 1 and recipe.hand in SIDES:
+        return {recipe.hand: found[0]}
+    return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
 
 
 def _present(groups: Groups, markers: Markers) -> Groups:

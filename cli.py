@@ -12,7 +12,7 @@ from typing import Any
 from . import assigning, calibrate, cli_options, cli_streams, performer, pipeline
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
-from .cli_output import hands_told, progress_bar, told, write_joints
+from .cli_output import facts_of_tips, hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
 from .hand.markersets import to_json
@@ -114,9 +114,13 @@ def _info(options: argparse.Namespace) -> None:
         labels = assigning.labelled(chosen, markers)
         found = assigning.assignment(chosen, labels.markers)
     except KnuckleError as problem:
-        if chosen.labels != "auto" or options.save_markers is not None:
+        tips = assigning.tips_alone(chosen, markers) if chosen.labels != "names" else {}
+        if not tips and (chosen.labels != "auto" or options.save_markers is not None):
             raise
-        facts = summary(markers) | {"markers": {"problem": str(problem)}}
+        facts = summary(markers) | {"markers": {"problem": str(problem), "tips": facts_of_tips(tips)}}
+        if options.save_markers is not None:
+            named = {hand: {label: tip for label, (tip, _) in own.items()} for hand, own in tips.items()}
+            write_json(options.save_markers, named)
     else:
         counts = {str(side): len(spots) for side, spots in found.hands.items()}
         facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}

@@ -74,11 +74,23 @@ def told(report: dict[str, Any], out: Path) -> str:
     return "\n".join(lines)
 
 
+def facts_of_tips(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
+    """JSON-ready: of each hand of which only fingertips are told label -> joint and confidence."""
+    return {
+        hand: {label: {"joint": tip, "confidence": round(sure, 3)} for label, (tip, sure) in own.items()}
+        for hand, own in tips.items()
+    }
+
+
 def hands_told(facts: dict[str, Any]) -> str:
     """What the markers of a capture are, for a terminal."""
     markers = facts["markers"]
     if "problem" in markers:
-        return f"  no hand: {markers['problem']}"
+        lines = [f"  no hand: {markers['problem']}"]
+        for hand, tips in markers["tips"].items():
+            lines.append(f"  {hand}: only fingertips are told, too little to be solved")
+            lines += [f"    {label}  {tip['confidence']:.2f}  {tip['joint']}" for label, tip in tips.items()]
+        return "\n".join(lines)
     counts = ", ".join(f"{side} hand with {count} markers" for side, count in markers["hands"].items())
     lines = [f"  {counts}, by {markers['by']}: {markers['set']}"]
     for hand in markers.get("hands_found", ()):

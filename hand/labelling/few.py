@@ -1,5 +1,6 @@
 """What can be known of three markers on a palm, or of fingertips alone: never a pose, often which is which."""
 
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
 from typing import Any
@@ -23,6 +24,8 @@ STEADY = 0.004
 """m by which distances on a palm stray at most."""
 CLEAR = 1.25
 """By how much every other reading must cost more for a marker to be told: at 0.7 one in fourteen was wrong."""
+SURER = np.log(13.0) / 0.7
+"""By how much a unit of cost raises the logit of a marker's confidence: at 0.7 thirteen in fourteen were right."""
 CLEAR_WRIST = 0.5
 """The same for the wrist's marker of a palm, by its distances."""
 STRAY = 0.008
@@ -36,10 +39,24 @@ SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS
 NEEDED = "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
 
 
+@dataclass(frozen=True, slots=True)
+class Few:
+    """What is known of a few markers that stand together like a hand's."""
+
+    sentence: str
+    tips: dict[str, tuple[str, float]]
+    """label -> the tip's joint and its confidence, of those that are clear."""
+
+
 def told_of_few(positions: Floats, labels: tuple[str, ...]) -> tuple[str, ...]:
     """A sentence about each three or five of the markers (F, M, 3) m that stand together like a hand's."""
-    sentences = [_told(positions[:, group], [labels[i] for i in group]) for group in _groups(positions)]
-    return tuple(sentence for sentence in sentences if sentence)
+    return tuple(few.sentence for few in few_of(positions, labels))
+
+
+def few_of(positions: Floats, labels: tuple[str, ...]) -> tuple[Few, ...]:
+    """Each three or five of the markers (F, M, 3) m that stand together like a hand's."""
+    found = [_told(positions[:, group], [labels[i] for i in group]) for group in _groups(positions)]
+    return tuple(few for few in found if few is not None)
 
 
 def _groups(positions: Floats) -> list[Ints]:
@@ -58,7 +75,7 @@ def _some(positions: Floats) -> Floats:
     return some
 
 
-def _told(positions: Floats, labels: list[str]) -> str | None:
+def _told(positions: Floats, labels: list[str]) -> Few | None:
     places = _some(positions)
     if len(labels) not in SETS or not np.all(np.isfinite(places)):
         return None
@@ -67,19 +84,21 @@ def _told(positions: Floats, labels: list[str]) -> str | None:
     if steady and len(labels) == 3:
         wrist = _wrist(sample)
         which = f"the wrist's is '{labels[wrist]}', " if wrist is not None else ""
-        return (
+        return Few(
             f"three markers keep their distances, as on a palm: {which}but a palm alone looks alike from both sides, "
             "so neither left or right nor which knuckle is the index finger's can be told, and no finger can be "
-            "solved: add markers on the fingertips"
+            "solved: add markers on the fingertips",
+            {},
         )
-    tips = None if steady else tips_told(places)
+    tips = None if steady else _clear_tips(places)
     if tips is None:
         return None
-    named = [f"'{labels[marker]}' is the {_digit(tip)}'s" for marker, tip in tips.items()]
+    named = [f"'{labels[marker]}' is the {_digit(tip)}'s" for marker, (tip, _) in tips.items()]
     which = ", ".join(named) if named else "which is which cannot be told"
-    return (
+    return Few(
         f"{'three' if len(labels) == 3 else 'five'} markers move like fingertips ({which}): without a palm neither "
-        f"left or right nor how the fingers bend can be told, {NEEDED}"
+        f"left or right nor how the fingers bend can be told, {NEEDED}",
+        {labels[marker]: told for marker, told in tips.items()},
     )
 
 
@@ -88,7 +107,13 @@ def _digit(tip: str) -> str:
 
 
 def tips_told(places: Floats) -> dict[int, str] | None:
-    """Which of three or five markers (N, M, 3) m is which tip, of those that are clear; None where none is a hand's.
+    """Which of three or five markers (N, M, 3) m is which tip, of those that are clear; None where none is a hand's."""
+    clear = _clear_tips(places)
+    return None if clear is None else {marker: tip for marker, (tip, _) in clear.items()}
+
+
+def _clear_tips(places: Floats) -> dict[int, tuple[str, float]] | None:
+    """The same, each with its confidence.
 
     Each reading costs what the distances of the tips, all together in a frame, stray from a mean hand's, measured by
     how they stray over its poses. A marker is told where all readings that cost hardly more agree.
@@ -97,9 +122,13 @@ def tips_told(places: Floats) -> dict[int, str] | None:
     least = min(cost for cost, _, _ in readings)
     if min(off for _, off, _ in readings) > LIKELY:
         return None
-    near = [tips for cost, _, tips in readings if cost <= least + CLEAR]
-    agreed = [{tips[marker] for tips in near} for marker in range(places.shape[1])]
-    return {marker: next(iter(tips)) for marker, tips in enumerate(agreed) if len(tips) == 1}
+    best = next(tips for cost, _, tips in readings if cost == least)
+    clear = {}
+    for marker, tip in enumerate(best):
+        more = min(cost for cost, _, tips in readings if tips[marker] != tip) - least
+        if more > CLEAR:
+            clear[marker] = tip, float(1.0 / (1.0 + np.exp(-SURER * more)))
+    return clear
 
 
 def _readings(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:

@@ -1,18 +1,20 @@
 """Captures without helpful labels, from the markers to the named hand."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from knuckle import assigning, captures
+from knuckle import assigning, captures, pipeline
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
-from knuckle.hand.joints import SIDES
+from knuckle.hand.joints import SIDES, TIPS
 from knuckle.hand.labelling.shapes import LAYOUTS
 from knuckle.hand.stepping import finished
 from knuckle.labels import DOUBTFUL, by_shape, told_by_shape
 from knuckle.recipe import Recipe, read_json
+from knuckle.tests.pure.hand.labelling.spoiled import made
 
 
 @pytest.fixture(scope="module")
@@ -136,3 +138,26 @@ def test_what_was_told_by_shape_is_told_to_people_with_each_marker_in_doubt(tap)
     hand["markers"][some]["confidence"] = 0.6
     assert f"{some}: 60% sure" in told_by_shape(facts)
     assert told_by_shape({"by": "names"}) == []
+
+
+@pytest.mark.parametrize("options", [(), ("--labels", "shape"), ("--hand", "left", "--labels", "shape")])
+def test_info_tells_of_fingertips_alone_and_saves_what_a_map_begins_with(tmp_path, capsys, options):
+    times, places, _ = made(3, "right", 4)
+    file, saved, order = tmp_path / "tips.csv", tmp_path / "map.json", (5, 3, 7, 4, 6)
+    titles = ",".join(f"m{index}.{axis}" for index in order for axis in "xyz")
+    rows = np.column_stack([times, places[:, list(order)].reshape(len(times), -1)])
+    np.savetxt(file, rows, delimiter=",", header=f"time,{titles}", comments="", fmt="%.9g")
+    assert main(["info", str(file), *options, "--save-markers", str(saved)]) == 0
+    told = capsys.readouterr().out
+    assert "5 labels" in told
+    assert "too little to be solved" in told and "add three markers" in told
+    hand = "left" if "left" in options else "hand"
+    tips = {f"m{index}": tip for index, tip in zip(range(3, 8), TIPS, strict=True)}
+    (own,) = [named for called, named in json.loads(saved.read_text()).items() if called == hand]
+    assert len(own) >= 3 and own.items() <= tips.items()
+    assert main(["info", str(file), *options, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)["markers"]["tips"][hand]
+    assert {label: fact["joint"] for label, fact in facts.items()} == own
+    assert all(0.98 < fact["confidence"] <= 1 for fact in facts.values())
+    with pytest.raises(MarkerMapError, match="move like fingertips"):
+        pipeline.run(Recipe(str(file), labels="shape"))
