@@ -44,6 +44,11 @@ KNUCKLES = tuple(f"{digit}-phalanx-proximal" for digit in DIGITS[1:])
 TIPS = tuple(f"{digit}-tip" for digit in DIGITS)
 
 
+def digit_words(digit: str) -> str:
+    """A digit as a sentence names it: "little finger"."""
+    return digit.replace("pinky", "little").replace("-", " ")
+
+
 def digit_of(joint: str) -> str | None:
     """The digit a joint belongs to, None for the wrist."""
     return next((digit for digit in DIGITS if joint.startswith(digit + "-")), None)

@@ -195,7 +195,11 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Kept on the side that the preset is of."""
-        keep(armature, read_preset(Path(self.filepath)))
+        preset = read_preset(Path(self.filepath))
+        # What was only detected gives way to a preset; what a person said does not.
+        kept = {side: to_correct(armature, side, None) for side in SIDES}
+        check_free(kept, preset.side, preset.bones.values(), "detect again before this preset is imported")
+        keep(armature, preset)
 
 
 class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):

@@ -56,15 +56,18 @@ def mirrored(mapping: Mapping) -> Mapping:
     )
 
 
-def check_free(hands: Table[Side, FoundHand], side: Side, bones: Iterable[str]) -> None:
-    """Raises RigError for a bone to pick that is the other hand's: it would be keyed twice."""
+def check_free(
+    hands: Table[Side, FoundHand | Mapping],
+    side: Side,
+    bones: Iterable[str],
+    remedy: str = "pick another bone, or mirror the hands",
+) -> None:
+    """Raises RigError for a bone to take for a side that is the other hand's: it would be keyed twice."""
     for other, found in hands.items():
         joints = {bone: joint for joint, bone in found.bones.items()} if other != side else {}
         for bone in bones:
             if bone in joints:
-                raise RigError(
-                    f"bone '{bone}' is {joints[bone]} of the {other} hand, pick another bone, or mirror the hands"
-                )
+                raise RigError(f"bone '{bone}' is {joints[bone]} of the {other} hand, {remedy}")
 
 
 def filled(mapping: Mapping, digit: str, bones: Sequence[str], ended: bool) -> Mapping:

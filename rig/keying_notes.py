@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..hand.joints import DIGITS, digit_of
+from ..hand.joints import DIGITS, digit_of, digit_words
 from ..pipeline import Take
 from ..retarget import FINGERS, is_mitten
 from .detect import FoundHand, find_hands
@@ -32,7 +32,26 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
             f"the armature played its action '{played.name}' until now: it keeps its keys, push it down to the NLA to "
             "play it together with the take"
         )
-    return tuple(notes)
+    return (*notes, *playing_notes(armature))
+
+
+def playing_notes(armature: "Object") -> tuple[str, ...]:
+    """Why a take on an armature will not be seen as it was solved, each with what to do; of its settings, which stay.
+
+    Blender mixes what an armature plays with strips only where there are strips that play.
+    """
+    animation = armature.animation_data
+    tracks = animation.nla_tracks if animation and animation.use_nla else ()
+    mixed = any(not track.mute and any(not strip.mute for strip in track.strips) for track in tracks)
+    blend = animation.action_blend_type.capitalize() if mixed else "Replace"
+    influence = animation.action_influence if mixed else 1.0
+    told = {
+        "it is shown in Rest Position, choose Pose Position in its data": armature.data.pose_position == "REST",
+        "a track of its NLA is solo and plays alone, switch that off": any(track.is_solo for track in tracks),
+        f"its action is laid over the strips of its NLA with Blend {blend}, choose Replace": blend != "Replace",
+        f"its action has Influence {influence:.2g} over the strips of its NLA, set it to 1": influence < 1,
+    }
+    return tuple(f"armature '{armature.name}' does not show the take as solved: {why}" for why in told if told[why])
 
 
 def _of_hand(found: FoundHand) -> Iterator[str]:
@@ -42,7 +61,7 @@ def _of_hand(found: FoundHand) -> Iterator[str]:
         stood_for = FINGERS
         yield f"the rig's {found.side} hand has one finger for all, as a mitten has: it follows the mean of the four"
     lacking = [digit for digit in DIGITS if digit not in have and digit not in stood_for]
-    missing = [digit.replace("pinky", "little").replace("-", " ") for digit in lacking]
+    missing = [digit_words(digit) for digit in lacking]
     if missing:
         yield f"the rig's {found.side} hand has no {' and no '.join(missing)}: solved, and not keyed"
     yield from (f"the rig's {found.side} hand: {doubt}" for doubt in found.doubts)

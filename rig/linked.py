@@ -118,6 +118,7 @@ def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", back: Exit
     stand = _stand(armature, scene)
     shown = stand.instance_collection if stand != armature else None
     root = shown or _linked_collection(armature, scene) or armature
+    back.callback(_chosen_again, layer, layer.objects.active, list(layer.objects.selected))
     before = set(bpy.data.user_map())
     root.override_hierarchy_create(scene, layer)
     made = [block for block in bpy.data.user_map() if block not in before and block.override_library]
@@ -135,6 +136,15 @@ def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", back: Exit
     else:
         _exchanged(overrides, scene, layer, back)
     return own
+
+
+def _chosen_again(layer: "ViewLayer", active: "Object | None", selected: "list[Object]") -> None:
+    """Makes objects the active and the selected ones once more."""
+    # What was unlinked or removed since is listed as None until then.
+    layer.update()
+    for obj in layer.objects:
+        obj.select_set(obj in selected, view_layer=layer)
+    layer.objects.active = active
 
 
 def _linked_collection(armature: "Object", scene: "Scene") -> "Collection | None":

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RigError
 from ..files import write_json
 from ..hand.joints import DIGITS, JOINT_INDEX, SIDES, Side, digit_of
+from .blend_text import is_kept_whole
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Object, Scene
 
 VERSION = 2
 READ = (1, 2)
@@ -65,7 +66,7 @@ def _check(mapping: Mapping) -> None:
     owner: dict[str, str] = {}
     for joint, bone in mapping.bones.items():
         if joint not in JOINT_INDEX:
-            raise RigError(f"{mapping.where}: there is no joint '{joint:.60}', expected WebXR's names such as 'wrist'")
+            raise RigError(f"{mapping.where}: there is no joint {joint!r:.60}, expected WebXR's names such as 'wrist'")
         if not _is_name(bone):
             raise RigError(f"{mapping.where}: the bone of {joint} is {bone!r:.60}, expected the name of a bone")
         if bone in owner:
@@ -90,7 +91,7 @@ def check_whole(mapping: Mapping) -> None:
 
 
 def _is_name(bone: Any) -> bool:
-    return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME
+    return isinstance(bone, str) and 0 < len(bone) <= LONGEST_NAME and is_kept_whole(bone)
 
 
 def _is_turn(turn: Any) -> bool:
@@ -110,7 +111,7 @@ def from_dict(data: Any, where: str) -> Mapping:
         raise RigError(
             f"{where}: it is {_KINDS.get(type(data), 'null')}, expected an object: a mapping saved by Knuckle"
         )
-    if data.get("version") not in READ:
+    if isinstance(data.get("version"), bool) or data.get("version") not in READ:
         raise RigError(
             f"{where}: its version is {data.get('version')!r:.40}, expected 1 or 2: a mapping saved by Knuckle"
         )
@@ -148,7 +149,7 @@ def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
         mapping = kept_mapping(armature, side)
         if mapping is not None:
             check_bones(armature, mapping)
-            found[mapping.side] = mapping
+            found[side] = mapping
     return found
 
 
@@ -158,7 +159,10 @@ def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
     if text == FORGOTTEN:
         return None
     where = f"armature '{armature.name}', its own mapping of the {side} hand"
-    return from_dict(_decoded(text, where), where)
+    mapping = from_dict(_decoded(text, where, "forget it and detect again"), where)
+    if mapping.side != side:
+        raise RigError(f"{where}: its side is {mapping.side}, forget it and detect again")
+    return mapping
 
 
 def forget_mapping(armature: "Object", side: Side) -> None:
@@ -174,7 +178,10 @@ def forget_mapping(armature: "Object", side: Side) -> None:
 def kept_text(armature: "Object", side: Side) -> Any:
     """What an armature keeps for a side, not yet understood; FORGOTTEN for nothing."""
     text = armature.get(PROPERTIES[side])
-    return _copies(armature, side).get(armature.name, FORGOTTEN) if text is None else text
+    if text is not None:
+        return text
+    tables = [_copies(scene, side) for scene in armature.users_scene] if armature.override_library else []
+    return next((table[armature.name] for table in tables if armature.name in table), FORGOTTEN)
 
 
 def _keep(armature: "Object", side: Side, text: str) -> None:
@@ -186,21 +193,16 @@ def _keep(armature: "Object", side: Side, text: str) -> None:
     armature[name] = text
     armature.property_overridable_library_set(f'["{name}"]', True)
     if armature.override_library:
-        copies = json.dumps(_copies(armature, side) | {armature.name: text}, ensure_ascii=False)
         for scene in armature.users_scene:
             if scene.is_editable:
-                scene[name] = copies
+                scene[name] = json.dumps(_copies(scene, side) | {armature.name: text})
 
 
-def _copies(armature: "Object", side: Side) -> dict[str, Any]:
-    """What the scene of a library override keeps in place of it: the override's name -> text; damaged it is nothing."""
-    if not armature.override_library:
-        return {}
-    texts = (scene.get(PROPERTIES[side]) for scene in armature.users_scene)
-    text = next((text for text in texts if isinstance(text, str)), "{}")
+def _copies(scene: "Scene", side: Side) -> dict[str, Any]:
+    """What a scene keeps in place of its library overrides: an override's name -> text; damaged it is nothing."""
     try:
-        kept = json.loads(text)
-    except (ValueError, RecursionError):
+        kept = json.loads(scene.get(PROPERTIES[side], "{}"))
+    except (TypeError, ValueError, RecursionError):
         return {}
     return kept if isinstance(kept, dict) else {}
 
@@ -231,15 +233,15 @@ def read_preset(path: Path) -> Mapping:
         raise RigError(f"{path}: cannot be read ({error.strerror})") from error
     except ValueError as error:
         raise RigError(f"{path}: not a text, expected a mapping saved by Knuckle") from error
-    mapping = from_dict(_decoded(text, str(path)), str(path))
+    mapping = from_dict(_decoded(text, str(path), "expected a mapping saved by Knuckle"), str(path))
     check_whole(mapping)
     return mapping
 
 
-def _decoded(text: Any, where: str) -> Any:
+def _decoded(text: Any, where: str, remedy: str) -> Any:
     if not isinstance(text, str) or len(text) > MOST_BYTES:
-        raise RigError(f"{where}: {type(text).__name__} of another size than a mapping has, forget it and detect again")
+        raise RigError(f"{where}: {type(text).__name__} of another size than a mapping has, {remedy}")
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise RigError(f"{where}: not JSON, forget it and detect again") from error
+        raise RigError(f"{where}: not JSON, {remedy}") from error

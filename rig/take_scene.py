@@ -20,7 +20,7 @@ from .carriers import is_evaluated
 from .default_hand import add_hand
 from .detect import FoundHand, find_hands
 from .keyframes import KeyedHand, check_keyable, key_hands
-from .keying_notes import keying_notes
+from .keying_notes import keying_notes, playing_notes
 from .limits import add_limits
 from .rest_frames import rest_world
 from .take_result import RESULT, result_of
@@ -104,18 +104,20 @@ def write_take(
 
     Nothing is written if it raises RigError.
     """
-    frames, report = take_frames(take, scene, placing), take.report
+    frames = take_frames(take, scene, placing)
     hands: list[tuple[Object, list[KeyedHand]]] = []
     if armature is not None:
         hands.append((armature, bind_hands(armature, take)))
-        report = report | {"warnings": [*report.get("warnings", ()), *keying_notes(armature, take)]}
+        notes = keying_notes(armature, take)
     else:
         in_order = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
         # Asked of all before any is built: one that cannot be keyed is an error.
         standing = [_standing_hand(take, solved, scene) for solved in in_order]
+        notes = tuple(note for stands in standing if stands for note in playing_notes(stands[0]))
         for solved, stands in zip(in_order, standing, strict=True):
             target, binding = stands or new_hand(solved.proportions, solved.hand, collection)
             hands.append((target, [_keyed(solved, binding)]))
+    report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for target, keyed in hands:
         key_hands(target, keyed, frames, take_name(take))[RESULT] = json.dumps(report)
     return tuple(target for target, _ in hands)

@@ -61,10 +61,12 @@ def _paths(action: Any, slot: Any) -> Iterator[str]:
 
 
 def _value(holder: "ID", path: str) -> list[Value]:
-    """A property's value; none where there is no such property, as where a bone is gone."""
+    """A property's value; none where there is no such property, as where a bone is gone, or it is no plain value."""
     try:
         value = holder.path_resolve(path)
     except ValueError:
+        return []
+    if value is None or isinstance(value, bpy.types.bpy_struct | bpy.types.bpy_prop_collection):
         return []
     return [value if isinstance(value, bool | int | float | str) else tuple(value)]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import DIGITS, TIPS
+from ..joints import DIGITS, TIPS, digit_words
 from ..markersets import Spot
 from .matching import Costs
 from .palms import Sample, pair_costs
@@ -103,7 +103,7 @@ def _told(positions: Floats, labels: list[str]) -> Few | None:
 
 
 def _digit(tip: str) -> str:
-    return DIGITS[TIPS.index(tip)].replace("-", " ").replace("pinky", "little")
+    return digit_words(DIGITS[TIPS.index(tip)])
 
 
 def tips_told(places: Floats) -> dict[int, str] | None:

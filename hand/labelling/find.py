@@ -47,7 +47,7 @@ MOST_WINDOWS = 8
 """Times that a hand which was lost whole is looked for again."""
 
 
-UNTOLD = "say which is wanted (--hand left or right), or give a marker map or a performer's measures"
+UNTOLD = "say which hand is wanted, left or right, or give a marker map or a performer's measures"
 
 
 def find(

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.joints import DIGITS, SIDES, Side, digit_of
+from ...hand.joints import DIGITS, SIDES, Side, digit_of, digit_words
 from . import flat, side
 from .bones import Bone, Skeleton
 from .chains import LEAST_BONES, Candidate, candidates
@@ -105,8 +105,9 @@ def _nothing(bones: Sequence[Bone], where: str) -> str:
     counts = {digit: sum(1 for one in said.digits.values() if one == digit) for digit in DIGITS}
     if said.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
         return (
-            f"{where}: bones are named as a hand's in {said.family}, but the {' and the '.join(short)} have fewer than "
-            f"two bones each and the others make no hand: add the missing bones, or pick the bones {PICK_WHERE}"
+            f"{where}: bones are named as a hand's in {said.family}, but there are fewer than two for "
+            f"{', '.join(map(digit_words, short))}, and the others make no hand: add the missing bones, or pick the "
+            f"bones {PICK_WHERE}"
         )
     return (
         f"{where} has no hand that can be recognised: at least a thumb and a finger of two bones each must hang on a "

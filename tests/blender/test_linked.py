@@ -105,6 +105,25 @@ def test_a_solve_onto_a_linked_armature_that_fails_leaves_it_linked(tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", LINKED)
+def test_what_was_active_and_selected_is_so_again_where_keying_a_linked_armature_fails(
+    tmp_path: Path, how: str
+) -> None:
+    armature = linked(tmp_path, how)
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    other = bpy.data.objects.new("Other", None)
+    scene.collection.objects.link(other)
+    for obj in scene.objects:
+        obj.select_set(obj != other)
+    layer.objects.active = bpy.data.objects["Empty"] if how == "shown by an empty" else armature
+    active, selected = layer.objects.active, set(layer.objects.selected)
+    assert active in selected
+    with pytest.raises(RigError, match="for this test"), editable(armature, scene, layer):
+        raise RigError("for this test")
+    assert layer.objects.active == active
+    assert set(layer.objects.selected) == selected
+
+
+@pytest.mark.parametrize("how", LINKED)
 def test_the_shell_keys_a_rig_that_its_file_links_from_another(tmp_path: Path, how: str) -> None:
     linked(tmp_path, how)
     shot, out = tmp_path / "shot.blend", tmp_path / "out" / "take.blend"
@@ -165,6 +184,27 @@ def test_an_override_keeps_a_mapping_that_its_library_has_no_place_for(tmp_path:
         assert ("thumb-tip" in find_hand(again, "right").bones) == forgotten
         forget_mapping(again, "right")
         assert not find_hand(again, "right").corrected
+
+
+def test_each_override_finds_its_own_mapping_whichever_scenes_others_are_in(tmp_path: Path) -> None:
+    armature = linked(tmp_path, "object")
+    first, second = bpy.context.scene, bpy.data.scenes.new("Second")
+    overrides = {}
+    for name, scenes in {"Both": (first, second), "Second alone": (second,), "First alone": (first,)}.items():
+        own = armature.override_create(remap_local_usages=False)
+        own.name, own.override_library.is_system_override = name, False
+        for scene in scenes:
+            scene.collection.objects.link(own)
+        overrides[name] = own
+    bones = find_hand(armature, "right").bones
+    for turn, own in enumerate(reversed(overrides.values())):
+        save_mapping(own, Mapping("right", bones, turns={"thumb": 10.0 + turn}))
+    turns = {name: find_hand(own, "right").turns for name, own in overrides.items()}
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    again = {obj.name: find_hand(obj, "right").turns for obj in bpy.data.objects if obj.override_library}
+    assert again == turns
+    assert len({str(turn) for turn in turns.values()}) == 3
 
 
 def character_path() -> str:

@@ -11,7 +11,7 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.detect import detected_hands, find_hand, find_hands
-from knuckle.rig.mapping import PROPERTIES, Mapping, forget_mapping, picked, save_mapping, saved_mapping
+from knuckle.rig.mapping import PROPERTIES, Mapping, forget_mapping, picked, read_preset, save_mapping, saved_mapping
 from knuckle.tests.blender.making import rig
 
 
@@ -100,18 +100,34 @@ def test_an_override_forgets_the_mapping_of_its_library_for_good(tmp_path: Path)
     ("kept", "told"),
     [
         ("{", "own mapping of the left hand: not JSON, forget it"),
-        ("7", "its version is 'int', expected 1 or 2"),
+        ("7", "it is a number, expected an object"),
         (7, "own mapping of the left hand: int of another size"),
         ('{"version": 1, "side": "left", "bones": {"wrist": "wrist", "thumb-tip": "gone"}}', "has no bone 'gone' for"),
+        ('{"version": 1, "side": "right", "bones": {"wrist": "wrist"}}', "the left hand: its side is right, forget it"),
+        ('{"version": true, "side": "left", "bones": {"wrist": "wrist"}}', "its version is True, expected 1 or 2"),
+        (r'{"version": 2, "side": "left", "bones": {"wrist": "\ud800"}}', r"the bone of wrist is '\\ud800', expected"),
+        (
+            r'{"version": 2, "side": "left", "bones": {"wrist": "w\u0000"}}',
+            r"the bone of wrist is 'w\\x00', expected",
+        ),
+        (r'{"version": 2, "side": "left", "bones": {"\ud800": "wrist"}}', r"there is no joint '\\ud800', expected"),
     ],
 )
 def test_a_damaged_mapping_is_told_in_one_sentence(kept: object, told: str) -> None:
     armature = rig("left")
     armature[PROPERTIES["left"]] = kept
-    with pytest.raises(RigError, match=told):
+    with pytest.raises(RigError, match=told) as raised:
         find_hands(armature)
+    assert str(raised.value).encode("utf-8"), "what Blender cannot show is spelled out"
     forget_mapping(armature, "left")
     assert find_hands(armature)
+
+
+def test_a_preset_that_is_no_mapping_is_not_to_be_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "own.json"
+    path.write_text("{")
+    with pytest.raises(RigError, match=r"own\.json: not JSON, expected a mapping saved by Knuckle$"):
+        read_preset(path)
 
 
 def test_a_mapping_with_a_bone_that_is_not_there_is_not_kept() -> None:

@@ -23,7 +23,7 @@ from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
 from knuckle.rig.detect import detected_hands, find_hand, find_hands
-from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping
+from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset
 from knuckle.rig.take_scene import Placing, write_take
 from knuckle.tests.blender.making import rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
@@ -191,6 +191,20 @@ def test_a_preset_goes_from_one_armature_to_another(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="has no bone 'thumb-tip' for thumb-tip, pick another bone"):
         bpy.ops.knuckle.load_mapping(filepath=path)
     assert kept(other) == before
+
+
+def test_a_preset_with_bones_that_are_kept_for_the_other_hand_is_refused(tmp_path: Path) -> None:
+    armature = chosen(rig("left"))
+    path = tmp_path / "right.json"
+    write_preset(path, mirrored(own_mapping(find_hand(armature, "left"))))
+    bpy.ops.knuckle.keep_hand(side="left")
+    before = kept(armature)
+    with pytest.raises(RuntimeError, match="bone 'wrist' is wrist of the left hand, detect again before this preset"):
+        bpy.ops.knuckle.load_mapping(filepath=str(path))
+    assert kept(armature) == before
+    bpy.ops.knuckle.detect_again()
+    assert bpy.ops.knuckle.load_mapping(filepath=str(path)) == {"FINISHED"}, "what is only detected gives way"
+    assert [hand.side for hand in find_hands(armature)] == ["right"]
 
 
 def test_the_bones_of_a_digit_are_selected_in_pose_mode_and_no_others() -> None:

@@ -63,6 +63,7 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
     times, spoiled = np.arange(40) / 50, spoil(places, 2)
     untold = find(times, spoiled.positions)
     assert not untold.hands and "left or right cannot be told" in untold.notes[0]
+    assert "--" not in untold.notes[0], "a panel has no options of a shell"
     told = find(times, spoiled.positions, asked=side)
     assert "that was asked for" in told.notes[0]
     assert score(told, spoiled, truth).right == 1.0
