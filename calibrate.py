@@ -174,6 +174,7 @@ class _Hand:
         if isinstance(fitted, str):
             self.notes.append(f"the {self.side} hand's bones stay as measured: {fitted}")
             return hand
+        self.notes += fitted.notes
         self.clips["fit"] = (
             f"of {self.clips['motion']}: in frames left out of it markers are {1000 * fitted.after:.1f} mm off in the "
             f"median, {1000 * fitted.before:.1f} mm without it"

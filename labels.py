@@ -96,7 +96,8 @@ def by_shape(
     if not found.hands:
         few = told_of_few(markers.positions, markers.names)
         told = "".join(f"; {note}" for note in (*found.notes, *few))
-        raise MarkerMapError(f"{markers.source}: no hand was found by the shape and motion of its markers{told}")
+        whose = f" (only the performer's {' and '.join(known)} hand was looked for)" if known else ""
+        raise MarkerMapError(f"{markers.source}: no hand was found by the shape and motion of its markers{whose}{told}")
     names = [_names(hand, found, index) for index, hand in enumerate(found.hands)]
     facts = {
         "by": "shape",
@@ -121,7 +122,7 @@ def _names(hand: FoundHand, found: Labelling, index: int) -> list[str]:
         understood = next(iter(suggest(spots).groups.values()))
     except MarkerMapError:
         understood = {}
-    sided = hand.layout.name != PERFORMERS
+    sided = not hand.layout.name.startswith(PERFORMERS)
     if understood.keys() == spots.keys():
         names = [f"{subject}:{label}" if sided else label for label in spots]
     else:

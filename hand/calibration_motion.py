@@ -19,6 +19,7 @@ from .calibration import mean_hand, palm_seen
 from .calibration_problem import Problem, State
 from .calibration_radii import by_size
 from .calibration_steps import Fit, posed, spreads
+from .calibration_turned import MOST_ASKEW, askew, keeping
 from .calibration_unknowns import LENGTHS, OFFSETS, PALM, RHO, Anatomy, Prior, Riders
 from .joints import CHAIN_JOINTS, DIGITS
 from .limits import DIP_PER_PIP
@@ -90,10 +91,12 @@ class Fitted:
     rho: tuple[float | None, ...]
     """(5,) where the fit tells it."""
     measures: tuple[Measure, ...]
-    before: float
+    before: float = 0.0
     """m that markers were off, in the middle of frames that were not fitted: of the hand as it was measured before."""
-    after: float
+    after: float = 0.0
     """m, of this hand."""
+    notes: tuple[str, ...] = ()
+    """A sentence of each digit that stays as it was measured before."""
 
 
 def fitting(
@@ -121,11 +124,27 @@ def fitting(
     for done in fit.steps():
         yield 0.9 * done
     problem, before = _held_out(fit.problem, start, at, positions[rows[1::2]])
-    was, now = _left(problem, before), _left(problem, replace(before, anatomy=fit.state.anatomy))
+    before, after = posed(problem, before), posed(problem, replace(before, anatomy=fit.state.anatomy))
+    kept, notes = _turned(problem, before, after)
+    anatomy = keeping(problem.riders, after.anatomy, before.anatomy, kept)
+    was, now = _left(problem, before), _left(problem, replace(after, anatomy=anatomy))
     yield 1.0
     if not now < BETTER * was:
         return f"a fit to free motion leaves {1000 * now:.1f} mm where {1000 * was:.1f} mm were left without"
-    return _fitted(fit, names, was, now)
+    found = _fitted(fit, names, anatomy, kept)
+    return replace(found, before=was, after=now, notes=notes)
+
+
+def _turned(problem: Problem, before: State, after: State) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The digits (rows) that a fit turns away from their markers, and a sentence of each."""
+    was, now = askew(problem, before), askew(problem, after)
+    rows = tuple(row for row in range(len(DIGITS)) if now[row, 0] > was[row, 0] + MOST_ASKEW)
+    told = [
+        f"the {problem.mean.side} {DIGITS[row]} stays as measured: a fit to free motion turns it by "
+        f"{now[row, 1]:.0f} degrees from the line of its markers, {was[row, 1]:.0f} without"
+        for row in rows
+    ]
+    return rows, tuple(told)
 
 
 def taken_over(hand: MeasuredHand, fitted: Fitted, spots: dict[str, Spot]) -> MeasuredHand:
@@ -192,19 +211,19 @@ def _beginning(problem: Problem, start: Proportions, at: tuple[Spot, ...], rho: 
     return State(problem.riders.begin(start, at, rho), root, np.tile(problem.usual.neutral, (len(root), 1)))
 
 
-def _fitted(fit: Fit, names: tuple[str, ...], before: float, after: float) -> Fitted:
-    """The hand that was found, and how sure each of its measures is."""
-    problem, anatomy = fit.problem, fit.state.anatomy
+def _fitted(fit: Fit, names: tuple[str, ...], anatomy: Anatomy, kept: tuple[int, ...]) -> Fitted:
+    """The hand that was found, and how sure each measure is of the digits that are not kept (rows) as they were."""
+    problem = fit.problem
     spread = spreads(problem, fit.state)
     spots = problem.riders.found(problem.mean.side, anatomy)
     off = np.where(problem.seen, np.linalg.norm(problem.off(fit.state), axis=-1), np.nan)
-    told = [
+    told: list[Measure] = [
         *_bones(anatomy, spread, len(off)),
         *_knuckles(anatomy, spread, len(off)),
         *_markers(names, spots, spread, off),
     ]
     rho = [
-        float(value) if row and sure < RHO_TOLD and 0.1 < value < 1.5 else None
+        float(value) if row and row not in kept and sure < RHO_TOLD and 0.1 < value < 1.5 else None
         for row, (value, sure) in enumerate(zip(anatomy.rho, spread[RHO], strict=True))
     ]
     how = "fitted to free motion, with all bones and markers"
@@ -213,8 +232,10 @@ def _fitted(fit: Fit, names: tuple[str, ...], before: float, after: float) -> Fi
         for digit, value, sure in zip(DIGITS, rho, spread[RHO], strict=True)
         if value is not None
     ]
+    stays = {joint for row in kept for joint in CHAIN_JOINTS[DIGITS[row]]}
+    stays |= {name for m, name in enumerate(names) if problem.riders.digit(m) in kept}
     hand = problem.riders.proportions(problem.mean, anatomy)
-    return Fitted(hand, spots, tuple(rho), tuple(told), before, after)
+    return Fitted(hand, spots, tuple(rho), tuple(one for one in told if one.of not in stays))
 
 
 def _bones(anatomy: Anatomy, spread: Floats, frames: int) -> list[Measure]:

@@ -97,6 +97,10 @@ class Riders:
         """Which joints these spots ride on."""
         return cls(spots, tuple(0 if on_palm(spot) else JOINT_INDEX[spot.joint] for spot in spots))
 
+    def digit(self, marker: int) -> int | None:
+        """The row of the digit that a marker rides on, None of the palm's."""
+        return _CHAIN[self.joints[marker]][0] if self.joints[marker] else None
+
     def places(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
         """(M, 3) m, such spots of a hand in the frames that the markers ride on."""
         beside = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from ...errors import HandError
 from ..calibration import measure
 from ..joints import SIDES, Side
-from ..markersets import Spot
+from ..markersets import Spot, on_palm
 from ..measured import MeasuredHand
-from ..proportions import build
+from ..proportions import build, site_places
 from ..stepping import finished
 from .chances import of_marker, of_side
 from .found import PERFORMERS, FoundHand, Labelling, columns_of, found_hand
@@ -31,6 +31,8 @@ MOST_TRACKS = 120
 """Trajectories among which a hand is looked for; the longest."""
 HELD = 0.008
 """m by which a performer's markers are elsewhere in the palm than in poses that are drawn."""
+NEAR = 0.02
+"""m within which a performer's marker is the one that a set has there."""
 LONG = 50
 """Frames from which on a trajectory is long: where most of the long ones are seen, a hand is looked for first."""
 MOST_HANDS = 2
@@ -114,16 +116,47 @@ class _Seen:
 
 
 def _shapes(known: Mapping[Side, MeasuredHand]) -> list[tuple[Layout, Shape]]:
+    """What is looked for: mean hands with the known sets, or performers' with their own markers."""
     if known:
-        return [
-            (Layout(PERFORMERS, hand.spots), _of_performer(hand)) for hand in known.values() if len(hand.spots) >= 4
-        ]
+        return [each for hand in known.values() for each in _of_performer(hand)]
     return [(layout, mean_shape(side, tuple(layout.spots.values()))) for layout in LAYOUTS for side in SIDES]
 
 
-def _of_performer(hand: MeasuredHand) -> Shape:
+def _of_performer(hand: MeasuredHand) -> list[tuple[Layout, Shape]]:
+    """With all of its markers, and with those that are a known set: a take may have fewer than the measured one."""
+    found = [(Layout(PERFORMERS, hand.spots), _known_shape(hand, hand.spots))] if len(hand.spots) >= 4 else []
+    for layout in LAYOUTS:
+        own = _own_spots(hand, layout)
+        if own is not None and own.keys() != hand.spots.keys():
+            found.append((Layout(f"{PERFORMERS} {layout.name}", own), _known_shape(hand, own)))
+    return found
+
+
+def _own_spots(hand: MeasuredHand, layout: Layout) -> dict[str, Spot] | None:
+    """The performer's markers that are a layout's, None where one is lacking.
+
+    A marker that was measured may be off its place by a centimetre, and one of the palm rides on the wrist.
+    """
+    if not hand.spots:
+        return None
+    owns, theirs = tuple(hand.spots.values()), tuple(layout.spots.values())
+    apart = np.linalg.norm(
+        site_places(hand.proportions, theirs)[:, None] - site_places(hand.proportions, owns), axis=-1
+    )
+    palm = np.array([on_palm(spot) for spot in owns])
+    for row, spot in enumerate(theirs):
+        alike = palm if on_palm(spot) else np.array([own.joint == spot.joint for own in owns])
+        apart[row, ~alike] = np.inf
+    nearest = apart.argmin(1)
+    labels = list(hand.spots)
+    if len(set(nearest.tolist())) < len(theirs) or apart.min(1).max() > NEAR:
+        return None
+    return {labels[at]: owns[at] for at in nearest}
+
+
+def _known_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> Shape:
     """Bones are known; how this performer holds the hand in this take is not, and poses are drawn as for anybody."""
-    shape = shape_of(hand.model, tuple(hand.spots.values()), exact=True)
+    shape = shape_of(hand.model, tuple(spots.values()), exact=True)
     return replace(shape, spread=shape.spread + HELD**2 * np.eye(3))
 
 

@@ -12,6 +12,7 @@ from knuckle import assigning, calibrate, performer, pipeline
 from knuckle.calibrate_choices import Choices, Span, motion_of, typed_radii
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, RecipeError
+from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.recipe import Recipe
@@ -205,6 +206,28 @@ def test_real_gloves_tell_the_ratio_of_their_own_joints(shared):
     expected = np.polyfit(angles[0][seen], angles[1][seen], 1)[0]
     found = calibrate.run(Recipe(path, hand="right"), Choices())
     assert found.hands["right"].rho[2] == pytest.approx(expected, abs=0.02)
+
+
+def test_a_fitted_thumb_points_where_its_markers_do(shared):
+    """The glove's markers are in the thumb's joints, which turn about other axes than the model's."""
+    recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), hand="right")
+    person = calibrate.run(recipe, Choices())
+    told = [note for note in person.notes if "thumb stays as measured" in note]
+    assert len(told) == 1
+    assert "degrees from the line of its markers" in told[0]
+    assert not {one.of for one in person.hands["right"].measures if one.how.startswith("fitted")} & {
+        *CHAIN_JOINTS["thumb"],
+        *(label for label in person.hands["right"].spots if "RT" in label),
+    }
+    take = pipeline.run(replace(recipe, performer=performer.to_dict(person), start=1, end=200))
+    solved, markers = take.hands[0], take.markers
+    frames = kinematics.joint_frames(solved.hand, solved.pose)[..., :3, 3]
+    ends = [next(n for n in markers.names if n.endswith(label)) for label in ("RTIN", "RTTI")]
+    shown = np.subtract(*(markers.positions[:, markers.names.index(end)] for end in reversed(ends)))
+    joints = [solved.hand.joints.index(CHAIN_JOINTS["thumb"][at]) for at in (0, 3)]
+    bones = frames[:, joints[1]] - frames[:, joints[0]]
+    cosines = (bones * shown).sum(1) / np.linalg.norm(bones, axis=1) / np.linalg.norm(shown, axis=1)
+    assert np.degrees(np.arccos(np.nanmedian(cosines))) < 5, "17 where the fit decides"
 
 
 @pytest.mark.parametrize(

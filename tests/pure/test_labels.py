@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import assigning, captures, pipeline
+from knuckle import assigning, calibrate, captures, pipeline
+from knuckle.calibrate_choices import Choices
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
 from knuckle.hand.joints import SIDES, TIPS
@@ -81,6 +82,31 @@ def test_a_capture_without_a_hand_is_refused_with_what_was_tried(tap):
         assigning.assignment(
             Recipe("x", labels="names"), assigning.labelled(Recipe("x", labels="names"), unnamed).markers
         )
+
+
+def some_of(markers, kept):
+    columns = [column for column, name in enumerate(markers.names) if kept(name)]
+    return replace(
+        markers,
+        names=tuple(markers.names[column] for column in columns),
+        positions=markers.positions[:, columns],
+        predicted=markers.predicted[:, columns],
+    )
+
+
+def test_a_performer_is_known_by_fewer_markers_than_were_measured(tap):
+    """Wrist, two knuckles and tips of the 25 that the file has."""
+    known = calibrate.run(Recipe(str(DEMO_CAPTURE)), Choices(fit=False)).hands
+    ends = ("wrist", "tip", "index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal")
+    unnamed, truth = nameless(some_of(tap, lambda name: name.endswith(ends)))
+    assert len(truth) == 8
+    (hand,) = finished(by_shape(unnamed, known)).facts["hands_found"]
+    assert hand["side"] == "right"
+    assert {truth[each["label"]]: name for name, entry in hand["markers"].items() for each in entry["from"]} == {
+        name: name for name in truth.values()
+    }
+    with pytest.raises(MarkerMapError, match="only the performer's right hand was looked for"):
+        finished(by_shape(some_of(unnamed, lambda name: name in unnamed.names[:4]), known))
 
 
 def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp_path, capsys):
