@@ -150,6 +150,13 @@ def nearest_to(products: Floats) -> Floats:
     return rotations
 
 
+def unit_vector(vector: Floats) -> Floats:
+    """A vector (N,) at length 1, zeros where it has none."""
+    length = float(np.linalg.norm(vector))
+    unit: Floats = vector / length if length > 0 else np.zeros_like(vector)
+    return unit
+
+
 def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     """Rigid moves (..., 4, 4) that bring points source (..., N, 3) nearest to target (..., N, 3).
 

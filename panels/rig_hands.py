@@ -9,14 +9,12 @@ from ..hand.joints import DIGIT_JOINTS, DIGITS, SIDES, Side
 from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.detect import FoundHand
+from ..rig.detection import SURE_SIDE
 from .looking import known_or_looked_for
 from .text import DIGIT_NAMES, SURE, pair, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout
-
-SURE_SIDE = 0.15
-"""A side less sure than this is told of."""
 
 
 class KNUCKLE_PT_rig_hands(bpy.types.Panel):

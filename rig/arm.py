@@ -1,6 +1,5 @@
 """The arm that a rig's hand hangs on, keyed so that the wrist comes to where the capture has it."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +15,8 @@ from ..solvers import arm as arms
 from .armature_data import plain_bones
 from .binding import RigBinding, into_armature, joint_points
 from .detect import FoundHand
-from .detection.arms import Part, arm_above
+from .detection.arms import arm_above
+from .detection.hints import arm_part
 from .read_limits import driven
 from .transfer import into_points
 
@@ -88,7 +88,7 @@ def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | N
     """The arm of which `wrist` is the end."""
     above = [wrist, *wrist.parent_recursive]
     heads = np.array([bone.head_local for bone in above])
-    rows = arm_above(heads, _hand_length(armature, found), [_said(bone.name) for bone in above])
+    rows = arm_above(heads, _hand_length(armature, found), [arm_part(bone.name) for bone in above])
     return ArmBones(above[rows[1]].name, above[rows[0]].name) if rows else None
 
 
@@ -98,14 +98,6 @@ def _hand_length(armature: "Object", found: FoundHand) -> float:
     digits = ([JOINT_INDEX["wrist"], *map(JOINT_INDEX.__getitem__, joints)] for joints in DIGIT_JOINTS.values())
     chains = [points[digit][np.isfinite(points[digit]).all(axis=-1)] for digit in digits]
     return max(float(np.linalg.norm(np.diff(chain, axis=0), axis=-1).sum()) for chain in chains)
-
-
-def _said(name: str) -> Part | None:
-    """What part of an arm a bone's name says that it is; Mixamo's upper arm is LeftArm."""
-    letters = re.sub(r"[^a-z]", "", name.lower())
-    if any(word in letters for word in ("forearm", "lowerarm")):
-        return "fore"
-    return "upper" if "upperarm" in letters or letters.endswith(("leftarm", "rightarm")) else None
 
 
 def _check_turns(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:

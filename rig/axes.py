@@ -92,7 +92,7 @@ def _normal(wrist: Floats, knuckles: Floats, palm: float) -> Floats:
         return np.empty((0, 3))
     middle = (wrist[:3, 3] + knuckles.mean(axis=0)) / 2
     # +Z is out of the back of the hand.
-    return np.stack([middle, middle - NORMAL * palm * _unit(wrist[:3, 2])])
+    return np.stack([middle, middle - NORMAL * palm * rot.unit_vector(wrist[:3, 2])])
 
 
 def _digit(digit: str, frames: Floats, seen: NDArray[np.bool_], palm: float) -> DigitAxes:
@@ -100,7 +100,7 @@ def _digit(digit: str, frames: Floats, seen: NDArray[np.bool_], palm: float) -> 
     bending = [joint for joint in map(JOINT_INDEX.get, CHAIN_JOINTS[digit][:-1]) if joint in there[:-1]]
     places = frames[there, :3, 3]
     # Flexion is about −X on both hands.
-    axes = -np.array([_unit(frames[joint, :3, 0]) for joint in bending]).reshape(-1, 3)
+    axes = -np.array([rot.unit_vector(frames[joint, :3, 0]) for joint in bending]).reshape(-1, 3)
     centres = frames[bending, :3, 3].reshape(-1, 3)
     ends = HINGE * palm * np.stack([-axes, axes], axis=1)
     # A thumb's metacarpal goes across the palm as it flexes, and not with the curl.
@@ -123,14 +123,7 @@ def _way(tip: Floats, centres: Floats, axes: Floats) -> Floats:
 
 def arrow_head(line: Floats, across: Floats, size: float) -> Floats:
     """(3, 3) a barb, the end of a line (N, 3) and the other barb, as long as `size`, beside it on `across` (3,)."""
-    along = _unit(line[-1] - line[-2])
-    beside = _unit(across - (across @ along) * along)
+    along = rot.unit_vector(line[-1] - line[-2])
+    beside = rot.unit_vector(across - (across @ along) * along)
     back = line[-1] - 0.85 * size * along
     return np.stack([back + 0.5 * size * beside, line[-1], back - 0.5 * size * beside])
-
-
-def _unit(vector: Floats) -> Floats:
-    """The vector at length 1, zeros where it has none."""
-    length = float(np.linalg.norm(vector))
-    unit: Floats = vector / length if length > 0 else np.zeros(3)
-    return unit

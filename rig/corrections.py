@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import RigError
-from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, SIDES, Side
+from ..hand import mirror
+from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, Side
 from .detect import FoundHand
 from .detection.joints import STUB, bending_joints
 from .mapping import Mapping, kept_mapping
@@ -50,7 +51,7 @@ def flipped(mapping: Mapping, digit: str) -> Mapping:
 
 def mirrored(mapping: Mapping) -> Mapping:
     """The mapping as the other hand's: its palm faces the other way. What was turned keeps its planes."""
-    other: Side = SIDES[1 - SIDES.index(mapping.side)]
+    other = mirror.other(mapping.side)
     return replace(
         mapping, side=other, turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.turns.items()}
     )

@@ -62,20 +62,10 @@ def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
     return tuple(hands[side] for side in SIDES if side in hands)
 
 
-def find_hand(armature: "Object", side: Side) -> FoundHand:
-    """The left or the right hand of an armature. Raises RigError if it has none."""
-    hands = find_hands(armature)
-    for hand in hands:
-        if hand.side == side:
-            return hand
-    raise RigError(f"armature '{armature.name}' has a {hands[0].side} hand and no {side} one, choose another armature")
-
-
 def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
     """The hands that are found from the bones alone, whatever mapping is saved. Raises RigError as find_hands does."""
     mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
-    detection = detect(plain_bones(armature), f"armature '{armature.name}'", mirrored)
-    return tuple(map(_found, detection.hands))
+    return tuple(map(_found, detect(plain_bones(armature), f"armature '{armature.name}'", mirrored)))
 
 
 def _detected(armature: "Object", taken: set[str]) -> dict[Side, FoundHand]:

@@ -5,7 +5,7 @@ matter, and hands go out (`hands.detect`).
 """
 
 from .bones import Bone
-from .found import DetectedHand, Detection
+from .found import SURE_SIDE, DetectedHand
 from .hands import detect
 
-__all__ = ["Bone", "DetectedHand", "Detection", "detect"]
+__all__ = ["SURE_SIDE", "Bone", "DetectedHand", "detect"]

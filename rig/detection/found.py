@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass
 
-from ...hand.joints import DIGITS, Side
+from ...hand.joints import Side
+
+SURE_SIDE = 0.15
+"""A side less sure than this is told of, and gives way to the other hand's."""
 
 PICK_WHERE = "in the panel Rig's Hands (in a shell: by --mapping with a preset exported from there)"
 """How sentences end that ask a person to pick bones."""
@@ -24,17 +27,3 @@ class DetectedHand:
     """The table that knows its names."""
     doubts: tuple[str, ...] = ()
     """What was ambiguous, each a sentence's end."""
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """The digits that it does not have."""
-        return tuple(digit for digit in DIGITS if digit not in self.confidence)
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """What was found in an armature."""
-
-    hands: tuple[DetectedHand, ...]
-    """Left before right."""
-    doubts: tuple[str, ...] = ()

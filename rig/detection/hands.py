@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
+from ...hand import mirror
 from ...hand.joints import DIGITS, SIDES, Side, digit_of, digit_words
 from . import flat, side
 from .bones import Bone, Skeleton
 from .chains import LEAST_BONES, Candidate, candidates
 from .controls import keyed
-from .found import PICK_WHERE, DetectedHand, Detection
+from .found import PICK_WHERE, DetectedHand
 from .hints import Hints, hints
 from .joined import has_layers, joined
 from .joints import joints_of
@@ -55,8 +56,8 @@ class _Found:
     """The first bones of chains that hang on the wrist as digits do and are taken for none."""
 
 
-def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = False) -> Detection:
-    """The hands in an armature's bones, placed in the world; at least one.
+def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = False) -> tuple[DetectedHand, ...]:
+    """The hands in an armature's bones, placed in the world; at least one, left before right.
 
     `mirrored` tells that the world mirrors the armature, so that its names say the other side. Raises RigError in one
     sentence that begins with `where`: no hand, several that could be the same one, digits that are missing, or a rig
@@ -75,7 +76,7 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
             else:
                 hands.append((one.labels.wrist, hand))
         if hands:
-            return Detection(one_a_side(skeleton, hands, where))
+            return one_a_side(skeleton, hands, where)
     raise RigError(driven[0] if driven else _nothing(bones, where))
 
 
@@ -176,7 +177,7 @@ def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHa
         last = [joint for joint in joints if digit_of(joint) == digit][-1]
         if not last.endswith("-tip"):
             places[f"{digit}-tip"] = skeleton.ends[joints[last]]
-    named = said.side if said.side is None or not mirrored else SIDES[1 - SIDES.index(said.side)]
+    named = said.side if said.side is None or not mirrored else mirror.other(said.side)
     sided, sure, doubt = side.decide(side.shape_says(places), named, _body_side(skeleton, labels.wrist))
     bones, driven = _keyed(skeleton, joints)
     hand = DetectedHand(

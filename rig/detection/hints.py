@@ -8,6 +8,8 @@ from functools import cache
 
 from ...hand.joints import SIDES, Side, digit_of
 from ..mappings import FAMILIES, WORDS, Family
+from ..mappings.family import PARTS
+from .arms import Part
 
 LEAST_KNOWN = 6
 """A family knows a hand of which it knows at least so many bones."""
@@ -49,6 +51,12 @@ def hints(names: Iterable[str]) -> Hints:
     digits = {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
     says_which = len(set(family.sides.values())) > 1
     return Hints(family.name, family_side if says_which else side, digits, joints, ends, others)
+
+
+def arm_part(name: str) -> Part | None:
+    """What part of an arm a bone's name says that it is."""
+    letters = re.sub(r"[^a-z]", "", name.lower()) + "$"
+    return next((part for part in PARTS if any(word in letters for word in WORDS.arms[part])), None)
 
 
 def plain(name: str) -> str:

@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ...hand.joints import SIDES, Side
+from ...hand import mirror
+from ...hand.joints import SIDES
 from .bones import Skeleton
 from .chains import Candidate
-from .found import PICK_WHERE, DetectedHand
+from .found import PICK_WHERE, SURE_SIDE, DetectedHand
 
 Floats = NDArray[np.float64]
 
 SAME = 0.02
 """Chains that are as near to each other's mirror images, in shares of how far they reach, are mirrored."""
-SURE_SIDE = 0.15
-"""A side less sure than this gives way to the other hand's."""
 LESS_CLEAR = 0.5
 """Of several hands of a side, those that are less sure than this share of the surest are none."""
 ALIKE = 0.1
@@ -56,7 +55,7 @@ def one_a_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where:
     if len(hands) == 2 and _are_too_many(hands):
         weaker = min((hand for _, hand in hands), key=lambda hand: hand.side_confidence)
         if weaker.side_confidence < SURE_SIDE:
-            other: Side = SIDES[1 - SIDES.index(weaker.side)]
+            other = mirror.other(weaker.side)
             hands = [(wrist, replace(hand, side=other) if hand is weaker else hand) for wrist, hand in hands]
     if _are_too_many(hands):
         hands = _own_pair(skeleton, hands, where)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
+from ...hand.rotations import unit_vector
 
 Floats = NDArray[np.float64]
 Places = Mapping[str, Floats]
@@ -34,8 +35,10 @@ def shape_says(places: Places) -> float:
     thumb = [places[joint] for joint in CHAIN_JOINTS["thumb"] if joint in places]
     along = np.mean(knuckles, axis=0) - places["wrist"]
     first = knuckles[0] if len(knuckles) > 1 else thumb[0]
-    across = _unit(knuckles[-1] - first - along * float((knuckles[-1] - first) @ along / max(along @ along, 1e-24)))
-    back_if_right = np.cross(across, _unit(along))
+    across = unit_vector(
+        knuckles[-1] - first - along * float((knuckles[-1] - first) @ along / max(along @ along, 1e-24))
+    )
+    back_if_right = np.cross(across, unit_vector(along))
     bends = [_bend(places, digit, across) for digit in DIGITS[1:]]
     seen = [bend for bend in bends if bend is not None]
     fingers = float(np.mean(seen)) / BEND_SEEN if seen else 0.0
@@ -54,7 +57,7 @@ def _bend(places: Places, digit: str, across: Floats) -> float | None:
     chain = [places[joint] for joint in CHAIN_JOINTS[digit] if joint in places]
     if len(chain) < 3:
         return None
-    steps = [_unit(b - a) for a, b in pairwise(chain)]
+    steps = [unit_vector(b - a) for a, b in pairwise(chain)]
     # Flexion is about −X, and X points from the index to the little finger on a right hand.
     turns = [np.arctan2(np.cross(b, a) @ across, a @ b) for a, b in pairwise(steps)]
     return float(sum(turns))
@@ -62,11 +65,6 @@ def _bend(places: Places, digit: str, across: Floats) -> float | None:
 
 def _length(chain: list[Floats]) -> float:
     return float(sum(np.linalg.norm(b - a) for a, b in pairwise(chain)))
-
-
-def _unit(vector: Floats) -> Floats:
-    unit: Floats = vector / max(float(np.linalg.norm(vector)), 1e-12)
-    return unit
 
 
 def decide(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:

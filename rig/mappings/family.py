@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ...errors import RigError
 from ...hand.joints import DIGITS, JOINT_INDEX, SIDES, Side
@@ -11,6 +11,8 @@ from ...hand.joints import DIGITS, JOINT_INDEX, SIDES, Side
 VERSION = 1
 MOST_BYTES = 64 * 1024
 LONGEST_NAME = 200
+PARTS: tuple[Literal["fore"], Literal["upper"]] = ("fore", "upper")
+"""Of an arm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,9 @@ class Words:
     digits: dict[str, tuple[str, ...]]
     sides: dict[str, tuple[str, ...]]
     """These are whole parts of names."""
+    arms: dict[str, tuple[str, ...]]
+    """upper and fore -> what the letters of a name hold, without what parts them; one that ends with $, at its end:
+    Mixamo's upper arm is LeftArm."""
     ends: tuple[str, ...]
     """What a bone is called that only marks where a digit ends."""
     others: tuple[str, ...]
@@ -65,14 +70,17 @@ def read_family(path: Path) -> Family:
 def read_words(path: Path) -> Words:
     """The table of words. Raises RigError naming the file and what is wrong with it."""
     data = read_table(path)
-    digits, sides = data.get("digits"), data.get("sides")
+    digits, sides, arms = data.get("digits"), data.get("sides"), data.get("arms")
     if not isinstance(digits, dict) or set(digits) != set(DIGITS):
         raise RigError(f"{path.name}: digits is {digits!r:.80}, expected words for {', '.join(DIGITS)}")
     if not isinstance(sides, dict) or set(sides) != set(SIDES):
         raise RigError(f"{path.name}: sides is {sides!r:.80}, expected words for left and right")
+    if not isinstance(arms, dict) or set(arms) != set(PARTS):
+        raise RigError(f"{path.name}: arms is {arms!r:.80}, expected words for upper and fore")
     return Words(
         {digit: _words(path, digits[digit]) for digit in DIGITS},
         {side: _words(path, sides[side]) for side in SIDES},
+        {part: _words(path, arms[part]) for part in PARTS},
         _words(path, data.get("ends")),
         _words(path, data.get("others")),
     )

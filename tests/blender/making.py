@@ -18,8 +18,14 @@ from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
 from knuckle.pipeline import SolvedHand, Take
 from knuckle.recipe import Recipe
+from knuckle.rig.detect import FoundHand, find_hands
 
 Floats = NDArray[np.float64]
+
+
+def find_hand(armature: bpy.types.Object, side: Side) -> FoundHand:
+    """The left or the right hand of an armature that has one."""
+    return next(hand for hand in find_hands(armature) if hand.side == side)
 
 
 def motion(hand: HandModel, frames: int, seed: int = 0, corners: bool = True) -> Pose:

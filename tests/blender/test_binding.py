@@ -8,11 +8,11 @@ from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.binding import bind, default_binding
-from knuckle.rig.detect import find_hand, find_hands
+from knuckle.rig.detect import find_hands
 from knuckle.rig.keyframes import KeyedHand, key_hands
 from knuckle.rig.mappings import FAMILIES, Family
 from knuckle.rig.take_scene import Placing, bind_hands, new_hand, write_take
-from knuckle.tests.blender.making import evaluated, motion, moved, rig, take, worst_direction
+from knuckle.tests.blender.making import evaluated, find_hand, motion, moved, rig, take, worst_direction
 
 FRAMES = 6
 
@@ -135,9 +135,6 @@ def test_what_is_no_hand_is_told_in_one_sentence() -> None:
         bone.name = f"x{bone.name[::-1]}"
     with pytest.raises(RigError, match="has no hand that can be recognised"):
         find_hands(stranger)
-    left = rig("left")
-    with pytest.raises(RigError, match="has a left hand and no right one"):
-        find_hand(left, "right")
 
 
 def test_of_two_hands_a_rig_with_one_takes_that_one_unless_both_were_asked_for() -> None:

@@ -10,11 +10,10 @@ import pytest
 from knuckle.cli import main
 from knuckle.errors import RigError
 from knuckle.hand.joints import Side
-from knuckle.rig.detect import find_hand
 from knuckle.rig.linked import check_target, editable
 from knuckle.rig.mapping import Mapping, forget_mapping, save_mapping
 from knuckle.rig.take_result import result_of
-from knuckle.tests.blender.making import rig
+from knuckle.tests.blender.making import find_hand, rig
 from knuckle.tests.blender.rigs import PLACES
 from knuckle.tests.blender.snapshot import differences, snapshot
 from knuckle.tests.blender.test_contract import TAP, chosen_for, solved_onto, untouched

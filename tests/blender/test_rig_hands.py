@@ -22,10 +22,10 @@ from knuckle.rig.axes import hand_axes
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
-from knuckle.rig.detect import detected_hands, find_hand, find_hands
+from knuckle.rig.detect import detected_hands, find_hands
 from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset
 from knuckle.rig.take_scene import Placing, write_take
-from knuckle.tests.blender.making import rig, take
+from knuckle.tests.blender.making import find_hand, rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
 
 pytestmark = pytest.mark.usefixtures("extension")

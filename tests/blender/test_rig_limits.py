@@ -19,14 +19,13 @@ from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.binding import bind
 from knuckle.rig.bone_limits import apart
 from knuckle.rig.channels import EULER_ORDERS
-from knuckle.rig.detect import find_hand
 from knuckle.rig.keyframes import KeyedHand, key_hands
 from knuckle.rig.limits import NAME
 from knuckle.rig.read_limits import read_limits
 from knuckle.rig.rig_limits import allowed
 from knuckle.rig.take_scene import Placing, take_frames, write_take
 from knuckle.solvers.solver import limit_excess
-from knuckle.tests.blender.making import Floats, motion, rig, worst_direction
+from knuckle.tests.blender.making import Floats, find_hand, motion, rig, worst_direction
 
 MODES: Any = ("QUATERNION", "AXIS_ANGLE", *EULER_ORDERS)
 MOVING = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]]

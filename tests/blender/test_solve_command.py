@@ -9,7 +9,7 @@ import pytest
 from knuckle.cli import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.hand.rotations import to_matrix
-from knuckle.rig.detect import find_hand
+from knuckle.tests.blender.making import find_hand
 
 
 def evaluated_heads(armature_name, bones, frames):

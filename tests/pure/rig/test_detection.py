@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from knuckle.errors import RigError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
-from knuckle.rig.detection import Bone, Detection, detect
+from knuckle.rig.detection import Bone, DetectedHand, detect
 from knuckle.tests.pure.rig.armatures import ALL, Make, hand, moved, renamed
 
 Floats = NDArray[np.float64]
@@ -66,7 +66,7 @@ def strange(bones: list[Bone], rng: np.random.Generator) -> tuple[list[Bone], di
 def test_a_hand_is_found_digit_by_digit(kind: str, side: Side, seed: int) -> None:
     bones, truth = hand(side, KINDS[kind], seed)
     placed, names, mirrored = strange(bones, np.random.default_rng(seed))
-    (found,) = detect(placed).hands
+    (found,) = detect(placed)
     assert found.side == (other(side) if mirrored else side)
     assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
     assert set(found.confidence) == KINDS[kind].digits
@@ -133,7 +133,7 @@ def test_toes_hair_twists_and_sockets_are_no_hands(make: Make) -> None:
             Bone(f"{side} socket", f"{side} wrist", at.head, at.tail),
         ]
     placed, names, _ = strange(bones, np.random.default_rng(3))
-    found = {hand.carrier: hand for hand in detect(placed).hands}
+    found = {hand.carrier: hand for hand in detect(placed)}
     assert set(found) == {names["left wrist"], names["right wrist"]}
     for truth in (left, right):
         assert found[names[truth["wrist"]]].bones == {joint: names[bone] for joint, bone in truth.items()}
@@ -149,10 +149,10 @@ def test_of_a_flat_hand_names_tell_the_side_and_it_says_so() -> None:
     for side in SIDES:
         bones = flattened("right")
         spelled = renamed(bones, {bone.name: f"{bone.name}.{side[0].upper()}" for bone in bones})
-        (found,) = detect(spelled).hands
+        (found,) = detect(spelled)
         assert found.side == side
         assert any("nearly flat" in doubt for doubt in found.doubts)
-        (seen,) = detect(spelled, mirrored=True).hands
+        (seen,) = detect(spelled, mirrored=True)
         assert seen.side == other(side)
 
 
@@ -163,7 +163,7 @@ def test_names_that_contradict_a_clear_shape_are_told_and_not_believed() -> None
         if joint.startswith(("thumb", "pinky")):
             turned = joint.replace("thumb", "?").replace("pinky-finger", "thumb").replace("?", "pinky-finger")
             swapped[joint] = f"{turned} bone.L"
-    (found,) = detect(renamed(bones, swapped)).hands
+    (found,) = detect(renamed(bones, swapped))
     assert found.side == "right"
     assert found.bones == {joint: swapped[joint] for joint in truth}
     assert min(found.confidence, key=lambda digit: found.confidence[digit]) in ("thumb", "pinky-finger")
@@ -189,7 +189,7 @@ def layered() -> tuple[list[Bone], dict[str, str]]:
 
 def test_of_controls_and_deform_bones_the_controls_are_keyed_and_never_both() -> None:
     bones, truth = layered()
-    (found,) = detect(bones).hands
+    (found,) = detect(bones)
     assert found.bones == {joint: f"c {bone}" for joint, bone in truth.items()}
     assert found.carrier == "wrist"
 
@@ -231,8 +231,8 @@ def test_a_hand_scaled_to_a_point_is_no_hand() -> None:
         detect(moved(bones, np.zeros((3, 3)), np.ones(3)))
 
 
-def every_digit(detection: Detection) -> set[str]:
-    return {joint for found in detection.hands for joint in found.bones}
+def every_digit(hands: tuple[DetectedHand, ...]) -> set[str]:
+    return {joint for found in hands for joint in found.bones}
 
 
 def test_a_thumb_that_hangs_on_the_index_fingers_palm_bone_is_still_the_thumb() -> None:
@@ -241,7 +241,7 @@ def test_a_thumb_that_hangs_on_the_index_fingers_palm_bone_is_still_the_thumb() 
         Bone(bone.name, "index-finger-metacarpal", bone.head, bone.tail) if bone.name == "thumb-metacarpal" else bone
         for bone in bones
     ]
-    (found,) = detect(hung).hands
+    (found,) = detect(hung)
     assert found.bones == truth
     assert {CHAIN_JOINTS[digit][0] for digit in DIGITS} <= every_digit(detect(hung))
 
@@ -300,7 +300,7 @@ def test_what_rigs_hang_on_a_hand_is_told_from_its_digits(kind: str, side: Side,
     make, changed = NASTY[kind]
     bones, truth = hand(side, make, seed)
     placed, names, mirrored = strange(changed(bones), np.random.default_rng(seed))
-    (found,) = detect(placed).hands
+    (found,) = detect(placed)
     assert found.side == (other(side) if mirrored else side)
     assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
 
@@ -314,4 +314,4 @@ def test_two_hands_whose_bones_hang_on_nothing_are_told_apart() -> None:
         wanted[side] = {joint: side + bone for joint, bone in truth.items()}
     placed, names, _ = strange(bones, np.random.default_rng(2))
     found = {names[truth["wrist"]]: {joint: names[bone] for joint, bone in truth.items()} for truth in wanted.values()}
-    assert {hand.bones["wrist"]: hand.bones for hand in detect(placed).hands} == found
+    assert {hand.bones["wrist"]: hand.bones for hand in detect(placed)} == found

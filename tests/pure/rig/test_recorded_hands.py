@@ -68,7 +68,7 @@ def test_in_any_pose_every_digit_and_the_side_are_found(left_out: tuple[str, ...
     assert len(recorded) == 65
     for name, side, places in recorded:
         bones, truth = rig(places, left_out)
-        (found,) = detect(bones).hands
+        (found,) = detect(bones)
         assert (name, found.side, found.bones) == (name, side, truth)
 
 
@@ -78,7 +78,7 @@ def test_a_flat_hand_that_is_bent_far_is_not_taken_for_another_one(recorded: Rec
     for name, side, places in recorded[::6]:
         bones, truth = rig(places, ("none",), flat=True)
         try:
-            (found,) = detect(bones).hands
+            (found,) = detect(bones)
         except RigError:
             continue
         known.append(name)

@@ -193,7 +193,7 @@ def test_a_strange_hand_is_found_digit_by_digit_whatever_it_is_called_and_howeve
     rng = np.random.default_rng(seed)
     bones, truth = made(hand(side, make, seed), rng)
     placed, names, mirrored = strange(bones, rng)
-    (found,) = detect(placed).hands
+    (found,) = detect(placed)
     assert found.side == (other(side) if mirrored else side)
     assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
     least = 0.2 if len(found.confidence) == len(DIGITS) else 0.0
@@ -216,7 +216,7 @@ def test_of_a_hand_whose_bones_are_spread_over_layers_the_controls_are_keyed() -
         ]
     rng = np.random.default_rng(0)
     shuffled = [bones[number] for number in rng.permutation(len(bones))]
-    (found,) = detect(shuffled).hands
+    (found,) = detect(shuffled)
     # A palm's bone that only follows stays as the rig has it.
     keyed = {joint: bone for joint, bone in truth.items() if not joint.endswith("finger-metacarpal")}
     assert found.bones == {joint: f"c {bone}" for joint, bone in keyed.items()}
@@ -305,7 +305,7 @@ def test_wings_beside_two_hands_are_left_alone() -> None:
         places = [(side * x, 0.15 + 0.3 * x, 1.4 + z) for x, z in ((0.1, 0.05), (0.4, 0.2), (0.8, 0.1), (1.1, -0.1))]
         bones += fork(name, "wings", places)
     placed, names, _ = strange(bones, np.random.default_rng(4))
-    found = {one.carrier: one.bones for one in detect(placed).hands}
+    found = {one.carrier: one.bones for one in detect(placed)}
     assert found == {
         names[truth["wrist"]]: {joint: names[bone] for joint, bone in truth.items()} for truth in (left, right)
     }
@@ -318,7 +318,7 @@ def test_of_a_body_with_an_arm_more_its_own_pair_is_taken_and_the_third_hand_tol
         moved(third, np.eye(3), np.array([0.2, 0.4, 1.6])), {bone.name: f"robot {bone.name}" for bone in third}
     )
     bones += [replace(bone, parent=bone.parent or "chest") for bone in named]
-    hands = {one.side: one for one in detect(bones).hands}
+    hands = {one.side: one for one in detect(bones)}
     assert {side: one.bones for side, one in hands.items()} == {"left": left, "right": right}
     assert hands["left"].doubts == ("there is another left hand at bone 'robot wrist'",)
     assert not hands["right"].doubts
@@ -340,19 +340,19 @@ def test_six_fingers_are_read_as_the_five_that_fit_best() -> None:
     index = [head(bones, f"index-finger-phalanx-{part}") for part in ("proximal", "intermediate", "distal")]
     step = head(bones, "index-finger-phalanx-proximal") - head(bones, "middle-finger-phalanx-proximal")
     sixth = fork("sixth", "wrist", [at(place + step) for place in (*index, 2 * index[2] - index[1])])
-    (found,) = detect([*bones, *sixth]).hands
+    (found,) = detect([*bones, *sixth])
     assert found.side == "right"
     assert found.bones["thumb-metacarpal"] == truth["thumb-metacarpal"]
     assert {joint.split("-")[0] for joint in found.bones} == {"wrist", *(digit.split("-")[0] for digit in DIGITS)}
     (doubt,) = [doubt for doubt in found.doubts if "6 chains" in doubt]
     assert "was taken for none and is not keyed" in doubt
-    assert not any("chains" in doubt for hand in detect(bones).hands for doubt in hand.doubts)
+    assert not any("chains" in doubt for hand in detect(bones) for doubt in hand.doubts)
 
 
 def test_a_sleeve_and_a_weapon_change_nothing() -> None:
     bones, truth = hand("left", NO_TIPS, 8)
     weapon = fork("blade", "wrist", [(0.0, 0.05, -0.03), (0.3, 0.05, -0.03), (0.6, 0.05, -0.03), (0.9, 0.05, -0.03)])
-    (found,) = detect([*bones, *weapon, *chain("sleeve", 0.03)]).hands
+    (found,) = detect([*bones, *weapon, *chain("sleeve", 0.03)])
     assert (found.side, found.bones) == ("left", truth)
 
 
@@ -365,7 +365,7 @@ def test_of_a_rig_whose_skin_is_not_marked_the_controls_are_keyed_all_the_same()
         bones.append(replace(bone, name=f"c {bone.name}", parent=above, deform=False))
         if bone.name in truth:
             bones.append(replace(bone, parent=f"c {bone.name}", driven=True, deform=False, follows=f"c {bone.name}"))
-    (found,) = detect(bones).hands
+    (found,) = detect(bones)
     assert found.bones == {joint: f"c {bone}" for joint, bone in truth.items()}
 
 
@@ -375,7 +375,7 @@ def test_digits_that_are_named_and_hang_elsewhere_are_told() -> None:
         replace(bone, parent="root") if bone.parent == "wrist" and bone.name.startswith("pinky") else bone
         for bone in bones
     ]
-    (found,) = detect(elsewhere).hands
+    (found,) = detect(elsewhere)
     assert found.bones == {joint: bone for joint, bone in truth.items() if not joint.startswith("pinky")}
     assert any("named as pinky-finger that do not hang on it" in doubt for doubt in found.doubts)
 
@@ -399,8 +399,8 @@ def test_names_of_digits_in_other_languages_make_surer(words: tuple[str, ...]) -
             for number, bone in enumerate(bones)
         }
 
-    (silent,) = detect(renamed(bones, named(speak=False))).hands
-    (said,) = detect(renamed(bones, named(speak=True))).hands
+    (silent,) = detect(renamed(bones, named(speak=False)))
+    (said,) = detect(renamed(bones, named(speak=True)))
     assert all(said.confidence[digit] > silent.confidence[digit] for digit in DIGITS)
 
 
@@ -413,7 +413,7 @@ def test_a_stray_bone_beside_a_flat_hand_does_not_hide_it(named: bool) -> None:
     bones, truth = hand("right", Make(flat=True, arm=False), 3)
     bones.append(Bone("forearm", None, (0.0, -0.27, 0.0), (0.0, 0.0, 0.0)))
     names = {bone.name: f"{bone.name} 1" if named else f"x{number}" for number, bone in enumerate(bones)}
-    (found,) = detect(renamed(bones, names)).hands
+    (found,) = detect(renamed(bones, names))
     assert found.bones == {joint: names[bone] for joint, bone in truth.items()}
     assert found.side == "right"
 
@@ -423,7 +423,7 @@ def test_a_stray_bone_beside_a_flat_hand_does_not_hide_it(named: bool) -> None:
 @pytest.mark.parametrize("make", [SIXTEEN, NO_TIPS, Make()], ids=["bare", "metacarpals", "tips"])
 def test_fingers_that_are_named_are_a_hand_without_a_thumb(make: Make, seed: int, side: Side) -> None:
     bones, truth = hand(side, replace(make, digits=ALL - {"thumb"}), seed)
-    (found,) = detect(bones).hands
+    (found,) = detect(bones)
     assert (found.side, found.bones) == (side, truth)
     with pytest.raises(RigError, match="no hand that can be recognised"):
         detect(renamed(bones, {bone.name: f"x{number}" for number, bone in enumerate(bones)}))
