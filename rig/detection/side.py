@@ -35,9 +35,8 @@ def shape_says(places: Places) -> float:
     thumb = [places[joint] for joint in CHAIN_JOINTS["thumb"] if joint in places]
     along = np.mean(knuckles, axis=0) - places["wrist"]
     first = knuckles[0] if len(knuckles) > 1 else thumb[0]
-    across = unit_vector(
-        knuckles[-1] - first - along * float((knuckles[-1] - first) @ along / max(along @ along, 1e-24))
-    )
+    row = knuckles[-1] - first
+    across = unit_vector(row - along * float(row @ along / max(along @ along, 1e-24)))
     back_if_right = np.cross(across, unit_vector(along))
     bends = [_bend(places, digit, across) for digit in DIGITS[1:]]
     seen = [bend for bend in bends if bend is not None]
