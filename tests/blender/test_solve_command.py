@@ -6,9 +6,9 @@ import bpy
 import numpy as np
 import pytest
 
+from knuckle import captures
 from knuckle.cli import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
-from knuckle.hand.rotations import to_matrix
 from knuckle.tests.blender.making import find_hand
 
 
@@ -67,37 +67,38 @@ def test_rigs_of_others_are_keyed_and_saved(shared, tmp_path, name):
         shared / "data/rigs" / name,
         tmp_path / "take.blend",
     )
-    before, joints = rig.read_bytes(), tmp_path / "joints.npz"
-    assert main(["solve", str(capture), "--out", str(out), "--rig", str(rig), "--joints", str(joints)]) == 0
+    before = rig.read_bytes()
+    assert main(["solve", str(capture), "--out", str(out), "--rig", str(rig)]) == 0
     assert rig.read_bytes() == before
-    arrays = np.load(joints, allow_pickle=False)
-    solved = arrays["right_positions"]
+    markers = captures.read(capture)
+    recorded = markers.positions[:, [markers.names.index(f"right:{joint}") for joint in JOINTS]]
     bpy.ops.wm.open_mainfile(filepath=str(out))
     armature = next(obj for obj in bpy.context.scene.objects if obj.animation_data and obj.type == "ARMATURE")
     assert armature.animation_data.action.name.startswith("leap_finger_tap")
-    rows = np.linspace(0, len(solved) - 1, 12).astype(int)
+    rows = np.linspace(0, len(recorded) - 1, 12).astype(int)
     bones = find_hand(armature, "right").bones
     begins, ends = np.array(armature.animation_data.action.frame_range)
-    times = arrays["times"]
-    frames = begins + (ends - begins) * (times[rows] - times[0]) / (times[-1] - times[0])
+    frames = begins + (ends - begins) * (markers.times[rows] - markers.times[0]) / markers.duration
     for digit in DIGITS:
         chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
         seen = chain_places(armature, bones, digit, frames)
-        # A rig keeps its own lengths: the solved finger with those is what its own has to be.
+        # A rig keeps its own lengths: the recorded finger with those is what its own has to be.
         lengths = np.linalg.norm(np.diff(seen, axis=1), axis=-1, keepdims=True)
-        wanted = (unit(np.diff(solved[rows][:, chain], axis=1)) * lengths).sum(axis=1)
+        wanted = (unit(np.diff(recorded[rows][:, chain], axis=1)) * lengths).sum(axis=1)
         pointing = seen[:, -1] - seen[:, 0]
         apart = between(pointing, wanted)
-        assert apart.max() < 0.1, f"{digit}: {apart.max():.2f} degrees > 0.1 from knuckle to tip"
+        assert apart.max() < 5.0, f"{digit}: {apart.max():.2f} degrees > 5 from knuckle to tip"
         swings = [between(fingers[:, None], fingers[None]).max() for fingers in (pointing, wanted)]
-        assert swings[0] > 0.9 * swings[1] > 0.0, f"{digit} moves by {swings[0]:.1f} of {swings[1]:.1f} degrees"
+        assert swings[0] > 0.8 * swings[1] > 0.0, f"{digit} moves by {swings[0]:.1f} of {swings[1]:.1f} degrees"
         assert digit != "index-finger" or swings[0] > 15.0, "the index finger taps"
     # Where bones have no parents, heads are where they belong whichever way the bones are turned.
     joints = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:-1]]
-    turns = to_matrix(arrays["right_rotations"][rows][:, [JOINT_INDEX[joint] for joint in joints]])
+    starts = [JOINT_INDEX[joint] for joint in joints]
+    along = unit(recorded[rows][:, [start + 1 for start in starts]] - recorded[rows][:, starts])
     seen = bone_turns(armature, [bones[joint] for joint in joints], frames)
-    apart = np.abs(seen @ np.swapaxes(seen[:1], -1, -2) - turns @ np.swapaxes(turns[:1], -1, -2)).max(axis=(0, 2, 3))
-    assert apart.max() < 1e-3, f"{joints[apart.argmax()]} turns otherwise than the solved one"
+    carried = np.einsum("fjab,jcb,jc->fja", seen, seen[0], along[0])
+    apart = between(carried, along).max(axis=0)
+    assert apart.max() < 8.0, f"{joints[apart.argmax()]} turns otherwise than recorded, by {apart.max():.1f} degrees"
 
 
 def unit(vectors):

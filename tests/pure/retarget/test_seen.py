@@ -79,8 +79,8 @@ def test_a_thumb_that_bends_aside_at_its_mcp_is_followed():
     """The planar solvers bend an MCP aside only where the digit's plane does not reach the tip."""
     hand = build(adult("right"))
     angles = np.tile(hand.neutral, (1, 1))
-    for movement, value in (("abduction", 12.0), ("flexion", 30.0)):
-        angles[0, hand.dof("thumb-phalanx-proximal", movement)] = np.radians(value)
+    angles[0, hand.dof("thumb-phalanx-proximal", "abduction")] = np.radians(12.0)
+    angles[0, hand.dof("thumb-phalanx-proximal", "flexion")] = np.radians(30.0)
     angles[0, hand.dof("thumb-phalanx-distal", "flexion")] = np.radians(50.0)
     truth = Pose(hand, np.eye(4)[None], angles)
     targets = stretched(truth, np.zeros(1), 0.0)
@@ -181,7 +181,7 @@ def test_markers_beside_joints_do_not_tell_how_bones_point():
     places = kinematics.site_positions(hand, kinematics.joint_frames(hand, truth))[:, sites]
     targets = Targets(times, sites, places, np.ones((5, 4)))
     known = np.isfinite(seen_bones(replace(truth, hand=hand), targets).ways[..., 0])
-    assert np.array_equal(known.any(axis=0)[1], [True, False, False]) and not known[:, [0, 2, 3, 4]].any()
+    assert np.array_equal(np.any(known[:, 1], axis=0), [True, False, False]) and not known[:, [0, 2, 3, 4]].any()
 
 
 def test_a_finger_without_a_marker_goes_with_those_beside_it():
