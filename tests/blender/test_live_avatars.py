@@ -10,8 +10,6 @@ import bpy
 import lz4.frame
 import numpy as np
 import pytest
-from vmcp.osc import OSC
-from vmcp.osc.backend.osc4py3 import as_eventloop
 from vmcp.osc.typing import Message
 from vmcp.protocol import bone_transform
 from vmcp.protocol import time as clock
@@ -20,6 +18,7 @@ from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
 from knuckle.operators.live import Live, end
 from knuckle.operators.live_run import LiveRun
 from knuckle.tests.pure.streams.avatar import PARTS, Avatar, blender, fist, turn
+from knuckle.tests.pure.streams.speaking_vmc import speaking
 from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
 from knuckle.tests.pure.streams.test_vmc import BODY
 
@@ -31,7 +30,7 @@ FRAMES = 100
 
 @contextmanager
 def vmcp(port: int) -> Iterator[Send]:
-    with OSC(as_eventloop) as system:
+    with speaking() as system:
         sender = system.create_sender("127.0.0.1", port, "avatar").open()
 
         def send(avatar: Avatar, at: float) -> None:

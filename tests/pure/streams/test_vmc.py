@@ -14,8 +14,6 @@ from pythonosc.osc_message_builder import OscMessageBuilder
 from pythonosc.osc_packet import OscPacket
 from pythonosc.udp_client import SimpleUDPClient
 from scipy.spatial.transform import Rotation
-from vmcp.osc import OSC
-from vmcp.osc.backend.osc4py3 import as_eventloop
 from vmcp.osc.typing import Message
 from vmcp.protocol import bone_transform, root_transform, state
 from vmcp.protocol import time as clock
@@ -31,6 +29,7 @@ from knuckle.streams.frame import Frame, joint_names
 from knuckle.streams.receiver import Receiver
 from knuckle.streams.transport import Address
 from knuckle.streams.wires.vmc import KEPT, VmcParser
+from knuckle.tests.pure.streams.speaking_vmc import speaking
 
 from .avatar import BONES, HAND_BONES, PARTS, Avatar, blender, fist, turn
 from .moments import moments
@@ -392,7 +391,7 @@ def test_vmcp_is_understood_over_a_socket(receiver) -> None:
     listening, address = receiver
     avatar = Avatar(BODY | fist("Right"))
     here = CoordinateVector(0.0, 0.0, 0.0)
-    with OSC(as_eventloop) as system:
+    with speaking() as system:
         sender = system.create_sender(address.host, address.port, "avatar").open()
         for number in range(4):
             bones = [
