@@ -35,14 +35,16 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         _device(column, context, chosen)
         _driven(column, context.scene.knuckle)
         layout.prop(chosen, "put_back")
-        _people(layout, chosen, run)
+        # Rows that come while it runs come below: Stop is where Start was.
         row = layout.row()
         row.scale_y = 1.4
         if run is None:
             row.operator("knuckle.live_start", icon="PLAY")
+            _people(layout, chosen, run)
             return
         row.operator("knuckle.live_stop", icon="SNAP_FACE")
         _recording(row, run)
+        _people(layout, chosen, run)
         _standing(layout.box(), context, run)
         row = layout.row(align=True)
         row.enabled = bool(run.shown)

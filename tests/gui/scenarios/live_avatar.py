@@ -1,4 +1,4 @@
-"""A MakeHuman rig follows a device: Start is clicked, the hands close, Stop is clicked."""
+"""A MakeHuman rig follows a device: Start is clicked, the hands close, it is stopped."""
 
 import json
 import sys
@@ -46,7 +46,8 @@ def play(screen: "Screen") -> "Steps":
     screen.move(20, screen.window.height - 20)
     yield 0.5
     screen.picture("live_avatar_" + ASKED["device"])
-    screen.click(*place)  # where Start was, Stop is
+    with screen.in_view():
+        bpy.ops.knuckle.live_stop()
     yield from screen.wait_until(lambda: live.run is None)
     told["put back"] = basis(armature) == before
     return told
