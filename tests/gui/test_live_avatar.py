@@ -1,4 +1,4 @@
-"""A rig follows, in a real Blender, avatars that programs of others send."""
+"""A rig follows, in a real Blender, an actor whose packets are packed as Studio does; test_live.py has VMC's."""
 
 import json
 import shutil
@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from knuckle.tests.blender.rigs import SHARED
-from knuckle.tests.blender.test_live_avatars import Send, along, moment, studio, vmcp
+from knuckle.tests.blender.test_live_avatars import Send, along, moment, studio
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tests.pure.streams.avatar import PARTS
 
@@ -29,10 +28,7 @@ RIG = {
 DIGITS = {2: "Index", 3: "Middle"}
 
 
-@pytest.mark.parametrize(("device", "sender"), [("vmc", vmcp), ("rokoko", studio)])
-def test_a_rig_in_a_window_moves_as_an_avatar(
-    device: str, sender: Callable[[int], Any], play: Callable[[str], dict[str, Any]], shared: Path
-) -> None:
+def test_a_rig_in_a_window_moves_as_an_actor_of_studios(play: Callable[[str], dict[str, Any]], shared: Path) -> None:
     (OUT / "rigs").mkdir(parents=True, exist_ok=True)
     (OUT / "rigs" / "makehuman.blend").unlink(missing_ok=True)
     shutil.copy(SHARED / "makehuman_default.blend", OUT / "rigs" / "makehuman.blend")
@@ -41,10 +37,10 @@ def test_a_rig_in_a_window_moves_as_an_avatar(
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         port = sock.getsockname()[1]
-    asked = {"device": device, "port": port, "bones": list(RIG)}
+    asked = {"device": "rokoko", "port": port, "bones": list(RIG)}
     (OUT / "live_avatar_asked.json").write_text(json.dumps(asked), encoding="utf-8")
     ended = threading.Event()
-    with sender(port) as send:
+    with studio(port) as send:
         thread = threading.Thread(target=perform, args=(send, ended))
         thread.start()
         try:
