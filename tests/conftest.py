@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# The same examples in every CI run: a change is judged by what it changes. At a desk each run tries others.
-settings.register_profile("ci", derandomize=True)
+# The same examples in every CI run: a change is judged by what it changes. At a desk each run tries others, and more.
+settings.register_profile("ci", derandomize=True, max_examples=50)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
