@@ -1,6 +1,7 @@
 """Frame: what every device's packets are read into: named points, and turns where the device has them."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +33,44 @@ class Frame:
     """SMPTE timecode, hh:mm:ss:ff, where the device sends it."""
 
 
+KEPT = 64
+"""Sets of names that are kept, the last used: a device has a few, a hostile one any number."""
+
+
+@lru_cache(KEPT)
+def interned(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same object for the same names, as Frame asks for."""
+    return names
+
+
+@lru_cache(KEPT)
+def names_of(*hands: str) -> tuple[str, ...]:
+    """(25 each,) the names of the joints of hands, by what the hands are: 'right:index-finger-tip', 'left#2:wrist'."""
+    return tuple(f"{hand}:{joint}" for hand in hands for joint in JOINTS)
+
+
+def hand_of(side: Side, performer: str = "") -> str:
+    """What a hand is called: 'right', 'Anna left'."""
+    return f"{performer} {side}" if performer else side
+
+
 def joint_names(side: Side, performer: str = "") -> tuple[str, ...]:
-    """(25,) what the joints of a solved hand are called: 'right:index-finger-tip', 'Anna left:wrist'."""
-    owner = f"{performer} {side}" if performer else side
-    return tuple(f"{owner}:{joint}" for joint in JOINTS)
+    """(25,) what the joints of one hand are called."""
+    return names_of(hand_of(side, performer))
+
+
+def unseen() -> tuple[Floats, Floats]:
+    """(25, 3) m and (25, 4): the joints of a hand of which nothing is told yet."""
+    return np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
 
 
 def together(hands: "tuple[Frame, ...]") -> Frame:
-    """One frame of the points of several, with the first one's time. Names are made anew: keep what comes out of it."""
+    """One frame of the points of several, with the first one's time."""
     first = hands[0]
     turned = any(hand.rotations is not None for hand in hands)
     turns = [np.full((len(h.names), 4), np.nan) if h.rotations is None else h.rotations for h in hands]
     return Frame(
-        names=tuple(name for hand in hands for name in hand.names),
+        names=interned(tuple(name for hand in hands for name in hand.names)),
         positions=np.concatenate([hand.positions for hand in hands]),
         rotations=np.concatenate(turns) if turned else None,
         time=first.time,

@@ -5,13 +5,11 @@ from itertools import chain, count
 import numpy as np
 
 from ..captures.tracks import Detection
-from ..hand.joints import JOINTS
 
 STEP = 0.5
 """Sizes of a hand that it may go between two packets and be the same one, whatever it is called."""
 FORGET = 30
 """Packets after which a hand that is not seen is forgotten."""
-MOST_NAMES = 64
 
 
 class Owners:
@@ -21,7 +19,6 @@ class Owners:
         self._known: dict[str, tuple[Detection, int]] = {}
         """Name -> how it was last seen, and in which packet."""
         self._packet = 0
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def of(self, hands: list[Detection]) -> tuple[str, ...]:
         """What the hands of a packet are called: as those that they are the next sight of, else as the sender says."""
@@ -41,14 +38,6 @@ class Owners:
                 owners[index] = _free(hand.claim, set(owners.values()))
         self._known |= {owners[index]: (hand, self._packet) for index, hand in enumerate(hands)}
         return tuple(owners[index] for index in range(len(hands)))
-
-    def names(self, owners: tuple[str, ...]) -> tuple[str, ...]:
-        """What the 25 joints of these hands are called; the same object each time."""
-        if owners not in self._names:
-            if len(self._names) >= MOST_NAMES:
-                self._names.clear()
-            self._names[owners] = tuple(f"{owner}:{joint}" for owner in owners for joint in JOINTS)
-        return self._names[owners]
 
 
 def _away(known: Detection, hand: Detection) -> float:

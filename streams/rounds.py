@@ -1,7 +1,5 @@
 """Hands that a device sends one after the other, put together into frames without waiting for what does not come."""
 
-from dataclasses import replace
-
 from .frame import Frame, together
 
 
@@ -16,7 +14,6 @@ class Rounds:
         self._here: dict[str, Frame] = {}
         self._order: list[str] = []
         """The hands of a round, as they come."""
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def add(self, hand: str, frame: Frame) -> list[Frame]:
         """A hand's part; the frames that are whole with it. hand: what it is called, of few that there may be."""
@@ -33,13 +30,6 @@ class Rounds:
         return [*done, self._close()] if hand == self._order[-1] else done
 
     def _close(self) -> Frame:
-        order = tuple(sorted(self._here))
-        parts = tuple(self._here[hand] for hand in order)
+        parts = tuple(self._here[hand] for hand in sorted(self._here))
         self._here = {}
-        return parts[0] if len(parts) == 1 else self._named(order, together(parts))
-
-    def _named(self, order: tuple[str, ...], whole: Frame) -> Frame:
-        """With the same object for the same names."""
-        if self._names.get(order) != whole.names:
-            self._names[order] = whole.names
-        return replace(whole, names=self._names[order])
+        return parts[0] if len(parts) == 1 else together(parts)

@@ -15,7 +15,7 @@ from ...captures.landmarks import time_of
 from ...captures.mediapipe import LANDMARKS, hands_in
 from ...errors import PacketError
 from ...hand.joints import JOINT_INDEX, JOINTS
-from ..frame import Frame
+from ..frame import Frame, names_of
 from ..json_packet import document_of
 from ..numbers import known_places
 from ..owners import Owners
@@ -44,7 +44,7 @@ class LandmarksParser(Parser):
             raise PacketError("JSON without hands, expected 21 world landmarks of each")
         positions = np.full((len(hands), len(JOINTS), 3), np.nan)
         positions[:, COLUMNS] = [known_places(hand.joints, "a landmark") @ CAMERA.T for hand in hands]
-        names = self._owners.names(self._owners.of(hands))
+        names = names_of(*self._owners.of(hands))
         return [Frame(names, positions.reshape(-1, 3), time=time_of(document))]
 
 

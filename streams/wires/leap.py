@@ -16,7 +16,7 @@ from ...captures.leap import LEAP_JOINTS, hands_in
 from ...errors import PacketError
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS
 from ..axes import to_y_up_points, y_up_points
-from ..frame import Frame
+from ..frame import Frame, names_of
 from ..json_packet import document_of
 from ..numbers import known_places
 from ..owners import Owners
@@ -51,7 +51,7 @@ class LeapParser(Parser):
         places = [y_up_points(MILLIMETRE * known_places(hand.joints[COLUMNS], "a joint")) for hand in hands]
         stamp, number = _counted(document.get("timestamp")), _counted(document.get("id"))
         time = None if stamp is None else stamp * 1e-6
-        return [Frame(self._owners.names(self._owners.of(hands)), np.concatenate(places), time=time, number=number)]
+        return [Frame(names_of(*self._owners.of(hands)), np.concatenate(places), time=time, number=number)]
 
 
 def _counted(value: Json) -> int | None:

@@ -21,7 +21,7 @@ from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from ..axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
 from ..binary import Reader
-from ..frame import Frame, joint_names
+from ..frame import Frame, interned, joint_names
 from ..natnet_link import DESCRIPTIONS, FRAME, INFO, NatnetServer, message
 from ..numbers import FARTHEST
 from ..parser import Parser
@@ -84,7 +84,6 @@ class NatnetParser(Parser):
         self._version: Version | None = None
         self._described = _Described({}, {})
         self._packets: dict[int, bytes] = {}
-        self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def context(self) -> tuple[bytes, ...]:
         """See Parser."""
@@ -126,8 +125,7 @@ class NatnetParser(Parser):
         names, positions, rotations = hands if hands[0] else self._markers(sets)
         if not names or len(names) > MOST_POINTS:
             return []
-        known = self._known(names)
-        return [Frame(known, y_up_points(positions), rotations, time, number, timecode)]
+        return [Frame(interned(names), y_up_points(positions), rotations, time, number, timecode)]
 
     def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[tuple[str, ...], Floats, Floats | None]":
         """The names, places and turns of all joints of the skeletons that have fingers."""
@@ -165,14 +163,6 @@ class NatnetParser(Parser):
         if len(set(names)) < len(names):
             raise PacketError("two markers of a frame have one name")
         return tuple(names), np.concatenate(places) if places else np.zeros((0, 3)), None
-
-    def _known(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """The same object for the same names."""
-        if names not in self._names:
-            if len(self._names) >= 64:
-                self._names.clear()
-            self._names[names] = names
-        return self._names[names]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

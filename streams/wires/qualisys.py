@@ -23,9 +23,9 @@ from ...captures.conventions import to_z_up
 from ...captures.names import unique
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ..binary import Reader
-from ..frame import Frame, joint_names
+from ..frame import Frame, interned, joint_names, unseen
 from ..numbers import FARTHEST
 from ..parser import Parser
 from ..qtm_link import FRAME, HEADER, KINDS, XML, QtmServer, message
@@ -94,7 +94,6 @@ class QualisysParser(Parser):
         self._hand_names: tuple[str, ...] = ()
         self._axes, self._up = np.eye(3), rot.IDENTITY
         self._told: dict[str, bytes] = {}
-        self._numbered: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._last: tuple[int, int] | None = None
         """us and number of the frame before."""
 
@@ -114,8 +113,7 @@ class QualisysParser(Parser):
 
     def _heed(self, parameters: Parameters, packet: bytes) -> None:
         if parameters.labels is not None:
-            labels = unique(parameters.labels)
-            self._labels = self._labels if labels == self._labels else labels
+            self._labels = interned(unique(parameters.labels))
             self._axes = to_z_up(np.eye(3), parameters.up or "z").T
             self._up = rot.from_matrix(self._axes)
             self._told["3D"] = packet
@@ -128,8 +126,9 @@ class QualisysParser(Parser):
             ]
             several = len({name for name, _ in found}) > 1
             self._hands = tuple(hand for _, hand in found)
-            said = tuple(joint for name, hand in found for joint in joint_names(hand.side, name if several else ""))
-            self._hand_names = self._hand_names if said == self._hand_names else said
+            self._hand_names = interned(
+                tuple(joint for name, hand in found for joint in joint_names(hand.side, name if several else ""))
+            )
             self._told["Skeletons"] = packet
 
     def _frame(self, reader: Reader) -> list[Frame]:
@@ -169,7 +168,7 @@ class QualisysParser(Parser):
         ]
         places, turns = [], []
         for hand in self._hands:
-            there, turned = np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
+            there, turned = unseen()
             if hand.skeleton < len(skeletons):
                 _fill(hand, skeletons[hand.skeleton], there, turned)
             places.append(there @ self._axes.T)
@@ -195,12 +194,8 @@ class QualisysParser(Parser):
         own = np.frombuffer(
             reader.take(width * count), np.dtype([("place", "<f4", 3), ("own", "<i4"), ("rest", f"V{width - 16}")])
         )
-        names = unique(f"unlabelled {number}" for number in own["own"].tolist())
-        if names not in self._numbered:
-            if len(self._numbered) >= 64:
-                self._numbered.clear()
-            self._numbered[names] = names
-        return self._numbered[names], self._sane(own["place"].astype(np.float64)), None
+        names = interned(unique(f"unlabelled {number}" for number in own["own"].tolist()))
+        return names, self._sane(own["place"].astype(np.float64)), None
 
     def _sane(self, mm: Floats) -> Floats:
         """(N, 3) m, Z up, NaN where a marker is not seen, or farther out than any is."""

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ...captures.mediapipe import LANDMARKS
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.joints import JOINT_INDEX, JOINTS, SIDES, Side
+from ...hand.joints import JOINT_INDEX, Side
 from ..axes import to_unity_points, to_unity_turns, unity_points, unity_turns
-from ..frame import Frame, joint_names
+from ..frame import Frame, names_of, unseen
 from ..numbers import places, real, turns
 from ..parser import Parser
 from ..rounds import Rounds
@@ -56,7 +56,6 @@ class QuestParser(Parser):
     """A hand is whole with its landmarks, if its wrist came before; a frame with all hands of the one before."""
 
     def __init__(self) -> None:
-        self._names = {side: joint_names(side) for side in SIDES}
         self._wrists: dict[Side, tuple[Floats, Floats]] = {}
         self._rounds = Rounds()
 
@@ -82,10 +81,10 @@ class QuestParser(Parser):
         if line.side not in self._wrists:
             return []
         place, turn = self._wrists[line.side]
-        positions, rotations = np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
+        positions, rotations = unseen()
         positions[COLUMNS] = place + rot.rotate(turn, unity_points(places(line.values, line.label)))
         rotations[0] = rot.multiply(turn, WRIST)
-        frame = Frame(self._names[line.side], positions, rotations, line.time, line.number)
+        frame = Frame(names_of(line.side), positions, rotations, line.time, line.number)
         return self._rounds.add(line.side, frame)
 
 

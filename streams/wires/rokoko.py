@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 from .. import lz4
 from ..axes import to_unity_points, to_unity_turns, unity_points, unity_turns
-from ..frame import Frame, joint_names
+from ..frame import Frame, hand_of, names_of, unseen
 from ..numbers import places, turns
 from ..parser import Parser
 from ..sender import Outgoing, UdpSender
@@ -32,8 +32,6 @@ Floats = NDArray[np.float64]
 LARGEST = 1 << 20
 """Bytes of JSON in a packet; an actor with fingers and face has about 20 000."""
 MOST_ACTORS = 8
-MOST_NAMES = 64
-"""Sets of hands whose names are kept."""
 LONGEST_NAME = 40
 
 BONES = (
@@ -57,7 +55,6 @@ class RokokoParser(Parser):
     """A frame for each packet with the fingers of an actor."""
 
     def __init__(self) -> None:
-        self._names: dict[tuple[Owner, ...], tuple[str, ...]] = {}
         self._clock: float | None = None
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
@@ -72,14 +69,8 @@ class RokokoParser(Parser):
         if not hands:
             return []
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands.values(), strict=True))
-        return [Frame(self._named(tuple(hands)), positions, rotations, time)]
-
-    def _named(self, owners: tuple[Owner, ...]) -> tuple[str, ...]:
-        if owners not in self._names:
-            if len(self._names) >= MOST_NAMES:
-                self._names.clear()
-            self._names[owners] = tuple(joint for name, side in owners for joint in joint_names(side, name))
-        return self._names[owners]
+        names = names_of(*(hand_of(side, name) for name, side in hands))
+        return [Frame(names, positions, rotations, time)]
 
 
 def _read(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
@@ -123,7 +114,7 @@ def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
     """(25, 3) m and (25, 4) wxyz of the joints, NaN where no bone is told. Raises PacketError."""
     told = [(column, bone) for column, bone in zip(COLUMNS, bones, strict=True) if bone is not None]
     columns = [column for column, _ in told]
-    positions, rotations = np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
+    positions, rotations = unseen()
     at = places([number for _, bone in told for number in _numbers(bone, "position", "xyz")], "a bone")
     turned = turns([number for _, bone in told for number in _numbers(bone, "rotation", "xyzw")], "a bone")
     positions[columns] = unity_points(at)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from ...errors import PacketError
 from ...hand import rotations as rot
-from ...hand.joints import JOINTS, SIDES, Side
+from ...hand.joints import SIDES, Side
 from .. import osc, tpose
 from ..axes import to_unity_points, to_unity_turns
 from ..cycle import Cycle
-from ..frame import Frame, joint_names
+from ..frame import Frame, names_of, unseen
 from ..humanoid import COLUMNS, HANDS, PARENTS, ROOT, Place, worlds
 from ..numbers import place, turn
 from ..parser import Parser
@@ -55,9 +55,6 @@ class VmcParser(Parser):
         self._clock_before: float | None = None
         self._stands: dict[Side, tuple[Floats, Floats]] = {}
         """How each hand's joints stand in its bones, and for which bones."""
-        names = {side: joint_names(side) for side in SIDES}
-        hands: list[tuple[Side, ...]] = [("left",), ("right",), SIDES]
-        self._names = {some: tuple(name for side in some for name in names[side]) for some in hands}
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
@@ -90,11 +87,11 @@ class VmcParser(Parser):
         found = worlds(local)
         hands = [self._hand(side, local, found) for side in sides]
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands, strict=True))
-        yield Frame(self._names[sides], positions, rotations, time)
+        yield Frame(names_of(*sides), positions, rotations, time)
 
     def _hand(self, side: Side, local: dict[str, Place], found: dict[str, Place]) -> tuple[Floats, Floats]:
         """(25, 3) m and (25, 4) wxyz of a hand's joints, NaN where its bones are not told."""
-        positions, rotations = np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
+        positions, rotations = unseen()
         bones = list(HANDS[side])
         # The wrist of a sender of nothing but fingers is where they are.
         told = [bone in local for bone in bones]

@@ -19,7 +19,7 @@ from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import JOINTS, SIDES, Side
 from ..axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
-from ..frame import Frame, joint_names
+from ..frame import Frame, names_of
 from ..json_packet import document_of
 from ..numbers import places, turns
 from ..parser import Parser
@@ -39,14 +39,6 @@ def page() -> bytes:
 class WebxrParser(Parser):
     """A frame for each packet with hands."""
 
-    def __init__(self) -> None:
-        own = {side: joint_names(side) for side in SIDES}
-        self._names = {
-            (True, False): own["left"],
-            (False, True): own["right"],
-            (True, True): own["left"] + own["right"],
-        }
-
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
         document = document_of(packet, "hands of a headset")
@@ -59,7 +51,7 @@ class WebxrParser(Parser):
         parts = [seen[side] for side in SIDES if side in seen]
         return [
             Frame(
-                self._names["left" in seen, "right" in seen],
+                names_of(*(side for side in SIDES if side in seen)),
                 np.concatenate([positions for positions, _ in parts]),
                 np.concatenate([rotations for _, rotations in parts]),
                 _real(document.get("time")),

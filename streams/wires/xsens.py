@@ -11,7 +11,7 @@ Spec: MVN real-time network streaming protocol; it says cm, the manual m: the pe
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import kinematics, poses, proportions
 from ...hand import rotations as rot
-from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
-from ..frame import Frame, joint_names, together
+from ..frame import Frame, joint_names, together, unseen
 from ..numbers import places, turns
 from ..parser import Parser
 from ..rounds import Rounds
@@ -68,7 +68,6 @@ class XsensParser(Parser):
 
     def __init__(self) -> None:
         self._samples: dict[int, _Sample] = {}
-        self._names: dict[int, tuple[str, ...]] = {}
         self._rounds = Rounds()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
@@ -121,19 +120,15 @@ class XsensParser(Parser):
         parts = []
         for side, names, first in zip(SIDES, self._named(character), (0, len(SEGMENTS)), strict=True):
             rows = slice(first, first + len(SEGMENTS))
-            there, turned = np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
+            there, turned = unseen()
             there[COLUMNS], turned[COLUMNS] = positions[rows], rot.multiply(rotations[rows], REST[side])
             parts.append(Frame(names, there, turned, time, number))
-        return self._rounds.add(str(character), self._both(character, together(tuple(parts))))
+        return self._rounds.add(str(character), together(tuple(parts)))
 
     def _named(self, character: int) -> tuple[tuple[str, ...], ...]:
         """What the joints of a character's hands are called: the first one needs no name."""
         performer = f"Performer {character + 1}" if character else ""
         return tuple(joint_names(side, performer) for side in SIDES)
-
-    def _both(self, character: int, frame: Frame) -> Frame:
-        """With the same names as before."""
-        return replace(frame, names=self._names.setdefault(character, frame.names))
 
 
 class XsensSender(UdpSender):
