@@ -1,30 +1,39 @@
 """How NatNet's two ends find each other: a client says hello to the server's command port, and hears from there."""
 
+import math
+import selectors
 import socket
 import struct
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
 from ..errors import StreamError
 from .sender import Outgoing
-from .transport import LARGEST_PACKET, TICK, Address, Packets, received_from, refusal, udp_socket
+from .transport import LARGEST_PACKET, TICK, Address, Packets, group_socket, received_from, refusal, route, udp_socket
 
 CONNECT, INFO, DESCRIBE, DESCRIPTIONS, FRAME, KEEP_ALIVE = 0, 1, 4, 5, 7, 10
 GROUP = "239.255.42.99"
-"""The group to which Motive sends where it is set to multicast."""
+"""The group to which Motive sends where it is set to multicast, and names no other."""
 DATA_PORT = 1511
+MULTICAST = range(224, 240)
+"""How addresses of groups begin."""
 AGAIN = 1.0
 """s between two words to the server: Motive forgets a client that is silent."""
 DESCRIBE_AGAIN = 10.0
 """s between two questions for the descriptions: models may be added while it runs."""
 PATIENCE = 4.0
 """s for which the first answer is waited for."""
+SILENCE = 3.0
+"""s without a word after which the server is greeted anew: it may have been begun anew, and does not know us then."""
 _HELLO = b"Knuckle".ljust(256, b"\0") + bytes(8)
 """A client's name, its version, and NatNet's, of which 0 is the server's own."""
-_MULTICAST_AT = 4 + 256 + 8 + 8 + 2
+_IS_INFO, _IS_DESCRIPTIONS = (struct.pack("<H", kind) for kind in (INFO, DESCRIPTIONS))
+_DATA_AT, _DATA = 4 + 256 + 8 + 8, struct.Struct("<H?4s")
+"""Where the server's info tells of its frames: the port, whether they go to a group, and to which."""
 
 
 def message(kind: int, content: bytes = b"") -> bytes:
@@ -41,59 +50,91 @@ class NatnetLink:
 
     def packets(self) -> Packets:
         """See Transport."""
-        # Any port of this machine: what others than the server send to it is not heard.
-        local = "127.0.0.1" if self.address.host.startswith("127.") else ""
-        with udp_socket(Address(local, 0)) as own:
-            own.settimeout(TICK)
-            yield from self._talk(own)
+        talk = _Talk(self.address)
+        try:
+            yield from talk.packets()
+        finally:
+            talk.close()
 
     def said(self) -> str:
         """See Transport."""
         return f"connected to NatNet at UDP {self.address}"
 
-    def _talk(self, own: socket.socket) -> Packets:
-        heard, spoken, asked, began = None, 0.0, 0.0, time.monotonic()
-        group: socket.socket | None = None
+
+class _Talk:
+    """With one server, from any port of this machine: what others than the server send to it is not heard."""
+
+    def __init__(self, address: Address) -> None:
+        """Raises StreamError."""
+        self._address = address
+        self._here, self._there = route(address)
+        self._own = udp_socket(Address(self._here, 0))
+        self._sockets: list[socket.socket] = []
+        self._ready = selectors.DefaultSelector()
+        self._listen(self._own)
+
+    def close(self) -> None:
+        self._ready.close()
+        for sock in self._sockets:
+            sock.close()
+
+    def packets(self) -> Packets:
+        heard = began = time.monotonic()
+        spoken = asked = -math.inf
+        greeted = described = False
+        while True:
+            now = time.monotonic()
+            if now - spoken > AGAIN:
+                self._say(message(KEEP_ALIVE) if greeted and now - heard < SILENCE else message(CONNECT, _HELLO))
+                spoken = now
+            if greeted and now - asked > (DESCRIBE_AGAIN if described else AGAIN):
+                self._say(message(DESCRIBE))
+                asked = now
+            for packet in self._hear():
+                if packet is not None:
+                    heard, kind = now, packet[:2]
+                    described = described or kind == _IS_DESCRIPTIONS
+                    if kind == _IS_INFO:
+                        self._join(packet)
+                        # A server that began anew may have other models.
+                        greeted, described, asked = True, False, -math.inf
+                yield packet
+            if not greeted and now - began > PATIENCE:
+                raise StreamError(
+                    f"UDP {self._address} does not answer: is Motive streaming there (Edit, Settings, Streaming), "
+                    "and does a firewall let it through?"
+                )
+
+    def _say(self, what: bytes) -> None:
         try:
-            while True:
-                now = time.monotonic()
-                if now - spoken > AGAIN:
-                    self._say(own, message(CONNECT, _HELLO) if heard is None else message(KEEP_ALIVE))
-                    spoken = now
-                if heard is not None and now - asked > DESCRIBE_AGAIN:
-                    self._say(own, message(DESCRIBE))
-                    asked = now
-                for sock in (own, group):
-                    packet = self._hear(sock) if sock is not None else None
-                    if packet is not None and packet[:2] == struct.pack("<H", INFO):
-                        heard = packet
-                        if group is None and packet[_MULTICAST_AT : _MULTICAST_AT + 1] == b"\1":
-                            group = self._joined()
-                    yield packet
-                if heard is None and now - began > PATIENCE:
-                    raise StreamError(
-                        f"UDP {self.address} does not answer: is Motive streaming there (Edit, Settings, Streaming), "
-                        "and does a firewall let it through?"
-                    )
-        finally:
-            if group is not None:
-                group.close()
+            self._own.sendto(what, (self._there, self._address.port))
+        except OSError as error:
+            raise StreamError(refusal(f"UDP {self._address}", error)) from None
 
-    def _say(self, own: socket.socket, what: bytes) -> None:
-        try:
-            own.sendto(what, (self.address.host, self.address.port))
-        except (OSError, OverflowError) as error:
-            raise StreamError(refusal(f"UDP {self.address}", error)) from None
+    def _hear(self) -> Iterator[bytes | None]:
+        """What came to the sockets, None for what was not the server's, and after a TICK without anything."""
+        ready = self._ready.select(TICK)
+        for key, _ in ready:
+            if isinstance(key.fileobj, socket.socket):
+                packet, sender = received_from(key.fileobj)
+                yield packet if sender == self._there else None
+        if not ready:
+            yield None
 
-    def _hear(self, sock: socket.socket) -> bytes | None:
-        """What the server sent, None where nothing came from it in time."""
-        packet, sender = received_from(sock)
-        return packet if sender == self.address.host else None
+    def _join(self, info: bytes) -> None:
+        """The group to which the server says that it sends, if it does, and has not been joined."""
+        content = info[_DATA_AT : _DATA_AT + _DATA.size]
+        if len(self._sockets) > 1 or len(content) < _DATA.size:
+            return
+        port, multicast, group = _DATA.unpack(content)
+        if multicast:
+            host = socket.inet_ntoa(group) if group[0] in MULTICAST else GROUP
+            self._listen(group_socket(Address(host, port or DATA_PORT), self._here))
 
-    def _joined(self) -> socket.socket:
-        group = udp_socket(Address("", DATA_PORT), GROUP)
-        group.settimeout(TICK)
-        return group
+    def _listen(self, sock: socket.socket) -> None:
+        sock.settimeout(TICK)
+        self._sockets.append(sock)
+        self._ready.register(sock, selectors.EVENT_READ)
 
 
 class NatnetServer(ABC):

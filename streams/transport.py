@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Protocol
@@ -52,12 +53,10 @@ class UdpListener:
     """Datagrams that come to a port."""
 
     address: Address
-    multicast: str = ""
-    """The group that is joined; none where empty."""
 
     def packets(self) -> Packets:
         """See Transport."""
-        with udp_socket(self.address, self.multicast) as sock:
+        with udp_socket(self.address) as sock:
             sock.settimeout(TICK)
             while True:
                 yield received(sock)
@@ -67,22 +66,42 @@ class UdpListener:
         return f"listening on UDP {self.address}"
 
 
-def udp_socket(address: Address, multicast: str = "") -> socket.socket:
-    """A socket bound to an address. Raises StreamError."""
+def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
+    """A socket bound to an address, which others may have too where it is shared. Raises StreamError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
-        if multicast:
-            # Others on this machine may listen to the same group.
+        if shared:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((address.host, address.port))
-        if multicast:
-            member = socket.inet_aton(multicast) + socket.inet_aton(address.host)
-            sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
     except (OSError, OverflowError) as error:
         sock.close()
         raise StreamError(refusal(f"UDP {address}", error)) from None
     return sock
+
+
+def group_socket(group: Address, here: str) -> socket.socket:
+    """A socket that hears a multicast group by this machine's interface with the address `here`. Raises StreamError."""
+    # Datagrams to a group are not to the interface's address. Where the group can be bound nothing else is heard.
+    sock = udp_socket(Address("0.0.0.0" if sys.platform == "win32" else group.host, group.port), shared=True)
+    try:
+        member = socket.inet_aton(group.host) + socket.inet_aton(here)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+    except OSError as error:
+        sock.close()
+        raise StreamError(refusal(f"the group {group} at {here}", error)) from None
+    return sock
+
+
+def route(address: Address) -> tuple[str, str]:
+    """Of the way to an address: this machine's own there, and the other end's in numbers. Raises StreamError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            # Of datagrams this sends nothing yet.
+            sock.connect((address.host, address.port))
+        except (OSError, OverflowError) as error:
+            raise StreamError(refusal(f"UDP {address}", error)) from None
+        return str(sock.getsockname()[0]), str(sock.getpeername()[0])
 
 
 def received(sock: socket.socket) -> bytes | None:
