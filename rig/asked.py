@@ -10,9 +10,9 @@ from ..errors import RigError
 from ..hand.limits import Allowed
 from ..hand.model import HandModel
 from ..retarget import RigHand
-from .binding import joint_points, world_points
+from .binding import RigBinding, joint_points, world_points
 from .bound_hand import bound_hand
-from .detect import find_hands
+from .detect import FoundHand, find_hands
 from .keyed_tips import KeyedTips
 from .linked import ObjectName
 from .rest_frames import rest_rotations
@@ -59,9 +59,13 @@ def built(armature: "Object", hand: HandModel, limited: bool) -> RigHand | None:
     found = next((found for found in find_hands(armature) if found.side == hand.side), None)
     if found is None:
         return None
+    return rig_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)
+
+
+def rig_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RigHand:
+    """A found hand as large as it is in the world; the wrist's frame is a hand's, laid over the rig's palm."""
     points = joint_points(armature, found.bones)
     seen = world_points(armature, points)
     joints: Floats = (seen - seen[0]) @ rest_rotations(hand, seen)[0]
-    binding = bound_hand(armature, found, hand, limited=limited)
     tips = KeyedTips(binding, points, np.array(armature.matrix_world)) if binding.limits else None
     return RigHand(joints, tips)

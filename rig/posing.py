@@ -1,6 +1,6 @@
 """A hand of a rig posed as it is now, without keys: what live solving shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -53,6 +53,11 @@ class PosedHand:
 def begin(armature: "Object", found: FoundHand | None, hand: HandModel, *, limited: bool = True) -> PosedHand:
     """A hand of an armature; found is None for one that add_hand built. Raises RigError as bound_hand does."""
     binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
+    return begin_bound(armature, binding, hand)
+
+
+def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel) -> PosedHand:
+    """A hand of an armature that is bound already. Raises RigError where a bone hangs on a bone further out."""
     names = [str(binding.bones[joint]) for joint in binding.mapped]
     return PosedHand(
         binding=binding,
@@ -72,28 +77,29 @@ def pose(hands: Sequence[tuple[PosedHand, Pose]], place: Floats) -> bool:
     """
     motions = []
     for posed, solved in hands:
-        armature = _armature(posed)
+        armature = armature_of(posed)
         # While bones are edited, Blender shows none as posed.
         if armature is not None and not armature.data.is_editmode:
-            motions.append((armature, posed.binding, _motion(armature, posed, solved, place)))
+            placed = Pose(solved.hand, place @ solved.root, solved.angles)
+            motions.append((armature, posed.binding, motion_of(armature, posed, placed)))
     for armature, binding, motion in motions:
-        _show(armature, binding, motion)
+        show_motion(armature, binding, motion, binding.mapped)
     return bool(motions)
 
 
-def _motion(armature: "Object", posed: PosedHand, solved: Pose, place: Floats) -> BoneMotion:
-    """How the bones are to stand on the armature as it is evaluated now."""
+def motion_of(armature: "Object", posed: PosedHand, pose: Pose) -> BoneMotion:
+    """How the bones are to stand for a pose in the world of one frame, on the armature as it is evaluated now."""
     inner = [name for pair in posed.between.values() for name in pair]
     world, carried = carriers.standing_now(armature, [*posed.hanging.values(), *inner])
     above = {joint: carried[name] for joint, name in posed.hanging.items()}
     held = above | rests_between(armature, posed.between, carried)
-    placed = Pose(solved.hand, place @ solved.root, solved.angles)
-    return transfer(posed.binding, posed.hand, placed, world, held, wiring=posed.wiring)
+    return transfer(posed.binding, posed.hand, pose, world, held, wiring=posed.wiring)
 
 
-def _show(armature: "Object", binding: RigBinding, motion: BoneMotion) -> None:
+def show_motion(armature: "Object", binding: RigBinding, motion: BoneMotion, joints: Iterable[int]) -> None:
+    """Poses the bones of mapped joints, without keys."""
     bones = armature.pose.bones
-    for joint in binding.mapped:
+    for joint in joints:
         bone = bones[str(binding.bones[joint])]
         if binding.placed[joint]:
             bone.location = motion.locations[0, joint]
@@ -103,7 +109,7 @@ def _show(armature: "Object", binding: RigBinding, motion: BoneMotion) -> None:
 
 def state(posed: PosedHand) -> Literal["there", "edited", "gone"]:
     """Whether the armature and all bones of the hand are there, and whether they are being edited."""
-    armature = _armature(posed)
+    armature = armature_of(posed)
     if armature is None:
         return "gone"
     return "edited" if armature.data.is_editmode else "there"
@@ -111,13 +117,14 @@ def state(posed: PosedHand) -> Literal["there", "edited", "gone"]:
 
 def put_back(posed: PosedHand) -> None:
     """The bones as they stood before, where they are still there."""
-    armature = _armature(posed)
+    armature = armature_of(posed)
     if armature is not None:
         for name, basis in posed.before.items():
             armature.pose.bones[name].matrix_basis = basis
 
 
-def _armature(posed: PosedHand) -> "Object | None":
+def armature_of(posed: PosedHand) -> "Object | None":
+    """Its armature; None where that or a bone of the hand is gone."""
     armature: Object | None = bpy.data.objects.get(posed.binding.armature)
     if not is_armature(armature) or any(name not in armature.pose.bones for name in posed.before):
         return None

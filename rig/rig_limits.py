@@ -12,7 +12,7 @@ from ..hand.limits import Allowed
 from ..hand.model import HandModel
 from .binding import RigBinding
 from .bound_hand import bound_hand
-from .detect import find_hands
+from .detect import FoundHand, find_hands
 from .joint_ranges import JointRange, joint_ranges
 from .read_limits import driven, elsewhere, read_limits
 
@@ -33,8 +33,11 @@ def allowed(armature: "Object", hand: HandModel) -> Allowed:
     Raises RigError for a bone whose limits and the hand's have nothing in common, or that contradict themselves.
     """
     found = next((found for found in find_hands(armature) if found.side == hand.side), None)
-    if found is None:
-        return Allowed({})
+    return Allowed({}) if found is None else allowed_of(armature, found, hand)
+
+
+def allowed_of(armature: "Object", found: FoundHand, hand: HandModel) -> Allowed:
+    """What the limits on a hand that was found leave of a hand's own. Raises RigError as `allowed` does."""
     binding = bound_hand(armature, found, hand)
     ranges = joint_ranges(binding, hand, np.array(armature.matrix_world))
     for joint, of_joint in ranges.items():

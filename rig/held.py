@@ -1,0 +1,126 @@
+"""A hand of an armature taken hold of, to be posed by a person: what it is, how it stands now, how it shall stand."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand import rotations as rot
+from ..hand import turns
+from ..hand.joints import JOINTS
+from ..hand.kinematics import Pose
+from ..hand.measured import MeasuredHand
+from ..hand.model import HandModel
+from ..hand.proportions import adult
+from ..retarget import character
+from .asked import rig_hand
+from .binding import posed_frames
+from .bound_hand import bound_hand
+from .detect import FoundHand
+from .posing import PosedHand, armature_of, begin_bound, motion_of, show_motion
+from .rig_limits import allowed_of
+
+if TYPE_CHECKING:
+    from bpy.types import Object, PoseBone
+    from mathutils import Matrix
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldHand:
+    """A hand that is posed by a person. Holds names and numbers, so that it outlives undo."""
+
+    posed: PosedHand
+    digits: tuple[str, ...]
+    """Those that the rig has, thumb first."""
+
+    @property
+    def hand(self) -> HandModel:
+        """A hand as large as the rig's, with its palm, its lengths and its limits."""
+        return self.posed.hand
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """How a hand stands."""
+
+    pose: Pose
+    """One frame: where the wrist is in the world, and the angles nearest to how the bones stand."""
+    beyond: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    """joint -> (3,) and (4,) wxyz, how its bone is moved and turned on top of that: a person may pose bones as no hand
+    moves."""
+
+
+def take(armature: "Object", found: FoundHand, *, limited: bool = True) -> HeldHand:
+    """Takes hold of a hand that `detect.find_hands` found; limited: whether the rig's own limits are obeyed.
+
+    Raises RigError as bound_hand and rig_limits.allowed do, HandError for a hand without length.
+    """
+    person = MeasuredHand(adult(found.side), {})
+    if limited:
+        person = person.within(allowed_of(armature, found, person.model).limits)
+    binding = bound_hand(armature, found, person.model, limited=limited)
+    of = character(person.model, rig_hand(armature, found, binding, person.model))
+    return HeldHand(begin_bound(armature, binding, of.hand), of.digits)
+
+
+def standing(held: HeldHand) -> Standing:
+    """How the hand stands, as Blender evaluated it last. Raises RigError where it is gone."""
+    armature = _armature(held)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    world = np.array(evaluated.matrix_world)
+    frames = posed_frames(evaluated, held.posed.binding)
+    seen = world[:3, :3] @ frames[:, :3, :3]
+    moving = {0, *held.hand.axis_joint.tolist()}
+    known = np.array([joint in moving and bool(np.isfinite(seen[joint]).all()) for joint in range(len(JOINTS))])
+    turned = np.tile(rot.IDENTITY, (len(JOINTS), 1))
+    turned[known] = rot.from_matrix(rot.basis(seen[known][..., :, 1], seen[known][..., :, 2]))
+    found = turns.angles(held.hand, turned[None], known)
+    root = np.eye(4)[None].copy()
+    root[0, :3, :3] = rot.to_matrix(turned[0])
+    root[0, :3, 3] = world[:3, :3] @ frames[0, :3, 3] + world[:3, 3]
+    pose = Pose(held.hand, root, np.where(np.isfinite(found), found, held.hand.neutral))
+    return Standing(pose, _beyond(armature, held, pose))
+
+
+def show(held: HeldHand, stands: Standing, joints: Collection[int] | None = None) -> None:
+    """Poses the bones without keys; joints: only the bones of these. Raises RigError where the hand is gone."""
+    armature = _armature(held)
+    motion = motion_of(armature, held.posed, stands.pose)
+    for joint, (way, turn) in stands.beyond.items():
+        motion.locations[:, joint] += way
+        motion.rotations[:, joint] = rot.multiply(motion.rotations[:, joint], turn)
+    binding = held.posed.binding
+    wanted = binding.mapped if joints is None else [joint for joint in binding.mapped if joint in joints]
+    show_motion(armature, binding, motion, wanted)
+
+
+def _beyond(armature: "Object", held: HeldHand, pose: Pose) -> dict[int, tuple[Floats, Floats]]:
+    binding = held.posed.binding
+    motion = motion_of(armature, held.posed, pose)
+    result = {}
+    for joint in binding.mapped:
+        place, turn, _ = _basis(armature.pose.bones[str(binding.bones[joint])], joint in binding.limits).decompose()
+        further = rot.multiply(rot.conjugate(motion.rotations[0, joint]), np.array(turn))
+        result[joint] = np.array(place) - motion.locations[0, joint], further
+    return result
+
+
+def _basis(bone: "PoseBone", limited: bool) -> "Matrix":
+    """How a bone stands against its rest; of one with limits without what they hold back, for that is not seen."""
+    if not limited:
+        return bone.matrix_basis
+    seen: Matrix = bone.id_data.convert_space(pose_bone=bone, matrix=bone.matrix, from_space="POSE", to_space="LOCAL")
+    return seen
+
+
+def _armature(held: HeldHand) -> "Object":
+    armature: Object | None = armature_of(held.posed)
+    if armature is None:
+        raise RigError(f"armature '{held.posed.binding.armature}' or bones of its hand are gone, detect the hand again")
+    return armature
