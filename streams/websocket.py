@@ -5,19 +5,39 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from websockets.datastructures import Headers
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
-from websockets.http11 import Request, Response
-from websockets.sync.client import ClientConnection, connect
-from websockets.sync.server import Server, ServerConnection, serve
 
 from ..errors import StreamError
 from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
 
+if TYPE_CHECKING:
+    # Of what is imported with Knuckle this would take the longest; few need it.
+    from websockets.http11 import Request, Response
+    from websockets.sync.client import ClientConnection
+    from websockets.sync.server import Server, ServerConnection
+
 WAITING = 256
 """Messages that wait for the reader; of more, the oldest are dropped."""
+
+
+@contextmanager
+def connected(where: str) -> "Iterator[ClientConnection]":
+    """A connection to a WebSocket, ws://host:port/path. Raises StreamError, also for one that hangs up meanwhile."""
+    from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
+    from websockets.sync.client import connect
+
+    try:
+        with connect(
+            where, compression=None, max_size=LARGEST_PACKET, open_timeout=2, close_timeout=1, proxy=None
+        ) as own:
+            yield own
+    except ConnectionClosed:
+        raise StreamError(f"{where} hung up") from None
+    except (InvalidHandshake, InvalidMessage):
+        raise StreamError(f"what answers at {where} is no WebSocket: is it the right port?") from None
+    except (OSError, OverflowError) as error:
+        raise StreamError(refusal(where, error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +51,18 @@ class WebSocketClient:
 
     def packets(self) -> Packets:
         """See Transport."""
-        where = f"ws://{self.address}{self.path}"
-        try:
-            with connect(
-                where, compression=None, max_size=LARGEST_PACKET, open_timeout=2, close_timeout=1, proxy=None
-            ) as own:
-                for greeting in self.greetings:
-                    own.send(greeting)
-                while True:
-                    yield _next(own)
-        except ConnectionClosed:
-            raise StreamError(f"{where} hung up") from None
-        except (InvalidHandshake, InvalidMessage):
-            raise StreamError(f"what answers at {where} is no WebSocket: is it the right port?") from None
-        except (OSError, TimeoutError) as error:
-            raise StreamError(refusal(where, error)) from None
+        with connected(f"ws://{self.address}{self.path}") as own:
+            for greeting in self.greetings:
+                own.send(greeting)
+            while True:
+                yield _next(own)
 
     def said(self) -> str:
         """See Transport."""
         return f"connected to ws://{self.address}{self.path}"
 
 
-def _next(connection: ClientConnection) -> bytes | None:
+def _next(connection: "ClientConnection") -> bytes | None:
     """A message, None where none came in time. Raises ConnectionClosed."""
     try:
         message = connection.recv(TICK)
@@ -72,7 +82,7 @@ class WebSocketListener:
         """See Transport."""
         came: queue.Queue[bytes] = queue.Queue(WAITING)
 
-        def take(connection: ServerConnection) -> None:
+        def take(connection: "ServerConnection") -> None:
             for message in connection:
                 if came.full():
                     came.get_nowait()
@@ -89,8 +99,11 @@ class WebSocketListener:
         """See Transport."""
         return f"open http://{self.address}/ in the headset's browser"
 
-    def answer(self, connection: ServerConnection, request: Request) -> Response | None:
+    def answer(self, connection: "ServerConnection", request: "Request") -> "Response | None":
         """The page, for a browser that asks for it; a refusal for pages of others; None goes on to the WebSocket."""
+        from websockets.datastructures import Headers
+        from websockets.http11 import Response
+
         if "Upgrade" not in request.headers:
             found = request.path == "/"
             body = self.page() if found else b"There is only /"
@@ -104,7 +117,9 @@ class WebSocketListener:
 
 
 @contextmanager
-def _serving(listener: WebSocketListener, take: Callable[[ServerConnection], None]) -> Iterator[Server]:
+def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], None]") -> "Iterator[Server]":
+    from websockets.sync.server import serve
+
     where = f"TCP {listener.address}"
     try:
         server = serve(

@@ -4,15 +4,15 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Self
-
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
-from websockets.sync.client import connect
-from websockets.sync.server import ServerConnection, serve
+from typing import TYPE_CHECKING, Self
 
 from ..errors import StreamError
 from .sender import Outgoing
 from .transport import Address, refusal
+from .websocket import connected
+
+if TYPE_CHECKING:
+    from websockets.sync.server import ServerConnection
 
 
 class WebSocketSender(ABC):
@@ -26,6 +26,8 @@ class WebSocketSender(ABC):
         self._connected: set[ServerConnection] = set()
 
     def __enter__(self) -> Self:
+        from websockets.sync.server import serve
+
         where = f"TCP {self._address}"
         try:
             self._server = serve(self._meet, self._address.host, self._address.port, compression=None)
@@ -37,7 +39,7 @@ class WebSocketSender(ABC):
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
 
-    def _meet(self, connection: ServerConnection) -> None:
+    def _meet(self, connection: "ServerConnection") -> None:
         connection.send(self.greeting)
         self._connected.add(connection)
         try:
@@ -48,6 +50,8 @@ class WebSocketSender(ABC):
 
     def send(self, moment: Outgoing) -> None:
         """See Sender."""
+        from websockets.exceptions import ConnectionClosed
+
         for message in self.messages(moment):
             for connection in list(self._connected):
                 try:
@@ -70,13 +74,7 @@ class WebSocketCaller(ABC):
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        where = f"ws://{self._address}{self.path}"
-        try:
-            self._own = self._stack.enter_context(connect(where, compression=None, open_timeout=5, proxy=None))
-        except (InvalidHandshake, InvalidMessage):
-            raise StreamError(f"what answers at {where} is no WebSocket: is it the right port?") from None
-        except (OSError, TimeoutError, OverflowError) as error:
-            raise StreamError(refusal(where, error)) from None
+        self._own = self._stack.enter_context(connected(f"ws://{self._address}{self.path}"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -84,6 +82,8 @@ class WebSocketCaller(ABC):
 
     def send(self, moment: Outgoing) -> None:
         """See Sender."""
+        from websockets.exceptions import ConnectionClosed
+
         try:
             for message in self.messages(moment):
                 self._own.send(message)

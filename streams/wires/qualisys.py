@@ -14,7 +14,7 @@ the markers by their labels, and where there are no labels, by their numbers.
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
@@ -262,14 +262,14 @@ class QualisysSender(QtmServer):
 
     def parameters(self, moment: Outgoing) -> bytes:
         """See QtmServer."""
-        labels = "".join(f"<Label><Name>{escape(name)}</Name></Label>" for name in moment.names)
+        labels = "".join(f"<Label><Name>{escape(name, quote=False)}</Name></Label>" for name in moment.names)
         segments = "".join(
-            f"<Segment Name={quoteattr(bone)} ID={quoteattr(str(own))}>{_endpoint(moment, side, joint)}</Segment>"
+            f'<Segment Name="{bone}" ID="{own}">{_endpoint(moment, side, joint)}</Segment>'
             for own, (bone, (side, joint)) in enumerate(BONES.items(), 2)
             if side in moment.hands
         )
         skeleton = f'<Segments><Segment Name="Hips" ID="1">{segments}</Segment></Segments>'
-        skeletons = f"<Skeleton Name={quoteattr(PERFORMER)}>{skeleton}</Skeleton>" if moment.hands else ""
+        skeletons = f'<Skeleton Name="{PERFORMER}">{skeleton}</Skeleton>' if moment.hands else ""
         return (
             "<QTM_Parameters_Ver_1.25>"
             f"<The_3D><AxisUpwards>+Z</AxisUpwards><Labels>{len(moment.names)}</Labels>{labels}</The_3D>"
@@ -309,4 +309,4 @@ def _endpoint(moment: Outgoing, side: Side, joint: str) -> str:
         return ""
     last, tip = moment.hands[side][JOINT_INDEX[joint]], moment.hands[side][JOINT_INDEX[joint] + 1]
     along = rot.rotate(STANDS[side], last[:3, :3].T @ (tip[:3, 3] - last[:3, 3])) / MM
-    return "<Endpoint X={} Y={} Z={}/>".format(*(quoteattr(f"{value:.6f}") for value in along))
+    return '<Endpoint X="{:.6f}" Y="{:.6f}" Z="{:.6f}"/>'.format(*along)

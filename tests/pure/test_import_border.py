@@ -1,6 +1,8 @@
 """Imports point one way: captures, cga, streams, hand ← solvers ← the path and its recipe ← rig ← operators, panels."""
 
 import ast
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,3 +48,26 @@ def test_every_package_is_installed() -> None:
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     there = {path.parent.relative_to(ROOT) for room in ROW_OF for path in (ROOT / room).rglob("__init__.py")}
     assert sorted(listed) == sorted(["knuckle", *(".".join(("knuckle", *folder.parts)) for folder in there)])
+
+
+def test_what_few_need_is_imported_where_it_is_needed() -> None:
+    """Every start of the shell command and of Blender waits for what is imported: numpy, and nothing else of others."""
+    modules = ["cli", *(f"streams.{path.stem}" for path in (ROOT / "streams").glob("*.py"))]
+    script = f"""
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+import numpy.random
+before = set(sys.modules)
+spec = spec_from_file_location("knuckle", {str(ROOT / "__init__.py")!r}, submodule_search_locations=[{str(ROOT)!r}])
+sys.modules["knuckle"] = module_from_spec(spec)
+for name in {modules!r}:
+    import_module(f"knuckle.{{name}}")
+print(*(set(sys.modules) - before))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    imported = set(run.stdout.split())
+    assert "knuckle.streams.devices" in imported
+    rooms = {name.partition(".")[0] for name in imported}
+    assert rooms - sys.stdlib_module_names <= {"knuckle", "numpy"}
+    assert not imported & {"asyncio", "email", "http.client", "ssl", "urllib.request", "xml.sax"}
