@@ -1,6 +1,5 @@
 """A device that is followed in Blender: bones move, nothing is keyed, and what ends leaves things as they were."""
 
-import socket
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,15 +19,14 @@ from knuckle.streams.devices import DEVICES
 from knuckle.streams.sender import Outgoing
 from knuckle.streams.transport import Address
 from knuckle.tests.pure.streams.moments import moments
+from knuckle.tests.pure.streams.sockets import free_address, wait_for
 
 DEVICE = "quest"
 
 
 @pytest.fixture
 def port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return int(sock.getsockname()[1])
+    return free_address().port
 
 
 @pytest.fixture
@@ -47,13 +45,6 @@ def followed(extension, port: int, tmp_path: Path) -> Iterator[Callable[..., Liv
 
     yield begin
     end(put_back=False)
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < until, "it did not happen in 20 s"
-        time.sleep(0.005)
 
 
 def play(run: LiveRun, port: int, sent: list[Outgoing], then: Callable[[int], None] = lambda _: None) -> None:

@@ -18,11 +18,12 @@ from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
 from knuckle.operators.live import Live, end
 from knuckle.operators.live_run import LiveRun
 from knuckle.tests.pure.streams.avatar import PARTS, Avatar, blender, fist, turn
+from knuckle.tests.pure.streams.sockets import free_address, wait_for
 from knuckle.tests.pure.streams.speaking_vmc import speaking
 from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
 from knuckle.tests.pure.streams.test_vmc import BODY
 
-from .test_live import apart, directions, wait_for
+from .test_live import apart, directions
 
 Send = Callable[[Avatar, float], None]
 FRAMES = 100
@@ -71,9 +72,7 @@ def moment(share: float) -> Avatar:
 @pytest.fixture
 def followed(extension, tmp_path: Path) -> Iterator[Callable[[str], tuple[LiveRun, int]]]:
     def begin(device: str) -> tuple[LiveRun, int]:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-            sock.bind(("127.0.0.1", 0))
-            port = int(sock.getsockname()[1])
+        port = free_address().port
         chosen = bpy.context.scene.knuckle_live
         chosen.device, chosen.folder = device, str(tmp_path)
         chosen.port = port

@@ -15,9 +15,10 @@ from knuckle.rig.live_take import TIMECODE
 from knuckle.streams.sender import Outgoing
 from knuckle.tests.pure.streams.avatar import Avatar, fist
 from knuckle.tests.pure.streams.moments import moments
+from knuckle.tests.pure.streams.sockets import wait_for
 from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
 
-from .test_live import JOINTS, apart, directions, followed, play, port, wait_for, wanted
+from .test_live import JOINTS, apart, directions, followed, play, port, wanted
 
 __all__ = ["followed", "port"]
 

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from knuckle.tests.blender.rigs import SHARED
 from knuckle.tests.blender.test_live_avatars import Send, along, moment, studio
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tests.pure.streams.avatar import PARTS
+from knuckle.tests.pure.streams.sockets import free_address
 
 RATE = 30.0
 SWING = 3.0
@@ -34,9 +34,7 @@ def test_a_rig_in_a_window_moves_as_an_actor_of_studios(play: Callable[[str], di
     shutil.copy(SHARED / "makehuman_default.blend", OUT / "rigs" / "makehuman.blend")
     for sign in ("seen", "closed"):
         (OUT / f"live_avatar_{sign}").unlink(missing_ok=True)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
+    port = free_address().port
     asked = {"device": "rokoko", "port": port, "bones": list(RIG)}
     (OUT / "live_avatar_asked.json").write_text(json.dumps(asked), encoding="utf-8")
     ended = threading.Event()

@@ -3,7 +3,6 @@
 import socket
 import struct
 import time
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,11 +17,11 @@ from knuckle.hand.joints import JOINT_INDEX
 from knuckle.streams import natnet_link
 from knuckle.streams.axes import to_y_up_points
 from knuckle.streams.devices import DEVICES
-from knuckle.streams.receiver import Receiver
 from knuckle.streams.sender import Outgoing
 from knuckle.streams.transport import Address, group_socket
 from knuckle.streams.wires.natnet import BONES, NatnetParser, NatnetSender
 from knuckle.tests.pure.streams.moments import moments
+from knuckle.tests.pure.streams.sockets import following, free_address, wait_for
 
 
 def marked(moment: Outgoing) -> Outgoing:
@@ -108,56 +107,37 @@ def test_an_old_server_is_refused_in_a_sentence():
         list(NatnetParser().feed(old))
 
 
-def wait_for(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 15
-    while not what():
-        assert time.monotonic() < end, "it did not happen in 15 s"
-        time.sleep(0.01)
-
-
-def free_address() -> Address:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return Address("127.0.0.1", sock.getsockname()[1])
-
-
-def test_the_link_finds_a_server_and_says_where_there_is_none(monkeypatch):
+def test_the_link_finds_a_server_and_says_where_there_is_none(monkeypatch, address):
     monkeypatch.setattr(natnet_link, "PATIENCE", 0.5)
-    address = free_address()
-    receiver = Receiver("natnet", DEVICES["natnet"], address)
-    receiver.start()
-    wait_for(lambda: "does not answer: is Motive streaming there" in receiver.state())
-    sent = moments(400)
-    with DEVICES["natnet"].sender(address) as sender:
-        for moment in sent:
-            sender.send(moment)
-            time.sleep(0.01)
-            if receiver.tally.frames > 5:
-                break
-    frame = receiver.drain()[-1].frame
-    assert len(frame.names) == 50 and frame.number is not None
-    wrist = sent[frame.number].hands["left"][0, :3, 3]
-    assert frame.positions[0] == pytest.approx(wrist, abs=1e-6)
-    receiver.stop()
-
-
-def test_a_server_that_begins_anew_is_greeted_anew(monkeypatch):
-    """One that was begun anew knows no client, and one by its name is found as well."""
-    monkeypatch.setattr(natnet_link, "SILENCE", 0.3)
-    address = replace(free_address(), host="localhost")
-    receiver = Receiver("natnet", DEVICES["natnet"], address)
-    receiver.start()
-    sent = moments(400)
-    for _ in range(2):
-        before = receiver.tally.frames
+    with following("natnet", address) as receiver:
+        wait_for(lambda: "does not answer: is Motive streaming there" in receiver.state())
+        sent = moments(400)
         with DEVICES["natnet"].sender(address) as sender:
             for moment in sent:
                 sender.send(moment)
                 time.sleep(0.01)
-                if receiver.tally.frames > before + 5:
+                if receiver.tally.frames > 5:
                     break
-        assert receiver.tally.frames > before + 5
-    receiver.stop()
+        frame = receiver.drain()[-1].frame
+        assert len(frame.names) == 50 and frame.number is not None
+        wrist = sent[frame.number].hands["left"][0, :3, 3]
+        assert frame.positions[0] == pytest.approx(wrist, abs=1e-6)
+
+
+def test_a_server_that_begins_anew_is_greeted_anew(monkeypatch, address):
+    """One that was begun anew knows no client, and one by its name is found as well."""
+    monkeypatch.setattr(natnet_link, "SILENCE", 0.3)
+    address, sent = replace(address, host="localhost"), moments(400)
+    with following("natnet", address) as receiver:
+        for _ in range(2):
+            before = receiver.tally.frames
+            with DEVICES["natnet"].sender(address) as sender:
+                for moment in sent:
+                    sender.send(moment)
+                    time.sleep(0.01)
+                    if receiver.tally.frames > before + 5:
+                        break
+            assert receiver.tally.frames > before + 5
 
 
 class Multicasting(NatnetSender):
@@ -187,28 +167,24 @@ class Multicasting(NatnetSender):
 
 
 @pytest.mark.parametrize(("host", "told"), [("239.255.42.99", False), ("239.255.42.98", True)])
-def test_frames_that_go_to_a_group_all_come(host, told):
+def test_frames_that_go_to_a_group_all_come(host, told, address):
     """120 a second, while another hears the group too; what others send to the group is not the server's."""
-    address, group = free_address(), replace(free_address(), host=host)
-    receiver = Receiver("natnet", DEVICES["natnet"], address)
+    group, sent = replace(free_address(), host=host), moments(240)
     stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stranger.bind(("127.0.0.2", 0))
     stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
     with Multicasting(address, group, told) as sender, group_socket(group, "127.0.0.1") as other, stranger:
-        sent = moments(240)
         sender.send(sent[0])
-        receiver.start()
-        wait_for(lambda: receiver.tally.packets >= 2)
-        time.sleep(0.05)
-        begun = time.monotonic()
-        for number, moment in enumerate(sent[1:121]):
-            time.sleep(max(begun + number / 120 - time.monotonic(), 0.0))
-            sender.send(moment)
-            stranger.sendto(sender.frame(sent[200]), (group.host, group.port))
-        wait_for(lambda: receiver.tally.frames >= 120)
-        other.settimeout(1)
-        assert other.recv(65_536)[:2] == struct.pack("<H", natnet_link.FRAME)
-    receiver.stop()
+        with following("natnet", address) as receiver:
+            wait_for(lambda: receiver.tally.packets >= 2)
+            begun = time.monotonic()
+            for number, moment in enumerate(sent[1:121]):
+                time.sleep(max(begun + number / 120 - time.monotonic(), 0.0))
+                sender.send(moment)
+                stranger.sendto(sender.frame(sent[200]), (group.host, group.port))
+            wait_for(lambda: receiver.tally.frames >= 120)
+            other.settimeout(1)
+            assert other.recv(65_536)[:2] == struct.pack("<H", natnet_link.FRAME)
     got = receiver.drain()
     assert [arrived.frame.number for arrived in got] == list(range(121 - len(got), 121))
     assert receiver.tally.frames == 120 and receiver.tally.lost == receiver.tally.malformed == 0

@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -26,20 +26,7 @@ from knuckle.streams.sender import Outgoing
 from knuckle.streams.transport import Address
 from knuckle.streams.wires.qualisys import BONES, QualisysParser, QualisysSender
 from knuckle.tests.pure.streams.moments import moments
-
-
-@pytest.fixture
-def address() -> Address:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return Address("127.0.0.1", sock.getsockname()[1])
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 15
-    while not what():
-        assert time.monotonic() < end, "it did not happen in 15 s"
-        time.sleep(0.005)
+from knuckle.tests.pure.streams.sockets import following, wait_for
 
 
 @contextmanager
@@ -252,9 +239,7 @@ def come(receiver: Receiver, frames: int) -> bool:
 
 
 def test_the_link_follows_a_sender_that_ends_and_begins_again(address: Address) -> None:
-    receiver = Receiver("qualisys", DEVICES["qualisys"], address)
-    receiver.start()
-    try:
+    with following("qualisys", address) as receiver:
         wait_for(lambda: "answers to nobody" in receiver.state())
         for _ in range(2):
             take = marked(40)
@@ -264,8 +249,6 @@ def test_the_link_follows_a_sender_that_ends_and_begins_again(address: Address) 
                 frame = receiver.drain()[-1].frame
                 assert len(frame.names) == 50 and receiver.tally.malformed == 0
             wait_for(lambda: "hung up" in receiver.state() or "nobody" in receiver.state())
-    finally:
-        receiver.stop()
 
 
 @contextmanager
@@ -300,20 +283,14 @@ def answering(address: Address, *answers: bytes) -> Iterator[list[bytes]]:
     ],
 )
 def test_what_is_no_qtm_or_too_old_is_told(address: Address, answers: list[bytes], said: str) -> None:
-    receiver = Receiver("qualisys", DEVICES["qualisys"], address)
-    with answering(address, *answers):
-        receiver.start()
+    with answering(address, *answers), following("qualisys", address) as receiver:
         wait_for(lambda: said in receiver.state())
-        receiver.stop()
 
 
 def test_an_older_version_is_agreed_on(address: Address) -> None:
-    receiver = Receiver("qualisys", DEVICES["qualisys"], address)
     no, yes = message(ERROR, b"Version NOT supported\0"), message(COMMAND, b"Version set to 1.23\0")
-    with answering(address, command(GREETING), no, no, yes, b"", b"", b"") as heard:
-        receiver.start()
+    with answering(address, command(GREETING), no, no, yes, b"", b"", b"") as heard, following("qualisys", address):
         wait_for(lambda: len(heard) == 6)
-        receiver.stop()
     assert heard[:3] == [b"Version 1.25\0", b"Version 1.24\0", b"Version 1.23\0"]
     assert heard[3:5] == [b"GetParameters 3D\0", b"GetParameters Skeleton:global\0"]
     assert heard[5].startswith(b"StreamFrames AllFrames 3D ")

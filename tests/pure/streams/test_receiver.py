@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,30 +17,13 @@ from knuckle.streams.recorder import free_path
 from knuckle.streams.transport import Address
 
 from .moments import moments
-
-
-@pytest.fixture
-def address() -> Address:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return Address("127.0.0.1", sock.getsockname()[1])
+from .sockets import following, listening, wait_for
 
 
 @pytest.fixture
 def receiver(address: Address) -> Iterator[Receiver]:
-    listening = Receiver("quest", DEVICES["quest"], address, pre_roll=5.0)
-    listening.start()
-    wait_for(lambda: "listening" in listening.state())
-    time.sleep(0.1)
-    yield listening
-    listening.stop()
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < end, "it did not happen in 10 s"
-        time.sleep(0.005)
+    with listening("quest", address, pre_roll=5.0) as receiver:
+        yield receiver
 
 
 def send(address: Address, count: int = 30) -> None:
@@ -82,14 +65,12 @@ def test_newest_frames_win_when_nobody_takes_them(receiver: Receiver, address: A
 def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> None:
     taken = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     taken.bind((address.host, address.port))
-    receiver = Receiver("quest", DEVICES["quest"], address)
-    receiver.start()
-    wait_for(lambda: "in use by another program" in receiver.state())
-    taken.close()
-    wait_for(lambda: receiver.state().startswith("listening"))
-    send(address, 3)
-    come(receiver, 2)
-    receiver.stop()
+    with following("quest", address) as receiver:
+        wait_for(lambda: "in use by another program" in receiver.state())
+        taken.close()
+        wait_for(lambda: receiver.state().startswith("listening"))
+        send(address, 3)
+        come(receiver, 2)
 
 
 def test_a_sender_that_begins_anew_is_followed(receiver: Receiver, address: Address) -> None:
@@ -109,10 +90,8 @@ def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
 
 
 def test_a_host_that_is_not_here_is_told() -> None:
-    receiver = Receiver("quest", DEVICES["quest"], Address("203.0.113.7", 9123))
-    receiver.start()
-    wait_for(lambda: "is no address of this machine" in receiver.state())
-    receiver.stop()
+    with following("quest", Address("203.0.113.7", 9123)) as receiver:
+        wait_for(lambda: "is no address of this machine" in receiver.state())
 
 
 def test_a_raw_take_is_what_was_sent(receiver: Receiver, address: Address, tmp_path: Path) -> None:

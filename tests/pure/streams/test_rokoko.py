@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 from typing import Any
 
 import lz4.frame
@@ -17,12 +16,12 @@ from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.hand.markersets import Spot
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.frame import Frame, joint_names
-from knuckle.streams.receiver import Receiver
 from knuckle.streams.transport import Address
 from knuckle.streams.wires.rokoko import MOST_ACTORS, RokokoParser
 
 from .avatar import HAND_BONES, Avatar, blender, fist, turn
 from .moments import moments
+from .sockets import listening, wait_for
 from .test_vmc import BODY, JOINT
 
 # Turns of bones in Studio's T-pose, wxyz in Unity's axes, as Rokoko's own plug-ins have them.
@@ -199,23 +198,14 @@ def test_what_is_malformed_is_refused(packet: bytes, what: str) -> None:
         RokokoParser().feed(packet)
 
 
-def test_packed_frames_come_over_a_socket() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        address = Address("127.0.0.1", sock.getsockname()[1])
-    receiver = Receiver("rokoko", DEVICES["rokoko"], address)
-    receiver.start()
-    time.sleep(0.2)
+def test_packed_frames_come_over_a_socket(address: Address) -> None:
     sent = moments(20)
     sender = DEVICES["rokoko"].sender(address)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    with listening("rokoko", address) as receiver, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for moment in sent:
             for packet in sender.packets(moment):  # type: ignore[attr-defined]
                 sock.sendto(lz4.frame.compress(packet), (address.host, address.port))
-    end = time.monotonic() + 10
-    while receiver.tally.frames < len(sent) and time.monotonic() < end:
-        time.sleep(0.01)
+        wait_for(lambda: receiver.tally.frames >= len(sent))
     frames = [arrived.frame for arrived in receiver.drain()]
-    receiver.stop()
     assert [frame.time for frame in frames] == [moment.time for moment in sent]
     assert receiver.tally.malformed == 0

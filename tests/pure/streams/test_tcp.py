@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -14,30 +14,13 @@ from knuckle.streams.receiver import Arrived, Receiver
 from knuckle.streams.transport import Address
 
 from .moments import moments
-
-
-@pytest.fixture
-def address() -> Address:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        return Address("127.0.0.1", sock.getsockname()[1])
+from .sockets import listening, wait_for
 
 
 @pytest.fixture
 def receiver(address: Address) -> Iterator[Receiver]:
-    listening = Receiver("quest-tcp", DEVICES["quest-tcp"], address)
-    listening.start()
-    wait_for(lambda: "listening on TCP" in listening.state())
-    time.sleep(0.05)
-    yield listening
-    listening.stop()
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not what():
-        assert time.monotonic() < end, "it did not happen in 10 s"
-        time.sleep(0.005)
+    with listening("quest-tcp", address) as receiver:
+        yield receiver
 
 
 def test_another_reader_gets_the_lines_that_we_send(address: Address) -> None:

@@ -1,7 +1,6 @@
 """VMC: an avatar that others send, and what comes of it."""
 
-import socket
-import time
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -29,6 +28,7 @@ from knuckle.streams.frame import Frame, joint_names
 from knuckle.streams.receiver import Receiver
 from knuckle.streams.transport import Address
 from knuckle.streams.wires.vmc import KEPT, VmcParser
+from knuckle.tests.pure.streams.sockets import listening, wait_for
 from knuckle.tests.pure.streams.speaking_vmc import speaking
 
 from .avatar import BONES, HAND_BONES, PARTS, Avatar, blender, fist, turn
@@ -366,29 +366,19 @@ def test_what_the_sender_sends_another_library_reads() -> None:
 
 
 @pytest.fixture
-def receiver():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sock.bind(("127.0.0.1", 0))
-        address = Address("127.0.0.1", sock.getsockname()[1])
-    listening = Receiver("vmc", DEVICES["vmc"], address)
-    listening.start()
-    time.sleep(0.2)
-    yield listening, address
-    listening.stop()
+def receiver(address: Address) -> Iterator[Receiver]:
+    with listening("vmc", address) as receiver:
+        yield receiver
 
 
 def arrived(receiver: Receiver, packets: int) -> list[Frame]:
-    end = time.monotonic() + 10
-    while receiver.tally.packets < packets:
-        assert time.monotonic() < end, f"{receiver.tally.packets} of {packets} packets in 10 s"
-        time.sleep(0.01)
+    wait_for(lambda: receiver.tally.packets >= packets)
     assert (receiver.tally.malformed, receiver.tally.late) == (0, 0), receiver.tally.problem
     return [one.frame for one in receiver.drain()]
 
 
-def test_vmcp_is_understood_over_a_socket(receiver) -> None:
+def test_vmcp_is_understood_over_a_socket(receiver: Receiver, address: Address) -> None:
     """Bundles and single messages of PyPI's vmcp, whose own types say what a bone and a turn are."""
-    listening, address = receiver
     avatar = Avatar(BODY | fist("Right"))
     here = CoordinateVector(0.0, 0.0, 0.0)
     with speaking() as system:
@@ -407,15 +397,14 @@ def test_vmcp_is_understood_over_a_socket(receiver) -> None:
                 sender.send(group)
                 system.run()
     single = len(packets) - 30
-    frames = arrived(listening, 2 + 2 * (1 + single))
+    frames = arrived(receiver, 2 + 2 * (1 + single))
     assert [frame.time for frame in frames] == [1.0, 2.0, 3.0, 4.0]
     for bone in HAND_BONES["Left"] + HAND_BONES["Right"]:
         assert np.allclose(frames[-1].positions[row(frames[-1], bone)], blender(avatar.places[bone]), atol=1e-6)
 
 
-def test_virtual_motion_captures_own_order_is_understood_over_a_socket(receiver) -> None:
+def test_virtual_motion_captures_own_order_is_understood_over_a_socket(receiver: Receiver, address: Address) -> None:
     """Bones in the order of HumanBodyBones in bundles of 13; the rest in a bundle in the last one; then OK and T."""
-    listening, address = receiver
     client = SimpleUDPClient(address.host, address.port)
     for number in range(5):
         avatar = Avatar(BODY | fist("Left", (number, number, number)))
@@ -433,7 +422,7 @@ def test_virtual_motion_captures_own_order_is_understood_over_a_socket(receiver)
         last.add_content(message("/VMC/Ext/OK", 1, 3, 0, 1))
         last.add_content(message("/VMC/Ext/T", 100.0 + number))
         client.send(last.build())
-    frames = arrived(listening, 5 * (1 + len(head) // 13))
+    frames = arrived(receiver, 5 * (1 + len(head) // 13))
     assert [frame.time for frame in frames] == [100.0 + number for number in range(5)]
     for bone in HAND_BONES["Left"] + HAND_BONES["Right"]:
         assert np.allclose(frames[-1].positions[row(frames[-1], bone)], blender(avatar.places[bone]), atol=1e-6)

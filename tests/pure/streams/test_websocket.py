@@ -3,10 +3,8 @@
 import http.server
 import socket
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -18,43 +16,23 @@ from knuckle.streams.devices import DEVICES
 from knuckle.streams.receiver import Arrived, Receiver
 from knuckle.streams.transport import Address
 from knuckle.tests.pure.streams.moments import moments
-
-
-@pytest.fixture
-def address() -> Address:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return Address("127.0.0.1", sock.getsockname()[1])
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 15
-    while not what():
-        assert time.monotonic() < end, "it did not happen in 15 s"
-        time.sleep(0.01)
-
-
-def listening(device: str, address: Address) -> Receiver:
-    receiver = Receiver(device, DEVICES[device], address)
-    receiver.start()
-    return receiver
+from knuckle.tests.pure.streams.sockets import following, wait_for
 
 
 def test_the_page_is_served_and_sends_hands(address):
-    receiver = listening("webxr", address)
-    wait_for(lambda: answers(address))
-    with urllib.request.urlopen(f"http://{address}/") as page:
-        text = page.read().decode()
-        assert page.headers["Content-Type"].startswith("text/html") and "hand-tracking" in text
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"http://{address}/../etc/passwd")
-    got: list[Arrived] = []
-    with DEVICES["webxr"].sender(address) as sender:
-        for moment in moments(20):
-            sender.send(moment)
-        wait_for(partial(all_come, receiver, got, 20))
-    assert [arrived.frame.number for arrived in got] == list(range(20))
-    receiver.stop()
+    with following("webxr", address) as receiver:
+        wait_for(lambda: answers(address))
+        with urllib.request.urlopen(f"http://{address}/") as page:
+            text = page.read().decode()
+            assert page.headers["Content-Type"].startswith("text/html") and "hand-tracking" in text
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://{address}/../etc/passwd")
+        got: list[Arrived] = []
+        with DEVICES["webxr"].sender(address) as sender:
+            for moment in moments(20):
+                sender.send(moment)
+            wait_for(partial(all_come, receiver, got, 20))
+        assert [arrived.frame.number for arrived in got] == list(range(20))
 
 
 def all_come(receiver: Receiver, got: list[Arrived], count: int) -> bool:
@@ -72,28 +50,26 @@ def answers(address: Address) -> bool:
 
 
 def test_pages_of_others_may_not_connect(address):
-    receiver = listening("webxr", address)
-    wait_for(lambda: answers(address))
-    with pytest.raises(InvalidStatus, match="403"):
-        connect(f"ws://{address}/", origin=Origin("http://elsewhere.example")).__enter__()
-    with connect(f"ws://{address}/", origin=Origin(f"http://{address}")):
-        pass
-    receiver.stop()
+    with following("webxr", address):
+        wait_for(lambda: answers(address))
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(f"ws://{address}/", origin=Origin("http://elsewhere.example")).__enter__()
+        with connect(f"ws://{address}/", origin=Origin(f"http://{address}")):
+            pass
 
 
 def test_a_service_that_hangs_up_is_told_and_met_again(address):
-    receiver = listening("leap", address)
-    wait_for(lambda: "answers to nobody" in receiver.state())
-    for _ in range(2):
-        got: list[Arrived] = []
-        with DEVICES["leap"].sender(address) as sender:
-            greeted = receiver.tally.packets
-            wait_for(partial(more_packets, receiver, greeted))
-            for moment in moments(5):
-                sender.send(moment)
-            wait_for(partial(all_come, receiver, got, 5))
-        wait_for(lambda: "hung up" in receiver.state() or "answers to nobody" in receiver.state())
-    receiver.stop()
+    with following("leap", address) as receiver:
+        wait_for(lambda: "answers to nobody" in receiver.state())
+        for _ in range(2):
+            got: list[Arrived] = []
+            with DEVICES["leap"].sender(address) as sender:
+                greeted = receiver.tally.packets
+                wait_for(partial(more_packets, receiver, greeted))
+                for moment in moments(5):
+                    sender.send(moment)
+                wait_for(partial(all_come, receiver, got, 5))
+            wait_for(lambda: "hung up" in receiver.state() or "answers to nobody" in receiver.state())
 
 
 class _Plain(http.server.BaseHTTPRequestHandler):
@@ -110,7 +86,6 @@ class _Plain(http.server.BaseHTTPRequestHandler):
 def test_what_is_no_websocket_is_told(address):
     with http.server.ThreadingHTTPServer((address.host, address.port), _Plain) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        receiver = listening("leap", address)
-        wait_for(lambda: "is no WebSocket" in receiver.state())
-        receiver.stop()
+        with following("leap", address) as receiver:
+            wait_for(lambda: "is no WebSocket" in receiver.state())
         server.shutdown()
