@@ -1,0 +1,138 @@
+"""The keys that auto-keying sets after a pose was changed: those that Blender's own tools would have set."""
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..rig.channels import channel
+from ..rig.held import HeldHand
+from ..rig.posing import armature_of
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Area, Context, FCurve, KeyingSet, Object, PoseBone, Window
+
+ALIKE = 1e-6
+"""A channel that is nearer than this to what its curve has needs no key."""
+
+
+def key_hand(context: "Context", held: HeldHand, joints: Collection[int] | None = None) -> bool:
+    """Keys the bones of a held hand, or of some of its joints, as auto-keying would; whether it is on."""
+    armature, binding = armature_of(held.posed), held.posed.binding
+    if armature is None:
+        return False
+    posed = [joint for joint in binding.mapped if joints is None or joint in joints]
+    names = [str(binding.bones[joint]) for joint in posed]
+    placed = [str(binding.bones[joint]) for joint in posed if binding.placed[joint]]
+    return key_posed(context, armature, names, placed)
+
+
+def key_posed(context: "Context", armature: "Object", bones: Collection[str], placed: Collection[str] = ()) -> bool:
+    """Keys bones that were turned, and those of them that were `placed` as well, as auto-keying would; whether it is
+    on.
+
+    As Blender does: the active keying set alone, if only that is to be keyed; else the channels that were changed, and
+    of those with Only Insert Available the ones that have a curve, with Only Insert Needed the ones that differ from
+    it, in Replace mode the ones that have a key on this frame.
+    """
+    tools = context.scene.tool_settings
+    if not tools.use_keyframe_insert_auto:
+        return False
+    keying_set = context.scene.keying_sets_all.active
+    if tools.use_keyframe_insert_keyingset and keying_set is not None and armature.mode == "POSE":
+        _key_by_set(context, armature, keying_set, bones)
+        return True
+    options = {"INSERTKEY_CYCLE_AWARE"} if tools.use_keyframe_cycle_aware else set()
+    if context.preferences.edit.use_visual_keying:
+        options.add("INSERTKEY_VISUAL")
+    for name in bones:
+        bone = armature.pose.bones[name]
+        for path in _channels(bone, name in placed):
+            for index in _wanted(context, bone, path):
+                bone.keyframe_insert(path, index=index, group=name, keytype=tools.keyframe_type, options=options)
+    return True
+
+
+def _channels(bone: "PoseBone", placed: bool) -> Iterator[str]:
+    yield channel(bone.rotation_mode)
+    if placed:
+        yield "location"
+
+
+def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
+    """The components of a channel that are to be keyed. Blender's own options for it tell of each that they leave out.
+
+    Of a rotation by a quaternion or an axis all are keyed where one is: a part of it is no rotation.
+    """
+    edit, tools = context.preferences.edit, context.scene.tool_settings
+    armature: Any = bone.id_data
+    frame, values = _frame(context, armature), list(getattr(bone, path))
+    curves = [_curve(armature, bone.path_from_id(path), index) for index in range(len(values))]
+    wanted = [True] * len(values)
+    if edit.use_auto_keyframe_insert_needed:
+        wanted = [
+            curve is None or curve.is_empty or abs(curve.evaluate(frame) - value) > ALIKE
+            for curve, value in zip(curves, values, strict=True)
+        ]
+        if len(values) == 4:
+            wanted = [any(wanted)] * 4
+    for index, curve in enumerate(curves):
+        there = curve is not None or not edit.use_keyframe_insert_available
+        replaces = tools.auto_keying_mode != "REPLACE_KEYS" or _has_key(curve, frame)
+        if wanted[index] and there and replaces:
+            yield index
+
+
+def _frame(context: "Context", armature: "Object") -> float:
+    """The scene's frame in the time of the armature's action."""
+    frame, animation = context.scene.frame_current_final, armature.animation_data
+    if animation is None:
+        return frame
+    return animation.nla_tweak_strip_time_to_scene(frame, invert=True)
+
+
+def _curve(armature: "Object", path: str, index: int) -> "FCurve | None":
+    """A channel's curve in the action that the armature plays, if it has one."""
+    animation = armature.animation_data
+    action: Action | None = animation.action if animation else None
+    if action is None or animation.action_slot is None:
+        return None
+    for layer in action.layers:
+        for strip in layer.strips:
+            found: Any = strip.channelbag(animation.action_slot)
+            curve: FCurve | None = found.fcurves.find(path, index=index) if found else None
+            if curve is not None:
+                return curve
+    return None
+
+
+def _has_key(curve: "FCurve | None", frame: float) -> bool:
+    # Blender takes keys that are nearer to each other than this for one.
+    return curve is not None and any(abs(key.co[0] - frame) < 0.01 for key in curve.keyframe_points)
+
+
+def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet", bones: Collection[str]) -> None:
+    """Keys what a keying set says: of these bones, or if it names its channels itself, those."""
+    window, area = _view(context)
+    posed: Any = [armature.pose.bones[name] for name in bones]
+    here: Any = {"window": window, "area": area} if area else {}
+    with context.temp_override(**here, active_object=armature, object=armature, selected_pose_bones=posed, mode="POSE"):
+        # A set for what has a curve finds nothing to key on what has none, which is no fault of this pose.
+        if not _finds_nothing(armature, keying_set):
+            bpy.ops.anim.keyframe_insert()
+
+
+def _finds_nothing(armature: "Object", keying_set: "KeyingSet") -> bool:
+    animated = armature.animation_data and armature.animation_data.action
+    return keying_set.bl_idname == "Available" and not animated
+
+
+def _view(context: "Context") -> "tuple[Window | None, Area | None]":
+    """Where an operator that sets keys may be called: here, or from a script in a 3D view."""
+    if context.area is not None:
+        return context.window, context.area
+    for window in context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                return window, area
+    return None, None
