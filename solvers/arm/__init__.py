@@ -2,8 +2,9 @@
 
 from ..tree import SkeletonError
 from .fitting import RestArm, from_rest
-from .model import Arm, ArmPose, ArmState, at_rest, excess, frames, human
+from .model import Arm, ArmPose, ArmState, at_rest, base_of, excess, frames, human
 from .solve import solve
+from .triangle import distances
 
 __all__ = [
     "Arm",
@@ -12,6 +13,8 @@ __all__ = [
     "RestArm",
     "SkeletonError",
     "at_rest",
+    "base_of",
+    "distances",
     "excess",
     "frames",
     "from_rest",

@@ -1,13 +1,16 @@
 """Where an arm's elbow is: the circle in which two spheres meet, cut by the swivel plane. CGA-arm 4.1 and 5.1."""
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...cga import generated as g
+from ...cga.generated import Circle, Plane, Sphere
 from ...cga.nearest import foot_on_line
-from ...cga.objects import ends_of, line_of, positions, vector
+from ...cga.objects import Ends, ends_of, line_of, positions, vector
 from ...hand import rotations as rot
 from .model import Arm
 
@@ -61,10 +64,7 @@ def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Tr
     hand = into @ wrist[:, :3, :3] @ rot.to_matrix(rot.conjugate(np.array(arm.hand)))
     far = np.linalg.norm(place, axis=-1, keepdims=True)
     way = np.where(far > 0, place / np.where(far > 0, far, 1.0), np.array([0.0, 1.0, 0.0]))
-    # An elbow bent by θ4 keeps the wrist √(u² + f² + 2 u f cos θ4) away.
-    most, least = (np.sqrt(arm.upper**2 + arm.fore**2 + 2 * arm.upper * arm.fore * np.cos(x)) for x in arm.elbow)
-    least = max(least, FOLDED * (arm.upper + arm.fore))
-    middle = np.clip(far, least, max(least, most)) * way
+    middle = np.clip(far, *distances(arm)) * way
     side = _towards(arm, (into @ (pole - base[:, :3, 3])[..., None])[..., 0], way)
     elbow = _elbow(arm, middle, way, side)
     along = elbow / np.linalg.norm(elbow, axis=-1, keepdims=True)
@@ -76,12 +76,43 @@ def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Tr
     return Triangle(way, upper, np.clip(angle, *arm.elbow), hand), place
 
 
+def distances(arm: Arm) -> tuple[float, float]:
+    """m, how near and how far from the shoulder the elbow's range lets the wrist be, as bone lengths alone have it."""
+    # An elbow bent by θ4 keeps the wrist √(u² + f² + 2 u f cos θ4) away.
+    most, least = (
+        math.sqrt(max(arm.upper**2 + arm.fore**2 + 2 * arm.upper * arm.fore * math.cos(x), 0.0)) for x in arm.elbow
+    )
+    least = max(least, FOLDED * (arm.upper + arm.fore))
+    return least, max(least, most)
+
+
+class Elbow(NamedTuple):
+    """What the algebra makes of shoulder and wrist over N frames, the shoulder at the origin. CGA-arm 4.1."""
+
+    upper: Sphere[Floats]
+    """Where the elbow is as the upper arm has it."""
+    fore: Sphere[Floats]
+    """Where the elbow is as the forearm has it."""
+    circle: Circle[Floats]
+    """Where it may be: where these meet."""
+    plane: Plane[Floats]
+    """The swivel plane, which tells where on the circle."""
+    ends: Ends[Floats]
+    """The two elbows in that plane."""
+
+
+def elbow_of(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Elbow:
+    """Of a wrist (N, 3) m in a direction (N, 3), and an elbow to the side (N, 3), each of length 1."""
+    nothing, size = vector(np.zeros_like(wrist)), np.ones(len(wrist))
+    upper, fore = g.sphere(nothing, arm.upper * size), g.sphere(vector(wrist), arm.fore * size)
+    circle = g.meet_sphere_sphere(upper, fore)
+    plane = g.plane_at(vector(np.cross(way, side)), nothing)
+    return Elbow(upper, fore, circle, plane, ends_of(g.meet_circle_plane(circle, plane)))
+
+
 def _elbow(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Floats:
     """(N, 3) where the spheres about shoulder and wrist (N, 3) and the swivel plane meet, of two on its side (N, 3)."""
-    nothing, size = vector(np.zeros_like(wrist)), np.ones(len(wrist))
-    circle = g.meet_sphere_sphere(g.sphere(nothing, arm.upper * size), g.sphere(vector(wrist), arm.fore * size))
-    swivel_plane = g.plane_at(vector(np.cross(way, side)), nothing)
-    ends = ends_of(g.meet_circle_plane(circle, swivel_plane))
+    ends = elbow_of(arm, wrist, way, side).ends
     one, other = positions(ends.first), positions(ends.second)
     on_side = ((one - other) * side).sum(-1, keepdims=True) >= 0
     elbow: Floats = np.where(on_side, one, other)

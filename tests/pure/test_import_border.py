@@ -16,7 +16,7 @@ ROWS = [
     {"recipe", "performer"},
     {"solvers"},
     {"report", "denoise", "labels", "assigning", "retarget", "onto_rig", "pipeline", "calibrate", "calibrate_choices"},
-    {"live"},
+    {"live", "posing"},
     {"rig"},
     {"operators", "panels", "cli", "cli_options", "cli_output", "cli_streams"},
     {"registration"},

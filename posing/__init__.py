@@ -1,0 +1,4 @@
+"""Posing a hand by hand, without Blender: what an artist's tools of a rig do.
+
+following/  touching a point, and following a line or a sphere with a fingertip or the wrist: CGA-arm section 5
+"""

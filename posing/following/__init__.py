@@ -1,0 +1,46 @@
+"""Following geometric primitives with the wrist or a fingertip. CGA-arm section 5.
+
+touching.py  whether a point can be touched: the three cases, and where the joint before the last bone comes to
+courses.py   lines in which planes meet, curves and spheres as the way of a hand's end
+fingers.py   a digit brings its tip to a place of its hand
+bringing.py  arm, wrist and digit along a course
+"""
+
+from .bringing import Brought, Shoulder, bring, reach_out
+from .courses import (
+    Ball,
+    Course,
+    Tool,
+    along_line,
+    along_points,
+    around_ball,
+    ball_through,
+    direction_of,
+    meet_of,
+    on_line,
+    plane_of,
+)
+from .touching import REACHED, Case, Shell, Touch, touch
+
+__all__ = [
+    "REACHED",
+    "Ball",
+    "Brought",
+    "Case",
+    "Course",
+    "Shell",
+    "Shoulder",
+    "Tool",
+    "Touch",
+    "along_line",
+    "along_points",
+    "around_ball",
+    "ball_through",
+    "bring",
+    "direction_of",
+    "meet_of",
+    "on_line",
+    "plane_of",
+    "reach_out",
+    "touch",
+]

@@ -1,0 +1,207 @@
+"""What is followed: a line in which two planes meet, a line between two places, a sphere. CGA-arm 5.2 and 5.3.
+
+A course says where the hand's end shall be, and how the wrist shall stand for that if it may.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cga import generated as g
+from ...cga.generated import Line, Plane, Rotor, Sphere, Vector
+from ...cga.nearest import foot_on_line, nearest_on_sphere
+from ...cga.objects import (
+    E3,
+    across,
+    centre,
+    normalised,
+    plane_through,
+    positions,
+    sphere_of,
+    subtract,
+    unit,
+    unit_line,
+    vector,
+)
+from ...cga.versors import dilator, quaternion, rotor, rotor_between, translator
+from ...errors import SolverError
+from ...hand import rotations as rot
+
+Floats = NDArray[np.float64]
+
+PARALLEL = 1e-6
+"""The sine below which two directions are one."""
+_ORIGIN = vector(np.zeros((1, 3)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """A hand as it stands when it sets out."""
+
+    wrist: Floats
+    """(4, 4)"""
+    end: Floats
+    """(3,) m in its frame, what follows: a fingertip, or 0 for the wrist itself."""
+
+    @property
+    def pointing(self) -> Floats:
+        """(3,) m from the wrist to the end."""
+        way: Floats = self.wrist[:3, :3] @ self.end
+        return way
+
+    @property
+    def place(self) -> Floats:
+        """(3,) m, where the end is."""
+        where: Floats = self.wrist[:3, 3] + self.pointing
+        return where
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """N steps of the way of a hand's end."""
+
+    ends: Floats
+    """(N, 3) m, p_t."""
+    wrists: Floats
+    """(N, 4, 4) how the wrist shall stand if it may: its end is on p_t then, or would be with a turn."""
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+
+def place_of(x: Floats) -> Vector[float]:
+    """A place (3,) in plain floats."""
+    one, two, three = (float(each) for each in x)
+    return Vector(one, two, three)
+
+
+def plane_of(points: Floats) -> Plane[float]:
+    """The plane π* = x_1 ∧ x_2 ∧ x_3 ∧ n∞ of three places (3, 3) m, of unit normal. Raises SolverError where they are
+    in a line."""
+    p, q, r = (place_of(point) for point in points)
+    plane = plane_through(p, q, r)
+    if g.square_plane(plane) < 0.5:
+        raise SolverError("the three points of a plane are in a line, expected points that span it")
+    return plane
+
+
+def meet_of(one: Plane[float], other: Plane[float]) -> Line[float]:
+    """The line l = π ∩ π' of two planes of unit normals, its direction of length 1. Raises SolverError if parallel."""
+    line = g.meet_plane_plane(one, other)
+    if abs(g.square_line(line)) < PARALLEL**2:
+        raise SolverError("the two planes are parallel and do not meet in a line, turn one of them")
+    return unit_line(line)
+
+
+def direction_of(line: Line[float]) -> Floats:
+    """(3,) of length 1."""
+    return np.array(unit(g.line_direction(line), E3))
+
+
+def on_line(line: Line[float], place: Floats) -> Floats:
+    """(3,) the place on a line nearest to another (3,)."""
+    return np.array(foot_on_line(line, place_of(place)))
+
+
+def along_line(tool: Tool, start: Floats, way: Floats, parts: Floats) -> Course:
+    """A hand whose end goes from a place (3,) by a way (3,) m, at parts (N,) of it: T_L = 1 - ½ Δ l n∞ on p_t and p_2.
+
+    The paper moves a second line, l'' = T_2 l T_2^-1, at the gripper's length, on which the joint before it goes: that
+    is the wrist here, and it keeps its turn.
+    """
+    moves = translator(vector(parts[:, None] * way))
+    ends = g.translator_sphere(moves, g.up(vector(start[None])))
+    wrists = np.tile(tool.wrist, (len(parts), 1, 1))
+    joints = g.translator_sphere(moves, g.up(vector((start - tool.pointing)[None])))
+    wrists[:, :3, 3] = positions(centre(joints))
+    return Course(positions(centre(ends)), wrists)
+
+
+def along_points(tool: Tool, points: Floats, parts: Floats) -> Course:
+    """A hand whose end goes through places (P, 3) m, at parts (N,) of the way's length, and keeps its turn.
+
+    Raises SolverError for less than two places, or places all alike.
+    """
+    steps = np.linalg.norm(np.diff(points, axis=0), axis=-1)
+    if not steps.sum() > 0:
+        raise SolverError("the curve has no length, expected two points apart at least")
+    gone = np.concatenate([[0.0], np.cumsum(steps)])
+    ends = np.stack([np.interp(parts * gone[-1], gone, column) for column in points.T], axis=-1)
+    wrists = np.tile(tool.wrist, (len(parts), 1, 1))
+    wrists[:, :3, 3] = ends - tool.pointing
+    return Course(ends, wrists)
+
+
+@dataclass(frozen=True, slots=True)
+class Ball:
+    """A sphere to follow. Raises SolverError for one without a size."""
+
+    centre: tuple[float, float, float]
+    radius: float
+    """m"""
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.centre).all() and 0 < self.radius < np.inf):
+            raise SolverError(f"the sphere has a radius of {self.radius:g} m, expected more than 0")
+
+
+def ball_through(points: Floats) -> Ball:
+    """The sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 of places (4, 3) m. Raises SolverError where they are in a plane."""
+    near = points[0]
+    a, b, c, d = (g.up(place_of(point - near)) for point in points)
+    sphere = sphere_of(g.join_sphere(a, b, c, d))
+    square = g.square_sphere(sphere)
+    if not square > 0:
+        raise SolverError("the four points of a sphere are in a plane, expected points that are not")
+    x, y, z = near + np.array(sphere[:3])
+    return Ball((float(x), float(y), float(z)), float(np.sqrt(square)))
+
+
+def expanded(radius: float, by: float) -> Sphere[float]:
+    """S_1 = D S D^-1 of a sphere about the origin, D = exp(-½ ln((by + ρ)/ρ) E): CGA-arm (5.1)-(5.4).
+
+    Raises SolverError where the sphere would be turned inside out.
+    """
+    if not radius + by > 0:
+        raise SolverError(f"the way goes {-1000 * by:.1f} mm into a sphere of {1000 * radius:.1f} mm, expected less")
+    sphere = g.sphere(Vector(0.0, 0.0, 0.0), radius)
+    return normalised(g.dilator_sphere(dilator((radius + by) / radius), sphere))
+
+
+def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True) -> Course:
+    """A hand whose end goes about a sphere by a turn (3,) rad about an axis through its centre, at parts (N,) of it.
+
+    It begins at the place nearest to where the hand's end is, and stays `gap` m off the sphere, on S_1. If it shall
+    aim at the centre, the wrist goes on S_2, farther out by as much as the end is from the wrist, as in the paper;
+    else the hand is only turned along. p = M p_s M^-1: CGA-arm (5.5), (5.6). Where it would begin on the axis, which
+    would turn it about itself, it goes over the axis' pole.
+    """
+    middle = np.array(ball.centre)
+    there = vector((tool.place - middle)[None])
+    start = nearest_on_sphere(_ORIGIN, radius_of(expanded(ball.radius, gap)), there)
+    beginning = tool.wrist.copy()
+    if aim and np.any(tool.end):
+        second = radius_of(expanded(ball.radius, gap + float(np.linalg.norm(tool.end))))
+        inwards = subtract(start, nearest_on_sphere(_ORIGIN, second, start))
+        least = rotor_between(unit(vector(tool.pointing[None]), E3), unit(inwards, E3))
+        beginning[:3, :3] = rot.to_matrix(quaternion(least))[0] @ tool.wrist[:3, :3]
+    beginning[:3, 3] = positions(start)[0] - beginning[:3, :3] @ tool.end
+    about = rot.unit_vector(turn)
+    if np.linalg.norm(np.cross(about, positions(unit(start, E3))[0])) < PARALLEL:
+        about = positions(across(vector(about[None])))[0]
+    turns = rotor(rot.about(about, parts * float(np.linalg.norm(turn))))
+    wrists = np.tile(beginning, (len(parts), 1, 1))
+    wrists[:, :3, :3] = rot.to_matrix(quaternion(turns)) @ beginning[:3, :3]
+    wrists[:, :3, 3] = _turned(turns, vector(beginning[None, :3, 3])) + middle
+    return Course(_turned(turns, start) + middle, wrists)
+
+
+def radius_of(sphere: Sphere[float]) -> Floats:
+    """(1,) m."""
+    return np.sqrt(np.maximum([g.square_sphere(sphere)], 0.0))
+
+
+def _turned(turns: Rotor[Floats], place: Vector[Floats]) -> Floats:
+    """(N, 3) a place as rotors about the origin move its point."""
+    return positions(centre(g.rotor_sphere(turns, g.up(place))))
