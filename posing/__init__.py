@@ -1,4 +1,5 @@
 """Posing a hand by hand, without Blender: what an artist's tools of a rig do.
 
+sliders.py  curl, spread, oppose, cup: read of a hand's angles, and written to them
 following/  touching a point, and following a line or a sphere with a fingertip or the wrist: CGA-arm section 5
 """

@@ -13,6 +13,7 @@ from ..hand import rotations as rot
 from ..hand import turns
 from ..hand.joints import JOINTS
 from ..hand.kinematics import Pose
+from ..hand.limits import AngleLimits
 from ..hand.measured import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.proportions import adult
@@ -56,12 +57,15 @@ class Standing:
     moves."""
 
 
-def take(armature: "Object", found: FoundHand, *, limited: bool = True) -> HeldHand:
+def take(armature: "Object", found: FoundHand, *, limited: bool = True, further: AngleLimits | None = None) -> HeldHand:
     """Takes hold of a hand that `detect.find_hands` found; limited: whether the rig's own limits are obeyed.
 
-    Raises RigError as bound_hand and rig_limits.allowed do, HandError for a hand without length.
+    further: degrees, movements that it shall have beside the usual ones, as those of its metacarpals; those of joints
+    without a bone are left out. Raises RigError as bound_hand and rig_limits.allowed do, HandError for a hand without
+    length.
     """
-    person = MeasuredHand(adult(found.side), {})
+    more = {of_joint: ends for of_joint, ends in (further or {}).items() if of_joint[0] in found.bones}
+    person = MeasuredHand(adult(found.side), {}, limits=more)
     if limited:
         person = person.within(allowed_of(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)

@@ -1,0 +1,241 @@
+"""What an artist says of a hand, as numbers that are read of its angles and written to them: curl, spread, oppose, cup.
+
+A slider speaks of some angles of a hand and has a way for them: where each is at −1, at 0 and at 1, straight between.
+How far a hand is on the way is told by a weighted sum of the angles, so that a finger that is bent in one joint only is
+half closed as well. With weights w and the way a(v), the value of angles x is
+
+    v = h⁻¹(w · x),  h(v) = w · a(v)          one v, since h rises: the weights are what the way adds up to
+
+and another value u moves them along the way. How they stood beside it, r = x − a(v), stays as far as the limits have
+room for it:
+
+    x' = a(u) + k r,  the greatest k in 0..1 inside the limits          then w · x' = h(u), since w · r = 0
+
+What is written is thus what is read again, nothing jumps where a slider is touched, and angles of which a slider does
+not speak do not move.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand.joints import CHAIN_JOINTS, DIGITS
+from ..hand.limits import AngleLimits
+from ..hand.model import HandModel, Movement
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Word = Literal["curl", "spread", "tip", "oppose", "cup"]
+Way = dict[tuple[str, Movement], tuple[float, float, float]]
+"""(joint, movement) -> degrees at −1, 0 and 1; each goes one way."""
+
+
+_THUMB, _INDEX, _MIDDLE, _RING, _PINKY = DIGITS
+_CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS[_THUMB]
+VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
+"""Ways end at the limits of their angles: a hand can stand further than its sliders usually go."""
+STILL = np.deg2rad(0.1)
+"""What moves by less on the whole way does not move."""
+
+
+def _curl(digit: str, mcp: float = 90.0) -> Way:
+    """From bent back over straight to its tip on the palm, as `hand.poses` closes a fist."""
+    joints = CHAIN_JOINTS[digit]
+    ends = ((-30.0, mcp), (0.0, 100.0), (-10.0, 60.0))
+    return {(joint, "flexion"): (low, 0.0, high) for joint, (low, high) in zip(joints, ends, strict=False)}
+
+
+def _lean(digit: str, together: float, apart: float) -> Way:
+    return {(CHAIN_JOINTS[digit][0], "abduction"): (together, 0.0, apart)}
+
+
+WAYS: dict[tuple[Word, str], Way] = {
+    # A fist's thumb: it goes over the fingers by itself.
+    ("curl", _THUMB): {
+        (_CMC, "twist"): (0, 0, 8),
+        (_CMC, "flexion"): (0, 0, 26),
+        (_THUMB_MCP, "abduction"): (0, 0, 15),
+        (_THUMB_MCP, "flexion"): (0, 0, 50),
+        (_IP, "flexion"): (-25, 0, 58),
+    },
+    **{("curl", digit): _curl(digit, 80.0 if digit == _PINKY else 90.0) for digit in DIGITS[1:]},
+    ("spread", _THUMB): {(_CMC, "abduction"): (-22, 0, 0), (_CMC, "flexion"): (30, 0, -20)},
+    ("spread", _INDEX): _lean(_INDEX, -6, 13),
+    ("spread", _MIDDLE): _lean(_MIDDLE, -10, 10),
+    ("spread", _RING): _lean(_RING, 5, -12),
+    ("spread", _PINKY): _lean(_PINKY, 11, -20),
+    ("tip", _THUMB): {(_IP, "flexion"): (-25, 0, 70)},
+    **{("tip", digit): {(CHAIN_JOINTS[digit][2], "flexion"): (-15, 0, 70)} for digit in DIGITS[1:]},
+    ("oppose", _THUMB): {
+        (_CMC, "abduction"): (-35, 0, 8),
+        (_CMC, "twist"): (-15, 0, 20),
+        (_CMC, "flexion"): (-5, 0, 35),
+        (_THUMB_MCP, "flexion"): (0, 0, 45),
+        (_IP, "flexion"): (0, 0, 15),
+    },
+}
+"""The sliders of a digit. The middle finger has no side to spread to: its slider leans it to the thumb."""
+
+CUPS: tuple[tuple[Way, Movement], ...] = (
+    ({(f"{_RING}-metacarpal", "flexion"): (-4, 0, 10), (f"{_PINKY}-metacarpal", "flexion"): (-8, 0, 22)}, "flexion"),
+    (
+        {
+            (CHAIN_JOINTS[_RING][0], "twist"): (-4, 0, 8),
+            (CHAIN_JOINTS[_RING][0], "flexion"): (-5, 0, 14),
+            (CHAIN_JOINTS[_PINKY][0], "twist"): (-6, 0, 14),
+            (CHAIN_JOINTS[_PINKY][0], "flexion"): (-10, 0, 28),
+        },
+        "twist",
+    ),
+)
+"""How a palm becomes hollow: by the metacarpals of ring and little finger, and on a hand whose palm is of one piece by
+their knuckles, which bend and turn to the thumb. With each the movement that tells how far: a knuckle is bent by a curl
+as well, and turned by a cup alone."""
+
+ARCH: AngleLimits = {joint: (low, high) for joint, (low, _, high) in CUPS[0][0].items()}
+"""What a hand with such metacarpals is given as further limits, `MeasuredHand(limits=ARCH)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slider:
+    """A word for a digit, or for the whole hand."""
+
+    word: Word
+    digit: str | None = None
+
+
+SLIDERS = (
+    Slider("curl"),
+    Slider("spread"),
+    *(Slider(word, digit) for word, digit in WAYS if word != "oppose"),
+    Slider("oppose"),
+    Slider("cup"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Sliders:
+    """The sliders of one hand. Angles are (D,) rad inside its limits."""
+
+    hand: HandModel
+    locked: bool = True
+    """Whether the last joint of a finger follows its middle one: then it has no slider, and is no part of its curl."""
+
+    def moves(self, slider: Slider) -> tuple[int, ...]:
+        """The angles that writing a slider may change; none where the hand cannot do what it says."""
+        path = self._paths.get(slider)
+        if path is None:
+            return ()
+        after = [last for last, (middle, _) in self._followers.items() if middle in path.dofs]
+        return tuple(sorted({*path.dofs.tolist(), *after}))
+
+    def read(self, angles: Floats, slider: Slider) -> float:
+        """Where a hand stands by a slider, −1.5..1.5; 0 where it cannot do what it says."""
+        path = self._paths.get(slider)
+        return path.value(angles[path.dofs]) if path else 0.0
+
+    def write(self, angles: Floats, slider: Slider, value: float) -> Floats:
+        """(D,) rad, a hand brought to where a slider reads `value`."""
+        path = self._paths.get(slider)
+        if path is None:
+            return angles
+        result = angles.copy()
+        result[path.dofs] = path.moved(angles[path.dofs], value)
+        return self.followed(result, path.dofs.tolist())
+
+    def followed(self, angles: Floats, dofs: Collection[int]) -> Floats:
+        """(D,) rad, with the last joints where their middle ones, if those are among `dofs`, want them."""
+        result = angles.copy()
+        for last, (middle, slope) in self._followers.items():
+            if middle in dofs:
+                result[last] = np.clip(slope * angles[middle], *self.hand.limits[last])
+        return result
+
+    @cached_property
+    def _followers(self) -> dict[int, tuple[int, float]]:
+        """Last joint -> the middle one that it follows, and by how much: of the couplings θ_dip = ρ θ_pip."""
+        found = {}
+        for row in self.hand.couplings if self.locked else ():
+            coupled = np.flatnonzero(row.coefficients).tolist()
+            if len(coupled) == 2 and row.lower == row.upper == 0.0:
+                middle, last = coupled
+                found[last] = middle, float(-row.coefficients[middle] / row.coefficients[last])
+        return found
+
+    @cached_property
+    def _paths(self) -> dict[Slider, "_Path"]:
+        """Of the sliders that move anything."""
+        found = {slider: [self._path(*way) for way in _ways(slider)] for slider in SLIDERS}
+        return {slider: next(filter(None, paths)) for slider, paths in found.items() if any(paths)}
+
+    def _path(self, way: Way, told_by: Movement | None) -> "_Path | None":
+        known = ((self.hand.dof(*joint), ends) for joint, ends in way.items())
+        rows = [(dof, ends) for dof, ends in known if dof is not None and dof not in self._followers]
+        if not rows:
+            return None
+        dofs = np.array([dof for dof, _ in rows])
+        limits = self.hand.limits[dofs]
+        ends = np.clip(np.deg2rad([ends for _, ends in rows]).T, *limits.T)
+        span = ends[2] - ends[0]
+        tells = [told_by in (None, self.hand.movements[dof]) for dof in dofs]
+        moving = np.abs(span) > STILL
+        if not np.any(moving & tells):
+            return None
+        knots = np.stack([np.where(span > 0, *limits.T), *ends, np.where(span > 0, *limits.T[::-1])])[:, moving]
+        weights = np.where(tells, span, 0.0)[moving]
+        rises = np.diff(knots @ weights) > STILL**2
+        # What a rig leaves no room for is no part of the way; zero always is.
+        there = np.array([*rises[:2], True, *rises[2:]])
+        return _Path(dofs[moving], limits[moving], VALUES[there], knots[there], weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Path:
+    """The way of a slider for N angles of one hand."""
+
+    dofs: Ints
+    """(N,)"""
+    limits: Floats
+    """(N, 2) rad"""
+    values: Floats
+    """(K,) ascending"""
+    knots: Floats
+    """(K, N) rad inside the limits, where each value is; every angle goes one way."""
+    weights: Floats
+    """(N,)"""
+
+    def at(self, value: float) -> Floats:
+        """(N,) rad"""
+        return np.array([np.interp(value, self.values, column) for column in self.knots.T])
+
+    def moved(self, angles: Floats, value: float) -> Floats:
+        """(N,) rad, angles (N,) brought to a value along the way."""
+        low, high = self.limits.T
+        beside = angles - self.at(self.value(angles))
+        goal = self.at(value)
+        room = np.where(beside > 0, high - goal, goal - low)
+        apart = np.abs(beside) > 1e-12
+        kept = np.min(room[apart] / np.abs(beside[apart]), initial=1.0)
+        moved: Floats = np.clip(goal + kept * beside, low, high)
+        return moved
+
+    def value(self, angles: Floats) -> float:
+        """Of angles (N,)."""
+        return float(np.interp(self.weights @ angles, self.knots @ self.weights, self.values))
+
+
+def _ways(slider: Slider) -> tuple[tuple[Way, Movement | None], ...]:
+    """The first of these that a hand can go is its slider's; with each the movement that tells its value, None: all."""
+    if slider.word == "cup":
+        return CUPS
+    if slider.word == "oppose":
+        return ((WAYS["oppose", _THUMB], None),)
+    if slider.digit is not None:
+        return ((WAYS[slider.word, slider.digit], None),)
+    digits = [digit for digit in DIGITS if (slider.word, digit) != ("spread", _MIDDLE)]
+    return (({joint: ends for digit in digits for joint, ends in WAYS[slider.word, digit].items()}, None),)
