@@ -32,6 +32,8 @@ class ArmBones:
 
     upper: str
     fore: str
+    pole: tuple[float, float, float] | None = None
+    """Where the elbow shall point, in armature space; None: down, and to the side of the little finger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,8 +127,9 @@ def move_arm(
     """The motion of an arm that brings its hand's wrist to where `pose` has it, or straight towards it.
 
     world: T_world_armature, carried: where the upper arm's rest is carried to by what is above it, in armature space;
-    each (4, 4) or (F, 4, 4). Bones between shoulder, elbow and wrist stay at rest. The elbow points down, and to the
-    side on which the little finger is at rest. Raises RigError for an arm whose bones have no length.
+    each (4, 4) or (F, 4, 4). Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
+    without one down, and to the side on which the little finger is at rest. Raises RigError for an arm whose bones have
+    no length.
 
     With U and E the rests of the two bones, and A how the arm's own frame moves each:
         bone pose    P = A · E            as the arm's frame is moved from its rest, so is the bone
@@ -134,12 +137,12 @@ def move_arm(
         basis          = C^-1 · P
     """
     upper, fore = (np.array(armature.data.bones[name].matrix_local) for name in (bones.upper, bones.fore))
-    fitted = _fitted(bones, binding, upper[:3, 3], fore[:3, 3], world)
+    fitted = fitted_arm(armature, bones, binding, world)
     goal = np.tile(np.eye(4), (len(pose), 1, 1))
     goal[:, :3, :3] = into_armature(world, pose.root[:, :3, :3])
     goal[:, :3, 3] = into_points(world, pose.root[:, :3, 3])
     base = np.broadcast_to(carried @ np.linalg.inv(upper) @ fitted.base, goal.shape)
-    posed, _ = arms.solve(fitted.arm, goal, base)
+    posed, _ = arms.solve(fitted.arm, goal, base, np.array(bones.pole) if bones.pole else None)
     moves = arms.frames(fitted.arm, posed, base) @ np.linalg.inv(fitted.rest)
     upper_pose, fore_pose = moves[:, 0] @ upper, moves[:, 1] @ fore
     held = upper_pose @ np.linalg.inv(upper) @ fore
@@ -148,8 +151,9 @@ def move_arm(
     return ArmMotion(turned, moves[:, 1])
 
 
-def _fitted(bones: ArmBones, binding: RigBinding, shoulder: Floats, elbow: Floats, world: Floats) -> arms.RestArm:
-    """The arm of a rig at rest, in armature space."""
+def fitted_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Floats) -> arms.RestArm:
+    """The arm of a rig at rest, in armature space; world: as in move_arm. Raises RigError for bones without length."""
+    shoulder, elbow = (np.array(armature.data.bones[name].head_local) for name in (bones.upper, bones.fore))
     wrist = binding.rest[0]
     little = wrist[:3, 0] if binding.side == "right" else -wrist[:3, 0]
     # Down where the take begins: an armature that is tipped over in it takes its elbow along.

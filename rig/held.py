@@ -95,10 +95,7 @@ def standing(held: HeldHand) -> Standing:
 def show(held: HeldHand, stands: Standing, joints: Collection[int] | None = None) -> None:
     """Poses the bones without keys; joints: only the bones of these. Raises RigError where the hand is gone."""
     armature = _armature(held)
-    motion = motion_of(armature, held.posed, stands.pose)
-    for joint, (way, turn) in stands.beyond.items():
-        motion.locations[:, joint] += way
-        motion.rotations[:, joint] = rot.multiply(motion.rotations[:, joint], turn)
+    motion = motion_of(armature, held.posed, stands.pose).with_beyond(stands.beyond)
     binding = held.posed.binding
     wanted = binding.mapped if joints is None else [joint for joint in binding.mapped if joint in joints]
     show_motion(armature, binding, motion, wanted)

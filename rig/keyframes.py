@@ -1,7 +1,7 @@
 """F frames of a solved hand as keys: a new action for every take, written in bulk."""
 
-from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -32,6 +32,8 @@ class KeyedHand:
     pose: Pose
     arm: ArmBones | None = None
     """The arm that brings the wrist to where the pose has it; None leaves an arm as it is."""
+    beyond: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    """joint -> (3,) and (4,) wxyz, how its bone is moved and turned on top of the pose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +125,7 @@ def _hand_curves(
     armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held: dict[int, Floats]
 ) -> Iterator[Curves]:
     binding = keyed.binding
-    motion = transfer(binding, keyed.hand, keyed.pose, world, held)
+    motion = transfer(binding, keyed.hand, keyed.pose, world, held).with_beyond(keyed.beyond)
     for joint in binding.mapped:
         name = str(binding.bones[joint])
         bone = armature.pose.bones[name]

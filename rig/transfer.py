@@ -30,6 +30,14 @@ class BoneMotion:
     still: Bools
     """(J,) True where a bone stands still in the bone that holds it."""
 
+    def with_beyond(self, beyond: Mapping[int, tuple[Floats, Floats]]) -> "BoneMotion":
+        """With bones moved (3,) and turned (4,) wxyz on top of that: joint -> by how much."""
+        locations, rotations = self.locations.copy(), self.rotations.copy()
+        for joint, (way, turn) in beyond.items():
+            locations[:, joint] += way
+            rotations[:, joint] = rot.multiply(rotations[:, joint], turn)
+        return BoneMotion(locations, rotations, self.still)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wiring:

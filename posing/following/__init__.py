@@ -6,7 +6,7 @@ fingers.py   a digit brings its tip to a place of its hand
 bringing.py  arm, wrist and digit along a course
 """
 
-from .bringing import Brought, Shoulder, bring, reach_out
+from .bringing import Brought, End, Shoulder, bring, reach_out
 from .courses import (
     Ball,
     Course,
@@ -28,6 +28,7 @@ __all__ = [
     "Brought",
     "Case",
     "Course",
+    "End",
     "Shell",
     "Shoulder",
     "Tool",

@@ -3,7 +3,7 @@
 All places are in one space, the one in which the arm's shoulder stands.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,22 @@ class Shoulder:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class End:
+    """What of a hand follows."""
+
+    joint: str
+    """The wrist or a tip."""
+    beside: Floats = field(default_factory=lambda: np.zeros(3))
+    """(3,) m in the wrist's frame, from where the model has it to where it is seen: a person may pose bones as no hand
+    moves."""
+
+    def places(self, hand: HandModel, angles: Floats) -> Floats:
+        """(N, 3) m in the wrist's frame, where it is seen at angles (N, D) rad."""
+        where: Floats = tip_places(hand, angles, self.joint) + self.beside
+        return where
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Brought:
     """A hand over the N steps of a course."""
 
@@ -42,8 +58,8 @@ class Brought:
     """(N,) m, from there to the course."""
 
 
-def bring(hand: HandModel, angles: Floats, joint: str, course: Course, carried: Shoulder | None) -> Brought:
-    """The hand at angles (D,) rad whose `joint`, the wrist or a tip, goes along a course.
+def bring(hand: HandModel, angles: Floats, end: End, course: Course, carried: Shoulder | None) -> Brought:
+    """The hand at angles (D,) rad whose end goes along a course.
 
     carried: the arm that it hangs on; None for a hand that goes wherever it is put. What arm and hand as it stands do
     not reach the digit does, as far as its limits let it: it makes the hand longer, and where it is the arm's limits
@@ -52,32 +68,33 @@ def bring(hand: HandModel, angles: Floats, joint: str, course: Course, carried: 
     many = np.repeat(angles[None], len(course), 0)
     if carried is None:
         free: Case = "inside"
-        return _brought(Pose(hand, course.wrists, many), joint, course.ends, (free,) * len(course))
+        return _brought(Pose(hand, course.wrists, many), end, course.ends, (free,) * len(course))
     arm, base = carried.arm, arms.base_of(carried.base, len(course))
-    shell, name = Shell(*arms.distances(arm)), digit_of(joint)
-    roots, cases = _carried(arm, shell, base, course, tip_places(hand, many, joint))
+    shell, name = Shell(*arms.distances(arm)), digit_of(end.joint)
+    roots, cases = _carried(arm, shell, base, course, end.places(hand, many))
     short = np.isin(cases, ["outside", "near"])
     if name and np.any(short):
         far = np.linalg.norm(course.ends[short] - base[short, :3, 3], axis=-1)
         many[short] = lengthened(hand, name, angles, np.maximum(far - shell.most, shell.least - far))
-        roots, _ = _carried(arm, shell, base, course, tip_places(hand, many, joint))
-    result = _brought(Pose(hand, roots, many), joint, course.ends, cases)
+        roots, _ = _carried(arm, shell, base, course, end.places(hand, many))
+    result = _brought(Pose(hand, roots, many), end, course.ends, cases)
     held = np.flatnonzero((result.missed > NEAR) & ~short)
     if name and len(held):
-        many[held] = bring_tip(hand, name, angles, _in_hand(roots[held], course.ends[held]))
-        result = _brought(Pose(hand, roots, many), joint, course.ends, cases)
+        many[held] = bring_tip(hand, name, angles, _in_hand(roots[held], course.ends[held]) - end.beside)
+        result = _brought(Pose(hand, roots, many), end, course.ends, cases)
     return result
 
 
-def reach_out(hand: HandModel, root: Floats, angles: Floats, name: str, ends: Floats) -> Brought:
-    """A hand that stays where it is, root (4, 4), and reaches out to places (N, 3) m with one digit.
+def reach_out(hand: HandModel, root: Floats, angles: Floats, end: End, places: Floats) -> Brought:
+    """A hand that stays where it is, root (4, 4), and reaches out to places (N, 3) m with a digit's tip.
 
     Raises HandError.
     """
-    roots = np.repeat(root[None], len(ends), 0)
-    goals = _in_hand(roots, ends)
+    name = str(digit_of(end.joint))
+    roots = np.repeat(root[None], len(places), 0)
+    goals = _in_hand(roots, places) - end.beside
     cases = touch_digit(hand, name, angles, goals).cases
-    return _brought(Pose(hand, roots, bring_tip(hand, name, angles, goals)), f"{name}-tip", ends, cases)
+    return _brought(Pose(hand, roots, bring_tip(hand, name, angles, goals)), end, places, cases)
 
 
 def _carried(
@@ -99,7 +116,7 @@ def _in_hand(roots: Floats, places: Floats) -> Floats:
     return goals
 
 
-def _brought(pose: Pose, joint: str, goals: Floats, cases: tuple[Case, ...]) -> Brought:
-    places = tip_places(pose.hand, pose.angles, joint)
+def _brought(pose: Pose, end: End, goals: Floats, cases: tuple[Case, ...]) -> Brought:
+    places = end.places(pose.hand, pose.angles)
     ends = (pose.root[:, :3, :3] @ places[..., None])[..., 0] + pose.root[:, :3, 3]
     return Brought(pose, cases, ends, np.linalg.norm(ends - goals, axis=-1))

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.model import HandModel
-from knuckle.posing.following import Ball, Shoulder, Tool, along_line, around_ball, bring, reach_out
+from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, bring, reach_out
 from knuckle.posing.following.fingers import bring_tip, tip_places, touch_digit
 from knuckle.solvers import arm as arms
 from knuckle.solvers.solver import limit_excess
@@ -39,7 +39,7 @@ def test_on_a_line_in_reach_the_end_is_on_it_and_no_digit_moves(side: Side, join
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, joint)
     course = along_line(held, held.place, np.array([-0.2, 0.05, 0.1]), PARTS)
-    found = bring(hand, angles, joint, course, Shoulder(ARM, np.eye(4)))
+    found = bring(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
     assert found.missed.max() < 1e-9
     np.testing.assert_array_equal(found.pose.angles, np.tile(angles, (len(PARTS), 1)))
     frames = kinematics.joint_frames(hand, found.pose)
@@ -51,7 +51,7 @@ def test_around_a_ball_the_tip_is_on_it() -> None:
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
     course = around_ball(held, Ball((0.1, 0.42, 0.2), 0.05), np.array([0.0, 0.0, 2 * np.pi]), PARTS)
-    found = bring(hand, angles, "index-finger-tip", course, Shoulder(ARM, np.eye(4)))
+    found = bring(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     off = np.abs(np.linalg.norm(found.ends - [0.1, 0.42, 0.2], axis=1) - 0.05)
     assert off.max() < 1e-9, f"{off.max() / MM} mm"
 
@@ -73,7 +73,7 @@ def test_a_curled_finger_reaches_out_where_the_arm_ends(side: Side, digit: str) 
     course = along_line(
         held, np.array([0.0, far[0], 0.0]), np.array([0.0, far[-1] - far[0], 0.0]), np.linspace(0, 1, 13)
     )
-    found = bring(hand, angles, joint, course, Shoulder(ARM, np.eye(4)))
+    found = bring(hand, angles, End(joint), course, Shoulder(ARM, np.eye(4)))
     assert found.missed.max() < 0.1 * MM, f"{found.missed / MM}"
     assert {"circle", "outside"} <= set(found.cases), "it is the finger that reaches the last of them"
     assert limit_excess(hand, found.pose.angles).max() < 1e-9
@@ -89,7 +89,7 @@ def test_out_of_reach_arm_and_finger_are_straight_towards_the_goal() -> None:
     goal = np.array([0.3, 1.4, 0.5])
     held = tool(hand, angles, "index-finger-tip")
     course = along_line(held, goal, np.zeros(3), np.zeros(1))
-    found = bring(hand, angles, "index-finger-tip", course, Shoulder(ARM, np.eye(4)))
+    found = bring(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     assert found.cases == ("outside",)
     way, end = goal / np.linalg.norm(goal), found.ends[0]
     aside = np.linalg.norm(end - (end @ way) * way)
@@ -104,7 +104,7 @@ def test_a_hand_that_hangs_on_nothing_goes_along() -> None:
     angles = poses.angles(hand, "ok")
     held = tool(hand, angles, "pinky-finger-tip")
     course = along_line(held, np.array([5.0, 5.0, 5.0]), np.array([1.0, 0.0, 0.0]), PARTS)
-    found = bring(hand, angles, "pinky-finger-tip", course, None)
+    found = bring(hand, angles, End("pinky-finger-tip"), course, None)
     assert found.missed.max() < 1e-12 and set(found.cases) == {"inside"}
 
 
@@ -131,7 +131,7 @@ def test_a_digit_alone_reaches_what_another_pose_of_it_reaches(side: Side, digit
         [tip_places(hand, poses.angles(hand, name)[None], joint) for name in ("open", "point", "ok")]
     )
     root = placed((0.4, 0.2, 0.1))
-    found = reach_out(hand, root, angles, digit, goals + root[:3, 3])
+    found = reach_out(hand, root, angles, End(joint), goals + root[:3, 3])
     assert found.missed.max() < 0.5 * MM, f"{found.missed / MM}"
     assert limit_excess(hand, found.pose.angles).max() < 1e-9
     np.testing.assert_array_equal(found.pose.root, np.tile(root, (3, 1, 1)))
@@ -146,10 +146,23 @@ def test_the_case_of_a_digit_is_told_by_its_lengths() -> None:
     found = touch_digit(hand, "index-finger", angles, base + way * [[0.0], [0.45], [0.95], [1.0], [1.3]])
     assert found.cases == ("near", "inside", "circle", "tangent", "outside")
     assert found.missed[-1] == pytest.approx(0.3 * np.linalg.norm(way))
-    out = reach_out(hand, np.eye(4), angles, "index-finger", (base + 1.3 * way)[None])
+    out = reach_out(hand, np.eye(4), angles, End("index-finger-tip"), (base + 1.3 * way)[None])
     bearing = (out.ends[0] - base) @ way / np.linalg.norm(out.ends[0] - base) / np.linalg.norm(way)
     assert bearing > 1 - 1e-6, "straight towards it"
     assert out.missed[0] == pytest.approx(0.3 * np.linalg.norm(way), abs=0.05 * MM)
+
+
+def test_an_end_that_is_seen_beside_its_joint_is_brought_there() -> None:
+    """A person turned the last bone as no hand does: what touches is where the tip is seen."""
+    hand = hand_of("right")
+    angles = poses.angles(hand, "point")
+    end = End("index-finger-tip", np.array([0.004, -0.003, 0.008]))
+    held = Tool(placed((0.1, 0.35, 0.1)), end.places(hand, angles[None])[0])
+    course = along_line(held, held.place, np.array([-0.2, 0.05, 0.1]), PARTS)
+    found = bring(hand, angles, end, course, Shoulder(ARM, np.eye(4)))
+    model = tip_places(hand, found.pose.angles, end.joint) + end.beside
+    seen = (found.pose.root[:, :3, :3] @ model[..., None])[..., 0] + found.pose.root[:, :3, 3]
+    np.testing.assert_allclose(seen, course.ends, atol=1e-9)
 
 
 def test_steps_that_are_not_finite_keep_the_arm_where_it_is() -> None:
@@ -157,7 +170,7 @@ def test_steps_that_are_not_finite_keep_the_arm_where_it_is() -> None:
     angles = poses.angles(hand, "point")
     held = tool(hand, angles, "index-finger-tip")
     course = along_line(held, held.place, np.array([0.1, np.nan, 0.0]), np.array([0.0, 1.0]))
-    found = bring(hand, angles, "index-finger-tip", course, Shoulder(ARM, np.eye(4)))
+    found = bring(hand, angles, End("index-finger-tip"), course, Shoulder(ARM, np.eye(4)))
     assert found.cases[1] == "unknown"
     assert np.isfinite(found.pose.root).all()
     assert np.isfinite(found.pose.angles).all()

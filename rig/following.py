@@ -1,0 +1,197 @@
+"""A rig's hand that touches a point or follows a course with its wrist or a fingertip, by the arm that carries it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand.joints import JOINT_INDEX, digit_of
+from ..hand.kinematics import Pose
+from ..posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
+from ..posing.following.fingers import tip_places
+from . import carriers, channels
+from .arm import ArmBones, find_arm, fitted_arm, move_arm
+from .binding import posed_frames
+from .detect import FoundHand
+from .held import HeldHand, Standing, show, standing, take
+from .keyframes import KeyedHand, key_hands
+from .posing import armature_of
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object
+
+Floats = NDArray[np.float64]
+Courses = Callable[[Tool], Course]
+"""The course that a hand takes from where it stands."""
+
+ROUNDS = 3
+"""Times that an arm is placed anew where bones in it that are no shoulder or elbow leave the wrist off its place."""
+NEAR = 1e-5
+"""m at which a wrist is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A hand of an armature that follows. Holds names and numbers, so that it outlives undo."""
+
+    held: HeldHand
+    arm: ArmBones | None
+    """What carries its wrist; None where it hangs on no arm that keys move."""
+    fixed: str
+    """Why its wrist stays where it is, a sentence; empty where it goes along."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """What a hand does on its course."""
+
+    brought: Brought
+    stands: Standing
+    """How it stood before."""
+
+
+def follower(armature: "Object", found: FoundHand, *, limited: bool = True) -> Follower:
+    """A hand that was found, and what carries it. Raises RigError and HandError as held.take does."""
+    held = take(armature, found, limited=limited)
+    try:
+        arm = find_arm(armature, found)
+    except RigError as error:
+        return Follower(held, None, "" if held.posed.binding.placed[0] else str(error))
+    if arm is None:
+        binding = held.posed.binding
+        placed = binding.placed.copy()
+        placed[JOINT_INDEX["wrist"]] = True
+        held = replace(held, posed=replace(held.posed, binding=replace(binding, placed=placed)))
+    return Follower(held, arm, "")
+
+
+def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None, *, alone: bool = False) -> Followed:
+    """The poses of a hand whose `joint`, the wrist or a tip, goes along a course, at scene frames (N,) or now.
+
+    alone: only the digit moves. Raises RigError for a hand that is gone, a digit that the rig lacks and a wrist that
+    stays where it is, SolverError and HandError as courses and solvers do.
+    """
+    held, digit = who.held, digit_of(joint)
+    if digit is not None and digit not in held.digits:
+        raise RigError(f"armature '{held.posed.binding.armature}' has no {joint} on this hand, choose another digit")
+    stands = standing(held)
+    root, angles = stands.pose.root[0], stands.pose.angles[0]
+    tool, end = _as_seen(held, stands, joint)
+    way = course(tool)
+    if digit is not None and (alone or who.fixed):
+        return Followed(reach_out(held.hand, root, angles, end, way.ends), stands)
+    if who.fixed:
+        raise RigError(who.fixed)
+    return Followed(bring(held.hand, angles, end, way, _shoulder(who, frames)), stands)
+
+
+def pose(who: Follower, followed: Followed) -> tuple[str, ...]:
+    """Poses arm and hand as the first step has them, without keys; the bones of the arm that were turned.
+
+    Raises RigError where the hand is gone.
+    """
+    held, first = who.held, followed.brought.pose
+    wanted = Pose(held.hand, first.root[:1], first.angles[:1])
+    turned = _pose_arm(who, wanted) if who.arm else ()
+    if who.arm:
+        # The hand stays on the arm, also where that does not quite bring it there.
+        wanted = Pose(held.hand, _with_place(wanted.root, _seen_wrist(held)), wanted.angles)
+    show(held, Standing(wanted, followed.stands.beyond))
+    bpy.context.view_layer.update()
+    return turned
+
+
+def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":
+    """Keys a course at scene frames (N,) into a new action, as key_hands does. Raises RigError."""
+    held, arm = who.held, _pointed(who) if who.arm else None
+    keyed = KeyedHand(held.posed.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
+    return key_hands(_armature(held), [keyed], frames, name)
+
+
+def _armature(held: HeldHand) -> "Object":
+    armature = armature_of(held.posed)
+    if armature is None:
+        raise RigError(f"armature '{held.posed.binding.armature}' or bones of its hand are gone, detect the hand again")
+    return armature
+
+
+def _as_seen(held: HeldHand, stands: Standing, joint: str) -> tuple[Tool, End]:
+    """The hand as it stands, and what of it follows: a tip is where the rig's last bone ends."""
+    root, angles = stands.pose.root[0], stands.pose.angles
+    model = tip_places(held.hand, angles, joint)[0]
+    armature = _armature(held)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)[JOINT_INDEX[joint], :, 3]
+    end = root[:3, :3].T @ (seen[:3] - root[:3, 3]) if joint != "wrist" else model
+    return Tool(root, end), End(joint, end - model)
+
+
+def _shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
+    """The arm in the world, as large as it is there, now or at scene frames (N,)."""
+    if who.arm is None:
+        return None
+    world, carried = _carried(who, frames)
+    armature = _armature(who.held)
+    fitted = fitted_arm(armature, who.arm, who.held.posed.binding, world)
+    size = float(np.cbrt(abs(np.linalg.det(world.reshape(-1, 4, 4)[0, :3, :3]))))
+    arm = replace(fitted.arm, upper=size * fitted.arm.upper, fore=size * fitted.arm.fore)
+    return Shoulder(arm, (world @ carried)[..., :3, 3])
+
+
+def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Floats]:
+    """T_world_armature, and where the upper arm's rest is carried to: (4, 4), or (N, 4, 4) where they move."""
+    assert who.arm is not None
+    armature, name = _armature(who.held), who.arm.upper
+    rest = np.array(armature.data.bones[name].matrix_local)
+    if frames is None:
+        world, carried = carriers.standing_now(armature, [name])
+    else:
+        world, carried = carriers.standing(armature, [name], frames)
+    return world, carried.get(name, rest)
+
+
+def _pointed(who: Follower) -> ArmBones:
+    """The arm with its elbow to where it is now."""
+    assert who.arm is not None
+    armature = _armature(who.held)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    elbow = evaluated.pose.bones[who.arm.fore].head
+    return replace(who.arm, pole=(elbow.x, elbow.y, elbow.z))
+
+
+def _pose_arm(who: Follower, wanted: Pose) -> tuple[str, ...]:
+    """Turns the arm's bones so that the wrist comes to where a pose has it."""
+    held, arm, armature = who.held, _pointed(who), _armature(who.held)
+    world, carried = _carried(who)
+    goal = wanted.root[0, :3, 3].copy()
+    for _ in range(ROUNDS):
+        asked = Pose(held.hand, _with_place(wanted.root, goal), wanted.angles)
+        motion = move_arm(armature, arm, held.posed.binding, asked, world=world, carried=carried)
+        for name, rotations in motion.rotations.items():
+            bone = armature.pose.bones[name]
+            values = channels.in_mode(rotations, bone.rotation_mode)
+            setattr(bone, channels.channel(bone.rotation_mode), values[0])
+        bpy.context.view_layer.update()
+        off = wanted.root[0, :3, 3] - _seen_wrist(held)
+        if np.linalg.norm(off) < NEAR:
+            break
+        goal = goal + off
+    return arm.upper, arm.fore
+
+
+def _seen_wrist(held: HeldHand) -> Floats:
+    """(3,) m, where the wrist is in the world as evaluated."""
+    armature = _armature(held)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)[0, :, 3])[:3]
+    return place
+
+
+def _with_place(roots: Floats, place: Floats) -> Floats:
+    moved = roots.copy()
+    moved[:, :3, 3] = place
+    return moved
