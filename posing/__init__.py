@@ -1,5 +1,6 @@
 """Posing a hand by hand, without Blender: what an artist's tools of a rig do.
 
 sliders.py  curl, spread, oppose, cup: read of a hand's angles, and written to them
+dragging/   dragging a fingertip, a knuckle or the palm, with fingertips pinned
 following/  touching a point, and following a line or a sphere with a fingertip or the wrist: CGA-arm section 5
 """

@@ -1,0 +1,184 @@
+"""Dragging a point of a hand to a place, while other fingertips are held where they are pinned.
+
+A fingertip or a joint of a digit brings the digit along, and no other. The knuckles of the fingers are fixed in the
+palm: who drags one turns the hand about its wrist. The wrist takes the whole hand along, as it is turned. Pins count so
+much more than the goal that what is dragged stops where they would break.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import kinematics
+from ...hand.jacobians import BASE
+from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from .nearest import Question, Wish, length, nearest, question
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+WORTH = 30.0
+"""How many times more a pin counts than the goal."""
+THERE = 1e-6
+"""Part of the hand's length: a fingertip that is so near to its pin is left alone."""
+BEYOND = 1.02
+"""Parts of a digit's reach: goals that are farther count as if they were there. The farther a goal, the more a digit
+would strain for less and less."""
+
+WRIST = "wrist"
+GRABBED: tuple[str, ...] = (WRIST, *KNUCKLES, *(joint for joints in CHAIN_JOINTS.values() for joint in joints[1:]))
+"""The joints that can be dragged."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pin:
+    """Where a fingertip is held."""
+
+    digit: str
+    place: Floats
+    """(3,) m in the world; with another digit, the way from its tip in the wrist's frame."""
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drag:
+    """A point of a hand that is being dragged."""
+
+    begun: Pose
+    """One frame: the hand as it was."""
+    joint: str
+    """One of GRABBED."""
+    wishes: tuple[Wish, ...]
+    """The pins'."""
+    question: Question
+    digits: tuple[str, ...]
+    """Those that bend."""
+    coupled: bool
+    hangs: Floats
+    """(3,) m in the world, where what the point hangs on is; it does not move."""
+    reach: float
+    """m, how far from there the point could be."""
+
+    @property
+    def hand(self) -> HandModel:
+        """Whose point it is."""
+        return self.begun.hand
+
+    @property
+    def place(self) -> Floats:
+        """(3,) m in the world, where the point is at the beginning."""
+        return place_of(self.begun, self.joint)
+
+    @property
+    def joints(self) -> frozenset[int] | None:
+        """The joints that are turned; None where the whole hand moves."""
+        if self.joint == WRIST or self.joint in KNUCKLES:
+            return None
+        return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit])
+
+    def step(self, goal: Floats, last: Pose | None = None) -> Pose:
+        """The pose of one frame with the point at its goal (3,) m in the world, or straight towards it; last: the pose
+        of the step before."""
+        site = self.hand.site_index(self.joint)
+        return nearest(self.question, (Wish(site, self._within(goal)), *self.wishes), last)
+
+    def held(self, root: Floats, last: Pose) -> Pose:
+        """The pins' fingertips held where they are with the wrist at root (4, 4), wherever it was meant to be."""
+        begun = Pose(self.hand, root[None], self.begun.angles)
+        if not self.wishes:
+            return begun
+        asked = question(begun, _dofs(self.hand, self.digits), tuple(self.question.paths), coupled=self.coupled)
+        return nearest(asked, self.wishes, Pose(self.hand, root[None], last.angles))
+
+    def _within(self, goal: Floats) -> Floats:
+        """The goal, no farther from where the point hangs than it could ever come; of a knuckle exactly so far."""
+        away = goal - self.hangs
+        length = float(np.linalg.norm(away))
+        if self.joint == WRIST or (self.joint not in KNUCKLES and length <= BEYOND * self.reach):
+            return goal
+        if length <= THERE * self.reach:
+            return self.place
+        within: Floats = self.hangs + away * ((1.0 if self.joint in KNUCKLES else BEYOND) * self.reach / length)
+        return within
+
+
+def drag(begun: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True) -> Drag:
+    """A drag of a joint that begins at a pose of one frame. coupled: whether a finger's last joint goes with the one
+    before it."""
+    hand = begun.hand
+    whole = joint == WRIST or joint in KNUCKLES
+    own = None if whole else digit_of(joint)
+    # What is dragged goes where it is dragged; its pin is set anew where it is let go.
+    heeded = [pin for pin in pins if pin.digit != own or pin.other or not joint.endswith("tip")]
+    moving = {own} if own else set()
+    heeded = list(_moved(begun, heeded, moving, whole))
+    digits = {pin.digit for pin in heeded} | {pin.other for pin in heeded if pin.other} | moving
+    bent = tuple(digit for digit in DIGITS if digit in digits)
+    base = np.arange(3) if joint == WRIST else np.arange(3, BASE) if whole else np.zeros(0, int)
+    free = np.concatenate([base, _dofs(hand, bent)])
+    wishes = tuple(_wish(hand, pin) for pin in heeded)
+    sites = {hand.site_index(joint)} | {site for wish in wishes for site in (wish.site, wish.other) if site is not None}
+    return Drag(
+        begun,
+        joint,
+        wishes,
+        question(begun, free, sorted(sites), coupled=coupled),
+        bent,
+        coupled,
+        *_reach(begun, joint),
+    )
+
+
+def place_of(pose: Pose, joint: str) -> Floats:
+    """(3,) m in the world, where a joint of a pose of one frame is."""
+    place: Floats = kinematics.joint_frames(pose.hand, pose)[0, JOINT_INDEX[joint], :3, 3]
+    return place
+
+
+def _reach(begun: Pose, joint: str) -> tuple[Floats, float]:
+    """(3,) m what a joint hangs on, and m how far from there it could be."""
+    chain = (WRIST, joint) if joint == WRIST or joint in KNUCKLES else CHAIN_JOINTS[str(digit_of(joint))]
+    rows = [JOINT_INDEX[each] for each in chain[: chain.index(joint) + 1]]
+    places = kinematics.joint_frames(begun.hand, begun)[0, rows, :3, 3]
+    return places[0], float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
+
+
+def _wish(hand: HandModel, pin: Pin) -> Wish:
+    site = hand.site_index(CHAIN_JOINTS[pin.digit][-1])
+    other = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
+    return Wish(site, pin.place, WORTH, other)
+
+
+def _moved(begun: Pose, pins: Sequence[Pin], moving: set[str], whole: bool) -> Iterator[Pin]:
+    """The pins that a drag of digits, or of the whole hand, could break, and those that do not hold yet: the rest is
+    left alone exactly."""
+    near = THERE * length(begun.hand)
+    left, digits = list(pins), set(moving)
+    while True:
+        broken = [
+            pin
+            for pin in left
+            if {pin.digit, pin.other} & digits or (whole and not pin.other) or _off(begun, pin) > near
+        ]
+        if not broken:
+            return
+        yield from broken
+        left = [pin for pin in left if pin not in broken]
+        digits |= {digit for pin in broken for digit in (pin.digit, pin.other) if digit}
+
+
+def _off(pose: Pose, pin: Pin) -> float:
+    tip = place_of(pose, CHAIN_JOINTS[pin.digit][-1])
+    if pin.other:
+        tip = (tip - place_of(pose, CHAIN_JOINTS[pin.other][-1])) @ pose.root[0, :3, :3]
+    return float(np.linalg.norm(tip - pin.place))
+
+
+def _dofs(hand: HandModel, digits: Sequence[str]) -> Ints:
+    """(k,) the numbers of hand.jacobians that bend some digits."""
+    own = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
+    return np.array([BASE + dof for dof, joint in enumerate(hand.axis_joint.tolist()) if joint in own], int)

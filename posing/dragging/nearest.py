@@ -1,0 +1,210 @@
+"""Of all poses that bring points of a hand to places, or as near as limits let them, the one nearest to a given pose.
+
+With the weights in metres, what is minimised over the angles q and, where it is free, the wrist is
+
+    Σ worth² |p − p̂|² + COUPLING² Σ (c·(q − q₀))² + POSTURE² Σ ((q − q₀) / range)²
+
+A fingertip takes three of a finger's five angles: the tendons' coupling and the pose q₀ at which it began have the
+rest. Steps are Newton's, inside the limits (`solvers/qp`), from the last pose of a drag: of one so near few are
+needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.jacobians import BASE, cross_matrix, log_errors, moved
+from ...hand.joints import CHAIN_JOINTS
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...solvers.qp import program as qp
+from .path import Path, crossed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+USUAL = 0.1
+"""m, the length of the middle finger of the hands that the weights are meant for; they grow with it."""
+POSTURE = 0.001
+"""m, what a joint's whole range away from the pose at the beginning counts. A tip that can be reached is off by some
+thousandths of a millimetre for it, and no joint swings far for less than that."""
+COUPLING = 0.004
+"""m, what a radian counts by which a coupling is off what it was at the beginning."""
+PASSIVE = 5.0
+"""How many times more a twist counts: it is what joints yield, nothing that a muscle does alone."""
+NARROW = 1e-3
+"""rad, ranges of joints that hardly move count as this wide."""
+STEPS = 20
+LARGEST = 0.3
+"""rad, and parts of a metre: no step goes further."""
+SMALL = 1e-5
+"""rad, and parts of a metre: a step that is shorter is the last."""
+HARDER, EASIER, TRUST = 10.0, 0.1, 1e-6
+"""Levenberg-Marquardt: what λ is multiplied by after a step that failed, and after one that did not; the first λ that
+is not zero, as part of the Hessian's largest element."""
+SAME = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wish:
+    """Where a point of a hand shall be, or how far it shall be from another one."""
+
+    site: int
+    place: Floats
+    """(3,) m in the world; with another site, the way from there in the wrist's frame."""
+    worth: float = 1.0
+    other: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What of a hand may change, and what it is to stay near to."""
+
+    begun: Pose
+    """One frame."""
+    free: Ints
+    """(k,) ascending, what may change of (v, ω, q): the numbers of hand.jacobians."""
+    weights: Floats
+    """(k,) m a radian, or part of a metre: the posture's."""
+    rows: Floats
+    """(C, k) m a radian: the couplings'."""
+    paths: dict[int, Path]
+    """site -> the way there, of all that wishes may name."""
+
+    @property
+    def hand(self) -> HandModel:
+        """Whose pose it is."""
+        return self.begun.hand
+
+    @property
+    def floats(self) -> bool:
+        """Whether the wrist may move."""
+        return bool(self.free.size and self.free[0] < BASE)
+
+
+def question(begun: Pose, free: Ints, sites: Sequence[int], *, coupled: bool = True) -> Question:
+    """What is asked of a hand. coupled: whether the last joint of a finger goes with the one before it."""
+    hand = begun.hand
+    unit = length(hand) / USUAL
+    low, high = hand.limits.T
+    posture = POSTURE * unit / np.maximum(high - low, NARROW)
+    posture[np.array(hand.movements) == "twist"] *= PASSIVE
+    # The wrist's place needs no posture: what is asked of it tells all of it.
+    base = np.concatenate([np.full(3, 1e-6), np.full(3, POSTURE * unit)])
+    rows = np.zeros((len(hand.couplings) if coupled else 0, BASE + hand.dofs))
+    for row, coupling in zip(rows, hand.couplings, strict=False):
+        row[BASE:] = COUPLING * unit * coupling.coefficients
+    rows = rows[:, free]
+    paths = {site: Path.to(hand, site) for site in sites}
+    return Question(begun, free, np.concatenate([base, posture])[free], rows[np.any(rows != 0, axis=1)], paths)
+
+
+def nearest(asked: Question, wishes: Sequence[Wish], last: Pose | None = None) -> Pose:
+    """The pose of one frame; `last` is where the search begins, the pose at the beginning if it is None."""
+    start = last or asked.begun
+    root, angles = start.root, start.angles
+    at, trust = _at(asked, wishes, root, angles), 0.0
+    low, high = asked.hand.limits.T
+    ends = np.full(BASE, LARGEST)
+    for _ in range(STEPS):
+        least = np.concatenate([-ends, np.maximum(low - angles[0], -LARGEST)])[asked.free]
+        most = np.concatenate([ends, np.minimum(high - angles[0], LARGEST)])[asked.free]
+        step = np.zeros((1, BASE + asked.hand.dofs))
+        step[0, asked.free] = at.step(trust, least, most)
+        after_root = moved(root, angles, step)[0] if asked.floats else root
+        after_angles = np.clip(angles + step[:, BASE:], low, high)
+        after = _at(asked, wishes, after_root, after_angles)
+        if after.cost <= SAME * at.cost:
+            root, angles, at = after_root, after_angles, after
+            trust = trust * EASIER if trust > TRUST else 0.0
+        else:
+            trust = max(trust * HARDER, TRUST)
+        if np.abs(step).max(initial=0.0) < SMALL:
+            break
+    return Pose(asked.hand, root, angles)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Slopes:
+    """What is minimised, at a pose."""
+
+    cost: float
+    """Half the sum of squares."""
+    gradient: Floats
+    """(k,)"""
+    square: Floats
+    """(k, k) Gauss and Newton's part of the Hessian."""
+    bends: Floats
+    """(k, k) what it leaves out."""
+
+    def step(self, trust: float, low: Floats, high: Floats) -> Floats:
+        """(k,) Newton's step between low and high (k,); without the bends where there is no least with them."""
+        square = self.square + trust * self.square.diagonal().max() * np.eye(len(self.gradient))
+        whole = square + self.bends
+        try:
+            np.linalg.cholesky(whole)
+        except np.linalg.LinAlgError:
+            whole = square
+        step: Floats = -np.linalg.solve(whole, self.gradient)
+        if np.any(step < low) or np.any(step > high):
+            step = qp.solve(qp.Program(whole, self.gradient, low, high, np.zeros((0, len(step))))).x
+        return step
+
+
+def _at(asked: Question, wishes: Sequence[Wish], root: Floats, angles: Floats) -> _Slopes:
+    """What is minimised at a pose: root (1, 4, 4), angles (1, D)."""
+    size, begun, free = BASE + asked.hand.dofs, asked.begun, asked.free
+    off = np.zeros(size)
+    off[BASE:] = (angles - begun.angles)[0]
+    if asked.floats:
+        off[:3] = (root - begun.root)[0, :3, 3]
+        off[3:BASE] = log_errors(root[0, :3, :3], begun.root[0, :3, :3])
+    own, rowed = asked.weights * off[free], asked.rows @ off[free]
+    cost = own @ own + rowed @ rowed
+    gradient = asked.weights * own + asked.rows.T @ rowed
+    square = asked.rows.T @ asked.rows + np.diag(asked.weights**2)
+    bends = np.zeros((size, size))
+    for wish in wishes:
+        error, slopes = _of_wish(asked, wish, root[0], angles[0], bends)
+        slopes = slopes[:, free]
+        cost += error @ error
+        gradient += slopes.T @ error
+        square += slopes.T @ slopes
+    return _Slopes(float(cost) / 2, gradient, square, bends[free[:, None], free])
+
+
+def _of_wish(asked: Question, wish: Wish, root: Floats, angles: Floats, bends: Floats) -> tuple[Floats, Floats]:
+    """(3,) m how far a wish is off, (3, 6 + D) how that changes; adds what that bends to bends (6 + D, 6 + D)."""
+    turn, lever, slopes = root[:3, :3], np.zeros(3), np.zeros((3, BASE + asked.hand.dofs))
+    parts = []
+    for site, worth in ((wish.site, wish.worth), (wish.other, -wish.worth)):
+        if site is None:
+            continue
+        path = asked.paths[site]
+        at, axes, places = path.at(angles)
+        own = crossed(axes, at - places)
+        lever = lever + worth * at
+        slopes[:, path.dofs] += worth * (turn @ own.T)
+        parts.append((path, worth, axes, own))
+    if wish.other is None:
+        lever = turn @ lever
+        slopes[:, :3] = wish.worth * np.eye(3)
+        error = lever + wish.worth * (root[:3, 3] - wish.place)
+    else:
+        lever = turn @ (lever - wish.worth * wish.place)
+        error = lever
+    slopes[:, 3:BASE] = -cross_matrix(lever)
+    for path, worth, axes, own in parts:
+        # Turning about a moves a point's slope J about any axis farther out by a × J, and e·(a × J) = (e × a)·J.
+        half = np.triu(worth * crossed(error @ turn, axes) @ own.T)
+        bends[path.dofs[:, None], path.dofs] += half + np.triu(half, 1).T
+    return error, slopes
+
+
+def length(hand: HandModel) -> float:
+    """m, of the middle finger."""
+    bones = [hand.rest[hand.joints.index(joint), :3, 3] for joint in CHAIN_JOINTS["middle-finger"][1:]]
+    return float(np.linalg.norm(bones, axis=-1).sum())
