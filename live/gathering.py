@@ -43,7 +43,10 @@ class Gathering:
 
     def add(self, time: float, positions: Floats, turns: Floats) -> bool:
         """Takes a frame, positions (T, 3) m and turns (T, 4); whether there is enough."""
-        if not np.isfinite(positions).any() or (self._seen and time <= self._seen[-1][0]):
+        if self._seen and time < self._seen[-1][0]:
+            # The device's clock began anew.
+            self._seen.clear()
+        if not np.isfinite(positions).any() or (self._seen and time == self._seen[-1][0]):
             return False
         self._seen.append((time, positions, turns))
         return len(self._seen) >= ENOUGH or time - self._seen[0][0] >= LONGEST

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from ..hand.markersets import Groups, from_json, suggest
 from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
-from ..streams.frame import Frame
+from ..streams.frame import KEPT, Frame
 from .gathering import Gathering
 from .hand import LiveHand
 from .presence import Presence
@@ -25,6 +26,8 @@ Floats = NDArray[np.float64]
 
 MOST_HANDS = 16
 """Of all performers."""
+MOST_NAMES = 4
+"""Sets of names of frames that come together."""
 
 RigOf = Callable[[str, Side], Allowed]
 """Name and side of a hand -> what its rig lets it do."""
@@ -83,8 +86,9 @@ class Session:
             self._solver = Smoothed(self._solver, smoothing if isinstance(smoothing, Live) else Live())
         self._hands: dict[str, _Hand] = {}
         self._names: tuple[str, ...] = ()
-        self._groups: Groups = {}
         self._columns: dict[str, list[int]] = {}
+        # Frames with and without a hand may take turns, and finding hands takes as long as solving them.
+        self._told = lru_cache(KEPT)(self._find)
         self.problems: dict[str, str] = {}
         """Hand -> why it is not shown, a sentence."""
         self.kept: list[tuple[float, dict[str, Pose]]] | None = None
@@ -102,6 +106,9 @@ class Session:
         Of frames that come together the newest is shown: who solved them all where time is short would fall behind.
         """
         newest = {id(frame.names): frame for frame, _ in frames}
+        if len(newest) > MOST_NAMES:
+            # No device names its points anew all the time: only the last are looked at.
+            frames = [(frame, at) for frame, at in frames if frame.names is frames[-1][0].names]
         for frame, at in frames:
             solved = self.kept is not None or newest[id(frame.names)] is frame
             if frame.names is not self._names:
@@ -138,12 +145,10 @@ class Session:
     def _look(self, names: tuple[str, ...]) -> None:
         """Which hands a frame of other names holds."""
         self._names, self._columns = names, {}
-        try:
-            groups = self._told(names)
-        except MarkerMapError as error:
-            self.problems[""] = str(error)
-            return
+        groups, problem = self._told(names)
         self.problems.pop("", None)
+        if problem:
+            self.problems[""] = problem
         for group, spots in groups.items():
             known = self._hands.get(group)
             if known is None or set(known.gathering.labels) != set(spots):
@@ -152,13 +157,17 @@ class Session:
                 self._hands[group] = known = _Hand(Gathering(tuple(spots)))
             self._columns[group] = [names.index(label) for label in known.gathering.labels]
 
-    def _told(self, names: tuple[str, ...]) -> Groups:
-        """The hands by the recipe's marker map where its labels come, else by their own names."""
-        groups = {} if self._recipe.markers is None else from_json(self._recipe.markers, "marker map")
-        there = {
-            group: {label: spot for label, spot in spots.items() if label in names} for group, spots in groups.items()
-        }
-        return {group: spots for group, spots in there.items() if spots} or suggest(names).groups
+    def _find(self, names: tuple[str, ...]) -> tuple[Groups, str]:
+        """The hands by the recipe's marker map where its labels come, else by their own names; why there is none."""
+        try:
+            groups = {} if self._recipe.markers is None else from_json(self._recipe.markers, "marker map")
+            there = {
+                group: {label: spot for label, spot in spots.items() if label in names}
+                for group, spots in groups.items()
+            }
+            return {group: spots for group, spots in there.items() if spots} or suggest(names).groups, ""
+        except MarkerMapError as error:
+            return {}, str(error)
 
     def _one(self, name: str, frame: Frame, columns: list[int], at: float, solved: bool) -> None:
         hand = self._hands[name]

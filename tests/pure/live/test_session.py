@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from knuckle.errors import RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import Pose
+from knuckle.hand.markersets import suggest
 from knuckle.hand.proportions import build
 from knuckle.hand.rotations import from_matrix
 from knuckle.live.presence import EASE, HOLD, RETURN, Presence
@@ -206,3 +208,27 @@ def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
     # 1.5 is the steepest slope of the smooth step that both go by.
     widest = max(np.abs(first.angles - first.hand.neutral).max(), np.abs(second.angles - first.hand.neutral).max())
     assert max(steps) < 1.6 * widest / 60 / RETURN
+
+
+def test_a_clock_that_begins_anew_keeps_no_hand_from_being_measured():
+    sent = [frame(moment) for moment in moments(60)]
+    session = fed(Session(Recipe("quest")), [replace(sent[0], time=1000.0), *sent])
+    assert sorted(session.hands()) == ["left", "right"]
+
+
+def test_hands_are_looked_for_once_in_frames_that_take_turns_and_in_few_that_have_other_names_each_time(monkeypatch):
+    looked: list[tuple[str, ...]] = []
+
+    def counted(names):
+        looked.append(names)
+        return suggest(names)
+
+    monkeypatch.setattr("knuckle.live.session.suggest", counted)
+    session = Session(Recipe("quest"))
+    both, one = frame(moments(1)[0]), frame(moments(1)[0], hands=("left",))
+    for number in range(20):
+        session.feed([(both, number / 60), (one, number / 60)])
+    assert len(looked) == 2
+    hostile = [(Frame((f"marker {n}",), np.zeros((1, 3))), 1.0) for n in range(64)]
+    session.feed(hostile)
+    assert len(looked) == 3
