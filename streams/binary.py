@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PacketError
+from .frame import label
 
 Floats = NDArray[np.float64]
 
@@ -59,5 +60,4 @@ class Reader:
         end = self._packet.find(b"\0", self._at, self._at + LONGEST_TEXT)
         if end < 0:
             raise PacketError(f"{self._what}: a name at {self._at} has no end in {LONGEST_TEXT} bytes")
-        found = self.take(end - self._at + 1)[:-1].decode("utf-8", "replace")
-        return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in found)
+        return label(self.take(end - self._at + 1)[:-1].decode("utf-8", "replace"), LONGEST_TEXT)

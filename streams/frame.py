@@ -49,6 +49,11 @@ def names_of(*hands: str) -> tuple[str, ...]:
     return tuple(f"{hand}:{joint}" for hand in hands for joint in JOINTS)
 
 
+def label(text: str, longest: int) -> str:
+    """What a sender calls a thing, as it may stand before a joint's name, in a sentence, and in Blender."""
+    return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in text.strip()[:longest])
+
+
 def hand_of(side: Side, performer: str = "") -> str:
     """What a hand is called: 'right', 'Anna left'."""
     return f"{performer} {side}" if performer else side

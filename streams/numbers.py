@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 
 FARTHEST = 1e4
 """m: a place farther out than this is damaged."""
+LATEST = 1e15
+"""s: a clock that is told in another unit than its device's is not later."""
 
 
 def places(values: Sequence[float], what: str) -> Floats:
@@ -54,6 +56,11 @@ def turn(values: Sequence[float], what: str) -> tuple[float, float, float, float
     if not 0.5 < length < 2.0:
         raise PacketError(f"{what}: a quaternion has the length {length:.3g}, expected 1")
     return a / length, b / length, c / length, d / length
+
+
+def seconds(value: object) -> float | None:
+    """s of a clock, None for what is no number, not finite, or later than any clock counts."""
+    return value if isinstance(value, float) and abs(value) < LATEST else None
 
 
 def real(text: str, what: str) -> float:

@@ -64,6 +64,8 @@ def _messages(own: socket.socket, where: str) -> Iterator[bytes | None]:
         if not said:
             raise StreamError(f"{where} hung up")
         begun += said
+        # What comes in small pieces must not keep who waits for it.
+        yield None
         while len(begun) >= HEADER.size:
             size, kind = HEADER.unpack_from(begun)
             if not HEADER.size <= size <= LONGEST or kind >= KINDS:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PacketError
+from .frame import label
 from .numbers import real
 
 Floats = NDArray[np.float64]
@@ -99,10 +100,11 @@ class _Reading:
             self.found.skeletons = []
         elif name == "Skeleton" and self.found.skeletons is not None:
             self._count()
-            self.found.skeletons.append(Skeleton(_name(said.get("Name", ""))))
+            self.found.skeletons.append(Skeleton(label(said.get("Name", ""), LONGEST_NAME)))
         elif name == "Segment" and self.found.skeletons:
             self._count()
-            self._segments.append(Segment(_name(said.get("Name", "")), int(real(said.get("ID", ""), "a segment's ID"))))
+            own = int(real(said.get("ID", ""), "a segment's ID"))
+            self._segments.append(Segment(label(said.get("Name", ""), LONGEST_NAME), own))
             self.found.skeletons[-1].segments.append(self._segments[-1])
         elif name == "Endpoint" and self._segments:
             self._segments[-1].end = np.array([real(said.get(axis, ""), "an end point") for axis in "XYZ"])
@@ -113,7 +115,7 @@ class _Reading:
             self._segments.pop()
         elif name == "Name" and self._path[-1:] == ["Label"] and self.found.labels is not None:
             self._count()
-            self.found.labels.append(_name(self._text))
+            self.found.labels.append(label(self._text, LONGEST_NAME))
         elif name == "AxisUpwards":
             self.found.up = UPWARDS.get(self._text.strip(), "")
 
@@ -125,8 +127,3 @@ class _Reading:
         self._things += 1
         if self._things > MOST_THINGS:
             raise PacketError(f"QTM's parameters tell of more than {MOST_THINGS} markers and segments")
-
-
-def _name(text: str) -> str:
-    """A name as it may stand before a joint's, or in a sentence."""
-    return "".join(c if c.isprintable() and c != ":" else "_" for c in text.strip()[:LONGEST_NAME])

@@ -20,6 +20,8 @@ SILENT = 3.0
 """s without a packet after which it is said."""
 AGAIN = (0.5, 1.0, 2.0, 5.0)
 """s before a lost connection is tried again, the last for all further ones."""
+HANG_UP = 1.0
+"""s for which the end of the thread is waited for: where a host is looked for it may take longer."""
 PRE_ROLL_OCTETS = 32 * 2**20
 """The most bytes that are kept for a recording's pre-roll."""
 
@@ -56,9 +58,9 @@ class Receiver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Hangs up, ends a recording, and waits for the thread."""
+        """Hangs up, and ends a recording. A thread that is just trying to connect ends by itself, later."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(HANG_UP)
         self.end_recording()
 
     def drain(self) -> list[Arrived]:

@@ -12,7 +12,7 @@ from .sender import Outgoing
 from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
 
 MOST_CALLERS = 8
-"""Connections at once: of more, the oldest is hung up."""
+"""Connections at once."""
 PATIENCE = 2.0
 """s for which a connection is waited for."""
 
@@ -97,6 +97,7 @@ class _Callers:
         except OSError:
             # It hung up before it was answered.
             return
+        # A headset whose network was lost calls again, and its old connection is still there.
         if len(self._begun) >= MOST_CALLERS:
             self._hang_up(next(iter(self._begun)))
         caller.setblocking(False)

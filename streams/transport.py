@@ -134,12 +134,14 @@ def refusal(where: str, error: Exception) -> str:
 
 
 _NOT_HERE = f"is no address of this machine: choose {LOCAL}, 0.0.0.0, or one that it has"
+_NO_NAME = "is no name that is known here: write the address in numbers, as 192.168.1.20"
 _NO_ANSWER = "does not answer: is the address right, and does a firewall let it through?"
 _REFUSALS: dict[int | None, str] = {
     errno.EADDRINUSE: "is in use by another program: close that program, or choose another port in both",
     errno.EACCES: "is not allowed to this user: choose a port above 1023",
     errno.EADDRNOTAVAIL: _NOT_HERE,
-    socket.EAI_NONAME: _NOT_HERE,
+    socket.EAI_NONAME: _NO_NAME,
+    socket.EAI_AGAIN: _NO_NAME,
     errno.ECONNREFUSED: "answers to nobody: is the program running, and its streaming switched on?",
     errno.ETIMEDOUT: _NO_ANSWER,
     errno.EHOSTUNREACH: _NO_ANSWER,

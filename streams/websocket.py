@@ -1,14 +1,16 @@
 """WebSockets: a server for pages that send, and a client for programs that serve."""
 
 import queue
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..errors import StreamError
+from .tcp import MOST_CALLERS
 from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 WAITING = 256
 """Messages that wait for the reader; of more, the oldest are dropped."""
+OPENING = 2
+"""s in which two must have come to terms."""
 
 
 @contextmanager
@@ -29,7 +33,7 @@ def connected(where: str) -> "Iterator[ClientConnection]":
 
     try:
         with connect(
-            where, compression=None, max_size=LARGEST_PACKET, open_timeout=2, close_timeout=1, proxy=None
+            where, compression=None, max_size=LARGEST_PACKET, open_timeout=OPENING, close_timeout=1, proxy=None
         ) as own:
             yield own
     except ConnectionClosed:
@@ -84,9 +88,7 @@ class WebSocketListener:
 
         def take(connection: "ServerConnection") -> None:
             for message in connection:
-                if came.full():
-                    came.get_nowait()
-                came.put_nowait(message.encode() if isinstance(message, str) else message)
+                _put(came, message.encode() if isinstance(message, str) else message)
 
         with _serving(self, take):
             while True:
@@ -116,6 +118,18 @@ class WebSocketListener:
         return None
 
 
+def _put(came: "queue.Queue[bytes]", message: bytes) -> None:
+    """Behind those that wait; the oldest make room, whoever else puts and takes meanwhile."""
+    while True:
+        try:
+            came.put_nowait(message)
+        except queue.Full:
+            with suppress(queue.Empty):
+                came.get_nowait()
+        else:
+            return
+
+
 @contextmanager
 def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], None]") -> "Iterator[Server]":
     from websockets.sync.server import serve
@@ -129,11 +143,12 @@ def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], No
             process_request=listener.answer,
             compression=None,
             max_size=LARGEST_PACKET,
-            open_timeout=5,
+            open_timeout=OPENING,
             close_timeout=1,
         )
     except (OSError, OverflowError) as error:
         raise StreamError(refusal(where, error)) from None
+    server.handler = _of_few(server.handler)
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)
     thread.start()
     try:
@@ -141,3 +156,22 @@ def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], No
     finally:
         server.shutdown()
         thread.join()
+
+
+def _of_few(serving: "Callable[[socket.socket, Any], None]") -> "Callable[[socket.socket, Any], None]":
+    """The same for MOST_CALLERS at once: who comes while there are so many is hung up."""
+    free = threading.Semaphore(MOST_CALLERS)
+
+    def serve_if_free(caller: socket.socket, address: Any) -> None:
+        taken = free.acquire(blocking=False)
+        if not taken:
+            # Nothing can be read from it any more, so that it is let go at once.
+            with suppress(OSError):
+                caller.shutdown(socket.SHUT_RDWR)
+        try:
+            serving(caller, address)
+        finally:
+            if taken:
+                free.release()
+
+    return serve_if_free

@@ -17,7 +17,7 @@ from ...errors import PacketError
 from ...hand.joints import JOINT_INDEX, JOINTS
 from ..frame import Frame, names_of
 from ..json_packet import document_of
-from ..numbers import known_places
+from ..numbers import known_places, seconds
 from ..owners import Owners
 from ..parser import Parser
 from ..sender import Outgoing, UdpSender
@@ -45,7 +45,7 @@ class LandmarksParser(Parser):
         positions = np.full((len(hands), len(JOINTS), 3), np.nan)
         positions[:, COLUMNS] = [known_places(hand.joints, "a landmark") @ CAMERA.T for hand in hands]
         names = names_of(*self._owners.of(hands))
-        return [Frame(names, positions.reshape(-1, 3), time=time_of(document))]
+        return [Frame(names, positions.reshape(-1, 3), time=seconds(time_of(document)))]
 
 
 class LandmarksSender(UdpSender):

@@ -28,6 +28,8 @@ PATH = "/v6.json"
 GREETINGS = ('{"focused": true}', '{"background": true}')
 COLUMNS = [LEAP_JOINTS.index(joint) for joint in JOINTS]
 MILLIMETRE = 0.001
+MOST_HANDS = 8
+"""Two of each of some people."""
 
 
 class LeapParser(Parser):
@@ -45,7 +47,7 @@ class LeapParser(Parser):
             if document.keys() & {"version", "event"}:
                 return []
             raise PacketError("JSON without 'pointables', expected a frame of Leap's")
-        hands = hands_in(document)
+        hands = hands_in(document)[:MOST_HANDS]
         if not hands:
             return []
         places = [y_up_points(MILLIMETRE * known_places(hand.joints[COLUMNS], "a joint")) for hand in hands]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...captures.names import unique
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
@@ -23,7 +24,7 @@ from ..axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
 from ..binary import Reader
 from ..frame import Frame, interned, joint_names
 from ..natnet_link import DESCRIPTIONS, FRAME, INFO, NatnetServer, message
-from ..numbers import FARTHEST
+from ..numbers import FARTHEST, seconds
 from ..parser import Parser
 from ..sender import Outgoing
 
@@ -72,7 +73,7 @@ class _Described:
     """What descriptions tell."""
 
     skeletons: dict[int, tuple[str, dict[int, str]]]
-    """id -> its name, and bone id -> the bone's name."""
+    """id -> its name, of which no two are the same, and bone id -> the bone's name."""
     sets: dict[str, tuple[str, ...]]
     """Marker set -> its markers' names."""
 
@@ -135,7 +136,7 @@ class NatnetParser(Parser):
             performer, bones = self._described.skeletons.get(own, ("", {}))
             found: dict[Side, dict[str, _Body]] = {}
             for body in bodies:
-                bone = bones.get(body.own & 0xFFFF, "").removeprefix(f"{performer}_")
+                bone = bones.get(body.own & 0xFFFF, "")
                 if bone in BONES and body.seen:
                     side, joint = BONES[bone]
                     found.setdefault(side, {})[joint] = body
@@ -209,7 +210,7 @@ def _end(content: bytes, version: Version) -> tuple[float | None, str]:
         raise PacketError(f"a frame of {len(content)} bytes, its end alone has {size}")
     code, _, time = struct.unpack_from("<IId", content, len(content) - size)
     parts = [code >> shift & 0xFF for shift in (24, 16, 8, 0)]
-    return time if np.isfinite(time) else None, ":".join(f"{part:02}" for part in parts) if code else ""
+    return seconds(time), ":".join(f"{part:02}" for part in parts) if code else ""
 
 
 def _version(reader: Reader) -> Version:
@@ -235,10 +236,14 @@ def _descriptions(reader: Reader, version: Version) -> _Described:
             _bone(own, version)
         elif kind == SKELETON:
             name, number = own.text(), own.whole("i")
-            skeletons[number] = (name, dict(_bone(own, version) for _ in range(own.count(20))))
+            bones = (_bone(own, version) for _ in range(own.count(20)))
+            skeletons[number] = (name, {bone: called.removeprefix(f"{name}_") for bone, called in bones})
         elif own is reader:
             break
-    return _Described(skeletons, sets)
+    names = unique(name for name, _ in skeletons.values())
+    return _Described(
+        {own: (name, bones) for (own, (_, bones)), name in zip(skeletons.items(), names, strict=True)}, sets
+    )
 
 
 def _bone(reader: Reader, version: Version) -> tuple[int, str]:

@@ -39,6 +39,8 @@ MARKERS, UNLABELLED, TIMECODES, SKELETONS = (1, 9), (2, 10), 17, 18
 SEGMENT = np.dtype([("own", "<i4"), ("place", "<f4", 3), ("turn", "<f4", 4)])
 MM = 0.001
 MOST_POINTS = 4096
+MOST_COMPONENTS = 64
+"""Of a frame; QTM has about 25 kinds."""
 LONGEST_BONE = 0.2
 """m: what ends farther out is no finger's last bone."""
 LEAST_OF_A_HAND = 4
@@ -134,7 +136,10 @@ class QualisysParser(Parser):
     def _frame(self, reader: Reader) -> list[Frame]:
         stamp, number = reader.whole("q"), reader.whole("I")
         found = {}
-        for _ in range(reader.count(8)):
+        components = reader.count(8)
+        if components > MOST_COMPONENTS:
+            raise PacketError(f"a frame of {components} components, expected {MOST_COMPONENTS} at most")
+        for _ in range(components):
             size, kind = reader.whole("i"), reader.whole("i")
             found[kind] = Reader(reader.take(size - 8), f"a component of kind {kind}")
         read = self._points(found)
@@ -164,7 +169,7 @@ class QualisysParser(Parser):
         """(J, 3) m and (J, 4) of all hands, NaN where a segment is not told."""
         skeletons = [
             np.frombuffer(reader.take(SEGMENT.itemsize * reader.count(SEGMENT.itemsize)), SEGMENT)
-            for _ in range(reader.count(4))
+            for _ in range(min(reader.count(4), 1 + max(hand.skeleton for hand in self._hands)))
         ]
         places, turns = [], []
         for hand in self._hands:

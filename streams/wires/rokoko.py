@@ -10,7 +10,6 @@ the hand: so the reference turns of its own plug-ins have it, for the thumb too.
 """
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -22,15 +21,15 @@ from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 from .. import lz4
 from ..axes import to_unity_points, to_unity_turns, unity_points, unity_turns
-from ..frame import Frame, hand_of, names_of, unseen
-from ..numbers import places, turns
+from ..frame import Frame, hand_of, label, names_of, unseen
+from ..numbers import places, seconds, turns
 from ..parser import Parser
 from ..sender import Outgoing, UdpSender
 
 Floats = NDArray[np.float64]
 
-LARGEST = 1 << 20
-"""Bytes of JSON in a packet; an actor with fingers and face has about 20 000."""
+LARGEST = 1 << 18
+"""Bytes of JSON in a packet; an actor with fingers and face has about 20 000. Nothing else runs while it is decoded."""
 MOST_ACTORS = 8
 LONGEST_NAME = 40
 
@@ -84,14 +83,13 @@ def _read(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
     actors = scene.get("actors") if isinstance(scene, dict) else None
     if not isinstance(scene, dict) or not isinstance(actors, list) or not all(isinstance(one, dict) for one in actors):
         raise PacketError("JSON without actors, expected Rokoko Studio's version 2 or 3")
-    clock = scene.get("timestamp")
-    return (clock if isinstance(clock, float) and math.isfinite(clock) else None), actors
+    return seconds(scene.get("timestamp")), actors
 
 
 def _name(actor: dict[str, Any]) -> str:
     """What an actor is called, as a label can have it."""
     name = actor.get("name")
-    return " ".join(name.replace(":", " ").split())[:LONGEST_NAME] if isinstance(name, str) else ""
+    return label(" ".join(name.replace(":", " ").split()), LONGEST_NAME) if isinstance(name, str) else ""
 
 
 def _gloves(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, Any] | None]]]:

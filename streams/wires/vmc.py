@@ -22,7 +22,7 @@ from ..axes import to_unity_points, to_unity_turns
 from ..cycle import Cycle
 from ..frame import Frame, names_of, unseen
 from ..humanoid import COLUMNS, HANDS, PARENTS, ROOT, Place, worlds
-from ..numbers import place, turn
+from ..numbers import place, seconds, turn
 from ..parser import Parser
 from ..sender import Outgoing, UdpSender
 
@@ -142,7 +142,10 @@ def _offset(bone: str, at: Place) -> tuple[float, float, float]:
 def _understood(message: osc.Message) -> tuple[str, Place | float] | None:
     """Who or what a message speaks of, and what it says; None for a bone that moves no hand. Raises PacketError."""
     if message.address == CLOCK:
-        return TIME, _numbers(message, 0, 1)[0]
+        (value,) = _numbers(message, 0, 1)
+        if seconds(value) is None:
+            raise PacketError(f"{CLOCK.decode()} is {value:g} s, which is no time")
+        return TIME, value
     name = message.arguments[0] if message.arguments else None
     if not isinstance(name, str):
         raise PacketError(f"{message.address.decode()} begins with {name!r}, expected a name")

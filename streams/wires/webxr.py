@@ -7,7 +7,6 @@ tip and +Y out of the back of the hand: with Z up these are HandModel's +Y and +
 """
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from ...hand.joints import JOINTS, SIDES, Side
 from ..axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
 from ..frame import Frame, names_of
 from ..json_packet import document_of
-from ..numbers import places, turns
+from ..numbers import places, seconds, turns
 from ..parser import Parser
 from ..sender import Outgoing
 from ..websocket_sender import WebSocketCaller
@@ -54,7 +53,7 @@ class WebxrParser(Parser):
                 names_of(*(side for side in SIDES if side in seen)),
                 np.concatenate([positions for positions, _ in parts]),
                 np.concatenate([rotations for _, rotations in parts]),
-                _real(document.get("time")),
+                seconds(document.get("time")),
                 _whole(document.get("number")),
             )
         ]
@@ -72,10 +71,6 @@ def _numbers(side: Side, hand: Any, name: str, each: int) -> list[float]:
     if not isinstance(values, list) or len(values) != expected or not all(isinstance(v, float) for v in values):
         raise PacketError(f"{side} hand: '{name}' are not {expected} numbers")
     return values
-
-
-def _real(value: Any) -> float | None:
-    return value if isinstance(value, float) and math.isfinite(value) else None
 
 
 def _whole(value: Any) -> int | None:

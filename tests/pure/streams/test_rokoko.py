@@ -181,7 +181,7 @@ GOOD = actor("", body(Avatar({}), ("right",)))
         (b'{"scene": {"actors": [3]}}', "JSON without actors"),
         (lz4.frame.compress(b"{}"), "JSON without actors"),
         (lz4.frame.compress(b"{}")[:-5], "ends before its end"),
-        (lz4.frame.compress(b" " * (1 << 21)), "more than 1048576 bytes"),
+        (lz4.frame.compress(b" " * (1 << 21)), "more than 262144 bytes"),
         (version_3(GOOD | {"body": []}), "an actor's body is no object"),
         (version_3(GOOD | {"body": {"rightHand": {}, "rightThumbTip": 4}}), "a bone of the right hand is no object"),
         (version_3(GOOD | {"body": {"rightThumbTip": {"rotation": {}}}}), "a bone's position is 'None'"),
