@@ -16,6 +16,7 @@ from .operators import (
     live,
     live_settings,
     pick_bone,
+    posing_follow,
     rig_hands,
     rig_properties,
     settings,
@@ -25,6 +26,7 @@ from .operators import (
 from .panels import calibrate as calibrate_panel
 from .panels import live as live_panel
 from .panels import overlay, sidebar
+from .panels import posing_follow as follow_panel
 from .panels import rig_hands as rig_hands_panel
 
 CLASSES: tuple[type, ...] = (
@@ -79,6 +81,10 @@ CLASSES: tuple[type, ...] = (
     live_panel.KNUCKLE_UL_takes,
     live_panel.KNUCKLE_PT_live,
     live_panel.KNUCKLE_PT_live_takes,
+    posing_follow.KnuckleFollow,
+    posing_follow.KNUCKLE_OT_touch,
+    posing_follow.KNUCKLE_OT_follow,
+    follow_panel.KNUCKLE_PT_follow,
 )
 
 MENUS = (
@@ -111,6 +117,7 @@ def register() -> None:
     for menu, draw in MENUS:
         menu.append(draw)
     overlay.register()
+    bpy.types.Scene.knuckle_follow = bpy.props.PointerProperty(type=posing_follow.KnuckleFollow)
     bpy.types.Scene.knuckle_live = bpy.props.PointerProperty(type=live_settings.KnuckleLive)
     for handlers, handler in live.HANDLERS:
         handlers.append(handler)
@@ -129,6 +136,7 @@ def unregister() -> None:
     for handlers, handler in live.HANDLERS:
         handlers.remove(handler)
     del bpy.types.Scene.knuckle_live
+    del bpy.types.Scene.knuckle_follow
     del bpy.types.Scene.knuckle_calibration
     del bpy.types.Scene.knuckle
     for cls in reversed(CLASSES):

@@ -34,7 +34,7 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
         if not carriers_move(armature):
             world, held = _now(armature, names)
         else:
-            with unkeyed_comes_back(), _frames_come_back():
+            with unkeyed_comes_back(), frames_come_back():
                 seen = [_at(armature, names, frame) for frame in frames]
             world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
     check_depth(armature.name, world)
@@ -105,7 +105,8 @@ def _in_pose(armature: "Object") -> Iterator[None]:
 
 
 @contextmanager
-def _frames_come_back() -> Iterator[None]:
+def frames_come_back() -> Iterator[None]:
+    """The scene is at its frame again afterwards."""
     scene = bpy.context.scene
     frame, part = scene.frame_current, scene.frame_subframe
     try:

@@ -1,0 +1,268 @@
+"""The active armature's hand touches a point, or follows a line or a sphere, with its wrist or a fingertip."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
+from numpy.typing import NDArray
+
+from ..errors import KnuckleError, RigError
+from ..hand.joints import DIGITS, SIDES, digit_words
+from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
+from ..rig import guides, known_hands
+from ..rig.binding import is_armature
+from ..rig.following import Followed, Follower, follower, go, key, pose
+from ..rig.keyframes import check_keyable
+from .posing_keys import key_hand, key_posed
+from .rig_hands import driven_armature
+from .setting_properties import FIXED
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Object
+
+Floats = NDArray[np.float64]
+
+MISSED = 5e-4
+"""m by which an end may be off what it follows before a person is told."""
+TOLD = {
+    "outside": "out of reach",
+    "near": "too near to the shoulder",
+}
+END_ITEMS = [
+    ("wrist", "Wrist", "The wrist is brought there"),
+    *((f"{digit}-tip", digit_words(digit).capitalize(), f"The tip of the {digit_words(digit)}") for digit in DIGITS),
+]
+
+
+def posed_armature(context: "Context") -> "Object | None":
+    """The armature whose hands are posed: the active object, else the one that the scene's hands drive."""
+    active = context.view_layer.objects.active if context.view_layer else None
+    armature = active if is_armature(active) else driven_armature(context.scene)
+    return armature if armature is not None and armature.mode != "EDIT" else None
+
+
+class KnuckleFollow(bpy.types.PropertyGroup):
+    """What a hand touches or follows."""
+
+    side: EnumProperty(
+        name="Hand",
+        description="Which hand",
+        items=[
+            ("AUTO", "Active", "The hand of the active bone; else the only one, or the right one"),
+            *((side, side.capitalize(), f"The {side} hand") for side in SIDES),
+        ],
+        options=FIXED,
+    )
+    end: EnumProperty(
+        name="With",
+        description="What of the hand touches or follows",
+        items=END_ITEMS,
+        default="index-finger-tip",
+        options=FIXED,
+    )
+    alone: BoolProperty(
+        name="Finger Only",
+        description="Only the finger moves, and hand and arm stay where they are",
+        options=FIXED,
+    )
+    kind: EnumProperty(
+        name="Follow",
+        description="What is followed",
+        items=[
+            ("POINT", "Object", "Where an object is, frame by frame"),
+            ("LINE", "Line", "A curve, an edge of a mesh, or the line in which two planes meet"),
+            ("SPHERE", "Sphere", "Around an empty's sphere, or the sphere about a mesh"),
+        ],
+        options=FIXED,
+    )
+    target: PointerProperty(
+        name="Target",
+        description="What is touched or followed; touched without one is the 3D cursor",
+        type=bpy.types.Object,
+    )
+    other: PointerProperty(
+        name="Second Plane",
+        description="A second plane: followed is the line in which the two meet",
+        type=bpy.types.Object,
+    )
+    first: IntProperty(name="First Frame", description="Where the way begins", default=1, options=FIXED)
+    last: IntProperty(name="Last Frame", description="Where the way ends", default=48, options=FIXED)
+    reverse: BoolProperty(name="Reverse", description="Go the other way along it", options=FIXED)
+    turn: FloatProperty(
+        name="Turn",
+        description="How far around the sphere",
+        subtype="ANGLE",
+        default=2 * np.pi,
+        options=FIXED,
+    )
+    axis: EnumProperty(
+        name="Axis",
+        description="The axis of the sphere's object about which the way goes",
+        items=[(axis, axis, f"The object's own {axis}") for axis in "XYZ"],
+        default="Z",
+        options=FIXED,
+    )
+    gap: FloatProperty(
+        name="Distance",
+        description="How far off the sphere",
+        subtype="DISTANCE",
+        options=FIXED,
+    )
+    aim: BoolProperty(
+        name="Point at It",
+        description="The hand points at the middle of the sphere, so that it stays outside of it",
+        default=True,
+        options=FIXED,
+    )
+
+
+class _Follows:
+    """What the operators are made of, beside bpy.types.Operator."""
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that can be posed."""
+        operator: Any = cls
+        armature = posed_armature(context)
+        if armature is None:
+            operator.poll_message_set("Make the armature of a hand the active object, outside of Edit Mode")
+        elif not armature.is_editable:
+            operator.poll_message_set("The armature is linked from another file, make a library override of it first")
+        else:
+            return True
+        return False
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Does it, or says why not."""
+        operator: Any = self
+        armature = posed_armature(context)
+        assert armature is not None, "poll"
+        try:
+            check_keyable(armature)
+            brought = self.done(context, armature, _follower(context, armature))
+        except KnuckleError as error:
+            operator.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        if told := missed(brought):
+            operator.report({"WARNING"}, told)
+        return {"FINISHED"}
+
+    def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
+        """What is done. Raises KnuckleError, and then nothing has changed."""
+        raise NotImplementedError
+
+
+class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
+    """Bring the fingertip or the wrist to the target, or to the 3D cursor if none is chosen. The arm carries the hand;
+    what is out of its reach is reached for"""
+
+    bl_idname = "knuckle.touch"
+    bl_label = "Touch"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
+        """Posed on this frame, and keyed as auto-keying would."""
+        chosen = context.scene.knuckle_follow
+        place = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
+        followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
+        turned = pose(who, followed)
+        key_posed(context, armature, turned)
+        key_hand(context, who.held)
+        return followed.brought
+
+
+class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
+    """Lead the fingertip or the wrist along a line, around a sphere or with an object, keyed in an action of its own"""
+
+    bl_idname = "knuckle.follow"
+    bl_label = "Follow"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With something to follow as well."""
+        if not super().poll(context):
+            return False
+        if context.scene.knuckle_follow.target is None:
+            cls.poll_message_set("Choose what is to be followed")
+            return False
+        return True
+
+    def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
+        """Keyed on each frame, in a new action."""
+        chosen = context.scene.knuckle_follow
+        if chosen.last < chosen.first:
+            raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
+        frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
+        followed = _go(context, who, course_of(chosen, frames), frames)
+        key(who, followed, frames, f"Follow {chosen.target.name}")
+        context.scene.frame_set(context.scene.frame_current)
+        return followed.brought
+
+
+def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
+    """The course that the settings tell, over scene frames (N,). Raises RigError for objects that have none."""
+    parts = np.linspace(0.0, 1.0, len(frames))
+    if chosen.reverse:
+        parts = parts[::-1]
+    target, other = chosen.target, chosen.other
+    if chosen.kind == "POINT":
+        places = guides.origins(target, frames)
+        return lambda tool: Course(places, _kept(tool, places))
+    if chosen.kind == "SPHERE":
+        ball, turn = guides.ball_of(target), chosen.turn * guides.axis_of(target, "XYZ".index(chosen.axis))
+        return lambda tool: around_ball(tool, ball, turn, parts, gap=chosen.gap, aim=chosen.aim)
+    if other is not None and other != target:
+        return lambda tool: along_line(tool, *guides.line_between(target, other, tool.place), parts)
+    points = guides.way_of(target)
+    return lambda tool: along_points(tool, points, parts)
+
+
+def missed(brought: Brought) -> str:
+    """What is told of the steps that are off what is followed; empty where none is."""
+    off = np.flatnonzero(~(brought.missed <= MISSED))
+    if not len(off):
+        return ""
+    cases = {brought.cases[step] for step in off}
+    why = " and ".join(words for case, words in TOLD.items() if case in cases) or "held back by the limits"
+    of = f"{len(off)} of {len(brought.missed)} frames are" if len(brought.missed) > 1 else "It is"
+    return f"{of} {why}, by up to {1000 * float(brought.missed[off].max()):.0f} mm"
+
+
+def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], frames: Floats | None = None) -> Followed:
+    chosen = context.scene.knuckle_follow
+    return go(who, chosen.end, course, frames, alone=chosen.alone)
+
+
+def _follower(context: "Context", armature: "Object") -> Follower:
+    """The hand that was chosen, as it is now. Raises RigError where there is none."""
+    known = known_hands.known(armature) or known_hands.look(armature)
+    if known.problem:
+        raise RigError(known.problem)
+    side = context.scene.knuckle_follow.side
+    if side == "AUTO":
+        side = _active_side(armature) or ("right" if "right" in known.hands else "left")
+    if side not in known.hands:
+        raise RigError(f"armature '{armature.name}' has no {side} hand, choose the other")
+    return follower(armature, known.hands[side])
+
+
+def _active_side(armature: "Object") -> str | None:
+    """The side of the hand to which the active bone belongs, or which hangs on it; None where that is both or none."""
+    active = armature.data.bones.active
+    known = known_hands.known(armature)
+    if active is None or known is None:
+        return None
+    near = {active.name, *(bone.name for bone in active.children_recursive)}
+    sides = [side for side, found in known.hands.items() if near & set(found.bones.values())]
+    return sides[0] if len(sides) == 1 else None
+
+
+def _kept(tool: Tool, places: Floats) -> Floats:
+    """(N, 4, 4) a hand that keeps its turn while its end is at places (N, 3)."""
+    wrists = np.tile(tool.wrist, (len(places), 1, 1))
+    wrists[:, :3, 3] = places - tool.pointing
+    return wrists

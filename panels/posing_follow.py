@@ -1,0 +1,54 @@
+"""The panel from which a hand touches and follows."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..operators.posing_follow import posed_armature
+
+if TYPE_CHECKING:
+    from bpy.types import Context
+
+
+class KNUCKLE_PT_follow(bpy.types.Panel):
+    """Touching a point, and following a line or a sphere"""
+
+    bl_label = "Touch and Follow"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Where an armature is active or chosen."""
+        return posed_armature(context) is not None
+
+    def draw(self, context: "Context") -> None:
+        """With what, to what, and along what."""
+        layout, chosen = self.layout, context.scene.knuckle_follow
+        layout.use_property_split, layout.use_property_decorate = True, False
+        layout.prop(chosen, "side")
+        layout.prop(chosen, "end")
+        finger = layout.row()
+        finger.enabled = chosen.end != "wrist"
+        finger.prop(chosen, "alone")
+        layout.prop(chosen, "target")
+        layout.operator(
+            "knuckle.touch", text="Touch" if chosen.target else "Touch 3D Cursor", icon="EMPTY_SINGLE_ARROW"
+        )
+        layout.separator()
+        layout.row().prop(chosen, "kind", expand=True)
+        if chosen.kind == "LINE":
+            layout.prop(chosen, "other")
+            layout.prop(chosen, "reverse")
+        elif chosen.kind == "SPHERE":
+            column = layout.column(align=True)
+            for name in ("turn", "axis", "gap"):
+                column.prop(chosen, name)
+            layout.prop(chosen, "aim")
+            layout.prop(chosen, "reverse")
+        frames = layout.column(align=True)
+        frames.prop(chosen, "first", text="Frames")
+        frames.prop(chosen, "last", text="to")
+        layout.operator("knuckle.follow", icon="CON_FOLLOWPATH")
