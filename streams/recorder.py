@@ -4,8 +4,8 @@ import os
 import threading
 import time
 from collections import deque
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
 from ..errors import StreamError
 from .raw_take import Head, Packet, head_bytes, packet_bytes
@@ -25,15 +25,21 @@ class Recorder:
         """Why the take ended early, a sentence; empty while all is well."""
         self.packets = 0
         self._waiting: deque[Packet] = deque()
-        self._octets = 0
+        # Bytes, each counted by one thread alone.
+        self._added = self._taken = 0
         self._stop = threading.Event()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO = path.open("xb")
-            self._file.write(head_bytes(head))
-            self._file.flush()
+            # Without a buffer of its own, so that what could not be written is not tried again later.
+            self._file = path.open("xb", buffering=0)
         except OSError as error:
-            raise StreamError(f"{path}: the take cannot be written ({error.strerror})") from None
+            raise _refused(path, error) from None
+        try:
+            _write_all(self._file, head_bytes(head))
+        except OSError as error:
+            self._file.close()
+            path.unlink()
+            raise _refused(path, error) from None
         self._thread = threading.Thread(target=self._run, name="knuckle recorder", daemon=True)
         self._thread.start()
 
@@ -41,10 +47,10 @@ class Recorder:
         """Takes a packet; called by the reader's thread."""
         if self.problem:
             return
-        if self._octets > MOST_WAITING:
+        if self._added - self._taken > MOST_WAITING:
             self.problem = f"{self.path.name}: the disk does not keep up, the take ended after {packet.time:.1f} s"
             return
-        self._octets += len(packet.content)
+        self._added += len(packet.content)
         self._waiting.append(packet)
 
     def close(self) -> None:
@@ -54,25 +60,38 @@ class Recorder:
 
     def _run(self) -> None:
         with self._file:
-            while not self._stop.wait(EVERY):
-                self._write()
-            self._write()
+            ended = False
+            while not ended:
+                ended = self._stop.wait(EVERY) or bool(self.problem)
+                ended = not self._write() or ended
 
-    def _write(self) -> None:
+    def _write(self) -> bool:
+        """What waits; whether more may follow: behind a packet that was not written whole nothing would be read."""
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if not waiting:
-            return
-        self._octets -= sum(len(packet.content) for packet in waiting)
+            return True
+        self._taken += sum(len(packet.content) for packet in waiting)
         try:
-            self._file.write(b"".join(map(packet_bytes, waiting)))
-            self._file.flush()
+            _write_all(self._file, b"".join(map(packet_bytes, waiting)))
             os.fsync(self._file.fileno())
-            self.packets += len(waiting)
         except OSError as error:
             self.problem = (
                 f"{self.path.name}: nothing could be written after {waiting[0].time:.1f} s ({error.strerror}); "
                 "what came before is kept"
             )
+            return False
+        self.packets += len(waiting)
+        return True
+
+
+def _write_all(file: FileIO, data: bytes) -> None:
+    """All of it, or as much as there is room for. Raises OSError."""
+    while data:
+        data = data[file.write(data) or 0 :]
+
+
+def _refused(path: Path, error: OSError) -> StreamError:
+    return StreamError(f"{path}: the take cannot be written ({error.strerror})")
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
