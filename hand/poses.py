@@ -1,93 +1,115 @@
-"""Named poses of any hand, for pictures and tests: a table of joint angles in degrees."""
+"""Named poses of any hand, made from joint angles: the table is poses.json.
+
+The angles are those of an adult's hand (proportions.py). On it, what a person's fingers touch in a pose touches, and
+nothing goes through anything: tests/blender/test_hand_poses.py measures both on the skin.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HandError
 from .joints import CHAIN_JOINTS, DIGITS
+from .limits import DIP_PER_PIP
 from .model import HandModel, Movement
 
 Floats = NDArray[np.float64]
 Degrees = dict[tuple[str, Movement], float]
 
+GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grip", "letters": "Sign Alphabet"}
+"""What kinds of poses there are, and what a person reads."""
 
-def _thumb(cmc: tuple[float, float, float], mcp: tuple[float, float], ip: float) -> Degrees:
-    """CMC abduction, twist and flexion, MCP abduction and flexion, IP flexion."""
-    joints = CHAIN_JOINTS["thumb"]
-    return {
-        (joints[0], "abduction"): cmc[0],
-        (joints[0], "twist"): cmc[1],
-        (joints[0], "flexion"): cmc[2],
-        (joints[1], "abduction"): mcp[0],
-        (joints[1], "flexion"): mcp[1],
-        (joints[2], "flexion"): ip,
-    }
-
-
-def _finger(digit: str, mcp: float, pip: float, dip: float, abduction: float = 0.0) -> Degrees:
-    """Flexion of a finger's three joints and the abduction of its MCP."""
-    joints = CHAIN_JOINTS[digit]
-    flexions: Degrees = {(joint, "flexion"): angle for joint, angle in zip(joints, (mcp, pip, dip), strict=False)}
-    return {**flexions, (joints[0], "abduction"): abduction}
+_THUMB: tuple[tuple[int, Movement], ...] = (
+    (0, "abduction"),
+    (0, "twist"),
+    (0, "flexion"),
+    (1, "abduction"),
+    (1, "flexion"),
+    (2, "flexion"),
+)
+_FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0, "abduction"), (0, "twist"))
+"""What the columns of the table are: joint of CHAIN_JOINTS and movement."""
 
 
-_INDEX, _MIDDLE, _RING, _PINKY = DIGITS[1:]
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedPose:
+    """A pose that people know."""
+
+    name: str
+    """For commands: 'letter-a'."""
+    label: str
+    """For people."""
+    group: str
+    """A key of GROUPS."""
+    about: str
+    """A sentence."""
+    tags: tuple[str, ...]
+    """Other words by which people look for it."""
+    degrees: Degrees
+    """Joint and movement -> angle, of all digits; movements that are not named are at zero."""
 
 
-def _closed(*digits: str) -> Degrees:
-    """Fingers curled until their tips rest on the palm, the little finger's on the ball below it."""
+def _degrees(row: Mapping[str, Any]) -> Degrees:
     result: Degrees = {}
-    for digit in digits:
-        result.update(_finger(digit, *((80, 100, 60) if digit == _PINKY else (90, 100, 60))))
+    for digit in DIGITS:
+        joints = CHAIN_JOINTS[digit]
+        columns = _THUMB if digit == "thumb" else _FINGER
+        angles = row[digit.removesuffix("-finger")]
+        result.update({(joints[at], movement): a for (at, movement), a in zip(columns, angles, strict=True)})
+        if digit != "thumb":
+            result[joints[2], "flexion"] = DIP_PER_PIP * result[joints[1], "flexion"]
     return result
 
 
-POSES: dict[str, Degrees] = {
-    "open": {},
-    "relaxed": {},
-    "spread": {
-        **_thumb((25, 0, -10), (0, 0), -5),
-        **_finger(_INDEX, -5, 0, 0, 12),
-        **_finger(_MIDDLE, -5, 0, 0, 1),
-        **_finger(_RING, -5, 0, 0, -9),
-        **_finger(_PINKY, -5, 0, 0, -14),
-    },
-    "fist": {**_thumb((0, 8.3, 26.1), (15, 50), 58.3), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
-    "pinch": {
-        **_thumb((10.2, -1.5, 29.7), (-2.7, 21.5), 21.6),
-        **_finger(_INDEX, 41, 46, 30.7, 4),
-        **_finger(_MIDDLE, 40, 42, 28),
-        **_finger(_RING, 48, 46, 30),
-        **_finger(_PINKY, 52, 46, 30, -4),
-    },
-    "point": {
-        **_thumb((-3.2, 8.8, 24.8), (15, 50), 55.1),
-        **_finger(_INDEX, 0, 4, 2),
-        **_closed(_MIDDLE, _RING, _PINKY),
-    },
-    "ok": {
-        **_thumb((-5.5, -3.2, 27.1), (-2.3, 21.6), 21.6),
-        **_finger(_INDEX, 14.9, 65.7, 43.8, 4),
-        **_finger(_MIDDLE, 14, 20, 12),
-        **_finger(_RING, 4, 12, 8, -4),
-        **_finger(_PINKY, -6, 8, 5, -10),
-    },
-    "thumbs-up": {**_thumb((1, -18, -15), (-10, 0), -5), **_closed(_INDEX, _MIDDLE, _RING, _PINKY)},
-}
-"""By name, for the hand of `adult`; movements that are not named are at zero, save in 'relaxed', which is the
-hand's neutral."""
+def _read(path: Path) -> dict[str, NamedPose]:
+    rows = json.loads(path.read_text(encoding="utf-8"))["poses"]
+    return {
+        row["name"]: NamedPose(
+            name=row["name"],
+            label=row["label"],
+            group=row["group"],
+            about=row["about"],
+            tags=tuple(row["tags"]),
+            degrees=_degrees(row),
+        )
+        for row in rows
+    }
+
+
+POSES: dict[str, NamedPose] = _read(Path(__file__).with_name("poses.json"))
+"""By name, in the order in which a person is shown them."""
+
+
+def of_group(group: str) -> tuple[str, ...]:
+    """The names of the poses of a group."""
+    return tuple(pose.name for pose in POSES.values() if pose.group == group)
+
+
+def named(name: str) -> NamedPose:
+    """A pose by its name. Raises HandError for a name that is not known."""
+    if name not in POSES:
+        raise HandError(f"there is no pose '{name}', only {', '.join(POSES)}")
+    return POSES[name]
 
 
 def angles(hand: HandModel, name: str) -> Floats:
     """(D,) rad, a named pose within the hand's limits. Raises HandError for a name that is not known."""
-    if name not in POSES:
-        raise HandError(f"there is no pose '{name}', only {', '.join(POSES)}")
-    if name == "relaxed":
-        return hand.neutral.copy()
     result = np.zeros(hand.dofs)
-    for (joint, movement), degrees in POSES[name].items():
+    for (joint, movement), degrees in named(name).degrees.items():
         dof = hand.dof(joint, movement)
         if dof is not None:
             result[dof] = np.deg2rad(degrees)
     clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
     return clipped
+
+
+def blended(hand: HandModel, before: Floats, name: str, factor: float) -> Floats:
+    """(D,) rad, from angles (D,) at a factor of 0 to a named pose at 1, every joint along its own movements."""
+    towards = angles(hand, name)
+    mixed: Floats = before + factor * (towards - before) if factor < 1.0 else towards
+    return mixed

@@ -146,7 +146,7 @@ def take_video(path: Path, take: Take, picture: Picture, seconds: float = 6.0) -
 
 
 def pose_pictures(
-    folder: Path, picture: Picture, names: Sequence[str] = tuple(poses.POSES), side: Side = "right"
+    folder: Path, picture: Picture, names: Sequence[str] = poses.of_group("everyday"), side: Side = "right"
 ) -> list[Path]:
     """A PNG of Knuckle's own hand in each named pose, from the back of the hand; the open file is replaced.
 

@@ -150,7 +150,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--side", choices=("left", "right"), default="right")
     parser.add_argument("--size", type=float, default=0.185, help="m, from the wrist to the middle finger's tip")
     parser.add_argument("--pixels", type=int, default=420)
-    parser.add_argument("poses", nargs="*", help="all of them when none is named")
+    parser.add_argument("poses", nargs="*", help="the everyday ones when none is named")
     return parser.parse_args(given)
 
 
@@ -158,7 +158,7 @@ def main() -> None:
     """Builds the hand once and renders each pose."""
     load_package()
     from knuckle.hand.kinematics import joint_rotations
-    from knuckle.hand.poses import POSES, angles
+    from knuckle.hand.poses import angles, of_group
     from knuckle.hand.proportions import adult, build
     from knuckle.rig.default_hand import add_hand
 
@@ -168,7 +168,7 @@ def main() -> None:
     armature = add_hand(measures, "Hand", scene.collection)
     hand = build(measures)
     axes = np.diag([-1.0 if asked.side == "left" else 1.0, 1, 1])
-    for name in asked.poses or POSES:
+    for name in asked.poses or of_group("everyday"):
         pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
         write_picture(asked.out / f"hand-{name}.png", sheet(scene, armature.children[0], asked.pixels, axes))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PacketError
-from ...hand import kinematics, poses, proportions
+from ...hand import kinematics, proportions
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
@@ -169,5 +169,5 @@ def _resting(side: Side) -> Floats:
     # Fingers down, the back of the hand outwards.
     root[:3, :3] = rot.basis(np.array([0.0, 0.0, -1.0]), np.array([sign, 0.0, 0.0]))
     root[:3, 3] = [0.25 * sign, 0.0, 0.8]
-    frames: Floats = kinematics.joint_frames(hand, Pose(hand, root[None], poses.angles(hand, "relaxed")[None]))[0]
+    frames: Floats = kinematics.joint_frames(hand, Pose(hand, root[None], hand.neutral[None]))[0]
     return frames
