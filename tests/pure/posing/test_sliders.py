@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from knuckle.hand import poses
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.limits import DIP_PER_PIP, AngleLimits
 from knuckle.hand.measured import MeasuredHand
@@ -128,7 +128,9 @@ def test_all_curled_is_a_fist_and_nothing_is_an_open_hand() -> None:
     hand = hand_of("usual")
     sliders = Sliders(hand, locked=False)
     closed = sliders.write(np.zeros(hand.dofs), Slider("curl"), 1.0)
-    np.testing.assert_allclose(np.rad2deg(closed), np.rad2deg(poses.angles(hand, "fist")), atol=0.5)
+    both = Pose(hand, np.tile(np.eye(4), (2, 1, 1)), np.stack([closed, poses.angles(hand, "fist")]))
+    here, fist = 1000 * joint_frames(hand, both)[..., :3, 3][:, [JOINT_INDEX[tip] for tip in TIPS]]
+    assert np.all(np.linalg.norm(here - fist, axis=-1) < 10), "mm from where a fist has its fingertips"
     assert all(sliders.read(np.zeros(hand.dofs), slider) == 0.0 for slider in SLIDERS)
     for digit in DIGITS:
         assert sliders.read(closed, Slider("curl", digit)) == pytest.approx(1.0, abs=0.01)
