@@ -89,6 +89,8 @@ def _tell(receiver: Receiver, points: bool) -> None:
     print(f"{receiver.state()} ({counts}{', ' + told if told else ''}, jitter {1000 * tally.jitter():.1f} ms)")
     if tally.malformed:
         print(f"  not understood: {tally.problem}")
+    if receiver.recording is not None and receiver.recording.problem:
+        print(f"  {receiver.recording.problem}")
     if came:
         print("\n".join(_lines(came[-1].frame, points)), flush=True)
 

@@ -12,6 +12,8 @@ from .take import Take
 
 MOST_NAMES = 4096
 """Points of a recording, a hostile one bounded."""
+MOST_PLACES = 1 << 26
+"""Points times frames: two hands for three hours. In small frames that name other points each there can be far more."""
 
 
 def sniff(head: bytes) -> bool:
@@ -69,6 +71,10 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
     names = dict.fromkeys(own[row] for own, there in seen.items() for row in np.flatnonzero(there))
     if len(names) > MOST_NAMES:
         raise CaptureError(f"{source}: {len(names)} different points, expected {MOST_NAMES} at most")
+    if len(names) * len(frames) > MOST_PLACES:
+        raise CaptureError(
+            f"{source}: {len(frames)} frames of {len(names)} points, expected {MOST_PLACES} places at most"
+        )
     return tuple(names)
 
 

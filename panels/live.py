@@ -167,7 +167,8 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         layout.use_property_decorate = False
         recorder = run.receiver.recording if run is not None else None
         if recorder is not None:
-            paragraph(layout, context, recorder.problem or f"Recording {recorder.path.stem}", "REC")
+            telling = recorder.problem or f"Recording {recorder.path.stem}"
+            paragraph(layout, context, telling, "ERROR" if recorder.problem else "REC")
         if chosen.takes:
             row = layout.row()
             row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..captures.clock import LATEST
 from ..errors import PacketError
 
 Floats = NDArray[np.float64]
 
 FARTHEST = 1e4
 """m: a place farther out than this is damaged."""
-LATEST = 1e15
-"""s: a clock that is told in another unit than its device's is not later."""
 
 
 def places(values: Sequence[float], what: str) -> Floats:

@@ -135,14 +135,15 @@ class Receiver:
                 if packet is not None:
                     tried = 0
                     self._take(packet, time.perf_counter())
+                    # Counted once it can be had: who waits for the count finds its frames.
+                    self.tally.packets += 1
+                    self.tally.octets += len(packet)
         finally:
             packets.close()
         return tried
 
     def _take(self, packet: bytes, at: float) -> None:
         self._last_packet = at
-        self.tally.packets += 1
-        self.tally.octets += len(packet)
         with self._lock:
             self._keep(packet, at)
             try:

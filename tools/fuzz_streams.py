@@ -20,10 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
+from knuckle.captures.clock import LATEST
 from knuckle.errors import PacketError
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.frame import Frame
-from knuckle.streams.numbers import FARTHEST, LATEST
+from knuckle.streams.numbers import FARTHEST
 from knuckle.streams.raw_take import read_head, read_packets
 from knuckle.streams.transport import LARGEST_PACKET, Address
 from knuckle.tests.pure.streams.moments import moments

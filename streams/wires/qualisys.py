@@ -26,7 +26,7 @@ from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ..binary import Reader
 from ..frame import Frame, interned, joint_names, unseen
-from ..numbers import FARTHEST
+from ..numbers import FARTHEST, seconds
 from ..parser import Parser
 from ..qtm_link import FRAME, HEADER, KINDS, XML, QtmServer, message
 from ..qtm_parameters import Parameters, Segment, parameters_of
@@ -149,7 +149,7 @@ class QualisysParser(Parser):
         timecode = _timecode(found[TIMECODES]) if TIMECODES in found else ""
         # Live, the number can stay at 1, and without cameras that see markers the time stays too.
         before, self._last = self._last, (stamp, number)
-        time = None if before is not None and before[0] == stamp else stamp / 1e6
+        time = None if before is not None and before[0] == stamp else seconds(stamp / 1e6)
         told = None if before is not None and before[1] == number else number
         return [Frame(names, positions, rotations, time, told, timecode)]
 

@@ -20,7 +20,7 @@ from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, Side
 from ..axes import to_unity_points, to_unity_turns, unity_points, unity_turns
 from ..frame import Frame, names_of, unseen
-from ..numbers import places, real, turns
+from ..numbers import places, real, seconds, turns
 from ..parser import Parser
 from ..rounds import Rounds
 from ..sender import Outgoing, UdpSender
@@ -109,7 +109,7 @@ def _line(text: str) -> _Line | None:
         kind=kind,
         values=values,
         number=None if number is None else int(number),
-        time=None if nanoseconds is None else int(nanoseconds) / 1e9,
+        time=None if nanoseconds is None else seconds(int(nanoseconds) / 1e9),
     )
 
 

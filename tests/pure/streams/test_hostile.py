@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import socket
 import struct
 import threading
@@ -104,6 +105,14 @@ def test_a_clock_that_tells_no_time_is_none(device, clock):
     except PacketError:
         times = []
     assert not any(times)
+
+
+def test_counts_of_nanoseconds_and_microseconds_that_tell_no_time_are_none():
+    lines = [re.sub(rb"t=\d+", b"t=" + b"9" * 20, line) for line in sent("quest")]
+    told, frame = QualisysSender(Address()).packets(MOMENT)
+    late = frame[: HEADER.size] + struct.pack("<q", 2**63 - 1) + frame[HEADER.size + 8 :]
+    for frames in (frames_of("quest", lines), frames_of("qualisys", [told, late])):
+        assert frames and not any(frame.time for frame in frames)
 
 
 def test_counts_without_end_are_refused():

@@ -140,6 +140,19 @@ def test_what_is_no_raw_take_is_refused_in_a_sentence(tmp_path: Path) -> None:
             captures.read(tmp_path / "x.rawtake")
 
 
+def test_a_take_that_names_other_points_all_the_time_is_refused_in_a_sentence(
+    receiver: Receiver, address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small file may else ask for more than there is memory for."""
+    receiver.record(tmp_path / "wide.rawtake")
+    send(address, 10)
+    come(receiver, 10)
+    receiver.end_recording()
+    monkeypatch.setattr("knuckle.captures.raw_take.MOST_PLACES", 300)
+    with pytest.raises(CaptureError, match=r"wide.rawtake: \d+ frames of 42 points, expected 300 places at most"):
+        captures.read(tmp_path / "wide.rawtake")
+
+
 def test_a_take_is_not_written_over(receiver: Receiver, tmp_path: Path) -> None:
     path = tmp_path / "a.rawtake"
     path.write_bytes(b"mine")
