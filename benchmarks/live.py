@@ -1,8 +1,10 @@
 """How long live solving takes from packet to evaluated pose: two hands, sent by another process over a real socket.
 
-    python benchmarks/live.py [--seconds 60] [--rate 120] [--device xsens] [--write]
+    python benchmarks/live.py [--seconds 60] [--rate 120] [--device xsens] [--looks 'at once'] [--write]
 
-Blender looks for what came by a timer of its own; without a window it has none, so this waits as its event loop does.
+Times are counted from when the sender was to send, by the clock that both processes share: what the system, the
+reader's thread and Python's lock take is in them. Blender without a window has no event loop: it looks as often as who
+runs it wants to. With one it sleeps in between.
 """
 
 import argparse
@@ -22,8 +24,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 RIGS = ROOT.parent / "shared" / "data" / "rigs"
-IDLE = 0.005
-"""s that Blender's event loop sleeps when there is nothing to do: its timers are not looked at more often."""
+IDLE = {"at once": 0.0005, "as with a window": 0.005}
+"""s between two looks; with a window Blender's event loop sleeps so long when there is nothing to do."""
+READY = 0.002
+"""s between two looks until both hands are there."""
 WARM = 2.0
 """s that are not counted: hands are measured, and memory comes to what it stays at."""
 CYCLE = 240
@@ -35,8 +39,10 @@ class Result:
     """What one run came to."""
 
     rig: str
+    looks: str
+    """A key of IDLE."""
     latencies: list[float]
-    """s from packet to evaluated pose, of each look at which a frame was shown."""
+    """s from when the shown packet was to be sent to the evaluated pose, of each look at which a frame was shown."""
     busy: list[float]
     """s of the main thread's own time, of the same."""
     frames: int
@@ -68,6 +74,7 @@ def send(device: str, port: int, rate: float) -> None:
     cycle = [*closing, *closing[::-1]]
     with DEVICES[device].sender(Address("127.0.0.1", port)) as sender:
         began, number = time.perf_counter(), 0
+        print(began, flush=True)
         while True:
             time.sleep(max(0.0, began + number / rate - time.perf_counter()))
             one = cycle[number % CYCLE]
@@ -76,12 +83,13 @@ def send(device: str, port: int, rate: float) -> None:
 
 
 @contextmanager
-def sending(device: str, port: int, rate: float) -> Iterator[None]:
-    """The other process, while it runs."""
+def sending(device: str, port: int, rate: float) -> Iterator[float]:
+    """The other process, while it runs: when it began, s on the clock of time.perf_counter."""
     command = [sys.executable, __file__, "--send", "--device", device, "--port", str(port), "--rate", str(rate)]
-    process = subprocess.Popen(command)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     try:
-        yield
+        yield float(process.stdout.readline())
     finally:
         process.terminate()
         process.wait()
@@ -93,7 +101,7 @@ def resident() -> float:
     return pages * resource.getpagesize() / 1e6
 
 
-def follow(rig: str, device: str, rate: float, seconds: float) -> Result:
+def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
     """One run in this Blender."""
     import bpy
 
@@ -104,54 +112,69 @@ def follow(rig: str, device: str, rate: float, seconds: float) -> Result:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         port = int(sock.getsockname()[1])
-    scene.knuckle_live.device = device
+    scene.knuckle_live.device = options.device
     scene.knuckle_live.port = port
     run = LiveRun(plan_of(bpy.context), scene)
-    tally, latencies, busy = run.receiver.tally, [], []
+    tally, latencies, busy, newest = run.receiver.tally, [], [], 0
+    drain = run.receiver.drain
+
+    def noted() -> Any:
+        nonlocal newest
+        came = drain()
+        newest = came[-1].frame.number if came else newest
+        return came
+
+    run.receiver.drain = noted
+
+    def so_far() -> tuple[int, int, int, float]:
+        return tally.frames, tally.lost + tally.late + tally.malformed, tally.overrun, resident()
+
     try:
-        with sending(device, port, rate):
+        with sending(options.device, port, options.rate) as began:
             while len(run.shown) < 2:
                 run.step()
-                time.sleep(IDLE)
-            _for(WARM, run.step)
+                time.sleep(READY)
+            _for(WARM, run.step, IDLE[looks])
             tally.latencies.clear()
-            before = (tally.frames, tally.lost + tally.late + tally.malformed, tally.overrun, resident())
+            before = so_far()
 
             def look() -> None:
-                began = time.thread_time()
+                own = time.thread_time()
                 run.step()
                 if tally.latencies:
-                    busy.append(time.thread_time() - began)
-                    latencies.append(tally.latencies.pop())
+                    tally.latencies.clear()
+                    busy.append(time.thread_time() - own)
+                    latencies.append(time.perf_counter() - began - newest / options.rate)
 
-            _for(seconds, look)
-            after = (tally.frames, tally.lost + tally.late + tally.malformed, tally.overrun, resident())
+            _for(options.seconds, look, IDLE[looks])
+            after = so_far()
     finally:
         run.stop(put_back=False)
     frames, lost, overrun, _ = (b - a for a, b in zip(before, after, strict=True))
-    return Result(rig, latencies, busy, int(frames), int(lost), int(overrun), (before[3], after[3]))
+    return Result(rig, looks, latencies, busy, int(frames), int(lost), int(overrun), (before[3], after[3]))
 
 
-def _for(seconds: float, look: Any) -> None:
+def _for(seconds: float, look: Any, idle: float) -> None:
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
         look()
-        time.sleep(IDLE)
+        time.sleep(idle)
 
 
 def runs(options: argparse.Namespace) -> Iterator[Result]:
     """On the default hand, and on MakeHuman's rig where it is beside the checkout."""
     import bpy
 
-    bpy.ops.wm.read_factory_settings(use_empty=True)
-    yield follow("new hands", options.device, options.rate, options.seconds)
     rig = RIGS / "makehuman_default.blend"
-    if rig.exists():
-        bpy.ops.wm.open_mainfile(filepath=str(rig))
-        scene: Any = bpy.context.scene
-        scene.knuckle.rig = "ARMATURE"
-        scene.knuckle.armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
-        yield follow("MakeHuman", options.device, options.rate, options.seconds)
+    for looks in options.looks:
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        yield follow("new hands", looks, options)
+        if rig.exists():
+            bpy.ops.wm.open_mainfile(filepath=str(rig))
+            scene: Any = bpy.context.scene
+            scene.knuckle.rig = "ARMATURE"
+            scene.knuckle.armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
+            yield follow("MakeHuman", looks, options)
 
 
 def row(result: Result) -> list[str]:
@@ -163,6 +186,7 @@ def row(result: Result) -> list[str]:
 
     return [
         result.rig,
+        result.looks,
         str(result.frames),
         both(result.latencies),
         both(result.busy),
@@ -174,6 +198,7 @@ def row(result: Result) -> list[str]:
 
 HEAD = [
     "drives",
+    "looks",
     "frames",
     "ms packet to pose, median / p99",
     "ms of CPU a look, median / p99",
@@ -189,6 +214,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=120.0)
     parser.add_argument("--device", default="xsens")
+    parser.add_argument("--looks", choices=tuple(IDLE), nargs="+", default=list(IDLE))
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--send", action="store_true")
     parser.add_argument("--port", type=int)
