@@ -17,6 +17,8 @@ from .operators import (
     live_settings,
     pick_bone,
     posing_follow,
+    posing_hand,
+    posing_sliders,
     rig_hands,
     rig_properties,
     settings,
@@ -27,6 +29,7 @@ from .panels import calibrate as calibrate_panel
 from .panels import live as live_panel
 from .panels import overlay, sidebar
 from .panels import posing_follow as follow_panel
+from .panels import posing_sliders as posing_panel
 from .panels import rig_hands as rig_hands_panel
 
 CLASSES: tuple[type, ...] = (
@@ -40,6 +43,7 @@ CLASSES: tuple[type, ...] = (
     live_settings.KnucklePerson,
     live_settings.KnuckleTake,
     live_settings.KnuckleLive,
+    posing_sliders.KnucklePosing,
     import_capture.KNUCKLE_OT_import_capture,
     import_capture.KNUCKLE_FH_capture,
     add_hand.KNUCKLE_OT_add_hand,
@@ -71,6 +75,10 @@ CLASSES: tuple[type, ...] = (
     live.KNUCKLE_OT_live_record,
     live.KNUCKLE_OT_live_forget_take,
     live.KNUCKLE_OT_live_forget_performer,
+    posing_hand.KNUCKLE_OT_pose_mirror,
+    posing_hand.KNUCKLE_OT_pose_relax,
+    posing_hand.KNUCKLE_OT_pose_reset,
+    posing_hand.KNUCKLE_OT_pose_select,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,
     calibrate_panel.KNUCKLE_PT_calibrate,
@@ -84,6 +92,7 @@ CLASSES: tuple[type, ...] = (
     posing_follow.KnuckleFollow,
     posing_follow.KNUCKLE_OT_touch,
     posing_follow.KNUCKLE_OT_follow,
+    posing_panel.KNUCKLE_PT_posing,
     follow_panel.KNUCKLE_PT_follow,
 )
 
@@ -91,6 +100,9 @@ MENUS = (
     (bpy.types.TOPBAR_MT_file_import, import_capture.draw_import),
     (bpy.types.VIEW3D_MT_armature_add, add_hand.draw_add),
 )
+
+
+HANDLERS = (*live.HANDLERS, *posing_sliders.HANDLERS)
 
 
 def _command(arguments: list[str]) -> int:
@@ -119,7 +131,8 @@ def register() -> None:
     overlay.register()
     bpy.types.Scene.knuckle_follow = bpy.props.PointerProperty(type=posing_follow.KnuckleFollow)
     bpy.types.Scene.knuckle_live = bpy.props.PointerProperty(type=live_settings.KnuckleLive)
-    for handlers, handler in live.HANDLERS:
+    bpy.types.Scene.knuckle_posing = bpy.props.PointerProperty(type=posing_sliders.KnucklePosing)
+    for handlers, handler in HANDLERS:
         handlers.append(handler)
     _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
 
@@ -133,8 +146,9 @@ def unregister() -> None:
     del bpy.types.WindowManager.knuckle
     del bpy.types.Scene.knuckle_rig
     live.end(put_back=False)
-    for handlers, handler in live.HANDLERS:
+    for handlers, handler in HANDLERS:
         handlers.remove(handler)
+    del bpy.types.Scene.knuckle_posing
     del bpy.types.Scene.knuckle_live
     del bpy.types.Scene.knuckle_follow
     del bpy.types.Scene.knuckle_calibration

@@ -1,36 +1,42 @@
-"""Finding the hands of the armature that is driven for what is drawn: never while drawing, but right after it."""
+"""Finding the hands of an armature for what is drawn: never while drawing, but right after it."""
 
 from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.rig_hands import driven_armature
+from ..operators.job import redraw_views
 from ..rig import known_hands
+from ..rig.binding import is_armature
 from ..rig.known_hands import KnownHands
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 
+_wanted: set[str] = set()
+"""Armatures that are looked at next, by name."""
+
+
 def known_or_looked_for(armature: "Object") -> KnownHands | None:
     """What is known of an armature's hands; if nothing is, None, and what asks is drawn again once they are found."""
     known = known_hands.known(armature)
-    if known is None and not bpy.app.timers.is_registered(_look):
-        bpy.app.timers.register(_look, first_interval=0.0)
+    if known is None:
+        _wanted.add(armature.name)
+        if not bpy.app.timers.is_registered(_look):
+            bpy.app.timers.register(_look, first_interval=0.0)
     return known
 
 
 def stop() -> None:
     """Nothing is looked for any more."""
+    _wanted.clear()
     if bpy.app.timers.is_registered(_look):
         bpy.app.timers.unregister(_look)
 
 
 def _look() -> None:
-    for window in bpy.context.window_manager.windows:
-        armature = driven_armature(window.scene)
-        if armature is not None and known_hands.known(armature) is None:
+    while _wanted:
+        armature: Object | None = bpy.data.objects.get(_wanted.pop())
+        if is_armature(armature) and known_hands.known(armature) is None:
             known_hands.look(armature)
-        for area in window.screen.areas:
-            if area.type == "VIEW_3D":
-                area.tag_redraw()
+    redraw_views(bpy.context)

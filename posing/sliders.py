@@ -39,8 +39,9 @@ _THUMB, _INDEX, _MIDDLE, _RING, _PINKY = DIGITS
 _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS[_THUMB]
 VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
 """Ways end at the limits of their angles: a hand can stand further than its sliders usually go."""
-STILL = np.deg2rad(0.1)
-"""What moves by less on the whole way does not move."""
+STILL = np.deg2rad(5.0)
+"""What moves by less on its whole way does not move: bones that are locked have a little play."""
+RISING = 1e-9
 
 
 def _curl(digit: str, mcp: float = 90.0) -> Way:
@@ -188,7 +189,7 @@ class Sliders:
             return None
         knots = np.stack([np.where(span > 0, *limits.T), *ends, np.where(span > 0, *limits.T[::-1])])[:, moving]
         weights = np.where(tells, span, 0.0)[moving]
-        rises = np.diff(knots @ weights) > STILL**2
+        rises = np.diff(knots @ weights) > RISING
         # What a rig leaves no room for is no part of the way; zero always is.
         there = np.array([*rises[:2], True, *rises[2:]])
         return _Path(dofs[moving], limits[moving], VALUES[there], knots[there], weights)

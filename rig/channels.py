@@ -26,6 +26,22 @@ def in_mode(rotations: Floats, mode: str) -> Floats:
     return eulers(rot.to_matrix(rotations), mode)
 
 
+def nearest(rotation: Floats, mode: str, now: Floats) -> Floats:
+    """(4,) or (3,) what to set for a unit quaternion (4,): of all that mean the same, the nearest to what there is now.
+
+    A pose is so keyed without whole turns to the keys beside it, of which what there is now comes.
+    """
+    if mode == "QUATERNION":
+        return rotation * (-1.0 if rotation @ now < 0 else 1.0)
+    if mode == "AXIS_ANGLE":
+        turn: Floats = _axis_angles(rotation[None])[0]
+        turn *= -1.0 if turn[1:] @ now[1:] < 0 else 1.0
+        turn[0] += 2 * np.pi * np.round((now[0] - turn[0]) / (2 * np.pi))
+        return turn
+    euler: Floats = eulers(rot.to_matrix(rotation[None]), mode, now)[0]
+    return euler
+
+
 def _axis_angles(q: Floats) -> Floats:
     """(F, 4) angle and axis. A turn of nothing has any axis: Y."""
     sine = np.linalg.norm(q[:, 1:], axis=-1)
@@ -34,14 +50,15 @@ def _axis_angles(q: Floats) -> Floats:
     return np.concatenate([angle[:, None], axis], axis=-1)
 
 
-def eulers(matrices: Floats, order: str) -> Floats:
+def eulers(matrices: Floats, order: str, before: Floats | None = None) -> Floats:
     """(F, 3) rad x, y, z of rotations (F, 3, 3); in Blender's order ABC a turn about A comes first.
 
-    Of the two triples of each rotation the one that is nearer to the frame before it, counted without whole turns.
+    Of the two triples of each rotation the one that is nearer to the frame before it, counted without whole turns;
+    before: (3,) that of the first, at rest where it is not given.
     """
     both = _triples(matrices, order)
     result = np.empty_like(both[:, 0])
-    before = np.zeros(3)
+    before = np.zeros(3) if before is None else before
     for frame, candidates in enumerate(both):
         near = candidates - 2 * np.pi * np.round((candidates - before) / (2 * np.pi))
         before = result[frame] = near[np.argmin(np.abs(near - before).sum(axis=-1))]

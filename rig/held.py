@@ -1,7 +1,7 @@
 """A hand of an armature taken hold of, to be posed by a person: what it is, how it stands now, how it shall stand."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import bpy
@@ -56,6 +56,16 @@ class Standing:
     """joint -> (3,) and (4,) wxyz, how its bone is moved and turned on top of that: a person may pose bones as no hand
     moves."""
 
+    def toward(self, angles: Floats, factor: float, joints: Collection[int]) -> "Standing":
+        """A part 0..1 of the way of these joints to angles (D,) with nothing on top."""
+        pose = self.pose
+        ways = np.where(np.isin(pose.hand.axis_joint, list(joints)), factor, 0.0)
+        beyond = dict(self.beyond)
+        for joint in set(joints) & set(beyond):
+            moved, turned = beyond[joint]
+            beyond[joint] = (1 - factor) * moved, rot.slerp(turned, rot.IDENTITY, np.array(factor))
+        return Standing(Pose(pose.hand, pose.root, pose.angles + ways * (angles - pose.angles)), beyond)
+
 
 def take(armature: "Object", found: FoundHand, *, limited: bool = True, further: AngleLimits | None = None) -> HeldHand:
     """Takes hold of a hand that `detect.find_hands` found; limited: whether the rig's own limits are obeyed.
@@ -70,35 +80,74 @@ def take(armature: "Object", found: FoundHand, *, limited: bool = True, further:
         person = person.within(allowed_of(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)
     of = character(person.model, rig_hand(armature, found, binding, person.model))
-    return HeldHand(begin_bound(armature, binding, of.hand), of.digits)
+    hand = _standing_as_built(of.hand, _seen(armature, binding.rest), {JOINTS.index(joint) for joint, _ in more})
+    return HeldHand(begin_bound(armature, binding, hand), of.digits)
+
+
+def _standing_as_built(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandModel:
+    """The hand with zero of some joints where their bones are at rest; seen (J, 3, 3), how all joints are turned there.
+
+    A palm is not posed: it is as the rig has it, and not as the hand that it is measured by.
+    """
+    rest = np.array(hand.rest)
+    for joint in joints:
+        turn = np.eye(4)
+        turn[:3, :3] = rest[joint, :3, :3].T @ (seen[0].T @ seen[joint])
+        rest[joint] = rest[joint] @ turn
+        for child in [child for child, parent in enumerate(hand.parents) if parent == joint]:
+            rest[child] = turn.T @ rest[child]
+    return replace(hand, rest=rest)
+
+
+def _seen(armature: "Object", frames: Floats) -> Floats:
+    """(J, 3, 3) how joints are turned in the world, from frames (J, 4, 4) in armature space, which may be mirrored."""
+    axes = np.array(armature.matrix_world)[:3, :3] @ frames[:, :3, :3]
+    return rot.basis(axes[..., :, 1], axes[..., :, 2])
 
 
 def standing(held: HeldHand) -> Standing:
     """How the hand stands, as Blender evaluated it last. Raises RigError where it is gone."""
+    pose = read(held)
+    return Standing(pose, _beyond(_armature(held), held, pose))
+
+
+def read(held: HeldHand) -> Pose:
+    """Of `standing` the pose alone, which is quicker."""
     armature = _armature(held)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     world = np.array(evaluated.matrix_world)
     frames = posed_frames(evaluated, held.posed.binding)
-    seen = world[:3, :3] @ frames[:, :3, :3]
     moving = {0, *held.hand.axis_joint.tolist()}
-    known = np.array([joint in moving and bool(np.isfinite(seen[joint]).all()) for joint in range(len(JOINTS))])
+    known = np.array([joint in moving and bool(np.isfinite(frames[joint]).all()) for joint in range(len(JOINTS))])
     turned = np.tile(rot.IDENTITY, (len(JOINTS), 1))
-    turned[known] = rot.from_matrix(rot.basis(seen[known][..., :, 1], seen[known][..., :, 2]))
+    turned[known] = rot.from_matrix(_seen(evaluated, frames[known]))
     found = turns.angles(held.hand, turned[None], known)
     root = np.eye(4)[None].copy()
     root[0, :3, :3] = rot.to_matrix(turned[0])
     root[0, :3, 3] = world[:3, :3] @ frames[0, :3, 3] + world[:3, 3]
-    pose = Pose(held.hand, root, np.where(np.isfinite(found), found, held.hand.neutral))
-    return Standing(pose, _beyond(armature, held, pose))
+    return Pose(held.hand, root, np.where(np.isfinite(found), found, held.hand.neutral))
 
 
 def show(held: HeldHand, stands: Standing, joints: Collection[int] | None = None) -> None:
-    """Poses the bones without keys; joints: only the bones of these. Raises RigError where the hand is gone."""
+    """Poses the bones without keys; joints: only the bones of these, see `reached`. Raises RigError where the hand is
+    gone.
+    """
     armature = _armature(held)
     motion = motion_of(armature, held.posed, stands.pose).with_beyond(stands.beyond)
     binding = held.posed.binding
-    wanted = binding.mapped if joints is None else [joint for joint in binding.mapped if joint in joints]
+    wanted = binding.mapped if joints is None else reached(held, joints)
     show_motion(armature, binding, motion, wanted)
+
+
+def reached(held: HeldHand, joints: Collection[int]) -> list[int]:
+    """The joints whose bones are posed to move joints: those further out as well where no bone carries them along."""
+    binding, follows = held.posed.binding, held.posed.wiring.follows
+    loose = binding.placed | ~binding.inherits | (binding.holders != follows)
+    result: list[int] = []
+    for joint in binding.mapped:
+        if joint in joints or (follows[joint] in result and loose[joint]):
+            result.append(joint)
+    return result
 
 
 def _beyond(armature: "Object", held: HeldHand, pose: Pose) -> dict[int, tuple[Floats, Floats]]:

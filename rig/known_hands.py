@@ -18,6 +18,7 @@ from .binding import RigBinding
 from .bound_hand import bound_hand
 from .corrections import own_mapping, to_correct
 from .detect import FoundHand, detected_hands, find_hands
+from .held import HeldHand
 from .mapping import PROPERTIES, check_whole, kept_text
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class KnownHands:
     """Why these hands cannot be keyed, a sentence."""
     refused: str = ""
     """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
+    held: dict[Side, tuple[Hashable, HeldHand | str]] = field(default_factory=dict)
+    """What `held_known` remembers of them."""
 
 
 _remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()

@@ -103,8 +103,9 @@ def show_motion(armature: "Object", binding: RigBinding, motion: BoneMotion, joi
         bone = bones[str(binding.bones[joint])]
         if binding.placed[joint]:
             bone.location = motion.locations[0, joint]
-        values = channels.in_mode(motion.rotations[:, joint], bone.rotation_mode)
-        setattr(bone, channels.channel(bone.rotation_mode), values[0])
+        channel = channels.channel(bone.rotation_mode)
+        now = np.array(getattr(bone, channel))
+        setattr(bone, channel, channels.nearest(motion.rotations[0, joint], bone.rotation_mode, now))
 
 
 def state(posed: PosedHand) -> Literal["there", "edited", "gone"]:

@@ -1,0 +1,210 @@
+"""The sliders of the active armature's hand as properties: they show how it stands now, and pose it when dragged."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.app.handlers import persistent
+from bpy.props import BoolProperty, EnumProperty, FloatProperty
+
+from ..errors import KnuckleError
+from ..hand.joints import SIDES, Side, digit_words
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from ..posing.sliders import SLIDERS, Slider, Sliders
+from ..rig import known_hands
+from ..rig.binding import is_armature
+from ..rig.held import HeldHand, Standing, reached, read, show, standing
+from ..rig.held_known import held_hand
+from ..rig.known_hands import KnownHands
+from .posing_keys import key_hand
+from .setting_properties import FIXED
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object
+
+ABOUT = {
+    "curl": "Close {digit}: 0 is straight, 1 a fist, below 0 it bends back",
+    "spread": "Spread {digit} away from the others; below 0 it comes to them",
+    "tip": "Bend the last joint of {digit} alone",
+    "oppose": "Bring the thumb across the palm to face the fingers; below 0 it lies flat beside the palm",
+    "cup": "Make the palm hollow, on the little finger's side; below 0 it is flattened",
+}
+OF_ALL = {"curl": "all digits", "spread": "all digits"}
+
+
+def setting(slider: Slider) -> str:
+    """What the property of a slider is called."""
+    return slider.word if slider.digit is None else f"{slider.word}_{slider.digit.split('-')[0]}"
+
+
+def posed_armature(context: "Context") -> "Object | None":
+    """The armature whose hands are posed: the active object, if it is one whose bones can be posed."""
+    active = context.view_layer.objects.active if context.view_layer else None
+    return active if is_armature(active) and active.mode != "EDIT" else None
+
+
+def chosen_side(context: "Context", armature: "Object") -> Side:
+    """The hand that the sliders pose: the one that was chosen, or the only one that there is."""
+    chosen: Side = context.scene.knuckle_posing.side
+    known = known_hands.known(armature)
+    return next(iter(known.hands)) if known and len(known.hands) == 1 else chosen
+
+
+@dataclass(frozen=True, eq=False)
+class _Shown:
+    """What the sliders of a hand show until Blender evaluates something."""
+
+    chosen: tuple[str, Side, bool]
+    known: KnownHands
+    values: dict[Slider, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Slid:
+    """A slider that was moved: where it began, so that to its end and back leaves no trace."""
+
+    slider: Slider
+    began: Standing
+    left: Hashable
+    """How the bones of which hand stood after it."""
+
+
+class _Now:
+    """Both may be forgotten at any time: they are worked out anew."""
+
+    shown: _Shown | None = None
+    slid: _Slid | None = None
+
+
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
+def forget_shown(*_of_handler: Any) -> None:
+    """Sliders read the hand anew when they are drawn next. A handler of whatever changes poses."""
+    _Now.shown = None
+
+
+def show_anew_if_not(known: KnownHands) -> None:
+    """Sliders that were read of other hands than are known now are read anew."""
+    if _Now.shown is not None and _Now.shown.known is not known:
+        forget_shown()
+
+
+def value(context: "Context", slider: Slider) -> float:
+    """Where a slider of the chosen hand stands; 0 where there is no such hand."""
+    armature = posed_armature(context)
+    if armature is None:
+        return 0.0
+    asked = context.scene.knuckle_posing
+    chosen = armature.name, asked.side, asked.dip_lock
+    if _Now.shown is None or _Now.shown.chosen != chosen:
+        known = known_hands.known(armature)
+        if known is None:
+            return 0.0
+        try:
+            values = _values(held_hand(armature, chosen_side(context, armature), known), asked.dip_lock)
+        except KnuckleError:
+            values = dict.fromkeys(SLIDERS, 0.0)
+        _Now.shown = _Shown(chosen, known, values)
+    return _Now.shown.values[slider]
+
+
+def _values(held: HeldHand, locked: bool) -> dict[Slider, float]:
+    sliders, angles = sliders_of(held.hand, locked), read(held).angles[0]
+    return {slider: sliders.read(angles, slider) for slider in SLIDERS}
+
+
+@lru_cache(maxsize=8)
+def sliders_of(hand: HandModel, locked: bool) -> Sliders:
+    """The sliders of a hand."""
+    return Sliders(hand, locked)
+
+
+def slide(context: "Context", slider: Slider, to: float) -> None:
+    """Brings the chosen hand to where a slider stands at a value, keyed as auto-keying would.
+
+    Raises RigError where there is no such hand.
+    """
+    armature = posed_armature(context)
+    if armature is None or not armature.is_editable:
+        return
+    held = held_hand(armature, chosen_side(context, armature))
+    sliders, stands = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), standing(held)
+    slid = _Now.slid
+    if slid is not None and slid.slider == slider and slid.left == _left(armature, held):
+        # Still the same drag, wherever the arm has gone meanwhile.
+        stands = Standing(Pose(held.hand, stands.pose.root, slid.began.pose.angles), slid.began.beyond)
+    angles = sliders.write(stands.pose.angles[0], slider, to)
+    joints = {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}
+    show(held, Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)
+    key_hand(context, held, reached(held, joints))
+    _Now.slid = _Slid(slider, stands, _left(armature, held))
+    forget_shown()
+
+
+def _left(armature: "Object", held: HeldHand) -> Hashable:
+    bones = [armature.pose.bones[str(held.posed.binding.bones[joint])] for joint in held.posed.binding.mapped]
+    return armature.name, held.hand.side, np.array([bone.matrix_basis for bone in bones]).tobytes()
+
+
+def _slider(slider: Slider) -> Any:
+    def get(_group: Any) -> float:
+        return value(bpy.context, slider)
+
+    def put(_group: Any, to: float) -> None:
+        try:
+            slide(bpy.context, slider, to)
+        except KnuckleError:
+            # A field cannot report: the panel says why there are no sliders.
+            forget_shown()
+
+    digit = f"the {digit_words(slider.digit)}" if slider.digit else OF_ALL.get(slider.word, "")
+    return FloatProperty(
+        name=slider.word.capitalize(),
+        description=ABOUT[slider.word].format(digit=digit),
+        soft_min=-1.0,
+        soft_max=1.0,
+        min=-1.5,
+        max=1.5,
+        step=1,
+        precision=2,
+        get=get,
+        set=put,
+        options=FIXED,  # type: ignore[arg-type]
+    )
+
+
+class KnucklePosing(bpy.types.PropertyGroup):
+    """What a scene's hands are posed with: sliders that show how the active armature's hand stands."""
+
+    __annotations__ = {
+        "side": EnumProperty(
+            name="Hand",
+            description="The hand that the sliders pose",
+            items=[(side, side.capitalize(), f"The {side} hand") for side in SIDES],
+            default="right",
+            options=FIXED,  # type: ignore[arg-type]
+        ),
+        "dip_lock": BoolProperty(
+            name="DIP Lock",
+            description="The last joint of a finger follows its middle one, as its tendons have it; without it, curl "
+            "moves the last joint as well and it has a slider of its own",
+            default=True,
+            options=FIXED,  # type: ignore[arg-type]
+        ),
+        **{setting(slider): _slider(slider) for slider in SLIDERS},
+    }
+
+
+HANDLERS = tuple(
+    (handlers, forget_shown)
+    for handlers in (
+        bpy.app.handlers.depsgraph_update_post,
+        bpy.app.handlers.frame_change_post,
+        bpy.app.handlers.undo_post,
+        bpy.app.handlers.redo_post,
+        bpy.app.handlers.load_post,
+    )
+)

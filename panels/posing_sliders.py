@@ -1,0 +1,114 @@
+"""The hand of the active armature in an artist's words: sliders that show how it stands, and what is done to it."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..errors import KnuckleError
+from ..hand.joints import SIDES, Side
+from ..operators.posing_sliders import (
+    chosen_side,
+    posed_armature,
+    setting,
+    show_anew_if_not,
+    sliders_of,
+)
+from ..posing.sliders import SLIDERS, Slider, Sliders, Word
+from ..rig.held import HeldHand
+from ..rig.held_known import held_hand
+from .looking import known_or_looked_for
+from .text import DIGIT_NAMES, paragraph, sentence
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+COLUMNS: tuple[Word, ...] = ("curl", "spread", "tip")
+
+
+class KNUCKLE_PT_posing(bpy.types.Panel):
+    """The hand of the active armature"""
+
+    bl_label = "Hand Pose"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_order = 10
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an active armature that can be posed."""
+        return posed_armature(context) is not None
+
+    def draw(self, context: "Context") -> None:
+        """Which hand, its sliders, what is done to it."""
+        layout, armature = self.layout, posed_armature(context)
+        assert armature is not None, "poll"
+        known = known_or_looked_for(armature)
+        if known is None:
+            layout.label(text="Looking for hands", icon="VIEWZOOM")
+            return
+        show_anew_if_not(known)
+        asked, side = context.scene.knuckle_posing, chosen_side(context, armature)
+        try:
+            held = held_hand(armature, side, known)
+        except KnuckleError as error:
+            if len(known.hands) > 1:
+                layout.row().prop(asked, "side", expand=True)
+            paragraph(layout, context, sentence(str(error)), "INFO")
+            return
+        row = layout.row(align=True)
+        row.enabled = len(known.hands) > 1
+        for one in SIDES:
+            row.prop_enum(asked, "side", one)
+        layout.active = armature.is_editable
+        _sliders(layout, asked, held, sliders_of(held.hand, asked.dip_lock))
+        _buttons(layout, side, len(known.hands) > 1)
+
+
+def _sliders(layout: "UILayout", asked: Any, held: HeldHand, sliders: Sliders) -> None:
+    words = [word for word in COLUMNS if word != "tip" or not asked.dip_lock]
+    column = layout.column(align=True)
+    cells = _cells(column, "")
+    for word in words:
+        cells.label(text=word.capitalize())
+    for digit in (None, *held.digits):
+        cells = _cells(column, DIGIT_NAMES[digit] if digit else "All")
+        for word in words:
+            _slider(cells, asked, sliders, Slider(word, digit), "")
+        if digit is None:
+            column.separator(factor=0.5)
+    column = layout.column(align=True)
+    for word in ("oppose", "cup"):
+        _slider(column, asked, sliders, Slider(word), word.capitalize())
+    layout.prop(asked, "dip_lock")
+
+
+def _cells(layout: "UILayout", name: str) -> "UILayout":
+    split = layout.split(factor=0.22, align=True)
+    split.label(text=name)
+    return split.row(align=True)
+
+
+def _slider(layout: "UILayout", asked: Any, sliders: Sliders, slider: Slider, text: str) -> None:
+    if slider not in SLIDERS:
+        layout.label(text="")
+        return
+    cell = layout.row(align=True)
+    cell.enabled = bool(sliders.moves(slider))
+    cell.prop(asked, setting(slider), text=text, slider=True)
+
+
+def _buttons(layout: "UILayout", side: Side, both: bool) -> None:
+    column = layout.column(align=True)
+    row = column.row(align=True)
+    buttons: list[Any] = [
+        row.operator("knuckle.pose_relax", text="Relax", icon="MOD_SMOOTH"),
+        row.operator("knuckle.pose_reset", text="Reset", icon="LOOP_BACK"),
+    ]
+    row = column.row(align=True)
+    buttons.append(row.operator("knuckle.pose_select", text="Select", icon="RESTRICT_SELECT_OFF"))
+    for button in buttons:
+        button.side = side
+    mirror = row.row(align=True)
+    mirror.enabled = both
+    mirror.operator_menu_enum("knuckle.pose_mirror", "way", text="Mirror", icon="MOD_MIRROR")

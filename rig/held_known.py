@@ -1,0 +1,52 @@
+"""The hands of an armature taken hold of, remembered: taking hold anew takes too long for what is drawn and dragged."""
+
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import KnuckleError, RigError
+from ..hand.joints import Side
+from ..posing.sliders import ARCH
+from . import known_hands
+from .held import HeldHand, take
+from .known_hands import KnownHands
+from .read_limits import read_limits
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+
+def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -> HeldHand:
+    """The hand of a side with all that it moves, metacarpals as well.
+
+    known: what `known_hands` knows of the armature as it is now. Raises RigError where there is none that can be posed.
+    """
+    known = known or known_hands.known(armature) or known_hands.look(armature)
+    if known.problem:
+        raise RigError(known.problem)
+    if side not in known.hands:
+        raise RigError(f"armature '{armature.name}' has no {side} hand, pick its bones first")
+    key = tuple(_depends_on(armature, known, side))
+    remembered, answer = known.held.get(side, (None, ""))
+    if remembered != key:
+        answer = _taken(armature, known, side)
+        known.held[side] = key, answer
+    if isinstance(answer, str):
+        raise RigError(answer)
+    return answer
+
+
+def _taken(armature: "Object", known: KnownHands, side: Side) -> HeldHand | str:
+    try:
+        return take(armature, known.hands[side], further=ARCH)
+    except KnuckleError as error:
+        return str(error)
+
+
+def _depends_on(armature: "Object", known: KnownHands, side: Side) -> Iterator[Hashable]:
+    """All that a held hand depends on beside what known hands do: how large the armature is, and its bones' limits."""
+    world = np.array(armature.matrix_world)[:3, :3]
+    yield float(f"{np.trace(world.T @ world):.4g}")
+    for name, limits in read_limits(armature, known.hands[side].bones.values()).items():
+        yield name, *((part.order, part.middle.tobytes(), part.half.tobytes()) for part in limits.parts)

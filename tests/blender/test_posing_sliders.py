@@ -1,0 +1,324 @@
+"""The sliders of the active armature's hand: they show how it stands, pose it, key it, and leave all else alone."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Quaternion
+
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of
+from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.operators.posing_sliders import setting, sliders_of, value
+from knuckle.posing.sliders import SLIDERS, Slider
+from knuckle.rig import known_hands
+from knuckle.rig.held import HeldHand, read
+from knuckle.rig.held_known import held_hand
+from knuckle.rig.held_mirror import digit_joints
+from knuckle.tests.blender import rigs
+from knuckle.tests.blender.making import Floats
+from knuckle.tests.blender.test_held import default
+
+pytestmark = pytest.mark.usefixtures("extension")
+
+OWN = "Knuckle's own"
+RIGS = (OWN, "MakeHuman", "Rigify generated", "WebXR, left")
+
+
+def opened(name: str) -> bpy.types.Object:
+    if name != OWN and not rigs.SHARED.is_dir():
+        pytest.skip("no rigs beside the checkout (../shared/data/rigs)")
+    armature = default() if name == OWN else rigs.RIGS[name]()[0]
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="POSE")
+    known_hands.look(armature)
+    return armature
+
+
+@pytest.fixture(params=RIGS)
+def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
+    return opened(request.param)
+
+
+@pytest.fixture
+def two_hands() -> bpy.types.Object:
+    return opened("MakeHuman")
+
+
+@pytest.fixture(autouse=True)
+def preferences() -> Iterator[None]:
+    """What is changed is keyed, whether it has keys or not. Preferences outlive a file."""
+    edit = bpy.context.preferences.edit
+    names = ("use_auto_keyframe_insert_needed", "use_keyframe_insert_available")
+    before = [getattr(edit, name) for name in names]
+    for name in names:
+        setattr(edit, name, False)
+    yield
+    for name, was in zip(names, before, strict=True):
+        setattr(edit, name, was)
+
+
+def asked() -> Any:
+    return bpy.context.scene.knuckle_posing
+
+
+def channels(armature: bpy.types.Object) -> Floats:
+    return np.array([bone.matrix_basis for bone in armature.pose.bones])
+
+
+def put(slider: Slider, to: float) -> None:
+    setattr(asked(), setting(slider), to)
+    bpy.context.view_layer.update()
+
+
+def got(slider: Slider) -> float:
+    return float(getattr(asked(), setting(slider)))
+
+
+def chosen(armature: bpy.types.Object) -> HeldHand:
+    sides = [side for side in SIDES if side in known_hands.look(armature).hands]
+    asked().side = sides[0]
+    return held_hand(armature, sides[0])
+
+
+def test_a_slider_shows_what_it_was_set_to_and_poses_its_own_bones_alone(armature: bpy.types.Object) -> None:
+    held = chosen(armature)
+    sliders = sliders_of(held.hand, True)
+    # Posed a little first: a rig at rest may stand outside a hand's limits, and is then not read as it is written.
+    put(Slider("spread"), 0.0)
+    put(Slider("oppose"), 0.3)
+    put(Slider("curl"), 0.3)
+    for slider in SLIDERS:
+        if not sliders.moves(slider):
+            continue
+        for to in (0.8, -0.4):
+            before = channels(armature)
+            put(slider, to)
+            assert got(slider) == pytest.approx(to, abs=0.02), slider
+            own = {digit_of(held.hand.joints[held.hand.axis_joint[dof]]) for dof in sliders.moves(slider)}
+            bones = held.posed.binding.bones
+            allowed = {bones[joint] for joint in range(len(bones)) if digit_of(held.hand.joints[joint]) in own}
+            moved = np.any(np.abs(channels(armature) - before) > 1e-5, axis=(1, 2))
+            names = {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves}
+            assert names <= allowed, slider
+
+
+def test_there_and_back_leaves_no_trace(two_hands: bpy.types.Object) -> None:
+    held = chosen(two_hands)
+    for joint in held.posed.binding.mapped[3:6]:
+        bone = two_hands.pose.bones[str(held.posed.binding.bones[joint])]
+        bone.matrix_basis = bone.matrix_basis @ Quaternion((1.0, 0.02, 0.03, 0.04)).to_matrix().to_4x4()
+    bpy.context.view_layer.update()
+    for slider in (Slider("spread"), Slider("oppose"), Slider("cup")):
+        before, began = channels(two_hands), got(slider)
+        for to in (0.5, 1.5, -1.5, began):
+            put(slider, to)
+        np.testing.assert_allclose(channels(two_hands), before, atol=2e-5)
+
+
+def test_curled_fingers_come_to_the_palm_and_the_opposed_thumb_across_it(armature: bpy.types.Object) -> None:
+    held = chosen(armature)
+
+    def tips() -> Floats:
+        """(5, 3) in the wrist's frame, in lengths of the hand."""
+        pose = read(held)
+        frames = joint_frames(held.hand, Pose(held.hand, np.eye(4)[None], pose.angles))[0]
+        across = 1.0 if held.hand.side == "right" else -1.0
+        size = np.linalg.norm(frames[JOINT_INDEX["middle-finger-tip"], :3, 3])
+        places: Floats = np.array([frames[JOINT_INDEX[f"{d}-tip"], :3, 3] * [across, 1, 1] for d in DIGITS]) / size
+        return places
+
+    for slider in (Slider("curl"), Slider("spread"), Slider("oppose")):
+        put(slider, 0.0)
+    flat = tips()
+    put(Slider("curl", "index-finger"), 0.3)
+    assert tips()[1, 2] < flat[1, 2] - 0.05, "bends to the palm"
+    put(Slider("curl", "index-finger"), 0.0)
+    put(Slider("spread"), 1.0)
+    assert tips()[1, 0] < flat[1, 0] - 0.02 and tips()[4, 0] > flat[4, 0] + 0.02, "fans"
+    put(Slider("spread"), 0.0)
+    put(Slider("oppose"), 1.0)
+    assert tips()[0, 0] > flat[0, 0] + 0.2 and tips()[0, 2] < -0.1, "in front of the palm, and across"
+
+
+def test_cup_turns_metacarpals_where_the_rig_has_them(two_hands: bpy.types.Object) -> None:
+    held = chosen(two_hands)
+    before = channels(two_hands)
+    put(Slider("cup"), 1.0)
+    moved = np.any(np.abs(channels(two_hands) - before) > 1e-5, axis=(1, 2))
+    names = {bone.name for bone, moves in zip(two_hands.pose.bones, moved, strict=True) if moves}
+    bones = held.posed.binding.bones
+    assert names == {bones[JOINT_INDEX[f"{digit}-metacarpal"]] for digit in DIGITS[3:]}
+
+
+def keyed(armature: bpy.types.Object) -> set[str]:
+    """The bones that have keys."""
+    animation = armature.animation_data
+    if animation is None or animation.action is None:
+        return set()
+    return {
+        curve.data_path.split('"')[1]
+        for layer in animation.action.layers
+        for strip in layer.strips
+        for bag in strip.channelbags
+        for curve in bag.fcurves
+    }
+
+
+def test_auto_key_keys_exactly_what_a_slider_moves_and_nothing_is_keyed_without_it(
+    armature: bpy.types.Object,
+) -> None:
+    held = chosen(armature)
+    put(Slider("curl", "index-finger"), 0.4)
+    assert keyed(armature) == set()
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    put(Slider("curl", "index-finger"), 0.5)
+    bones = held.posed.binding.bones
+    own = {bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
+    assert own <= keyed(armature)
+    assert keyed(armature) - own <= {bones[JOINT_INDEX["index-finger-tip"]]}, "a tip that hangs on nothing goes along"
+
+
+def test_a_hand_that_was_moved_by_other_means_is_shown_as_it_stands(two_hands: bpy.types.Object) -> None:
+    held = chosen(two_hands)
+    put(Slider("curl", "index-finger"), 0.0)
+    name = str(held.posed.binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][1]]])
+    before = got(Slider("curl", "index-finger"))
+    put(Slider("curl", "index-finger"), 0.7)
+    two_hands.pose.bones[name].matrix_basis.identity()
+    bpy.context.view_layer.update()
+    assert got(Slider("curl", "index-finger")) < 0.6
+    assert before == pytest.approx(0.0, abs=0.01)
+
+
+def test_the_dip_lock_leaves_the_last_joint_to_itself_where_it_is_off(two_hands: bpy.types.Object) -> None:
+    held = chosen(two_hands)
+    tip = Slider("tip", "index-finger")
+    put(Slider("curl", "index-finger"), 0.6)
+    dip = held.hand.dof(CHAIN_JOINTS["index-finger"][2], "flexion")
+    pip = held.hand.dof(CHAIN_JOINTS["index-finger"][1], "flexion")
+    angles = read(held).angles[0]
+    assert dip is not None and pip is not None
+    assert angles[dip] == pytest.approx(angles[pip] * 2 / 3, abs=0.01)
+    asked().dip_lock = False
+    put(tip, 0.0)
+    assert read(held).angles[0, dip] == pytest.approx(0.0, abs=0.01)
+    assert read(held).angles[0, pip] == pytest.approx(angles[pip], abs=0.01)
+
+
+def test_without_an_armature_or_a_hand_sliders_show_nothing_and_do_nothing() -> None:
+    bpy.context.view_layer.objects.active = None
+    assert value(bpy.context, Slider("curl")) == 0.0
+    put(Slider("curl"), 0.5)
+    bones = bpy.data.armatures.new("Empty")
+    empty = bpy.data.objects.new("Empty", bones)
+    bpy.context.scene.collection.objects.link(empty)
+    bpy.context.view_layer.objects.active = empty
+    known_hands.look(empty)
+    put(Slider("curl"), 0.5)
+    assert got(Slider("curl")) == 0.0
+
+
+def fist(side: Side) -> None:
+    asked().side = side
+    for slider, to in ((Slider("curl"), 0.8), (Slider("spread"), 0.4), (Slider("curl", "index-finger"), 0.1)):
+        put(slider, to)
+
+
+def test_a_mirrored_hand_is_the_mirror_image_bone_by_bone(two_hands: bpy.types.Object) -> None:
+    fist("right")
+    right, left = (held_hand(two_hands, side) for side in ("right", "left"))
+    index = str(right.posed.binding.bones[JOINT_INDEX["index-finger-phalanx-proximal"]])
+    bone = two_hands.pose.bones[index]
+    bone.matrix_basis = bone.matrix_basis @ Quaternion((1.0, 0.0, 0.3, 0.0)).to_matrix().to_4x4()
+    bpy.context.view_layer.update()
+    wrist = np.array(two_hands.pose.bones[str(left.posed.binding.bones[0])].matrix_basis)
+    bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+    bpy.context.view_layer.update()
+    for joint in digit_joints(left):
+        ends = []
+        for held in (right, left):
+            bone = two_hands.pose.bones[str(held.posed.binding.bones[joint])]
+            ends.append(np.array([bone.head, bone.tail]))
+        off = np.abs(ends[0] * [-1.0, 1.0, 1.0] - ends[1]).max() / two_hands.dimensions.length
+        assert off < 3e-4, f"{left.hand.joints[joint]}: {off:.5f} of the armature's size"
+    np.testing.assert_allclose(
+        np.array(two_hands.pose.bones[str(left.posed.binding.bones[0])].matrix_basis), wrist, atol=1e-6
+    )
+
+
+def test_swapping_twice_gives_both_hands_back(two_hands: bpy.types.Object) -> None:
+    fist("right")
+    before = channels(two_hands)
+    bpy.ops.knuckle.pose_mirror(way="SWAP")
+    bpy.context.view_layer.update()
+    assert np.abs(channels(two_hands) - before).max() > 0.3
+    bpy.ops.knuckle.pose_mirror(way="SWAP")
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(channels(two_hands), before, atol=1e-3)
+
+
+def test_one_hand_alone_has_nothing_to_mirror() -> None:
+    opened(OWN)
+    with pytest.raises(RuntimeError, match="has no left hand"):
+        bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+
+
+def test_reset_puts_the_bones_of_the_digits_to_rest_and_no_other(two_hands: bpy.types.Object) -> None:
+    held = chosen(two_hands)
+    put(Slider("curl"), 0.7)
+    before = channels(two_hands)
+    bpy.ops.knuckle.pose_reset(side=held.hand.side, digit="index-finger")
+    index = {str(held.posed.binding.bones[joint]) for joint in digit_joints(held, ("index-finger",))}
+    for name in index:
+        np.testing.assert_allclose(np.array(two_hands.pose.bones[name].matrix_basis), np.eye(4), atol=1e-6)
+    changed = np.any(np.abs(channels(two_hands) - before) > 1e-6, axis=(1, 2))
+    assert {bone.name for bone, moves in zip(two_hands.pose.bones, changed, strict=True) if moves} <= index
+
+
+def test_relax_comes_to_the_hand_at_ease(two_hands: bpy.types.Object) -> None:
+    held = chosen(two_hands)
+    put(Slider("curl"), 0.9)
+    far = np.abs(read(held).angles[0] - held.hand.neutral)
+    bpy.ops.knuckle.pose_relax(side=held.hand.side, factor=0.5)
+    bpy.context.view_layer.update()
+    half = np.abs(read(held).angles[0] - held.hand.neutral)
+    np.testing.assert_allclose(half, far / 2, atol=np.deg2rad(2.0))
+    bpy.ops.knuckle.pose_relax(side=held.hand.side, factor=1.0)
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(read(held).angles[0], held.hand.neutral, atol=np.deg2rad(0.1))
+
+
+def selected(armature: bpy.types.Object) -> set[str]:
+    return {bone.name for bone in armature.pose.bones if (bone if hasattr(bone, "select") else bone.bone).select}
+
+
+def test_what_posing_moves_is_selected(two_hands: bpy.types.Object) -> None:
+    left, right = (held_hand(two_hands, side) for side in SIDES)
+    bpy.ops.knuckle.pose_select(side="left", digit="index-finger")
+    index = {left.posed.binding.bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
+    assert selected(two_hands) == index
+    bpy.ops.knuckle.pose_select(side="right", digit="ALL", extend=True, wrist=True)
+    names = selected(two_hands)
+    assert index < names and right.posed.binding.bones[0] in names
+    assert {right.posed.binding.bones[joint] for joint in right.hand.axis_joint} <= names
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert not bpy.ops.knuckle.pose_select.poll()
+
+
+def test_blenders_own_pose_tools_make_in_betweens(two_hands: bpy.types.Object) -> None:
+    held, scene = chosen(two_hands), bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_auto = True
+    for frame, to in ((1, 0.0), (21, 0.9)):
+        scene.frame_set(frame)
+        put(Slider("curl"), to)
+    bpy.ops.knuckle.pose_select(side=held.hand.side)
+    scene.frame_set(11)
+    seen = {}
+    for factor in (0.25, 0.75):
+        bpy.ops.pose.breakdown(prev_frame=1, next_frame=21, factor=factor)
+        bpy.context.view_layer.update()
+        seen[factor] = got(Slider("curl"))
+    assert seen[0.25] == pytest.approx(0.9 * 0.25, abs=0.06)
+    assert seen[0.75] == pytest.approx(0.9 * 0.75, abs=0.06)
