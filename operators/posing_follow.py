@@ -12,11 +12,10 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import guides, known_hands
-from ..rig.binding import is_armature
 from ..rig.following import Followed, Follower, follower, go, key, pose
 from ..rig.keyframes import check_keyable
 from .posing_keys import key_hand, key_posed
-from .rig_hands import driven_armature
+from .rig_hands import posed_armature
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -35,13 +34,6 @@ END_ITEMS = [
     ("wrist", "Wrist", "The wrist is brought there"),
     *((f"{digit}-tip", digit_words(digit).capitalize(), f"The tip of the {digit_words(digit)}") for digit in DIGITS),
 ]
-
-
-def posed_armature(context: "Context") -> "Object | None":
-    """The armature whose hands are posed: the active object, else the one that the scene's hands drive."""
-    active = context.view_layer.objects.active if context.view_layer else None
-    armature = active if is_armature(active) else driven_armature(context.scene)
-    return armature if armature is not None and armature.mode != "EDIT" else None
 
 
 class KnuckleFollow(bpy.types.PropertyGroup):

@@ -14,8 +14,8 @@ from ..rig.held import HeldHand, show, standing
 from ..rig.held_known import held_hand
 from ..rig.held_mirror import digit_joints, mirrored
 from .posing_keys import key_hand, key_posed
-from .posing_sliders import forget_shown, posed_armature
-from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
+from .posing_sliders import forget_shown
+from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS, posed_armature
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

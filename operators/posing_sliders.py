@@ -16,11 +16,11 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.sliders import SLIDERS, Slider, Sliders
 from ..rig import known_hands
-from ..rig.binding import is_armature
 from ..rig.held import HeldHand, Standing, reached, read, show, standing
 from ..rig.held_known import held_hand
 from ..rig.known_hands import KnownHands
 from .posing_keys import key_hand
+from .rig_hands import posed_armature
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -39,12 +39,6 @@ OF_ALL = {"curl": "all digits", "spread": "all digits"}
 def setting(slider: Slider) -> str:
     """What the property of a slider is called."""
     return slider.word if slider.digit is None else f"{slider.word}_{slider.digit.split('-')[0]}"
-
-
-def posed_armature(context: "Context") -> "Object | None":
-    """The armature whose hands are posed: the active object, if it is one whose bones can be posed."""
-    active = context.view_layer.objects.active if context.view_layer else None
-    return active if is_armature(active) and active.mode != "EDIT" else None
 
 
 def chosen_side(context: "Context", armature: "Object") -> Side:

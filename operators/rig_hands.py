@@ -30,6 +30,13 @@ def driven_armature(scene: "Scene") -> "Object | None":
     return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
 
 
+def posed_armature(context: "Context") -> "Object | None":
+    """The armature whose hands are posed: the active object, else the one that the scene's hands drive."""
+    active = context.view_layer.objects.active if context.view_layer else None
+    armature = active if is_armature(active) else driven_armature(context.scene)
+    return armature if armature is not None and armature.mode != "EDIT" else None
+
+
 def can_look(operator: type, context: "Context") -> bool:
     """For poll: an armature is chosen."""
     if driven_armature(context.scene) is not None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.posing_follow import posed_armature
+from ..operators.rig_hands import posed_armature
 
 if TYPE_CHECKING:
     from bpy.types import Context

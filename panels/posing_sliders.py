@@ -8,11 +8,11 @@ from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
 from ..operators.posing_sliders import (
     chosen_side,
-    posed_armature,
     setting,
     show_anew_if_not,
     sliders_of,
 )
+from ..operators.rig_hands import posed_armature
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig.held import HeldHand
 from ..rig.held_known import held_hand
