@@ -65,7 +65,7 @@ def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Tr
     far = np.linalg.norm(place, axis=-1, keepdims=True)
     way = np.where(far > 0, place / np.where(far > 0, far, 1.0), np.array([0.0, 1.0, 0.0]))
     middle = np.clip(far, *distances(arm)) * way
-    side = _towards(arm, (into @ (pole - base[:, :3, 3])[..., None])[..., 0], way)
+    side = towards(arm, (into @ (pole - base[:, :3, 3])[..., None])[..., 0], way)
     elbow = _elbow(arm, middle, way, side)
     along = elbow / np.linalg.norm(elbow, axis=-1, keepdims=True)
     fore = middle - elbow
@@ -119,7 +119,7 @@ def _elbow(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Floats:
     return elbow
 
 
-def _towards(arm: Arm, pole: Floats, way: Floats) -> Floats:
+def towards(arm: Arm, pole: Floats, way: Floats) -> Floats:
     """(F, 3) of length 1, across the way (F, 3) from shoulder to wrist: to the pole, to arm.pole, or to any side."""
     line = line_of(g.join_line(g.up(vector(np.zeros_like(way))), g.up(vector(way))))
     side = np.zeros_like(way)

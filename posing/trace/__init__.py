@@ -1,0 +1,20 @@
+"""What the solvers make in the algebra while they pose a hand, as shapes to be drawn: docs/posing.md.
+
+    shapes.py    spheres, circles, planes, lines, pairs, points, arcs of limits and chains of bones, each with its name
+    recorded.py  the steps of the solver `cga` with everything they are asked and answer written down
+    digits.py    one digit: reach, plane, joints, FABRIK's passes, limits
+    palm.py      the palm's plane, and the knuckles found on it
+    arms.py      an arm: shoulder, elbow and wrist
+    watched.py   what a tool is solving for right now
+
+Nothing here solves: the solvers are run once more, and what they made is told. The tests hold that their answers lie on
+the shapes.
+"""
+
+from .arms import trace_arm
+from .digits import Tracer
+from .palm import trace_palm
+from .shapes import Kind, Shape, Trace
+from .watched import Watched, forget, watch
+
+__all__ = ["Kind", "Shape", "Trace", "Tracer", "Watched", "forget", "trace_arm", "trace_palm", "watch"]

@@ -1,0 +1,55 @@
+"""An arm in the algebra: where its elbow may be, and whether the hand's end can be reached. CGA-arm 4.1 and 5.1."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.rotations import unit_vector
+from ...solvers import arm as arms
+from ...solvers.arm.triangle import elbow_of, towards
+from ..following.touching import Shell, spheres, touch
+from .digits import CASES
+from .shapes import Shape, Space, Trace, first_of
+
+Floats = NDArray[np.float64]
+
+
+def trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, wrist: Floats, end: Floats) -> Trace:
+    """An arm with its joints and the hand's end at places (3,) m in the world: how its solver finds the elbow.
+
+    The elbow is the pole, so that the one of the two that is found is where it is.
+    """
+    space = Space(np.eye(4))
+    space.matrix[:3, 3] = shoulder
+    place, last = wrist - shoulder, float(np.linalg.norm(end - wrist))
+    way = unit_vector(place)
+    if not np.any(way):
+        way = np.array([0.0, 1.0, 0.0])
+    side = towards(arm, (elbow - shoulder)[None], way[None])
+    made = elbow_of(arm, place[None], way[None], side)
+    shell = Shell(*arms.distances(arm))
+    goal = (end - shoulder)[None]
+    of = spheres(shell, np.array([last]), goal)
+    case = touch(shell, last, np.zeros(3), goal, place[None]).cases[0]
+    ends = [np.array([float(x[0]) for x in each]) for each in made.ends[:2]]
+    ours, other = sorted(ends, key=lambda one: float(np.linalg.norm(one - (elbow - shoulder))))
+    one = first_of(made.plane)
+    shapes: list[Shape | None] = [
+        space.point("P₀", 1, np.zeros(3)),
+        space.point("T", 1, goal[0]),
+        space.sphere("Sₜ", 1, first_of(of.target)),
+        space.sphere("Sₑ", 1, first_of(of.bound)),
+        space.circle("z", 1, first_of(of.outer)),
+        Shape("chain", "", 2, elbow, points=np.stack([shoulder, elbow, wrist, end])),
+        space.sphere("S₁", 2, first_of(made.upper)),
+        space.sphere("S₂", 2, first_of(made.fore)),
+        space.circle("C", 2, first_of(made.circle)),
+        space.plane("π", 2, place / 2, unit_vector(np.array([one.e1, one.e2, one.e3])), 0.5 * arm.upper),
+        space.pair("B", 2, (ours, other)),
+        space.point("P₁", 2, elbow - shoulder),
+        space.point("P₂", 2, place),
+    ]
+    steps = (
+        f"Reach: {CASES[case]}",
+        "Elbow: the spheres of upper arm and forearm meet in C, and C meets the swivel plane π in the pair B",
+    )
+    return Trace("arm", steps, tuple(shape for shape in shapes if shape))

@@ -1,0 +1,238 @@
+"""One digit in the algebra: how far it reaches, its plane, its joints, FABRIK's passes and its limits."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cga import generated as g
+from ...cga.generated import Plane
+from ...cga.objects import cross, ends_of, line_of, plane_through, subtract, unit
+from ...hand import kinematics
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ...solvers.conformal.digit_plane import UPWARDS
+from ...solvers.conformal.meeting import circle_about
+from ...solvers.planar.digits import Digit
+from ...solvers.planar.driver import solve_hand
+from ...solvers.planar.plan import PlanarState
+from ..following.fingers import digit_of_hand, shell_of, touch_digit
+from ..following.touching import Case, spheres
+from .recorded import SOLVER, Log, PlaneStep, recorded
+from .shapes import Shape, Space, Trace, arc, first_of, low, vector_of
+
+Floats = NDArray[np.float64]
+
+PASSES = 2
+"""FABRIK's passes that are shown, the first."""
+HELD_BACK = math.cos(math.radians(0.5))
+"""The cosine between planes below which the one that was asked for is shown beside the one that limits let."""
+ARC = 25
+"""Points of an arc."""
+CASES: dict[Case, str] = {
+    "inside": "Sₜ lies inside Sₑ, every place of it would do",
+    "circle": "Sₜ and Sₑ meet in the circle z",
+    "tangent": "Sₜ and Sₑ touch in one place, the digit is straight",
+    "outside": "Sₜ lies outside Sₑ, the target is out of reach",
+    "near": "the target is too near to the first joint",
+    "unknown": "there is no target",
+}
+
+
+class Tracer:
+    """The solver on one hand, with what it does written down. Keeps what the solver prepares for the hand."""
+
+    def __init__(self, hand: HandModel) -> None:
+        self.hand = hand
+        self._log = Log()
+        self._steps = recorded(self._log)
+        self._states: dict[tuple[int, ...], PlanarState] = {}
+
+    def digit(self, pose: Pose, name: str, goal: Floats | None = None) -> Trace:
+        """A digit of a hand that stands so (one frame), solved for its tip at a goal (3,) m in the world.
+
+        Without a goal it is solved for where its joints are, and so for the pose in which it stands. Raises HandError
+        for a hand that is not five flexing digits on a rigid palm.
+        """
+        digit = digit_of_hand(self.hand, name)
+        target, solved = self._solved(pose, digit, goal)
+        space = _space(self.hand, pose, digit)
+        own: Floats = np.asarray(np.linalg.inv(space.matrix), float)
+        frames = kinematics.joint_frames(self.hand, solved)[0]
+        joints = frames[list(digit.joints), :3, 3]
+        local = Space(own).place(np.concatenate([joints, target[None]]))
+        case, reach = _reach(self.hand, pose, digit, target, space)
+        shapes = [
+            *reach,
+            *_plane(space, digit, self._log.planes[-1], local),
+            *_joints(space, digit, local),
+            *_passes(space, self._log),
+            *_limits(self.hand, solved, digit, frames),
+        ]
+        return Trace(name, _told(case, self._log), tuple(shapes))
+
+    def solved(self, pose: Pose, name: str, goal: Floats | None = None) -> Pose:
+        """The solver's answer of which `digit` tells."""
+        return self._solved(pose, digit_of_hand(self.hand, name), goal)[1]
+
+    def _solved(self, pose: Pose, digit: Digit, goal: Floats | None) -> tuple[Floats, Pose]:
+        """(3,) m, the target, and the pose that the solver finds for it."""
+        self._log.empty()
+        frames = kinematics.joint_frames(self.hand, pose)[0]
+        joints = (digit.joints[3],) if goal is not None else digit.joints[:0:-1]
+        places = frames[list(joints), :3, 3] if goal is None else np.asarray(goal, float)[None]
+        sites = np.array([self.hand.site_index(self.hand.joints[joint]) for joint in joints])
+        targets = Targets(np.zeros(1), sites, places[None].copy(), np.ones((1, len(sites))))
+        before = self._states.get(joints)
+        state = PlanarState(pose.root[0], pose.angles[0], before.plan if before else None)
+        solved, self._states[joints] = solve_hand(self.hand, targets, state, self._steps, SOLVER.sweeps)
+        return places[0], solved
+
+
+def _space(hand: HandModel, pose: Pose, digit: Digit) -> Space:
+    """The digit's base frame, in which it is solved."""
+    mirror = np.diag([1.0 if hand.side == "right" else -1.0, 1.0, 1.0, 1.0])
+    return Space(pose.root[0] @ digit.T_wrist_base @ mirror)
+
+
+def _told(case: Case, log: Log) -> tuple[str, ...]:
+    passes = len(log.nearest) // 2
+    fabrik = (
+        f"{passes} passes of FABRIK lead to it: P′ₙ₋₁ is on Σₙ, nearest to where it was"
+        if passes
+        else ("no pass of FABRIK is needed, the bend reaches the target in closed form")
+    )
+    return (
+        f"Reach: {CASES[case]}",
+        "Plane: Φ goes through the first joint, the target and the palm's normal, as far as abduction lets it",
+        "Joints: the spheres S₁ and S₂ about the joints on both sides meet in C, and C meets Φ in the pair B",
+        f"Passes: {fabrik}",
+        "Limits: how far each joint may turn, and where it stands",
+    )
+
+
+def _reach(hand: HandModel, pose: Pose, digit: Digit, target: Floats, space: Space) -> tuple[Case, list[Shape]]:
+    """Step 1: the bounding spheres of CGA-arm 5.1 about the first joint and about the target."""
+    own = np.linalg.inv(pose.root[0])
+    goal = (own[:3, :3] @ target + own[:3, 3])[None]
+    case = touch_digit(hand, digit.name, pose.angles[0], goal).cases[0]
+    local = Space(np.asarray(np.linalg.inv(space.matrix), float)).place(target)
+    of = spheres(shell_of(hand, digit), np.array([digit.lengths[2]]), local[None])
+    shapes = [
+        space.point("T", 1, local),
+        space.point("P₁", 1, np.zeros(3)),
+        space.sphere("Sₜ", 1, first_of(of.target)),
+        space.sphere("Sₑ", 1, first_of(of.bound)),
+        space.circle("z", 1, first_of(of.outer)),
+    ]
+    return case, [shape for shape in shapes if shape]
+
+
+def _plane(space: Space, digit: Digit, found: PlaneStep, local: Floats) -> list[Shape]:
+    """Step 2: the plane (3.8), and where limits hold it back the one that was asked for, faint."""
+    size = 0.55 * float(digit.lengths.sum())
+    middle = local[:4].mean(axis=0)
+    normal = _pole(*found.found)
+    middle = middle - (middle @ normal) * normal
+    shapes = [
+        space.plane("Φ", 2, middle, normal, size),
+        space.line("n̂", 2, np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.6 * size]])),
+        space.line("", 2, np.stack([np.zeros(3), np.array(found.end)])),
+    ]
+    wanted = _pole(*found.asked)
+    if wanted @ normal < HELD_BACK:
+        shapes.append(space.plane("Φ′", 2, middle - (middle @ wanted) * wanted, wanted, size, faint=True))
+    return shapes
+
+
+def _pole(abduction: float, twist: float) -> Floats:
+    """(3,) the normal of a digit's plane: Rz(abduction) · Ry(twist) · X."""
+    ca, sa, ct, st = math.cos(abduction), math.sin(abduction), math.cos(twist), math.sin(twist)
+    return np.array([ca * ct, sa * ct, -st])
+
+
+def _joints(space: Space, digit: Digit, local: Floats) -> list[Shape]:
+    """Step 3: a joint known on both sides, (3.3)-(3.6): the middle one from the first and the last."""
+    first, middle, last, tip = (vector_of(place) for place in local[:4])
+    one, two, three = (float(length) for length in digit.lengths)
+    markers, lengths = ((first, last), (one, two)) if one >= two else ((last, first), (two, one))
+    circle, apart = circle_about(markers, lengths)
+    plane = _through(local)
+    shapes = [
+        Shape("chain", "", 3, space.place(local[1]), points=space.place(local[:4])),
+        *(space.point(f"P{low(k + 1)}", 3, local[k]) for k in range(4)),
+        space.sphere("S₁", 3, g.sphere(first, one)),
+        space.sphere("S₂", 3, g.sphere(last, two)),
+        space.sphere("S₃", 3, g.sphere(tip, three), faint=True),
+    ]
+    found = None if apart else space.circle("C", 3, circle)
+    if found is not None:
+        shapes.append(found)
+        ends = ends_of(g.meet_circle_plane(circle, plane))
+        if ends.case > 0:
+            ours = min(ends[:2], key=lambda end: math.dist(end, middle))
+            other = ends.second if ours is ends.first else ends.first
+            shapes.append(space.pair("B", 3, (ours, other)))
+    return shapes
+
+
+def _through(local: Floats) -> Plane[float]:
+    """The unit plane of first, middle and last joint; where these are in a line, one through it."""
+    first, middle, last = (vector_of(place) for place in local[:3])
+    plane = plane_through(first, middle, last)
+    if g.square_plane(plane) > 0.5:
+        return plane
+    way = unit(subtract(last, first), UPWARDS)
+    return g.plane_at(unit(cross(way, UPWARDS), UPWARDS), first)
+
+
+def _passes(space: Space, log: Log) -> list[Shape]:
+    """Step 4: of FABRIK's passes the nearest places on spheres, (3.10)-(3.13)."""
+    if not log.nearest:
+        return []
+    abduction, twist = log.planes[-1].found
+    ca, sa, ct, st = math.cos(abduction), math.sin(abduction), math.cos(twist), math.sin(twist)
+    along, palmwards = np.array([-sa, ca, 0.0]), np.array([-ca * st, -sa * st, -ct])
+    shapes: list[Shape] = []
+    for number, step in enumerate(log.nearest[: 2 * PASSES]):
+        index, faint = low(3 - number % 2), number >= 2
+        centre, point, found = (u * along + v * palmwards for u, v in (step.centre, step.point, step.found))
+        sphere = g.sphere(vector_of(centre), step.radius)
+        shapes.append(space.sphere(f"Σ{index}", 4, sphere, faint=faint))
+        line = line_of(g.join_line(g.up(vector_of(centre)), g.up(vector_of(point))))
+        ends = ends_of(g.meet_line_sphere(line, sphere))
+        if ends.case > 0:
+            far = max(ends[:2], key=lambda end: math.dist(end, found))
+            shapes.append(space.line(f"l{index}", 4, np.stack([np.array(far), found])))
+            shapes.append(space.pair(f"P′{index}", 4, (found, far), faint=faint))
+    return shapes
+
+
+def _limits(hand: HandModel, solved: Pose, digit: Digit, frames: Floats) -> list[Shape]:
+    """Step 5: how far each joint flexes, and how far the first one leans."""
+    shapes = []
+    for number, (joint, dof) in enumerate(zip(digit.joints, digit.flexions, strict=False)):
+        frame, now = frames[joint], float(solved.angles[0, dof])
+        ways = np.linspace(hand.limits[dof, 0], hand.limits[dof, 1], ARC) - now
+        # Flexion is about -X: from +Y to -Z.
+        ways_out = np.stack([np.zeros(ARC), np.cos(ways), -np.sin(ways)], axis=-1) @ frame[:3, :3].T
+        size = 0.5 * float(digit.lengths[number])
+        name = f"{math.degrees(now):.0f}°"
+        shapes.append(arc(name, 5, frame[:3, 3], frame[:3, 3] + size * ways_out, frame[:3, 0]))
+        shapes.append(_hand_of_arc(frame, size))
+    if digit.abduction >= 0:
+        base = solved.root[0] @ digit.T_wrist_base
+        side = 1.0 if hand.side == "right" else -1.0
+        low_end, high_end = hand.limits[digit.abduction]
+        leans = np.linspace(low_end, high_end, ARC)
+        ways_out = np.stack([-side * np.sin(leans), np.cos(leans), np.zeros(ARC)], axis=-1) @ base[:3, :3].T
+        size = 0.7 * float(digit.lengths[0])
+        shapes.append(arc("", 5, base[:3, 3], base[:3, 3] + size * ways_out, base[:3, 2]))
+    return shapes
+
+
+def _hand_of_arc(frame: Floats, size: float) -> Shape:
+    """Where a joint stands on its arc."""
+    ends = np.stack([frame[:3, 3], frame[:3, 3] + size * frame[:3, 1]])
+    return Shape("line", "", 5, ends[1], points=ends)

@@ -1,0 +1,80 @@
+"""The palm in the algebra: its plane through three of its joints, and the knuckles found on it. FABRIK-CGA 3.4.1."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cga import generated as g
+from ...cga.generated import Plane, Vector
+from ...cga.objects import ends_of
+from ...hand import kinematics
+from ...hand.joints import CHAIN_JOINTS, DIGITS
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...solvers.conformal.meeting import circle_about
+from ...solvers.conformal.trio import palm_plane, trio_of
+from .shapes import Shape, Space, Trace, low, vector_of
+
+Floats = NDArray[np.float64]
+
+MARKERS = ("index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal", "wrist")
+"""p, q and r: where the paper puts them, on two knuckles and the wrist."""
+STEPS = (
+    "Plane: Φ goes through P, Q and R, two knuckles and the wrist (3.2)",
+    "Knuckles: the spheres about two of P, Q and R meet in a circle, and that meets the knuckle's plane in a pair",
+)
+
+
+def trace_palm(hand: HandModel, pose: Pose) -> Trace:
+    """The palm of a hand that stands so (one frame): how the solver would find its knuckles from three places on it.
+
+    Raises HandError for a hand without these joints.
+    """
+    frames = kinematics.joint_frames(hand, pose)[0]
+    own = np.linalg.inv(pose.root[0])
+    places = {joint: own[:3, :3] @ frame[:3, 3] + own[:3, 3] for joint, frame in zip(hand.joints, frames, strict=True)}
+    three = [places[joint] for joint in MARKERS]
+    knuckles = [places[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
+    p, q, r = (vector_of(place) for place in three)
+    plane, told = palm_plane(p, q, r)
+    space = Space(pose.root[0])
+    middle = np.mean(three, axis=0)
+    size = 0.7 * max(math.dist(middle, place) for place in three)
+    shapes = [space.point(name, 1, place) for name, place in zip("PQR", three, strict=True)]
+    if not told:
+        return Trace("palm", STEPS, tuple(shapes))
+    normal = np.array([plane.e1, plane.e2, plane.e3])
+    shapes.append(space.plane("Φ", 1, middle, normal, size))
+    trio = trio_of([_point(place) for place in three], [_point(place) for place in knuckles], 1.0)
+    found = trio.found((p, q, r), plane)
+    for number, (joint, place) in enumerate(zip(trio.joints, found, strict=True)):
+        level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.rest[2])
+        one, other = ((p, q, r)[marker] for marker in joint.markers)
+        shapes += _knuckle(space, number, (one, other), joint.lengths, level)
+        shapes.append(space.point(f"F{low(number + 2)}", 2, np.array(place)))
+    return Trace("palm", STEPS, tuple(shapes))
+
+
+def _knuckle(
+    space: Space,
+    number: int,
+    markers: tuple[Vector[float], Vector[float]],
+    lengths: tuple[float, float],
+    level: Plane[float],
+) -> list[Shape]:
+    """The spheres about two markers, their circle C (3.5), and where it meets the knuckle's plane, B (3.6)."""
+    circle, apart = circle_about(markers, lengths)
+    spheres = [g.sphere(marker, length) for marker, length in zip(markers, lengths, strict=True)]
+    shapes = [space.sphere("", 2, sphere, faint=True) for sphere in spheres]
+    found = None if apart else space.circle(f"C{low(number + 2)}", 2, circle)
+    if found is None:
+        return shapes
+    ends = ends_of(g.meet_circle_plane(circle, level))
+    pairs = [space.pair(f"B{low(number + 2)}", 2, (ends.first, ends.second))] if ends.case > 0 else []
+    return [*shapes, found, *pairs]
+
+
+def _point(place: Floats) -> tuple[float, float, float]:
+    x, y, z = (float(number) for number in place)
+    return x, y, z

@@ -1,0 +1,103 @@
+"""The solver `cga` with its plane and its nearest places written down as it works. It is the same solver."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...hand.digit_plane import Bounds
+from ...hand.model import HandModel
+from ...hand.numbers import N, Numbers, Point
+from ...solvers.conformal import Cga
+from ...solvers.conformal.bend import nearest_in_plane
+from ...solvers.conformal.digit_plane import ConformalPlanes
+from ...solvers.planar.chain import Chain, Rider
+from ...solvers.planar.digits import Digit
+from ...solvers.planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
+from ...solvers.planar.plan import Steps
+from ...solvers.planar.plane import Plane
+
+SOLVER = Cga()
+ALL_ROUND: Bounds = (-math.pi, math.pi)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneStep:
+    """A plane that was found. All in the digit's base frame, mirrored in X for a left hand."""
+
+    end: Point[float]
+    """The target of the digit's end."""
+    found: tuple[float, float]
+    """rad, abduction and twist."""
+    asked: tuple[float, float]
+    """The same, were abduction not limited."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearestStep:
+    """A nearest place on a sphere, in the digit's plane: m along the straight digit and towards the palm."""
+
+    centre: tuple[float, float]
+    radius: float
+    point: tuple[float, float]
+    found: tuple[float, float]
+
+
+@dataclass(slots=True)
+class Log:
+    """What was asked of the steps since it was emptied."""
+
+    planes: list[PlaneStep] = field(default_factory=list)
+    nearest: list[NearestStep] = field(default_factory=list)
+
+    def empty(self) -> None:
+        """Before the next digit."""
+        self.planes.clear()
+        self.nearest.clear()
+
+
+@dataclass(frozen=True, eq=False)
+class _Plane:
+    plane: Plane
+    log: Log
+
+    def __call__(
+        self, m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+    ) -> tuple[N, N]:
+        found = self.plane(m, points, weights, limits)
+        asked = self.plane(m, points, weights, (ALL_ROUND, limits[1]))
+        x, y, z = (float(number) for number in points[0])
+        told = [(float(abduction), float(twist)) for abduction, twist in (found, asked)]
+        self.log.planes.append(PlaneStep((x, y, z), *told))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Planes:
+    planes: ConformalPlanes
+    log: Log
+
+    def __call__(self, hand: HandModel, digit: Digit) -> Plane:
+        return _Plane(self.planes(hand, digit), self.log)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bend:
+    stopping: Stopping
+    log: Log
+
+    def __call__(self, chain: Chain, end: Rider) -> PlanarFabrik:
+        return planar_fabrik(chain, end, self.stopping, self._nearest)
+
+    def _nearest(self, m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
+        found = nearest_in_plane(m, centre, radius, point)
+        told = [(float(u), float(v)) for u, v in (centre, point, found)]
+        self.log.nearest.append(NearestStep(told[0], float(radius), told[1], told[2]))
+        return found
+
+
+def recorded(log: Log) -> Steps:
+    """The solver's steps, one frame at a time; what they do goes into the log."""
+    stopping = Stopping(SOLVER.tolerance, SOLVER.tolerance / 100, SOLVER.passes)
+    bend: Any = _Bend(stopping, log)
+    planes: Any = _Planes(ConformalPlanes(SOLVER.thumb), log)
+    return Steps(bend, plane=planes)
