@@ -10,9 +10,10 @@ import pytest
 from knuckle.errors import RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGITS, JOINTS
-from knuckle.hand.kinematics import Pose
+from knuckle.hand.kinematics import Floats, Pose
 from knuckle.hand.markersets import suggest
-from knuckle.hand.proportions import build
+from knuckle.hand.model import HandModel
+from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.live.presence import EASE, HOLD, RETURN, Presence
 from knuckle.live.session import Session
@@ -23,7 +24,7 @@ from knuckle.streams.sender import Outgoing, UdpSender
 from knuckle.streams.transport import Address
 from knuckle.streams.wires.vmc import VmcParser, VmcSender
 from knuckle.tests.pure.hand.people import someone
-from knuckle.tests.pure.streams.moments import moments
+from knuckle.tests.pure.streams.moments import fist, moments
 
 
 def frame(moment: Outgoing, performer: str = "", hands: Iterable[str] = ("left", "right"), shift: float = 0.0) -> Frame:
@@ -76,14 +77,24 @@ def test_both_hands_are_where_the_device_has_them(drive):
     session.close()
 
 
+def bent(hand: HandModel, angles: Floats, joints: list[str]) -> list[float]:
+    """rad, how far joints are bent."""
+    return [float(angles[hand.dof(joint, "flexion")]) for joint in joints]
+
+
+def closed(joints: list[str]) -> list[float]:
+    """Degrees by which joints are bent in the last of all moments."""
+    hand = build(adult("right"))
+    return [float(angle) for angle in np.rad2deg(bent(hand, fist(hand), joints))]
+
+
 def test_joints_of_the_device_are_taken_as_they_are():
     """Where a device has solved the hand, its angles are the hand's: DIP and PIP uncoupled."""
     sent = moments(80)
     session = fed(Session(Recipe("quest"), "joints"), [frame(moment) for moment in sent])
     pose = next(hand for hand in session.show(sent[-1].time) if hand.name == "right").pose
-    pip = pose.angles[0, pose.hand.dof("index-finger-phalanx-intermediate", "flexion")]
-    dip = pose.angles[0, pose.hand.dof("index-finger-phalanx-distal", "flexion")]
-    assert np.rad2deg([pip, dip]) == pytest.approx([100.0, 60.0], abs=1.5)
+    bends = [f"index-finger-phalanx-{part}" for part in ("intermediate", "distal")]
+    assert np.rad2deg(bent(pose.hand, pose.angles[0], bends)) == pytest.approx(closed(bends), abs=1.5)
     session.close()
 
 
@@ -94,9 +105,9 @@ def test_last_bones_whose_tips_are_not_sent_turn_as_told():
     frames = [one for moment in sent for packet in sender.packets(moment) for one in parser.feed(packet)]
     session = fed(Session(Recipe("vmc"), "joints"), frames)
     for shown in session.show(sent[-1].time):
-        hand, angles = shown.pose.hand, shown.pose.angles[0]
-        bends = [angles[hand.dof(f"{digit}-phalanx-distal", "flexion")] for digit in ("index-finger", "thumb")]
-        assert np.rad2deg(bends) == pytest.approx([60.0, 58.3], abs=2.5)
+        bends = ["index-finger-phalanx-distal", "thumb-phalanx-distal"]
+        angles = np.rad2deg(bent(shown.pose.hand, shown.pose.angles[0], bends))
+        assert angles == pytest.approx(closed(bends), abs=2.5)
     session.close()
 
 

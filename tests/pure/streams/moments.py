@@ -4,9 +4,18 @@ import numpy as np
 
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand import rotations as rot
-from knuckle.hand.joints import SIDES
-from knuckle.hand.kinematics import Pose
+from knuckle.hand.joints import DIGITS, SIDES
+from knuckle.hand.kinematics import Floats, Pose
+from knuckle.hand.model import HandModel
 from knuckle.streams.sender import Outgoing
+
+
+def fist(hand: HandModel) -> Floats:
+    """(D,) rad, to which moments close: bent more at the PIP than the DIP goes with, as a tendon has it."""
+    angles = poses.angles(hand, "fist")
+    for digit in DIGITS[1:]:
+        angles[hand.dof(f"{digit}-phalanx-distal", "flexion")] = np.deg2rad(60.0)
+    return angles
 
 
 def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[Outgoing]:
@@ -20,7 +29,7 @@ def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[Outgoing]:
             root = np.eye(4)
             root[:3, :3] = rot.to_matrix(rot.about(np.array([0.36, 0.48, 0.8]), 0.3 + share))
             root[:3, 3] = [0.3 if side == "left" else -0.3, -0.4 + 0.1 * share, 1.1]
-            angles = (1 - share) * poses.angles(hand, "open") + share * poses.angles(hand, "fist")
+            angles = (1 - share) * poses.angles(hand, "open") + share * fist(hand)
             frames[side] = kinematics.joint_frames(hand, Pose(hand, root[None], angles[None]))[0]
         result.append(Outgoing(number, number / rate, (), np.zeros((0, 3)), frames))
     return result
