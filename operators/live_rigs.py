@@ -122,6 +122,9 @@ class LiveRigs:
     def _begin(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
         """What a hand drives from now on; before: what it drove. None where its armature has no such hand."""
         name = self.armature_of(person_of(one.name))
+        if name is None and before is not None and before.hand is one.pose.hand:
+            # A new hand whose measures stay and whose bones were edited: an armature like others.
+            name = before.binding.armature
         armature = bpy.data.objects.get(name) if name else None
         if name and armature is None:
             self.problems[one.name] = f"the armature '{name}' is gone, choose another"

@@ -4,7 +4,7 @@ import queue
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -32,9 +32,13 @@ def connected(where: str) -> "Iterator[ClientConnection]":
     from websockets.sync.client import connect
 
     try:
-        with connect(
-            where, compression=None, max_size=LARGEST_PACKET, open_timeout=OPENING, close_timeout=1, proxy=None
-        ) as own:
+        with (
+            connect(
+                where, compression=None, max_size=LARGEST_PACKET, open_timeout=OPENING, close_timeout=1, proxy=None
+            ) as own,
+            # Alone, the first would tell the other end of an error where a generator is closed.
+            closing(own),
+        ):
             yield own
     except ConnectionClosed:
         raise StreamError(f"{where} hung up") from None

@@ -3,7 +3,7 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Self
 
 from ..errors import StreamError
@@ -40,13 +40,14 @@ class WebSocketSender(ABC):
         self._server.shutdown()
 
     def _meet(self, connection: "ServerConnection") -> None:
+        from websockets.exceptions import ConnectionClosed
+
         connection.send(self.greeting)
         self._connected.add(connection)
-        try:
+        with suppress(ConnectionClosed):
             for _ in connection:
                 pass
-        finally:
-            self._connected.discard(connection)
+        self._connected.discard(connection)
 
     def send(self, moment: Outgoing) -> None:
         """See Sender."""

@@ -125,17 +125,22 @@ def test_bones_that_are_edited_meanwhile_are_posed_by_how_they_stand_then(follow
     sent = moments(130)
 
     def edit(number: int) -> None:
+        if number == 60:
+            bpy.ops.knuckle.live_record()
+        elif number == 90:
+            assert bpy.ops.knuckle.live_record() == {"FINISHED"}, "the hands have keys from now on"
         if number not in (100, 115) or "Right Hand" not in bpy.data.objects:
             return
         hand = bpy.data.objects["Right Hand"]
         bpy.context.view_layer.objects.active = hand
         bpy.ops.object.mode_set(mode="EDIT" if number == 100 else "OBJECT")
         if number == 100:
-            hand.data.edit_bones["index-finger-phalanx-proximal"].roll += 1.0
+            hand.data.edit_bones["wrist"].roll += 1.0
         else:
             assert not run.rigs.problems
 
     play(run, port, sent, edit)
+    assert hands() == ["Left Hand", "Right Hand"], "no other hands beside those"
     for side in SIDES:
         armature = bpy.data.objects[f"{side.capitalize()} Hand"]
         assert apart(directions(armature, JOINTS), wanted(sent[-1], side, JOINTS)) < 6.0, side

@@ -38,6 +38,8 @@ def play() -> Callable[[str], dict[str, Any]]:
         if "failure" in told or ran.returncode != 0:
             end_of_log = "\n".join([*ran.stdout.splitlines()[-30:], *log.read_text().splitlines()[-30:]])
             pytest.fail(f"{name}: exit {ran.returncode}, {told.get('failure', 'after the answer')}\n{end_of_log}")
+        console = ran.stdout + log.read_text()
+        assert "Traceback" not in console and "Error:" not in console, console
         return {"blender": told["blender"], **told["result"]}
 
     return play_scenario

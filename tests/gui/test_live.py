@@ -1,4 +1,4 @@
-"""A device followed in a real window: a rig moves as it is sent, is put back, and a file may be opened meanwhile."""
+"""A device followed in a real window: what a person does meanwhile does no harm, and Blender is left as it was."""
 
 import json
 import shutil
@@ -9,24 +9,40 @@ from typing import Any
 
 import pytest
 
+from knuckle import captures
 from knuckle.hand.joints import SIDES
 from knuckle.tests.gui.conftest import OUT
-from knuckle.tests.gui.live_senders import Senders
+from knuckle.tests.gui.live_senders import RATE, Senders
+from knuckle.tests.pure.streams.sockets import free_address
+from knuckle.tests.pure.streams.test_vmc import JOINT
 
-OPEN, CLOSED = 20.0, 70.0
-"""Degrees between the index finger's first two bones, at most and at least."""
+BENT = {"left": 80.0, "right": 50.0}
+"""Degrees between the index finger's first two bones, where the sender's hands are closed."""
 MAKEHUMAN = "makehuman_default.blend"
+TAKES = OUT / "live takes"
 
 
 @pytest.fixture
 def vmc() -> Iterator[None]:
     """A sender of VMC that is not ours, when the scenario asks for it, and a port that is taken."""
-    with _bound() as taken:
-        ports = {"taken": taken.getsockname()[1], "vmc": free_port()}
+    shutil.rmtree(TAKES, ignore_errors=True)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("127.0.0.1", 0))
         OUT.mkdir(parents=True, exist_ok=True)
-        (OUT / "live_ports.json").write_text(json.dumps(ports))
-        with Senders(OUT / "live_asked.txt", {"vmc": ["vmc", str(ports["vmc"])]}):
+        (OUT / "live_ports.json").write_text(json.dumps({"taken": sock.getsockname()[1], "vmc": free_address().port}))
+        with Senders(OUT):
             yield
+
+
+def test_what_is_done_while_new_hands_follow_does_no_harm(play: Callable[[str], dict[str, Any]], vmc: None) -> None:
+    seen = play("live")
+    assert "in use" in seen["port in use"] and "nothing has come" in seen["nobody sends"]
+    assert_follows(seen["new"])
+    assert seen["takes"] == ["Take 001"] and seen["keyed"] > RATE, seen
+    assert all(seen["after"].values()), seen["after"]
+    assert "are gone" in seen["deleted"]
+    assert_whole("Take 001.rawtake", 1)
+    assert_whole("Last 001.rawtake", seen["last take"]["packets"])
 
 
 def test_a_makehuman_rig_follows_and_is_put_back(
@@ -36,20 +52,18 @@ def test_a_makehuman_rig_follows_and_is_put_back(
     seen = play("live_rig")
     assert_follows(seen)
     assert seen["put back"], "bones stand as before"
-    assert seen["loaded"] == [False, False], "neither run nor thread after another file was opened"
+    assert not seen["loaded"]["followed"], "neither run nor thread after another file was opened"
+    assert_whole("Opened 001.rawtake", seen["loaded"]["packets"])
 
 
 def assert_follows(told: dict[str, Any]) -> None:
     for side in SIDES:
-        assert told["open"][side] < OPEN and told["closed"][side] > CLOSED, f"{side}: {told}"
+        assert told["open"][side] < 2.0, f"{side}: {told}"
+        assert told["closed"][side] == pytest.approx(BENT[side], abs=2.0), f"{side}: {told}"
 
 
-def _bound() -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sock.bind(("127.0.0.1", 0))
-    return sock
-
-
-def free_port() -> int:
-    with _bound() as sock:
-        return int(sock.getsockname()[1])
+def assert_whole(take: str, packets: int) -> None:
+    """A take has all packets but those of the last second, and is read again."""
+    read = captures.read(TAKES / take)
+    assert len(read.times) > packets - RATE, f"{take}: {len(read.times)} frames, {packets} packets came"
+    assert len(read.names) == 2 * len(JOINT), "all joints of both hands that the protocol has"

@@ -3,35 +3,39 @@ left while it follows and records.
 """
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
+from mathutils import Euler, Vector
 
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
 OUT = Path("/tmp/out")
 PACKAGE = "bl_ext.user_default.knuckle"
+AHEAD = Euler((1.25, 0.0, 0.0)).to_quaternion()
+"""From ahead, and a little from above."""
+CLOSED = 59
+"""The step in which the senders' hands are closed."""
 
 
 def play(screen: "Screen") -> "Steps":
     ports = json.loads((OUT / "live_ports.json").read_text())
+    vmc = f"vmc {ports['vmc']}"
     told: dict[str, Any] = {}
     yield from prepare(screen)
     yield from complaints(screen, ports, told)
-    ask("vmc")
-    told["new"] = yield from new_hands(screen)
+    ask(vmc)
+    told["new"] = yield from new_hands(screen, vmc)
     yield from recorded(screen, told)
     told["after"] = {}
     yield from undone(screen, told["after"])
     yield from modes(screen, told["after"])
     told["deleted"] = yield from deleted(screen)
-    run().record(OUT / "live takes", "Take")
-    yield 2.0
-    screen.picture("live_left_while_recording")
+    told["last take"] = yield from recorded_to_the_end(screen)
     return told
 
 
@@ -69,16 +73,12 @@ def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) ->
     return {}
 
 
-def new_hands(screen: "Screen") -> "Steps":
+def new_hands(screen: "Screen", vmc: str) -> "Steps":
     yield from screen.wait_until(lambda: len(run().shown) == 2, 40)
-    yield 0.5
-    with screen.in_view():
-        for obj in screen.scene.objects:
-            obj.select_set(True)
-        bpy.ops.view3d.view_axis(type="FRONT")
-    screen.frame_selected()
-    screen.move(20, screen.window.height - 20)
-    told = yield from open_and_closed(screen, "new", hands_of("new"))
+    wrists = [bpy.data.objects[f"{side} Hand"].pose.bones["wrist"].head for side in ("Left", "Right")]
+    look(screen, (wrists[0] + wrists[1]) / 2, 2.2 * (wrists[0] - wrists[1]).length)
+    told = yield from open_and_closed(screen, "new", vmc, hands_of("new"))
+    ask(vmc)
     return told
 
 
@@ -95,8 +95,6 @@ def recorded(screen: "Screen", told: dict[str, Any]) -> "Steps":
         bpy.ops.ed.undo_push(message="Record")  # as a click on the button does
     yield 1.0
     screen.picture("live_recorded")
-    region = screen.region(screen.area(), "UI")
-    told["sidebar"] = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
     told["takes"] = [take.name for take in screen.scene.knuckle_live.takes]
     action = bpy.data.objects["Left Hand"].animation_data.action
     curves = action.layers[0].strips[0].channelbags[0].fcurves
@@ -135,6 +133,15 @@ def deleted(screen: "Screen") -> "Steps":
     return next(iter(run().rigs.problems.values()))
 
 
+def recorded_to_the_end(screen: "Screen") -> "Steps":
+    """Blender is left while a take is recorded: how many packets came in it, with those of the second before."""
+    before = run().receiver.tally.packets
+    run().record(OUT / "live takes", "Last")
+    yield 2.0
+    screen.picture("live_left_while_recording")
+    return {"packets": run().receiver.tally.packets - before}
+
+
 # What all live scenarios use.
 
 
@@ -144,8 +151,18 @@ def run() -> Any:
 
 
 def ask(sender: str) -> None:
-    """Has the test begin a sender, and end the one before."""
-    (OUT / "live_asked.txt").write_text(sender)
+    """Has the test begin a sender, and end the one before: 'DEVICE PORT', 'DEVICE PORT hold STEP'."""
+    beside = OUT / "live_asked.new"
+    beside.write_text(sender)
+    beside.replace(OUT / "live_asked.txt")
+
+
+def held(screen: "Screen", sender: str) -> Iterator[float]:
+    """Has the test hold a step, and waits until that is shown."""
+    ask(sender)
+    yield from screen.wait_until(lambda: (OUT / "live_held.txt").read_text() == sender)
+    # A hand that returns goes over to where it is seen.
+    yield 0.7
 
 
 def fold() -> None:
@@ -165,17 +182,19 @@ def choose_makehuman(screen: "Screen") -> Any:
     return armature
 
 
-def shown_arms(screen: "Screen", armature: Any) -> "Steps":
-    """The view is turned to both hands, from ahead."""
+def look(screen: "Screen", at: Any, distance: float) -> None:
+    """The view is turned to a point, left of the sidebar, and the mouse goes away."""
     view = screen.area().spaces.active.region_3d
-    places = [armature.matrix_world @ armature.pose.bones[f"wrist.{side}"].head for side in "LR"]
-    with screen.in_view():
-        bpy.ops.view3d.view_axis(type="FRONT")
-    view.view_location = (places[0] + places[1]) / 2
-    view.view_distance = 1.9 * (places[0] - places[1]).length
+    view.view_perspective = "PERSP"
+    view.view_rotation = AHEAD
+    view.view_distance = distance
+    view.view_location = Vector(at) + AHEAD @ Vector((0.12 * distance, 0.0, 0.0))
     screen.move(20, screen.window.height - 20)
-    yield 2.0
-    return {}
+
+
+def look_at_wrists(screen: "Screen", armature: Any) -> None:
+    wrists = [armature.matrix_world @ armature.pose.bones[f"wrist.{side}"].head for side in "LR"]
+    look(screen, (wrists[0] + wrists[1]) / 2, 2.2 * (wrists[0] - wrists[1]).length)
 
 
 def basis(armature: Any) -> dict[str, list[float]]:
@@ -205,13 +224,11 @@ def curls(hands: Hands) -> dict[str, float]:
     return found
 
 
-def open_and_closed(screen: "Screen", name: str, hands: Hands) -> "Steps":
-    """The hands are awaited open, then closed, and pictures taken; their curls, and how it ran."""
+def open_and_closed(screen: "Screen", name: str, sender: str, hands: Hands) -> "Steps":
+    """The hands are held open, then closed, and pictures taken; their curls, and how it ran."""
     told: dict[str, Any] = {}
-    for state, there in (("open", lambda one: one < 15), ("closed", lambda one: one > 75)):
-        yield from screen.wait_until(lambda is_there=there: all(map(is_there, curls(hands).values())), 40)
-        screen.move(24, screen.window.height - 24)
-        yield 0.6
+    for state, step in (("open", 0), ("closed", CLOSED)):
+        yield from held(screen, f"{sender} hold {step}")
         screen.picture(f"live_{name}_{state}")
         told[state] = curls(hands)
     tally = run().receiver.tally

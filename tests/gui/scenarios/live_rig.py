@@ -18,29 +18,39 @@ live = SimpleNamespace(**runpy.run_path(str(Path(__file__).parent / "live.py")))
 
 def play(screen: "Screen") -> "Steps":
     port = json.loads((OUT / "live_ports.json").read_text())["vmc"]
-    live.ask("vmc")
+    live.ask(f"vmc {port}")
     yield from live.prepare(screen)
     bpy.ops.wm.open_mainfile(filepath=RIG, load_ui=False)
     yield 1.5
     armature = live.choose_makehuman(screen)
     before = live.basis(armature)
-    yield from live.shown_arms(screen, armature)
-    screen.picture("live_makehuman_before")
+    live.look_at_wrists(screen, armature)
     start(screen, port)
     yield from screen.wait_until(lambda: len(live.run().shown) == 2, 40)
-    told: dict[str, Any] = yield from live.open_and_closed(screen, "makehuman", live.hands_of("makehuman"))
+    told: dict[str, Any] = yield from live.open_and_closed(
+        screen, "makehuman", f"vmc {port}", live.hands_of("makehuman")
+    )
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
     yield 0.5
     screen.picture("live_makehuman_after")
     told["put back"] = live.basis(armature) == before
+    live.ask(f"vmc {port}")
     start(screen, port)
     yield from screen.wait_until(lambda: live.run().shown, 40)
-    thread = live.run().receiver._thread
+    told["loaded"] = yield from opened_while_recording()
+    return told
+
+
+def opened_while_recording() -> "Steps":
+    """Another file is opened: whether anything is followed still, and how many packets came in the take."""
+    before, thread = live.run().receiver.tally.packets, live.run().receiver._thread
+    live.run().record(OUT / "live takes", "Opened")
+    yield 1.0
+    packets = live.run().receiver.tally.packets - before
     bpy.ops.wm.open_mainfile(filepath=RIG, load_ui=False)
     yield 1.5
-    told["loaded"] = [live.run() is not None, thread.is_alive()]
-    return told
+    return {"followed": live.run() is not None or thread.is_alive(), "packets": packets}
 
 
 def start(screen: "Screen", port: int) -> None:

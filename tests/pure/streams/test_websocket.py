@@ -9,12 +9,15 @@ from functools import partial
 
 import pytest
 from websockets.exceptions import InvalidStatus
+from websockets.frames import CloseCode
 from websockets.sync.client import connect
+from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Origin
 
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.receiver import Arrived, Receiver
 from knuckle.streams.transport import Address
+from knuckle.streams.wires import leap
 from knuckle.tests.pure.streams.moments import moments
 from knuckle.tests.pure.streams.sockets import following, wait_for
 
@@ -47,6 +50,21 @@ def more_packets(receiver: Receiver, before: int) -> bool:
 def answers(address: Address) -> bool:
     with socket.socket() as sock:
         return sock.connect_ex((address.host, address.port)) == 0
+
+
+def test_a_service_is_told_goodbye_and_no_error(address):
+    heard: list[object] = []
+
+    def meet(connection: ServerConnection) -> None:
+        heard.extend(connection)
+        heard.append(connection.protocol.close_code)
+
+    with serve(meet, address.host, address.port) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with following("leap", address) as receiver:
+            wait_for(lambda: receiver.state().startswith("connected"))
+        wait_for(lambda: heard)
+    assert heard == [*leap.GREETINGS, CloseCode.NORMAL_CLOSURE]
 
 
 def test_pages_of_others_may_not_connect(address):

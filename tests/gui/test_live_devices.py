@@ -1,0 +1,78 @@
+"""Every device drives new hands and MakeHuman's rig in a real window: joints are where they were sent."""
+
+import json
+import shutil
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
+from knuckle.tests.gui.conftest import OUT
+from knuckle.tests.gui.live_senders import PLAYED, Place, Senders
+from knuckle.tests.pure.streams.sockets import free_address
+
+MAKEHUMAN = "makehuman_default.blend"
+
+Bones = dict[str, list[list[float]]]
+"""Bone -> where it begins and ends, m."""
+Play = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture
+def follow(play: Play) -> Play:
+    """Every device in turn drives a rig; what was seen of each, its hands held at the last step."""
+
+    def followed(rig: str) -> dict[str, Any]:
+        devices = [
+            {"name": name, "port": free_address().port, "step": played.steps - 1, "hands": len(played.truth(0))}
+            for name, played in PLAYED.items()
+        ]
+        OUT.mkdir(parents=True, exist_ok=True)
+        (OUT / "live_devices_asked.json").write_text(json.dumps({"rig": rig, "devices": devices}))
+        with Senders(OUT):
+            seen = play("live_devices")
+        for name in PLAYED:
+            assert not seen[name]["problems"] and seen[name]["malformed"] == 0, f"{name}: {seen[name]}"
+        return seen
+
+    return followed
+
+
+def test_new_hands_are_where_every_device_says(follow: Play) -> None:
+    seen = follow("new")
+    for name, played in PLAYED.items():
+        truth = played.truth(played.steps - 1)
+        assert set(seen[name]["bones"]) == {f"{side.capitalize()} Hand" for side in truth}, name
+        for side, joints in truth.items():
+            bones: Bones = seen[name]["bones"][f"{side.capitalize()} Hand"]
+            far = {joint: 1000 * float(np.linalg.norm(bones[joint][0] - place)) for joint, place in joints.items()}
+            assert max(far.values()) < played.near, f"{name}, {side}: {far} mm"
+
+
+def test_makehumans_fingers_point_where_every_device_says(follow: Play, shared: Path) -> None:
+    OUT.mkdir(parents=True, exist_ok=True)
+    shutil.copy(shared / "data" / "rigs" / MAKEHUMAN, OUT / MAKEHUMAN)
+    seen = follow("makehuman")
+    for name, played in PLAYED.items():
+        (bones,) = seen[name]["bones"].values()
+        for side, joints in played.truth(played.steps - 1).items():
+            apart = turned(bones, side[0].upper(), joints)
+            assert len(apart) >= 10 and max(apart.values()) < played.along, f"{name}, {side}: {apart} degrees"
+
+
+def turned(bones: Bones, letter: str, joints: Place) -> dict[str, float]:
+    """Degrees between MakeHuman's phalanges and those that were sent, of which both ends are told."""
+    found = {}
+    for digit, joint_names in zip(range(1, 6), (CHAIN_JOINTS[digit] for digit in DIGITS), strict=True):
+        for part, (first, second) in enumerate(pairwise(joint_names), 1):
+            if first in joints and second in joints:
+                bone = f"finger{digit}-{part}.{letter}"
+                head, tail = np.array(bones[bone])
+                seen, sent = tail - head, joints[second] - joints[first]
+                cosine = seen @ sent / np.linalg.norm(seen) / np.linalg.norm(sent)
+                found[bone] = float(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
+    return found
