@@ -1,7 +1,8 @@
 """A rig's hand that touches a point or follows a course with its wrist or a fingertip, by the arm that carries it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import bpy
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
+from ..hand import rotations as rot
 from ..hand.joints import JOINT_INDEX, digit_of
 from ..hand.kinematics import Pose
 from ..posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
@@ -17,9 +19,8 @@ from . import carriers, channels
 from .arm import ArmBones, find_arm, fitted_arm, move_arm
 from .binding import posed_frames
 from .detect import FoundHand
-from .held import HeldHand, Standing, show, standing, take
+from .held import HeldHand, Standing, armature_held, show, standing, take
 from .keyframes import KeyedHand, key_hands
-from .posing import armature_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 Courses = Callable[[Tool], Course]
 """The course that a hand takes from where it stands."""
 
+AS_IT_IS: Mapping[str, Floats] = MappingProxyType({})
 ROUNDS = 3
 """Times that an arm is placed anew where bones in it that are no shoulder or elbow leave the wrist off its place."""
 NEAR = 1e-5
@@ -54,9 +56,12 @@ class Followed:
     """How it stood before."""
 
 
-def follower(armature: "Object", found: FoundHand, *, limited: bool = True) -> Follower:
-    """A hand that was found, and what carries it. Raises RigError and HandError as held.take does."""
-    held = take(armature, found, limited=limited)
+def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held: HeldHand | None = None) -> Follower:
+    """A hand that was found, and what carries it; held: the hand, where it is known already.
+
+    Raises RigError and HandError as held.take does.
+    """
+    held = held or take(armature, found, limited=limited)
     try:
         arm = find_arm(armature, found)
     except RigError as error:
@@ -96,34 +101,27 @@ def pose(who: Follower, followed: Followed) -> tuple[str, ...]:
     """
     held, first = who.held, followed.brought.pose
     wanted = Pose(held.hand, first.root[:1], first.angles[:1])
-    turned = _pose_arm(who, wanted) if who.arm else ()
-    if who.arm:
+    arm = pointed(who) if who.arm else None
+    if arm:
         # The hand stays on the arm, also where that does not quite bring it there.
-        wanted = Pose(held.hand, _with_place(wanted.root, _seen_wrist(held)), wanted.angles)
+        wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, arm, wanted)), wanted.angles)
     show(held, Standing(wanted, followed.stands.beyond))
     bpy.context.view_layer.update()
-    return turned
+    return (arm.upper, arm.fore) if arm else ()
 
 
 def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":
     """Keys a course at scene frames (N,) into a new action, as key_hands does. Raises RigError."""
-    held, arm = who.held, _pointed(who) if who.arm else None
+    held, arm = who.held, pointed(who) if who.arm else None
     keyed = KeyedHand(held.posed.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
-    return key_hands(_armature(held), [keyed], frames, name)
-
-
-def _armature(held: HeldHand) -> "Object":
-    armature = armature_of(held.posed)
-    if armature is None:
-        raise RigError(f"armature '{held.posed.binding.armature}' or bones of its hand are gone, detect the hand again")
-    return armature
+    return key_hands(armature_held(held), [keyed], frames, name)
 
 
 def _as_seen(held: HeldHand, stands: Standing, joint: str) -> tuple[Tool, End]:
     """The hand as it stands, and what of it follows: a tip is where the rig's last bone ends."""
     root, angles = stands.pose.root[0], stands.pose.angles
     model = tip_places(held.hand, angles, joint)[0]
-    armature = _armature(held)
+    armature = armature_held(held)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)[JOINT_INDEX[joint], :, 3]
     end = root[:3, :3].T @ (seen[:3] - root[:3, 3]) if joint != "wrist" else model
@@ -135,7 +133,7 @@ def _shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
     if who.arm is None:
         return None
     world, carried = _carried(who, frames)
-    armature = _armature(who.held)
+    armature = armature_held(who.held)
     fitted = fitted_arm(armature, who.arm, who.held.posed.binding, world)
     size = float(np.cbrt(abs(np.linalg.det(world.reshape(-1, 4, 4)[0, :3, :3]))))
     arm = replace(fitted.arm, upper=size * fitted.arm.upper, fore=size * fitted.arm.fore)
@@ -145,7 +143,7 @@ def _shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
 def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Floats]:
     """T_world_armature, and where the upper arm's rest is carried to: (4, 4), or (N, 4, 4) where they move."""
     assert who.arm is not None
-    armature, name = _armature(who.held), who.arm.upper
+    armature, name = armature_held(who.held), who.arm.upper
     rest = np.array(armature.data.bones[name].matrix_local)
     if frames is None:
         world, carried = carriers.standing_now(armature, [name])
@@ -154,18 +152,21 @@ def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Float
     return world, carried.get(name, rest)
 
 
-def _pointed(who: Follower) -> ArmBones:
+def pointed(who: Follower) -> ArmBones:
     """The arm with its elbow to where it is now."""
     assert who.arm is not None
-    armature = _armature(who.held)
+    armature = armature_held(who.held)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     elbow = evaluated.pose.bones[who.arm.fore].head
     return replace(who.arm, pole=(elbow.x, elbow.y, elbow.z))
 
 
-def _pose_arm(who: Follower, wanted: Pose) -> tuple[str, ...]:
-    """Turns the arm's bones so that the wrist comes to where a pose has it."""
-    held, arm, armature = who.held, _pointed(who), _armature(who.held)
+def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Floats] = AS_IT_IS) -> Floats:
+    """Turns the arm's bones so that the wrist comes to where a pose has it; (3,) m in the world, where it then is.
+
+    beyond: bone -> (4,) wxyz, how it is turned on top of that.
+    """
+    held, armature = who.held, armature_held(who.held)
     world, carried = _carried(who)
     goal = wanted.root[0, :3, 3].copy()
     for _ in range(ROUNDS):
@@ -173,19 +174,32 @@ def _pose_arm(who: Follower, wanted: Pose) -> tuple[str, ...]:
         motion = move_arm(armature, arm, held.posed.binding, asked, world=world, carried=carried)
         for name, rotations in motion.rotations.items():
             bone = armature.pose.bones[name]
-            values = channels.in_mode(rotations, bone.rotation_mode)
+            turned = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
+            values = channels.in_mode(turned, bone.rotation_mode)
             setattr(bone, channels.channel(bone.rotation_mode), values[0])
         bpy.context.view_layer.update()
-        off = wanted.root[0, :3, 3] - _seen_wrist(held)
+        seen = _seen_wrist(held)
+        off = wanted.root[0, :3, 3] - seen
         if np.linalg.norm(off) < NEAR:
             break
         goal = goal + off
-    return arm.upper, arm.fore
+    return seen
+
+
+def arm_beyond(who: Follower, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
+    """Bone -> (4,) wxyz, how an arm's bones are turned on top of what brings the wrist to where a pose has it."""
+    armature = armature_held(who.held)
+    world, carried = _carried(who)
+    motion = move_arm(armature, arm, who.held.posed.binding, pose, world=world, carried=carried)
+    return {
+        name: rot.multiply(rot.conjugate(turned[0]), np.array(armature.pose.bones[name].matrix_basis.to_quaternion()))
+        for name, turned in motion.rotations.items()
+    }
 
 
 def _seen_wrist(held: HeldHand) -> Floats:
     """(3,) m, where the wrist is in the world as evaluated."""
-    armature = _armature(held)
+    armature = armature_held(held)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)[0, :, 3])[:3]
     return place

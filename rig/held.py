@@ -108,34 +108,40 @@ def _seen(armature: "Object", frames: Floats) -> Floats:
 def standing(held: HeldHand) -> Standing:
     """How the hand stands, as Blender evaluated it last. Raises RigError where it is gone."""
     pose = read(held)
-    return Standing(pose, _beyond(_armature(held), held, pose))
+    return Standing(pose, beyond(held, pose))
 
 
 def read(held: HeldHand) -> Pose:
     """Of `standing` the pose alone, which is quicker."""
-    armature = _armature(held)
-    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    world = np.array(evaluated.matrix_world)
-    frames = posed_frames(evaluated, held.posed.binding)
+    frames = seen_frames(held)
     moving = {0, *held.hand.axis_joint.tolist()}
     known = np.array([joint in moving and bool(np.isfinite(frames[joint]).all()) for joint in range(len(JOINTS))])
     turned = np.tile(rot.IDENTITY, (len(JOINTS), 1))
-    turned[known] = rot.from_matrix(_seen(evaluated, frames[known]))
+    turned[known] = rot.from_matrix(frames[known, :3, :3])
     found = turns.angles(held.hand, turned[None], known)
-    root = np.eye(4)[None].copy()
-    root[0, :3, :3] = rot.to_matrix(turned[0])
-    root[0, :3, 3] = world[:3, :3] @ frames[0, :3, 3] + world[:3, 3]
-    return Pose(held.hand, root, np.where(np.isfinite(found), found, held.hand.neutral))
+    return Pose(held.hand, frames[:1], np.where(np.isfinite(found), found, held.hand.neutral))
+
+
+def seen_frames(held: HeldHand) -> Floats:
+    """(J, 4, 4) T_world_joint as Blender evaluated the bones last, NaN where there is no joint. Raises RigError."""
+    armature = armature_held(held)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    frames: Floats = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)
+    known = np.isfinite(frames).all(axis=(1, 2))
+    # Where the armature is stretched or mirrored, frames are those of the hand that is seen.
+    frames[known, :3, :3] = rot.basis(frames[known, :3, 1], frames[known, :3, 2])
+    return frames
 
 
 def show(held: HeldHand, stands: Standing, joints: Collection[int] | None = None) -> None:
     """Poses the bones without keys; joints: only the bones of these, see `reached`. Raises RigError where the hand is
     gone.
     """
-    armature = _armature(held)
-    motion = motion_of(armature, held.posed, stands.pose).with_beyond(stands.beyond)
+    armature = armature_held(held)
     binding = held.posed.binding
     wanted = binding.mapped if joints is None else reached(held, joints)
+    further = {joint: stands.beyond[joint] for joint in wanted if joint in stands.beyond}
+    motion = motion_of(armature, held.posed, stands.pose).with_beyond(further)
     show_motion(armature, binding, motion, wanted)
 
 
@@ -150,8 +156,9 @@ def reached(held: HeldHand, joints: Collection[int]) -> list[int]:
     return result
 
 
-def _beyond(armature: "Object", held: HeldHand, pose: Pose) -> dict[int, tuple[Floats, Floats]]:
-    binding = held.posed.binding
+def beyond(held: HeldHand, pose: Pose) -> dict[int, tuple[Floats, Floats]]:
+    """What the bones stand beyond a pose, see Standing. Raises RigError where the hand is gone."""
+    armature, binding = armature_held(held), held.posed.binding
     motion = motion_of(armature, held.posed, pose)
     result = {}
     for joint in binding.mapped:
@@ -169,7 +176,8 @@ def _basis(bone: "PoseBone", limited: bool) -> "Matrix":
     return seen
 
 
-def _armature(held: HeldHand) -> "Object":
+def armature_held(held: HeldHand) -> "Object":
+    """The armature of a held hand. Raises RigError where that or a bone of the hand is gone."""
     armature: Object | None = armature_of(held.posed)
     if armature is None:
         raise RigError(f"armature '{held.posed.binding.armature}' or bones of its hand are gone, detect the hand again")

@@ -1,0 +1,133 @@
+"""A hand of an armature that is dragged by one of its points, by the arm that carries it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
+from ..hand.kinematics import Pose
+from ..posing.dragging import WRIST, Drag, Pin, drag
+from .following import Follower, arm_beyond, pointed, pose_arm
+from .held import HeldHand, Standing, armature_held, reached, seen_frames, show, standing
+from .held_bent import bent, only
+from .posing import armature_of
+
+if TYPE_CHECKING:
+    from bpy.types import PoseBone
+
+Floats = NDArray[np.float64]
+
+NEAR = 1e-6
+"""m and parts of a turn: a wrist that is so near to where it was meant to be is there."""
+CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dragged:
+    """A hand that is being dragged. Holds names and numbers, so that it outlives undo."""
+
+    who: Follower
+    """Its model is bent as the hand stood."""
+    stands: Standing
+    """How it stood before."""
+    drag: Drag
+    joints: frozenset[int]
+    """Those whose bones are posed."""
+    before: dict[str, tuple[tuple[float, ...], ...]]
+    """Bone -> its CHANNELS before, of all that are posed."""
+    arm: dict[str, Floats]
+    """Bone of the arm -> (4,) wxyz, how it is turned on top of what brings the wrist there: an elbow's roll."""
+
+    @property
+    def place(self) -> Floats:
+        """(3,) m in the world, where what is dragged was."""
+        return self.drag.place
+
+
+def begin(who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True) -> Dragged:
+    """Takes a hand by one of dragging.GRABBED. coupled: whether a finger's last joint goes with the one before it.
+
+    Raises RigError for a hand that is gone, a digit that it lacks and a wrist that nothing moves.
+    """
+    held, digit = who.held, digit_of(joint)
+    armature = armature_held(held)
+    if digit is not None and digit not in held.digits:
+        raise RigError(f"armature '{armature.name}' has no {joint} on this hand, choose another digit")
+    if joint == WRIST and who.fixed:
+        raise RigError(who.fixed)
+    taken, stands = bent(held, standing(held))
+    wanted = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
+    of = drag(stands.pose, joint, wanted, coupled=coupled)
+    joints = frozenset(reached(taken, of.joints if of.joints is not None else _of_whole(taken, of.digits)))
+    arm = pointed(who) if who.arm and joint == WRIST else None
+    own = replace(who, held=only(taken, joints), arm=arm)
+    names = [str(taken.posed.binding.bones[index]) for index in joints]
+    names += [arm.upper, arm.fore] if arm else []
+    before = {name: _channels(armature.pose.bones[name]) for name in names}
+    return Dragged(own, stands, of, joints, before, arm_beyond(own, arm, stands.pose) if arm else {})
+
+
+def move(dragged: Dragged, goal: Floats, last: Pose | None = None) -> Pose:
+    """Poses the hand with what is dragged at a goal (3,) m in the world, or straight towards it; last: what the step
+    before returned. Raises RigError where the hand is gone."""
+    who, of = dragged.who, dragged.drag
+    pose = of.step(goal, last)
+    if who.arm is not None:
+        root = pose.root.copy()
+        root[0, :3, 3] = pose_arm(who, who.arm, pose, dragged.arm)
+        pose = Pose(pose.hand, root, pose.angles)
+    _show(dragged, pose)
+    if of.joints is None and of.wishes:
+        # What an arm or limits of the rig keep the wrist from, the pinned fingers make up for.
+        bpy.context.view_layer.update()
+        seen = seen_frames(who.held)[0]
+        if np.abs(seen - pose.root[0]).max() > NEAR or who.arm is not None:
+            pose = of.held(seen, pose)
+            _show(dragged, pose)
+    return pose
+
+
+def put_back(dragged: Dragged) -> None:
+    """The bones exactly as they were, where they are still there."""
+    armature = armature_of(dragged.who.held.posed)
+    if armature is None:
+        return
+    for name, values in dragged.before.items():
+        bone: PoseBone | None = armature.pose.bones.get(name)
+        if bone is not None:
+            for channel, value in zip(CHANNELS, values, strict=True):
+                setattr(bone, channel, value)
+
+
+def moved_bones(dragged: Dragged) -> tuple[list[str], list[str]]:
+    """The bones whose channels differ from what they were before, and those of them that are in another place."""
+    armature = armature_held(dragged.who.held)
+    now = {name: _channels(armature.pose.bones[name]) for name in dragged.before}
+    moved = [name for name, before in dragged.before.items() if now[name] != before]
+    return moved, [name for name in moved if now[name][0] != dragged.before[name][0]]
+
+
+def _show(dragged: Dragged, pose: Pose) -> None:
+    show(dragged.who.held, Standing(pose, dragged.stands.beyond), dragged.joints)
+
+
+def _of_whole(held: HeldHand, digits: Collection[str]) -> frozenset[int]:
+    """The joints whose bones are posed as the wrist moves: its own, those that bend, those that do not ride on it."""
+    binding = held.posed.binding
+    bends = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
+
+    def rides(joint: int) -> bool:
+        while joint > 0 and binding.inherits[joint] and not binding.placed[joint]:
+            joint = int(binding.holders[joint])
+        return joint == 0
+
+    return frozenset(joint for joint in binding.mapped if joint == 0 or joint in bends or not rides(joint))
+
+
+def _channels(bone: "PoseBone") -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(getattr(bone, channel)) for channel in CHANNELS)
