@@ -65,7 +65,7 @@ class UdpSender(ABC):
             except ConnectionRefusedError:
                 # Nobody listens yet, or any more.
                 continue
-            except (OSError, OverflowError) as error:
+            except OSError as error:
                 raise StreamError(refusal(f"UDP {self._address}", error)) from None
 
     @abstractmethod

@@ -21,7 +21,7 @@ def connected(address: Address) -> socket.socket:
     """A connection, whose reads wait a TICK. Raises StreamError."""
     try:
         own = socket.create_connection((address.host, address.port), timeout=PATIENCE)
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise StreamError(refusal(f"TCP {address}", error)) from None
     own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     own.settimeout(TICK)
@@ -36,7 +36,7 @@ def listening(address: Address) -> socket.socket:
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind((address.host, address.port))
         own.listen()
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         own.close()
         raise StreamError(refusal(f"TCP {address}", error)) from None
     return own

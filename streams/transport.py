@@ -1,12 +1,14 @@
 """How packets travel: sockets that are listened on or connected to, each a generator of packets."""
 
 import errno
+import re
 import socket
 import sys
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..captures.names import shown
 from ..errors import StreamError
 
 TICK = 0.1
@@ -16,6 +18,8 @@ LARGEST_PACKET = 65_536
 BUFFER = 1 << 20
 """Bytes that the system keeps for a socket while the reader is busy."""
 LOCAL = "127.0.0.1"
+LONGEST_HOST = 253
+_HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
 Packets = Generator[bytes | None, None, None]
@@ -23,11 +27,19 @@ Packets = Generator[bytes | None, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen, or what to connect to."""
+    """Where to listen, or what to connect to. Raises StreamError for what no machine can be found by."""
 
     host: str = LOCAL
     """A local address unless the person chooses one that others can reach: 0.0.0.0 listens on all."""
     port: int = 0
+    """0 for any that is free."""
+
+    def __post_init__(self) -> None:
+        # Without a host all could reach it, and what no name can hold ends in errors of many kinds.
+        if len(self.host) > LONGEST_HOST or not _HOST.fullmatch(self.host):
+            raise StreamError(f"{shown(self.host)} is no address, expected one as {LOCAL} or a machine's name")
+        if not 0 <= self.port <= 65535:
+            raise StreamError(f"{self.port} is no port, expected a number from 1 to 65535")
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -74,7 +86,7 @@ def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
         if shared:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((address.host, address.port))
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         sock.close()
         raise StreamError(refusal(f"UDP {address}", error)) from None
     return sock
@@ -99,9 +111,9 @@ def route(address: Address) -> tuple[str, str]:
         try:
             # Of datagrams this sends nothing yet.
             sock.connect((address.host, address.port))
-        except (OSError, OverflowError) as error:
+            return str(sock.getsockname()[0]), str(sock.getpeername()[0])
+        except OSError as error:
             raise StreamError(refusal(f"UDP {address}", error)) from None
-        return str(sock.getsockname()[0]), str(sock.getpeername()[0])
 
 
 def received(sock: socket.socket) -> bytes | None:
@@ -125,8 +137,6 @@ def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
 
 def refusal(where: str, error: Exception) -> str:
     """Why a port or a host cannot be had, and what to do."""
-    if isinstance(error, OverflowError):
-        return f"{where}: a port is a number from 1 to 65535"
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
     if number in _REFUSALS:
         return f"{where} {_REFUSALS[number]}"

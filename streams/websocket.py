@@ -44,7 +44,7 @@ def connected(where: str) -> "Iterator[ClientConnection]":
         raise StreamError(f"{where} hung up") from None
     except (InvalidHandshake, InvalidMessage):
         raise StreamError(f"what answers at {where} is no WebSocket: is it the right port?") from None
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise StreamError(refusal(where, error)) from None
 
 
@@ -150,7 +150,7 @@ def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], No
             open_timeout=OPENING,
             close_timeout=1,
         )
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise StreamError(refusal(where, error)) from None
     server.handler = _of_few(server.handler)
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)

@@ -31,7 +31,7 @@ class WebSocketSender(ABC):
         where = f"TCP {self._address}"
         try:
             self._server = serve(self._meet, self._address.host, self._address.port, compression=None)
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             raise StreamError(refusal(where, error)) from None
         threading.Thread(target=self._server.serve_forever, name="knuckle sender", daemon=True).start()
         return self

@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from knuckle.errors import PacketError
+from knuckle.errors import PacketError, StreamError
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.frame import Frame
 from knuckle.streams.natnet_link import DESCRIPTIONS, FRAME, message
@@ -186,9 +186,27 @@ def test_messages_that_are_too_long_end_their_connection_and_no_other(address, p
             wait_for(lambda: receiver.tally.packets == 1)
 
 
-def test_a_name_that_nobody_has_is_told():
-    with following("qualisys", Address("no-such-host.invalid", 22223)) as receiver:
+@pytest.mark.parametrize(
+    "host", ["", " ", "a..b", "x" * 64, "a." * 127, "a\0b", "a b", "::1", "\ud800", "a/b", "user@host", "münchen"]
+)
+def test_what_is_no_address_is_refused_before_anything_is_opened(host):
+    """Of nothing at all the system takes all addresses of this machine."""
+    with pytest.raises(StreamError, match=r"is no address, expected one as 127.0.0.1") as told:
+        Address(host, 9000)
+    assert str(told.value).isprintable() and len(str(told.value)) < 120
+
+
+@pytest.mark.parametrize("port", [-1, 65536, 10**9])
+def test_what_is_no_port_is_refused(port):
+    with pytest.raises(StreamError, match=f"{port} is no port, expected a number from 1 to 65535"):
+        Address("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_name_that_nobody_has_is_told(device):
+    with following(device, Address("no-such-host.invalid", 22223)) as receiver:
         wait_for(lambda: "is no name that is known here" in receiver.state())
+        assert receiver.trouble and not ended(receiver)
 
 
 def test_datagrams_of_any_size_are_taken_as_they_are(address):
