@@ -1,5 +1,6 @@
 """WebSockets: a server for pages that send, and a client for programs that serve."""
 
+import logging
 import queue
 import socket
 import threading
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
     from websockets.sync.server import Server, ServerConnection
 
+QUIET = logging.getLogger(__name__)
+"""Callers that vanish or speak nonsense are no fault of ours, and no traceback for the console."""
+QUIET.disabled = True
 WAITING = 256
 """Messages that wait for the reader; of more, the oldest are dropped."""
 OPENING = 2
@@ -145,6 +149,7 @@ def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], No
             listener.address.host,
             listener.address.port,
             process_request=listener.answer,
+            logger=QUIET,
             compression=None,
             max_size=LARGEST_PACKET,
             open_timeout=OPENING,

@@ -3,13 +3,13 @@
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from ..errors import StreamError
 from .sender import Outgoing
 from .transport import Address, refusal
-from .websocket import connected
+from .websocket import QUIET, connected
 
 if TYPE_CHECKING:
     from websockets.sync.server import ServerConnection
@@ -30,7 +30,7 @@ class WebSocketSender(ABC):
 
         where = f"TCP {self._address}"
         try:
-            self._server = serve(self._meet, self._address.host, self._address.port, compression=None)
+            self._server = serve(self._meet, self._address.host, self._address.port, compression=None, logger=QUIET)
         except OSError as error:
             raise StreamError(refusal(where, error)) from None
         threading.Thread(target=self._server.serve_forever, name="knuckle sender", daemon=True).start()
@@ -40,14 +40,13 @@ class WebSocketSender(ABC):
         self._server.shutdown()
 
     def _meet(self, connection: "ServerConnection") -> None:
-        from websockets.exceptions import ConnectionClosed
-
         connection.send(self.greeting)
         self._connected.add(connection)
-        with suppress(ConnectionClosed):
+        try:
             for _ in connection:
                 pass
-        self._connected.discard(connection)
+        finally:
+            self._connected.discard(connection)
 
     def send(self, moment: Outgoing) -> None:
         """See Sender."""

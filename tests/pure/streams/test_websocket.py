@@ -67,6 +67,20 @@ def test_a_service_is_told_goodbye_and_no_error(address):
     assert heard == [*leap.GREETINGS, CloseCode.NORMAL_CLOSURE]
 
 
+@pytest.mark.parametrize(("device", "threads"), [("webxr", 2), ("leap", 1)])
+def test_who_vanishes_or_speaks_nonsense_leaves_no_traceback(address, device, threads, caplog):
+    """A headset that falls asleep says no goodbye."""
+    idle = threading.active_count() + threads
+    with following("webxr", address) if device == "webxr" else DEVICES["leap"].sender(address):
+        wait_for(lambda: answers(address))
+        with socket.create_connection((address.host, address.port)) as nonsense:
+            nonsense.sendall(b"hello\r\n\r\n")
+        with connect(f"ws://{address}/") as caller:
+            caller.socket.shutdown(socket.SHUT_RDWR)
+        wait_for(lambda: threading.active_count() <= idle)
+    assert not caplog.records
+
+
 def test_pages_of_others_may_not_connect(address):
     with following("webxr", address):
         wait_for(lambda: answers(address))
