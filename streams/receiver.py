@@ -122,6 +122,9 @@ class Receiver:
                 self._trouble = f"{error}; trying again"
                 self._stop.wait(AGAIN[min(tried, len(AGAIN) - 1)])
                 tried += 1
+            except Exception:
+                self._trouble = "nothing is read any more after a fault of Knuckle's, which the console tells"
+                raise
 
     def _listen(self, tried: int) -> int:
         """Reads until it is stopped; how often it was tried in vain, 0 once something came."""

@@ -92,11 +92,15 @@ class WebSocketListener:
 
     def packets(self) -> Packets:
         """See Transport."""
+        from websockets.exceptions import ConnectionClosed
+
         came: queue.Queue[bytes] = queue.Queue(WAITING)
 
         def take(connection: "ServerConnection") -> None:
-            for message in connection:
-                _put(came, message.encode() if isinstance(message, str) else message)
+            # One whose network is lost, or who says what is none of the protocol's, is hung up and may call again.
+            with suppress(ConnectionClosed):
+                for message in connection:
+                    _put(came, message.encode() if isinstance(message, str) else message)
 
         with _serving(self, take):
             while True:

@@ -8,6 +8,7 @@ import struct
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -200,6 +201,29 @@ def test_what_is_no_address_is_refused_before_anything_is_opened(host):
 def test_what_is_no_port_is_refused(port):
     with pytest.raises(StreamError, match=f"{port} is no port, expected a number from 1 to 65535"):
         Address("127.0.0.1", port)
+
+
+def came(receiver: Receiver, packets: int) -> bool:
+    return receiver.tally.packets == packets
+
+
+def test_connections_that_are_torn_leave_no_trace_in_the_console(address, caplog):
+    """As when a headset's network is lost, or what it says is none of the protocol's."""
+    with following("webxr", address) as receiver:
+        wait_for(lambda: reached(address))
+        for number, torn in enumerate((b"", b"\x81\xff" + b"\xff" * 8, b"\x81\x82\0\0\0\0\xff\xfe"), 1):
+            with connect(f"ws://{address}/", close_timeout=0.1) as page:
+                page.send(json.dumps({"hands": {}}))
+                wait_for(partial(came, receiver, number))
+                if torn:
+                    page.socket.sendall(torn)
+                    with pytest.raises(ConnectionClosed):
+                        page.recv(10)
+                else:
+                    page.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    page.socket.close()
+    told = [record for record in caplog.records if record.name == "websockets.server"]
+    assert [record.message for record in told if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.parametrize("device", DEVICES)

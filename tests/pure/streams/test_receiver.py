@@ -11,6 +11,7 @@ import pytest
 from knuckle import captures
 from knuckle.errors import CaptureError, StreamError
 from knuckle.streams.devices import DEVICES
+from knuckle.streams.frame import Frame
 from knuckle.streams.raw_take import read_head, read_packets
 from knuckle.streams.receiver import Arrived, Receiver
 from knuckle.streams.recorder import free_path
@@ -87,6 +88,18 @@ def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
         sock.sendto(b"\x00\x01hello\xff", (address.host, address.port))
     wait_for(lambda: receiver.tally.malformed == 1)
     assert receiver.state().startswith("what comes is not Quest Hand Tracking Streamer: byte 7 is no ASCII")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_reader_that_ended_by_a_fault_does_not_say_that_it_listens(
+    receiver: Receiver, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faulty(_packet: bytes) -> list[Frame]:
+        raise RuntimeError
+
+    monkeypatch.setattr(receiver._parser, "feed", faulty)
+    send(address, 1)
+    wait_for(lambda: receiver.trouble and "nothing is read any more after a fault" in receiver.state())
 
 
 def test_a_host_that_is_not_here_is_told() -> None:
