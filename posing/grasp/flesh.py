@@ -1,0 +1,110 @@
+"""Points of a hand's skin, carried by its joints as Blender's armature modifier carries them."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LINKS: tuple[tuple[int, ...], ...] = tuple(
+    tuple(JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit][:3]) for digit in DIGITS
+)
+"""(5, 3) the joints that bend, by digit, outwards."""
+_OF_JOINT: dict[int, tuple[int, int]] = {
+    joint: (digit, link) for digit, joints in enumerate(LINKS) for link, joint in enumerate(joints)
+}
+for _digit, _joint in enumerate(CHAIN_JOINTS[digit][3] for digit in DIGITS):
+    _OF_JOINT[JOINT_INDEX[_joint]] = (_digit, 2)
+CARRIERS = 4
+"""A point is carried by so many joints at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flesh:
+    """V points of a hand's skin, and how they are carried."""
+
+    points: Floats
+    """(V, 3) m in the world, where they are while the joints stand at `bound`."""
+    joints: Ints
+    """(V, 4) what carries each,"""
+    weights: Floats
+    """(V, 4) and how far; rows sum to 1."""
+    bound: Floats
+    """(J, 4, 4) T_world_joint."""
+    dual: bool = False
+    """Carried by dual quaternions (Preserve Volume), not by matrices."""
+
+    @property
+    def digit(self) -> Ints:
+        """(V,) the digit that carries each most, -1 for the palm."""
+        table = np.array([_OF_JOINT.get(joint, (-1, -1))[0] for joint in range(len(JOINTS))])
+        return table[self._heaviest()]
+
+    @property
+    def link(self) -> Ints:
+        """(V,) its phalanx, 0 the one nearest to the palm (of the thumb its metacarpal); -1 for the palm."""
+        table = np.array([_OF_JOINT.get(joint, (-1, -1))[1] for joint in range(len(JOINTS))])
+        return table[self._heaviest()]
+
+    def _heaviest(self) -> Ints:
+        return np.take_along_axis(self.joints, self.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+    def local(self) -> Floats:
+        """(V, 3) m, each in the frame of the joint that carries it most: +Y along the bone, +Z out of the back."""
+        frames = self.bound[self._heaviest()]
+        away: Floats = np.einsum("vji,vj->vi", frames[:, :3, :3], self.points - frames[:, :3, 3])
+        return away
+
+    def chosen(self, rows: NDArray[np.generic]) -> "Flesh":
+        """Some of the points."""
+        return replace(self, points=self.points[rows], joints=self.joints[rows], weights=self.weights[rows])
+
+    def moved(self, frames: Floats) -> Floats:
+        """(F, V, 3) m in the world, where the points are while the joints stand at frames (F, J, 4, 4)."""
+        moves = frames @ np.linalg.inv(self.bound)
+        blended = self._dual(moves) if self.dual else np.einsum("vk,fvkab->fvab", self.weights, moves[:, self.joints])
+        moved: Floats = np.einsum("fvab,vb->fva", blended[..., :3, :3], self.points) + blended[..., :3, 3]
+        return moved
+
+    def bound_at(self, points: Floats, frames: Floats) -> "Flesh":
+        """The same, bound where its points are seen (V, 3) while the joints stand at frames (J, 4, 4)."""
+        return replace(self, points=points, bound=frames)
+
+    def _dual(self, moves: Floats) -> Floats:
+        """(F, V, 4, 4) the moves of points, by dual quaternion linear blending (Kavan et al. 2007)."""
+        real = rot.from_matrix(moves[..., :3, :3])
+        shift = np.concatenate([np.zeros((*moves.shape[:2], 1)), moves[..., :3, 3]], axis=-1)
+        dual = 0.5 * rot.multiply(shift, real)
+        carried = real[:, self.joints]
+        first = np.take_along_axis(carried, self.weights.argmax(axis=1)[None, :, None, None], axis=2)
+        # Of q and -q, which turn alike, the one nearer to the joint that carries the point most.
+        signed = self.weights * np.where((carried * first).sum(axis=-1) < 0, -1.0, 1.0)
+        real_v = np.einsum("fvk,fvkq->fvq", signed, carried)
+        dual_v = np.einsum("fvk,fvkq->fvq", signed, dual[:, self.joints])
+        length = np.linalg.norm(real_v, axis=-1, keepdims=True)
+        real_v, dual_v = real_v / length, dual_v / length
+        blended = np.zeros((*real_v.shape[:-1], 4, 4))
+        blended[..., :3, :3] = rot.to_matrix(real_v)
+        blended[..., :3, 3] = 2 * rot.multiply(dual_v, rot.conjugate(real_v))[..., 1:]
+        blended[..., 3, 3] = 1.0
+        return blended
+
+
+def carried(points: Floats, weights: Floats, bound: Floats, *, dual: bool) -> Flesh:
+    """The flesh of points (V, 3) with weights (V, J) for all joints: those that carry each most."""
+    order = np.argsort(-weights, axis=1, kind="stable")[:, :CARRIERS]
+    kept = np.take_along_axis(weights, order, axis=1)
+    return Flesh(points, order, kept / kept.sum(axis=1, keepdims=True), bound, dual)
+
+
+def thinned(flesh: Flesh, spacing: float) -> Flesh:
+    """Some of the points, about one for each cube of a spacing (m)."""
+    cells = np.floor(flesh.points / spacing).astype(np.int64)
+    key = np.column_stack([cells, flesh.digit, flesh.link])
+    _, first = np.unique(key, axis=0, return_index=True)
+    return flesh.chosen(np.sort(first))

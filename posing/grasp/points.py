@@ -1,0 +1,134 @@
+"""The grasping circle of an object, the plane it lies in, and the point where a hand comes to it: CGA-arm section 7."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cga import generated as g
+from ...cga import objects, versors
+from ...cga.generated import Circle, Vector
+from ...cga.nearest import nearest_on_circle
+from ...errors import HandError
+
+Floats = NDArray[np.float64]
+
+CAPS = (0.04, 0.3, 0.5)
+"""Parts of an object's height within which its base is looked for, the next where what is there has no area."""
+FLAT = 1e-3
+"""A base whose area is this part of the height's square, or less, is a line."""
+DIRECTIONS = 256
+"""In how many directions the outermost vertices are looked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FourPoints:
+    """The points that identify an object, assigned. CGA-arm 7.2."""
+
+    base: Floats
+    """(3, 3) m, x_b1, x_b2 and x_b3."""
+    apex: Floats
+    """(3,) m, x_a."""
+
+    @property
+    def normal(self) -> Floats:
+        """(3,) the unit normal of the base plane, towards the apex."""
+        normal = np.cross(self.base[1] - self.base[0], self.base[2] - self.base[0])
+        unit: Floats = normal / np.linalg.norm(normal)
+        return unit if unit @ (self.apex - self.base[0]) >= 0 else -unit
+
+    @property
+    def distance(self) -> float:
+        """m, d_a: from the apex to the base plane."""
+        return float(self.normal @ (self.apex - self.base[0]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GraspPlane:
+    """Where an object is to be grasped."""
+
+    circle: Circle[float]
+    """z_t"""
+    centre: Floats
+    """(3,) m"""
+    normal: Floats
+    """(3,) of length 1: the grasping plane π_t lies across it."""
+    radius: float
+    """m"""
+
+    def contact(self, place: Floats) -> Floats:
+        """(3,) m, the point of contact p_t: where the circle is nearest to a place (3,), a hand's. CGA-arm 7.4.
+
+        The paper meets the circle with the plane through its centre and the axis of its robot, (7.5)-(7.8), and takes
+        the nearer end of the pair. A hand is no line: the plane is the one through the circle's axis and the hand.
+        """
+        return np.array(nearest_on_circle(self.circle, Vector(*place.tolist())))
+
+
+def assign(points: Floats) -> FourPoints:
+    """Of four points (4, 3) the apex is the one furthest from the plane of the others. CGA-arm 7.2.
+
+    Raises HandError for points in one plane.
+    """
+    best: FourPoints | None = None
+    for apex in range(4):
+        base = points[[row for row in range(4) if row != apex]]
+        if np.linalg.norm(np.cross(base[1] - base[0], base[2] - base[0])) == 0:
+            continue
+        four = FourPoints(base, points[apex])
+        if best is None or four.distance > best.distance:
+            best = four
+    size = float(np.ptp(points, axis=0).max())
+    if best is None or best.distance <= 1e-9 * size:
+        raise HandError("the four points of an object lie in one plane, expected an object with a volume")
+    return best
+
+
+def four_points(vertices: Floats, axis: Floats) -> Floats:
+    """(4, 3) the points that tell an object of vertices (V, 3) m apart along an axis (3,): three at the end that is
+    wider, as far apart as they are there, and one at the other end. CGA-arm 7.1.
+
+    Raises HandError for vertices in one plane or line.
+    """
+    outer = outermost(vertices)
+    height = outer @ axis
+    low, high = float(height.min()), float(height.max())
+    ends = [(height - low, high), (high - height, low)]
+    for cap in CAPS:
+        found = [(*_widest(outer[from_end <= cap * (high - low)]), end) for from_end, end in ends]
+        area, base, end = max(found, key=lambda one: one[0])
+        if area > FLAT * (high - low) ** 2 and high > low:
+            apex = outer[np.abs(height - end).argmin()]
+            return np.concatenate([base, apex[None]])
+    raise HandError("the object has no volume to grasp, expected a mesh that does not lie in one plane")
+
+
+def outermost(vertices: Floats) -> Floats:
+    """(P, 3) vertices of the convex hull: the outermost ones in many directions."""
+    turn = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)
+    z = 1 - (2 * np.arange(DIRECTIONS) + 1) / DIRECTIONS
+    across = np.sqrt(1 - z * z)
+    directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], -1)
+    away = vertices - vertices.mean(axis=0)
+    return vertices[np.unique([int((away @ direction).argmax()) for direction in directions])]
+
+
+def _widest(points: Floats) -> tuple[float, Floats]:
+    """The area (m², twice) and the corners (3, 3) of a large triangle among points (P, 3); 0 where there is none."""
+    if len(points) < 3:
+        return 0.0, np.zeros((3, 3))
+    first = points[np.linalg.norm(points - points.mean(axis=0), axis=1).argmax()]
+    second = points[np.linalg.norm(points - first, axis=1).argmax()]
+    areas = np.linalg.norm(np.cross(points - first, second - first), axis=1)
+    return float(areas.max()), np.stack([first, second, points[areas.argmax()]])
+
+
+def grasp_plane(four: FourPoints) -> GraspPlane:
+    """The base circle, moved to half way towards the apex. CGA-arm 7.3."""
+    b1, b2, b3 = (g.up(Vector(*point)) for point in four.base.tolist())
+    base = g.standard_circle(g.join_circle(b1, b2, b3))  # (7.1)
+    # (7.2) with the direction that it lacks: T = 1 + d_a n e∞ / 4, of which the sign is that of e∞'s place.
+    half_way = versors.translator(Vector(*(0.5 * four.distance * four.normal).tolist()))
+    circle = g.translator_circle(half_way, base)  # (7.3)
+    middle, normal, square, _ = objects.round_of(circle)  # (7.4) and (7.6)
+    return GraspPlane(circle, np.array(middle), np.array(normal), float(np.sqrt(max(square, 0.0))))

@@ -1,0 +1,237 @@
+"""What an object is like to a hand: a ball, a bar about an axis, or a block; from its triangulated surface."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ...hand import rotations as rot
+
+Floats = NDArray[np.float64]
+Kind = Literal["ball", "bar", "block"]
+
+ROUND = 0.3
+"""A surface of revolution: the sine of the angle, seen along the axis, by which normals pass it (rms, of what is kept).
+A pencil of six sides has 0.22."""
+SIDES = 0.2
+"""The least part of its surface that faces away from the axis: of a plate every axis across it is one."""
+FACING = 0.3
+"""The least sine between normal and axis of what faces away from the axis."""
+BALL = 0.08
+"""A ball: its surface is as far from its centre within this part (rms)."""
+PIECES = 1500
+"""Into about so many pieces a surface is cut, so that large faces count where they are."""
+FINEST = 16
+"""The most pieces along a triangle's side."""
+OUTLIERS = 0.25
+"""What of the surface may be something else: a mug's handle."""
+ROUNDS = 12
+"""How often what does not fit an axis is weighed anew."""
+SLAB = 0.15
+"""The part of a bar's length whose thickness is its thickness there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surface:
+    """A surface in small pieces, N of them."""
+
+    points: Floats
+    """(N, 3) m"""
+    normals: Floats
+    """(N, 3) unit, outwards."""
+    areas: Floats
+    """(N,) m²"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """An object as a hand sees it."""
+
+    kind: Kind
+    centre: Floats
+    """(3,) m, on the axis, half way along it."""
+    axes: Floats
+    """(3, 3) unit rows, right-handed: the axis (of a block its longest side), and two across it, the wider first."""
+    extents: Floats
+    """(3,) m, how far it reaches along each of them."""
+    surface: Surface
+
+    @property
+    def length(self) -> float:
+        """m, along its axis."""
+        return float(self.extents[0])
+
+    def thickness(self, along: float = 0.0, across: Floats | None = None) -> float:
+        """m, how thick it is at a place (m along the axis from the centre): across a way (3,), or for any way about."""
+        away = self.surface.points - self.centre
+        at = away @ self.axes[0]
+        near = np.abs(at - along) <= max(SLAB * self.length, np.abs(at - along).min() * (1 + 1e-9))
+        if across is not None:
+            side = away[near] @ across
+            return float(np.ptp(side))
+        if self.kind == "block":
+            return float(self.extents[2])
+        radial = away[near] - at[near, None] * self.axes[0]
+        far = np.linalg.norm(radial, axis=1)
+        outwards = np.einsum("ni,ni->n", radial, self.surface.normals[near]) > 0.5 * far
+        rows = far[outwards] if outwards.any() else far
+        return 2.0 * _weighted_median(rows, self.surface.areas[near][outwards] if outwards.any() else self.surface.areas[near])
+
+
+def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
+    """The surface of triangles (T, 3) over vertices (V, 3) m; those without any area are left out.
+
+    Raises HandError where none has an area.
+    """
+    corners = vertices[triangles]
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    twice = np.linalg.norm(cross, axis=1)
+    there = twice > 0
+    if not there.any():
+        raise HandError("the object has no surface to hold, expected a mesh with faces")
+    corners, twice = corners[there], twice[there]
+    normals = cross[there] / twice[:, None]
+    cuts = np.clip(np.ceil(np.sqrt(twice / twice.sum() * PIECES)), 1, FINEST).astype(int)
+    points, rows = [], []
+    for cut in np.unique(cuts):
+        these = np.flatnonzero(cuts == cut)
+        middles = _middles(int(cut))
+        points.append(np.einsum("mk,tkx->tmx", middles, corners[these]).reshape(-1, 3))
+        rows.append(np.repeat(these, len(middles)))
+    row = np.concatenate(rows)
+    return Surface(np.concatenate(points), normals[row], 0.5 * twice[row] / cuts[row] ** 2)
+
+
+def _middles(cut: int) -> Floats:
+    """(cut², 3) barycentric middles of the equal pieces of a triangle whose sides are cut into so many parts."""
+    rows = []
+    for i in range(cut):
+        for j in range(cut - i):
+            rows.append((i + 1 / 3, j + 1 / 3))
+            if i + j < cut - 1:
+                rows.append((i + 2 / 3, j + 2 / 3))
+    uv = np.array(rows) / cut
+    return np.column_stack([1 - uv.sum(axis=1), uv])
+
+
+def shape_of(surface: Surface) -> Shape:
+    """What a surface is like.
+
+    A surface of revolution is told by its normals, which all meet its axis: they belong to the linear complex of the
+    turns about it (Pottmann & Randrup 1998). What does not, a handle or a spout, is weighed down and left out.
+    """
+    centre = np.average(surface.points, axis=0, weights=surface.areas)
+    size = float(np.sqrt(np.average(((surface.points - centre) ** 2).sum(axis=1), weights=surface.areas)))
+    if ball := _ball(surface, centre, size):
+        return ball
+    axis, place, miss = _revolution(surface, centre, size)
+    if miss <= ROUND:
+        return _about("bar", surface, axis, place)
+    return _block(surface, centre)
+
+
+def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
+    """A ball by least squares: |x|² = 2 c·x + (r² - |c|²)."""
+    away = (surface.points - centre) / size
+    weights = np.sqrt(surface.areas)
+    rows = np.concatenate([2 * away, np.ones((len(away), 1))], axis=1) * weights[:, None]
+    solved, *_ = np.linalg.lstsq(rows, (away**2).sum(axis=1) * weights, rcond=None)
+    far = np.linalg.norm(away - solved[:3], axis=1)
+    radius = float(np.average(far, weights=surface.areas))
+    miss = float(np.sqrt(np.average((far - radius) ** 2, weights=surface.areas)))
+    # Only a surface that goes all around is a ball: a cap is a bowl.
+    if miss > BALL * radius or np.linalg.norm(solved[:3]) > 0.5 * radius:
+        return None
+    return Shape("ball", centre + size * solved[:3], np.eye(3), np.full(3, 2 * radius * size), surface)
+
+
+def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, Floats, float]:
+    """The axis (3,), a place (3,) on it, and by what normals pass it, see _askew.
+
+    A turn a, c̄ moves the point p by c̄ + a × p; on a surface that it maps onto itself that is at right angles to the
+    normal n: n·c̄ + a·(p × n) = 0. The least of it for |a| = 1, with c̄ eliminated.
+    """
+    away = (surface.points - centre) / size
+    lines = np.concatenate([np.cross(away, surface.normals), surface.normals], axis=1)
+    weights = surface.areas / surface.areas.sum()
+    kept = weights
+    axis, moment = np.array([0.0, 0.0, 1.0]), np.zeros(3)
+    for _ in range(ROUNDS):
+        both = np.einsum("n,ni,nj->ij", kept, lines, lines)
+        eliminated = both[:3, 3:] @ np.linalg.pinv(both[3:, 3:], rcond=1e-6)
+        axis = np.linalg.eigh(both[:3, :3] - eliminated @ both[3:, :3])[1][:, 0]
+        moment = -eliminated.T @ axis
+        miss = np.abs(lines @ np.concatenate([axis, moment]))
+        usual = max(_weighted_median(miss, weights), 0.01)
+        kept = weights / (1.0 + (miss / (2.0 * usual)) ** 2) ** 2
+    return axis, centre + size * np.cross(axis, moment), _askew(surface, weights, axis, centre + size * np.cross(axis, moment))
+
+
+def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> float:
+    """The sine of the angle, seen along the axis, by which normals pass it: rms of the better part of what faces away
+    from the axis; infinite where little does."""
+    radial = surface.points - place
+    radial = radial - (radial @ axis)[:, None] * axis
+    across = surface.normals - (surface.normals @ axis)[:, None] * axis
+    facing, far = np.linalg.norm(across, axis=1), np.linalg.norm(radial, axis=1)
+    seen = (facing > FACING) & (far > 0)
+    if weights[seen].sum() < SIDES:
+        return np.inf
+    miss = np.abs(np.cross(across[seen], radial[seen]) @ axis) / (facing[seen] * far[seen])
+    order = np.argsort(miss)
+    total = np.cumsum(weights[seen][order])
+    better = order[total <= (1.0 - OUTLIERS) * total[-1]]
+    return float(np.sqrt(np.average(miss[better] ** 2, weights=weights[seen][better]))) if len(better) else np.inf
+
+
+def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
+    """The shape of a bar about an axis, its centre half way along it."""
+    away = surface.points - place
+    across = away - (away @ axis)[:, None] * axis
+    spread = across[np.linalg.norm(across, axis=1).argmax()]
+    wide = rot.unit_vector(spread - (spread @ axis) * axis)
+    axes = np.stack([axis, wide, np.cross(axis, wide)])
+    low, high = (away @ axes.T).min(axis=0), (away @ axes.T).max(axis=0)
+    return Shape(kind, place + 0.5 * (low + high)[0] * axis, axes, high - low, surface)
+
+
+def _block(surface: Surface, centre: Floats) -> Shape:
+    """A block: across the side that most of its surface faces, then across the next; the longest way first."""
+    first = _faced(surface.normals, surface.areas)
+    across = surface.normals - (surface.normals @ first)[:, None] * first
+    far = np.linalg.norm(across, axis=1)
+    seen = far > FACING
+    if seen.any():
+        second = _faced(across[seen] / far[seen, None], surface.areas[seen])
+    else:
+        second = np.cross(first, np.eye(3)[np.abs(first).argmin()])
+    second = rot.unit_vector(second - (second @ first) * first)
+    axes = np.stack([first, second, np.cross(first, second)])
+    low, high = ((surface.points - centre) @ axes.T).min(axis=0), ((surface.points - centre) @ axes.T).max(axis=0)
+    order = np.argsort(-(high - low), kind="stable")
+    sorted_axes = axes[order]
+    sorted_axes[2] = np.cross(sorted_axes[0], sorted_axes[1])
+    return Shape("block", centre + 0.5 * (low + high) @ axes, sorted_axes, (high - low)[order], surface)
+
+
+def _faced(normals: Floats, areas: Floats) -> Floats:
+    """(3,) the normal that most of the surface is alike to, front or back."""
+    step = max(1, len(normals) // 400)
+    alike = ((normals[::step] @ normals.T) ** 16) @ areas
+    return normals[::step][alike.argmax()]
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    order = np.argsort(values)
+    total = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(total, 0.5 * total[-1])])
+
+
+def frame_between(normal: Floats, towards: Floats) -> Floats:
+    """(3, 3) columns x, y, z: z along `normal`, y as near to `towards` as that allows; any where they are parallel."""
+    y = towards - (towards @ normal) * normal
+    if np.linalg.norm(y) < 1e-9:
+        y = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
+    return rot.basis(y, normal)

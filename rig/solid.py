@@ -1,0 +1,140 @@
+"""The evaluated mesh of an object as a solid: its triangles in the world, and how far from its surface places are."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from mathutils.bvhtree import BVHTree
+from numpy.typing import NDArray
+
+from ..errors import RigError
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ON_EDGE = 1e-5
+"""A foot whose barycentric coordinate is less is on an edge; with two of them, on a corner."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A triangulated surface and the tree of its bounding volumes."""
+
+    vertices: Floats
+    """(V, 3) m in the world; none twice in one place."""
+    triangles: Ints
+    """(T, 3)"""
+    closed: bool
+    """Whether it has an inside: no edge belongs to one triangle only."""
+    tree: BVHTree
+    normals: Floats
+    """(7, T, 3) outwards, as the distance's sign needs them: of each triangle, across its edges (opposite the corners
+    0, 1, 2), at its corners. Bærentzen & Aanæs 2005."""
+
+    def distance(self, points: Floats) -> Floats:
+        """(N,) m from the surface at points (N, 3), below 0 inside. Of an open surface nothing is inside."""
+        found = [self.tree.find_nearest(point) for point in points.tolist()]
+        far = np.array([hit[3] for hit in found], float)
+        return np.where(self._inside(points, found), -far, far) if self.closed else far
+
+    def _inside(self, points: Floats, found: list) -> NDArray[np.bool_]:  # type: ignore[type-arg]
+        feet = np.array([hit[0] for hit in found], float)
+        rows = np.array([hit[2] for hit in found], int)
+        inside: NDArray[np.bool_] = np.einsum("ni,ni->n", points - feet, self._facing(feet, rows)) < 0
+        return inside
+
+    def _facing(self, feet: Floats, rows: Ints) -> Floats:
+        """(N, 3) the normals of the feet (N, 3) of perpendiculars on triangles."""
+        a, b, c = np.moveaxis(self.vertices[self.triangles[rows]], 1, 0)
+        whole = np.cross(b - a, c - a)
+        size = np.maximum((whole * whole).sum(axis=1), 1e-300)
+        shares = np.stack(
+            [(np.cross(q - p, feet - p) * whole).sum(axis=1) / size for p, q in ((b, c), (c, a), (a, b))], -1
+        )
+        near = shares < ON_EDGE
+        count = near.sum(axis=1)
+        which = np.where(count == 0, 0, np.where(count == 1, 1 + near.argmax(axis=1), 4 + shares.argmax(axis=1)))
+        return self.normals[which, rows]
+
+
+def solid_of(obj: "Object") -> Solid:
+    """The mesh of an object as its modifiers leave it, in the world.
+
+    Raises RigError for an object without a surface.
+    """
+    vertices, triangles = _evaluated(obj)
+    if not len(triangles):
+        raise RigError(f"'{obj.name}' has no surface to hold, choose a mesh object with faces")
+    if not np.isfinite(vertices).all():
+        raise RigError(f"'{obj.name}' has vertices whose places are not finite numbers, nothing can hold it")
+    size = float(np.ptp(vertices, axis=0).max())
+    if size <= 0:
+        raise RigError(f"'{obj.name}' has no extent, choose a mesh object with a surface")
+    vertices, triangles = _merged(vertices, triangles, 1e-7 * size)
+    closed = _is_closed(triangles)
+    corners = vertices[triangles]
+    if closed and np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) < 0:
+        triangles = triangles[:, ::-1]
+    tree = BVHTree.FromPolygons(vertices.tolist(), triangles.tolist(), all_triangles=True)
+    return Solid(vertices, triangles, closed, tree, _normals(vertices, triangles))
+
+
+def _evaluated(obj: "Object") -> tuple[Floats, Ints]:
+    graph = bpy.context.evaluated_depsgraph_get()
+    evaluated = obj.evaluated_get(graph)
+    try:
+        mesh = evaluated.to_mesh()
+    except RuntimeError:
+        mesh = None
+    if mesh is None:
+        return np.zeros((0, 3)), np.zeros((0, 3), int)
+    try:
+        mesh.calc_loop_triangles()
+        points = np.empty(3 * len(mesh.vertices), np.float32)
+        mesh.vertices.foreach_get("co", points)
+        rows = np.empty(3 * len(mesh.loop_triangles), np.int32)
+        mesh.loop_triangles.foreach_get("vertices", rows)
+    finally:
+        evaluated.to_mesh_clear()
+    world = np.array(evaluated.matrix_world)
+    vertices: Floats = points.reshape(-1, 3).astype(float) @ world[:3, :3].T + world[:3, 3]
+    triangles = rows.reshape(-1, 3).astype(np.int64)
+    return vertices, triangles[:, ::-1] if np.linalg.det(world[:3, :3]) < 0 else triangles
+
+
+def _merged(vertices: Floats, triangles: Ints, near: float) -> tuple[Floats, Ints]:
+    """Vertices in one place made one, and without the triangles that have no area then."""
+    cells = np.round((vertices - vertices.min(axis=0)) / near).astype(np.int64)
+    _, first, back = np.unique(cells, axis=0, return_index=True, return_inverse=True)
+    rows = back.reshape(-1)[triangles]
+    whole = (rows[:, 0] != rows[:, 1]) & (rows[:, 1] != rows[:, 2]) & (rows[:, 2] != rows[:, 0])
+    return vertices[first], rows[whole]
+
+
+def _is_closed(triangles: Ints) -> bool:
+    edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+    _, counts = np.unique(edges, axis=0, return_counts=True)
+    return bool(np.all(counts > 1))
+
+
+def _normals(vertices: Floats, triangles: Ints) -> Floats:
+    """See Solid.normals. At a corner each triangle counts as its angle there."""
+    corners = vertices[triangles]
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    face = cross / np.maximum(np.linalg.norm(cross, axis=1, keepdims=True), 1e-300)
+    at_vertex = np.zeros_like(vertices)
+    for k in range(3):
+        one, other = corners[:, (k + 1) % 3] - corners[:, k], corners[:, (k + 2) % 3] - corners[:, k]
+        angle = np.arctan2(np.linalg.norm(np.cross(one, other), axis=1), (one * other).sum(axis=1))
+        np.add.at(at_vertex, triangles[:, k], angle[:, None] * face)
+    edges = np.sort(np.stack([triangles[:, [1, 2]], triangles[:, [2, 0]], triangles[:, [0, 1]]]), axis=-1)
+    keys = edges[..., 0] * len(vertices) + edges[..., 1]
+    _, row = np.unique(keys, return_inverse=True)
+    row = row.reshape(3, -1)
+    at_edge = np.zeros((row.max() + 1, 3))
+    np.add.at(at_edge, row.reshape(-1), np.tile(face, (3, 1)))
+    return np.concatenate([face[None], at_edge[row], np.moveaxis(at_vertex[triangles], 1, 0)])
