@@ -91,7 +91,7 @@ def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None,
         return Followed(reach_out(held.hand, root, angles, end, way.ends), stands)
     if who.fixed:
         raise RigError(who.fixed)
-    return Followed(bring(held.hand, angles, end, way, _shoulder(who, frames)), stands)
+    return Followed(bring(held.hand, angles, end, way, shoulder(who, frames)), stands)
 
 
 def pose(who: Follower, followed: Followed) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def _as_seen(held: HeldHand, stands: Standing, joint: str) -> tuple[Tool, End]:
     return Tool(root, end), End(joint, end - model)
 
 
-def _shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
+def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
     """The arm in the world, as large as it is there, now or at scene frames (N,)."""
     if who.arm is None:
         return None

@@ -5,6 +5,7 @@ cannot pass through it (conservative advancement, Mirtich 1996). Steps shorten a
 finger comes to rest on it from outside, however thin a wall is. Many hands are closed at once.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,7 +74,9 @@ def phalanges(hand: HandModel, roots: Floats, angles: Floats, flesh: Flesh, digi
         for k in range(3):
             skin = local[(digit == one) & (link == k)]
             radii.append(float(np.median(np.linalg.norm(skin[:, [0, 2]], axis=1))) if len(skin) else 0.0)
-    return Capsules(np.stack([frames[:, joints][..., :3, 3], frames[:, joints + 1][..., :3, 3]], axis=2), np.array(radii))
+    return Capsules(
+        np.stack([frames[:, joints][..., :3, 3], frames[:, joints + 1][..., :3, 3]], axis=2), np.array(radii)
+    )
 
 
 def depths(flesh: Flesh, hand: HandModel) -> Floats:
@@ -85,148 +88,149 @@ def depths(flesh: Flesh, hand: HandModel) -> Floats:
     return np.where(crease, CREASE_DEPTH, PAD_DEPTH)
 
 
-def close(
-    hand: HandModel,
-    roots: Floats,
-    bends: tuple[Floats, Floats],
-    flesh: Flesh,
-    distance: Distance,
-    *,
-    digits: tuple[int, ...] = (0, 1, 2, 3, 4),
-    paces: Floats | None = None,
-    capsules: Capsules | None = None,
-    near: float = NEAR,
-    yields: float = 1.0,
-) -> Touching:
-    """Bends the joints of digits from angles to angles, two of (F, D) rad, until their skin touches.
+@dataclass(frozen=True, slots=True, eq=False)
+class Closing:
+    """What closes hands of one kind on one surface."""
 
-    roots: (F, 4, 4) T_world_wrist. All joints of a digit bend together; where a phalanx touches, the joints before it
-    stop, and those beyond go on until their own phalanges touch or are bent as far as they shall.
+    hand: HandModel
+    flesh: Flesh
+    distance: Distance
+    near: float = NEAR
+    """m, what is as near to as deep as it may come touches."""
+    yields: float = 1.0
+    """The part of its depth by which skin may be pressed in; 0 for a sheet without an inside, which would let it
+    through."""
 
-    paces: (F, 3) how fast each joint goes beside the others, outwards; a finger whose first joint leads lays itself
-    around what it holds, one whose joints go alike comes to it with its tip. capsules: what else the skin must not go
-    through; near: m, what is as near touches; yields: the part of its depth by which skin may be pressed in, 0 for a
-    sheet without an inside, which would let it through.
-    """
-    begin, end = bends
-    flesh = flesh.chosen(np.flatnonzero(np.isin(flesh.digit, digits)))
-    dofs = _dofs(hand)
-    bent = np.zeros((len(begin), 5, 3))
-    stopped = np.ones_like(bent, bool)
-    stopped[:, list(digits)] = False
-    allowed = yields * depths(flesh, hand)
-    rows = _rows(flesh)
-    paces = np.ones((len(begin), 3)) if paces is None else paces
-    rates = _rates(np.abs(end - begin), dofs) * paces[:, None]
-    reached = np.full((len(begin), 5, 3), np.inf)
-    where = np.zeros((len(begin), 5, 3, 3))
-    first: Floats | None = None
-    for _ in range(STEPS):
-        angles = begin + _spread(bent, dofs, hand.dofs) * (end - begin)
-        frames = joint_frames(hand, Pose(hand, roots, angles))
-        places = flesh.moved(frames)
-        far = distance(places.reshape(-1, 3)).reshape(places.shape[:2])
-        if capsules is not None:
-            far = np.minimum(far, capsules.distance(places))
-        # What is too deep from the beginning comes no deeper.
-        first = far if first is None else first
-        free = far + np.maximum(allowed, -first)
-        for digit in range(5):
-            for link in range(3):
-                seen = rows[digit][link]
-                if len(seen):
-                    nearest = far[:, seen].argmin(axis=1)
-                    reached[:, digit, link] = np.take_along_axis(far[:, seen], nearest[:, None], axis=1)[:, 0]
-                    where[:, digit, link] = places[np.arange(len(places)), seen[nearest]]
-            stopped[:, digit] |= _stops(free, rows[digit], near)
-        stopped |= bent >= 1.0 - 1e-9
-        if stopped.all():
-            break
-        bent = _advanced(bent, stopped, free, places, frames, (paces, rates), rows)
-    return Touching(angles, reached, where)
+    def close(
+        self,
+        roots: Floats,
+        bends: tuple[Floats, Floats],
+        digits: tuple[int, ...],
+        *,
+        paces: Floats | None = None,
+        capsules: Capsules | None = None,
+    ) -> Touching:
+        """Bends the joints of digits from angles to angles, two of (F, D) rad, until their skin touches.
 
+        roots: (F, 4, 4) T_world_wrist. All joints of a digit bend together; where a phalanx touches, the joints before
+        it stop, and those beyond go on until their own phalanges touch or are bent as far as they shall.
 
-def approach(
-    hand: HandModel, roots: Floats, angles: Floats, way: Floats, flesh: Flesh, distance: Distance, most: Floats
-) -> Floats:
-    """(F,) m, how far hands may go along ways (F, 3) of length 1 until their skin touches, at most (F,) m."""
-    places = flesh.moved(joint_frames(hand, Pose(hand, roots, angles)))
-    gone = np.zeros(len(roots))
-    for _ in range(STEPS):
-        now = places + (gone[:, None] * way)[:, None]
-        free = distance(now.reshape(-1, 3)).reshape(now.shape[:2]).min(axis=1)
-        step = np.minimum(np.maximum(free - NEAR, 0.0), most - gone)
-        gone = gone + step
-        if not np.any(step > NEAR):
-            break
-    return gone
+        paces: (F, 3) how fast each joint goes beside the others, outwards; a finger whose first joint leads lays itself
+        around what it holds, one whose joints go alike comes to it with its tip. capsules: what else the skin must not
+        go through.
+        """
+        begin, end = bends
+        flesh = self.flesh.chosen(np.flatnonzero(np.isin(self.flesh.digit, digits)))
+        allowed = self.yields * depths(flesh, self.hand)
+        speeds = np.ones((len(begin), 3)) if paces is None else paces
+        going = _Going.of(self.hand, flesh, np.abs(end - begin), speeds, digits)
+        first: Floats | None = None
+        for _ in range(STEPS):
+            angles = begin + going.gone(self.hand.dofs) * (end - begin)
+            frames = joint_frames(self.hand, Pose(self.hand, roots, angles))
+            places = flesh.moved(frames)
+            far = self.distance(places.reshape(-1, 3)).reshape(places.shape[:2])
+            if capsules is not None:
+                far = np.minimum(far, capsules.distance(places))
+            # What is too deep from the beginning comes no deeper.
+            first = far if first is None else first
+            free = far + np.maximum(allowed, -first)
+            going.stop(free, self.near)
+            if going.stopped.all():
+                break
+            going.advance(free, places, frames)
+        return going.touching(angles, far, places)
+
+    def approach(self, roots: Floats, angles: Floats, ways: Floats, most: float) -> Floats:
+        """(F,) m, how far hands may go along ways (F, 3) of length 1 until their skin touches, at most `most` m."""
+        places = self.flesh.moved(joint_frames(self.hand, Pose(self.hand, roots, angles)))
+        gone = np.zeros(len(roots))
+        for _ in range(STEPS):
+            now = places + (gone[:, None] * ways)[:, None]
+            free = self.distance(now.reshape(-1, 3)).reshape(now.shape[:2]).min(axis=1)
+            step = np.minimum(np.maximum(free - NEAR, 0.0), most - gone)
+            gone = gone + step
+            if not np.any(step > NEAR):
+                break
+        return gone
 
 
-def _advanced(
-    bent: Floats,
-    stopped: Bools,
-    free: Floats,
-    places: Floats,
-    frames: Floats,
-    speeds: tuple[Floats, Floats],
-    rows: list[list[NDArray[np.int64]]],
-) -> Floats:
-    """(F, 5, 3) how far joints are bent after the longest step on which no skin goes further than it is free to."""
-    result = bent.copy()
-    paces, rates = speeds
-    for digit, joints in enumerate(LINKS):
-        moving = ~stopped[:, digit]
-        speed = rates[:, digit] * moving
-        # The first joint that is bent as far as it shall ends the step, for with it the others' paces change.
-        left = (1.0 - bent[:, digit]) / np.maximum(paces, 1e-9)
-        step = np.where(moving, left, np.inf).min(axis=1)
-        for link in range(3):
-            seen = rows[digit][link]
-            if not len(seen):
-                continue
-            ways = np.zeros((len(bent), len(seen)))
-            for k in range(link + 1):
-                arm = np.linalg.norm(places[:, seen] - frames[:, None, joints[k], :3, 3], axis=-1)
-                ways += speed[:, k, None] * arm
-            least = (np.maximum(free[:, seen], 0.0) / np.maximum(ways, 1e-12)).min(axis=1)
-            step = np.minimum(step, SHARE * least)
-        result[:, digit] += np.where(moving, paces * np.where(np.isfinite(step), step, 0.0)[:, None], 0.0)
-    return np.minimum(result, 1.0)
+@dataclass(slots=True, eq=False)
+class _Going:
+    """F hands that close: how far each joint of their digits is."""
 
-
-def _stops(free: Floats, rows: list[NDArray[np.int64]], near: float) -> Bools:
-    """(F, 3) joints of a digit beyond which some skin touches."""
-    result = np.zeros((len(free), 3), bool)
-    for link, seen in enumerate(rows):
-        if len(seen):
-            touches = free[:, seen].min(axis=1) <= near
-            result[:, : link + 1] |= touches[:, None]
-    return result
-
-
-def _rows(flesh: Flesh) -> list[list[NDArray[np.int64]]]:
-    """By digit and phalanx, the points of the skin."""
-    digit, link = flesh.digit, flesh.link
-    return [[np.flatnonzero((digit == i) & (link == k)) for k in range(3)] for i in range(5)]
-
-
-def _dofs(hand: HandModel) -> list[list[NDArray[np.int64]]]:
+    bent: Floats
+    """(F, 5, 3) 0..1"""
+    stopped: Bools
+    """(F, 5, 3)"""
+    paces: Floats
+    """(F, 3)"""
+    rates: Floats
+    """(F, 5, 3) rad, the most by which each joint turns on its whole way, at its pace."""
+    rows: list[list[NDArray[np.int64]]]
+    """By digit and phalanx, the points of its skin."""
+    dofs: list[list[NDArray[np.int64]]]
     """By digit and joint, its degrees of freedom."""
-    return [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
 
+    @classmethod
+    def of(cls, hand: HandModel, flesh: Flesh, away: Floats, paces: Floats, digits: tuple[int, ...]) -> "_Going":
+        """At the beginning of a way of (F, D) rad."""
+        dofs = [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
+        rates = np.stack([np.stack([away[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
+        digit, link = flesh.digit, flesh.link
+        rows = [[np.flatnonzero((digit == one) & (link == k)) for k in range(3)] for one in range(5)]
+        stopped = np.ones(rates.shape, bool)
+        stopped[:, list(digits)] = False
+        return cls(np.zeros_like(rates), stopped, paces, rates * paces[:, None], rows, dofs)
 
-def _spread(bent: Floats, dofs: list[list[NDArray[np.int64]]], count: int) -> Floats:
-    """(F, D) how far each movement is gone, of joints (F, 5, 3)."""
-    result = np.zeros((len(bent), count))
-    for digit, joints in enumerate(dofs):
-        for link, rows in enumerate(joints):
-            result[:, rows] = bent[:, digit, link, None]
-    return result
+    def gone(self, count: int) -> Floats:
+        """(F, D) 0..1, how far each movement is."""
+        result = np.zeros((len(self.bent), count))
+        for digit, joints in enumerate(self.dofs):
+            for link, dofs in enumerate(joints):
+                result[:, dofs] = self.bent[:, digit, link, None]
+        return result
 
+    def stop(self, free: Floats, near: float) -> None:
+        """Stops the joints before skin that touches, free (F, V) m from where it may come, and those that are done."""
+        for digit, link, rows in self._skins():
+            touches = free[:, rows].min(axis=1) <= near
+            self.stopped[:, digit, : link + 1] |= touches[:, None]
+        self.stopped |= self.bent >= 1.0 - 1e-9
 
-def _rates(ranges: Floats, dofs: list[list[NDArray[np.int64]]]) -> Floats:
-    """(F, 5, 3) rad, the most by which each joint turns on its way."""
-    return np.stack([np.stack([ranges[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
+    def advance(self, free: Floats, places: Floats, frames: Floats) -> None:
+        """The longest step on which no skin goes further than it is free to."""
+        step = np.full((len(self.bent), 5), np.inf)
+        # The first joint of a digit that is done ends the step: with it the others' ways change.
+        left = np.where(self.stopped, np.inf, (1.0 - self.bent) / np.maximum(self.paces, 1e-9)[:, None])
+        step = np.minimum(step, left.min(axis=2))
+        for digit, link, rows in self._skins():
+            ways = np.zeros((len(self.bent), len(rows)))
+            for k in range(link + 1):
+                speed = self.rates[:, digit, k] * ~self.stopped[:, digit, k]
+                if speed.any():
+                    arms = places[:, rows] - frames[:, None, LINKS[digit][k], :3, 3]
+                    ways += speed[:, None] * np.linalg.norm(arms, axis=-1)
+            least = (np.maximum(free[:, rows], 0.0) / np.maximum(ways, 1e-12)).min(axis=1)
+            step[:, digit] = np.minimum(step[:, digit], SHARE * least)
+        gone = np.where(np.isfinite(step), step, 0.0)[..., None] * self.paces[:, None]
+        self.bent = np.minimum(self.bent + np.where(self.stopped, 0.0, gone), 1.0)
+
+    def touching(self, angles: Floats, far: Floats, places: Floats) -> Touching:
+        """What touches where, with skin (F, V, 3) as far (F, V) from the surface."""
+        gaps, points = np.full(self.bent.shape, np.inf), np.zeros((*self.bent.shape, 3))
+        each = np.arange(len(far))
+        for digit, link, rows in self._skins():
+            nearest = rows[far[:, rows].argmin(axis=1)]
+            gaps[:, digit, link], points[:, digit, link] = far[each, nearest], places[each, nearest]
+        return Touching(angles, gaps, points)
+
+    def _skins(self) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
+        """Digit, phalanx and the points of its skin, of all that have some."""
+        for digit, links in enumerate(self.rows):
+            for link, rows in enumerate(links):
+                if len(rows):
+                    yield digit, link, rows
 
 
 def _lengths(hand: HandModel) -> Floats:

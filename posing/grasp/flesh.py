@@ -7,6 +7,10 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+from ...hand.kinematics import Pose, joint_frames
+from ...hand.model import HandModel
+from ...hand.proportions import adult, build
+from ...hand.surface import surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,14 +70,22 @@ class Flesh:
 
     def moved(self, frames: Floats) -> Floats:
         """(F, V, 3) m in the world, where the points are while the joints stand at frames (F, J, 4, 4)."""
-        moves = frames @ np.linalg.inv(self.bound)
-        blended = self._dual(moves) if self.dual else np.einsum("vk,fvkab->fvab", self.weights, moves[:, self.joints])
+        blended = self._blended(frames @ np.linalg.inv(self.bound))
         moved: Floats = np.einsum("fvab,vb->fva", blended[..., :3, :3], self.points) + blended[..., :3, 3]
         return moved
 
-    def bound_at(self, points: Floats, frames: Floats) -> "Flesh":
-        """The same, bound where its points are seen (V, 3) while the joints stand at frames (J, 4, 4)."""
-        return replace(self, points=points, bound=frames)
+    def seen(self, points: Floats, frames: Floats) -> "Flesh":
+        """The same, so that it is where its points are seen (V, 3) while the joints stand at frames (J, 4, 4)."""
+        blended = self._blended(frames[None] @ np.linalg.inv(self.bound))[0]
+        at_bound = np.linalg.solve(blended[:, :3, :3], (points - blended[:, :3, 3])[..., None])[..., 0]
+        return replace(self, points=at_bound)
+
+    def _blended(self, moves: Floats) -> Floats:
+        """(F, V, 4, 4) the moves of points, of moves (F, J, 4, 4) of joints."""
+        if self.dual:
+            return self._dual(moves)
+        blended: Floats = np.einsum("vk,fvkab->fvab", self.weights, moves[:, self.joints])
+        return blended
 
     def _dual(self, moves: Floats) -> Floats:
         """(F, V, 4, 4) the moves of points, by dual quaternion linear blending (Kavan et al. 2007)."""
@@ -100,6 +112,38 @@ def carried(points: Floats, weights: Floats, bound: Floats, *, dual: bool) -> Fl
     order = np.argsort(-weights, axis=1, kind="stable")[:, :CARRIERS]
     kept = np.take_along_axis(weights, order, axis=1)
     return Flesh(points, order, kept / kept.sum(axis=1, keepdims=True), bound, dual)
+
+
+def fitted(hand: HandModel) -> Flesh:
+    """The skin of Knuckle's own hand, laid around the bones of another: for a rig that shows none.
+
+    Around each bone it is as long as the bone, and as thick as the hand is large.
+    """
+    measures = adult(hand.side)
+    skin, own = surface(measures), build(measures)
+    frames = [joint_frames(one, Pose(one, np.eye(4)[None], np.zeros((1, one.dofs))))[0] for one in (own, hand)]
+    sizes = [float(np.linalg.norm(at[JOINT_INDEX["middle-finger-tip"], :3, 3])) for at in frames]
+    moves = np.empty((len(JOINTS), 4, 4))
+    for joint in range(len(JOINTS)):
+        stretch = np.diag([sizes[1] / sizes[0]] * 3 + [1.0])
+        if joint in _OF_JOINT and not JOINTS[joint].endswith("tip"):
+            lengths = [float(np.linalg.norm(one.rest[joint + 1, :3, 3])) for one in (own, hand)]
+            stretch[1, 1] = max(lengths[1], 1e-3 * lengths[0]) / lengths[0]
+        moves[joint] = frames[1][joint] @ stretch @ np.linalg.inv(frames[0][joint])
+    laid = np.einsum("vj,jab,vb->va", skin.weights, moves[:, :3, :3], skin.vertices)
+    laid += skin.weights @ moves[:, :3, 3]
+    return carried(laid, onto_moving(skin.weights, hand), frames[1], dual=False)
+
+
+def onto_moving(weights: Floats, hand: HandModel) -> Floats:
+    """Weights (V, J) of joints that do not move given to the one that moves them."""
+    moving = {0, *hand.axis_joint.tolist()}
+    result = weights.copy()
+    for joint in reversed(range(len(JOINTS))):
+        if joint not in moving:
+            result[:, hand.parents[joint]] += result[:, joint]
+            result[:, joint] = 0.0
+    return result
 
 
 def thinned(flesh: Flesh, spacing: float) -> Flesh:

@@ -110,7 +110,8 @@ def outermost(vertices: Floats) -> Floats:
     across = np.sqrt(1 - z * z)
     directions = np.stack([across * np.cos(turn), across * np.sin(turn), z], -1)
     away = vertices - vertices.mean(axis=0)
-    return vertices[np.unique([int((away @ direction).argmax()) for direction in directions])]
+    outer: Floats = vertices[np.unique([int((away @ direction).argmax()) for direction in directions])]
+    return outer
 
 
 def _widest(points: Floats) -> tuple[float, Floats]:

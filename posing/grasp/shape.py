@@ -77,7 +77,9 @@ class Shape:
         far = np.linalg.norm(radial, axis=1)
         outwards = np.einsum("ni,ni->n", radial, self.surface.normals[near]) > 0.5 * far
         rows = far[outwards] if outwards.any() else far
-        return 2.0 * _weighted_median(rows, self.surface.areas[near][outwards] if outwards.any() else self.surface.areas[near])
+        return 2.0 * _weighted_median(
+            rows, self.surface.areas[near][outwards] if outwards.any() else self.surface.areas[near]
+        )
 
 
 def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
@@ -166,7 +168,11 @@ def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, 
         miss = np.abs(lines @ np.concatenate([axis, moment]))
         usual = max(_weighted_median(miss, weights), 0.01)
         kept = weights / (1.0 + (miss / (2.0 * usual)) ** 2) ** 2
-    return axis, centre + size * np.cross(axis, moment), _askew(surface, weights, axis, centre + size * np.cross(axis, moment))
+    return (
+        axis,
+        centre + size * np.cross(axis, moment),
+        _askew(surface, weights, axis, centre + size * np.cross(axis, moment)),
+    )
 
 
 def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> float:
@@ -220,18 +226,11 @@ def _faced(normals: Floats, areas: Floats) -> Floats:
     """(3,) the normal that most of the surface is alike to, front or back."""
     step = max(1, len(normals) // 400)
     alike = ((normals[::step] @ normals.T) ** 16) @ areas
-    return normals[::step][alike.argmax()]
+    normal: Floats = normals[::step][alike.argmax()]
+    return normal
 
 
 def _weighted_median(values: Floats, weights: Floats) -> float:
     order = np.argsort(values)
     total = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(total, 0.5 * total[-1])])
-
-
-def frame_between(normal: Floats, towards: Floats) -> Floats:
-    """(3, 3) columns x, y, z: z along `normal`, y as near to `towards` as that allows; any where they are parallel."""
-    y = towards - (towards @ normal) * normal
-    if np.linalg.norm(y) < 1e-9:
-        y = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
-    return rot.basis(y, normal)

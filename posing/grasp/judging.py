@@ -1,0 +1,61 @@
+"""How well a hand holds: what touches, whether thumb and fingers oppose each other, and whether that balances."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from .closing import CREASE_DEPTH, Touching
+from .field import Field
+from .trying import Task
+
+Floats = NDArray[np.float64]
+
+TOUCHES = 0.002
+"""m, a phalanx that is as near holds."""
+BESIDE = 0.004
+"""m, what is so much further from a bar's axis than its surface is no bar's: a mug's handle."""
+ASIDE = 0.3
+"""What a phalanx that touches there is worth, in parts."""
+DEEP = 2.0
+"""What is lost for a phalanx that is inside the object."""
+
+
+def worth(task: Task, touching: Touching, digits: range) -> Floats:
+    """(F,) what the phalanges of digits that touch are worth."""
+    near, shape = touching.gaps < TOUCHES, task.thing.shape
+    beside = np.zeros_like(near)
+    if shape.kind == "bar" and task.grip.name == "wrap":
+        away = touching.points - shape.centre
+        radial = np.linalg.norm(away - (away @ shape.axes[0])[..., None] * shape.axes[0], axis=-1)
+        beside = radial > 0.5 * shape.thickness() + BESIDE
+    inside = touching.gaps < -2 * CREASE_DEPTH
+    each = np.array(task.grip.finds) * near * np.where(beside, ASIDE, 1.0) - DEEP * inside
+    result: Floats = each[:, list(digits)].sum(axis=(1, 2))
+    return result
+
+
+def opposed(field: Field, touching: Touching) -> Floats:
+    """(F,) 0..3, how well what touches holds: the thumb against the fingers, and all of it in balance."""
+    near = touching.gaps < TOUCHES
+    outwards = field.gradient(touching.points)
+    result = np.zeros(len(near))
+    for row, (touches, out) in enumerate(zip(near, outwards, strict=True)):
+        if touches[0].any() and touches[1:].any():
+            thumb, fingers = out[0][touches[0]].mean(axis=0), out[1:][touches[1:]].mean(axis=0)
+            result[row] = 2.0 - rot.unit_vector(thumb) @ rot.unit_vector(fingers) - balance(out[touches])
+    return result
+
+
+def balance(normals: Floats) -> float:
+    """0..1, the shortest of all mixtures of unit normals (N, 3): 0 where pushes along them can hold each other.
+
+    The point of their convex hull that is nearest to 0 (Gilbert 1966).
+    """
+    point = normals.mean(axis=0)
+    for _ in range(30):
+        along = normals[(normals @ point).argmin()] - point
+        step = -float(point @ along) / max(float(along @ along), 1e-12)
+        if step <= 1e-6:
+            break
+        point = point + min(step, 1.0) * along
+    return float(np.linalg.norm(point))

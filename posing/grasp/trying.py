@@ -1,0 +1,224 @@
+"""Where a hand may come to an object from: candidates, before any is tried."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.model import HandModel
+from . import seats
+from .field import Distance
+from .flesh import Flesh
+from .grips import Grip
+from .points import GraspPlane
+from .seats import Seat
+from .shape import Shape
+
+Floats = NDArray[np.float64]
+
+OPENING = 0.62
+"""Hand lengths: what is thicker does not go into a hand."""
+ROLLS = 16
+"""Ways about an axis from which the hand comes."""
+BACK = 0.35
+"""Hand lengths in front of the surface where the hand is open before it comes straight."""
+INTO = 0.12
+"""Hand lengths: what is pinched is between finger and thumb by as much."""
+FROM_TIP = 0.19
+"""Hand lengths: a pen is held so far from its tip."""
+ROOM = 0.3
+"""Hand lengths that a hand takes on either side along what it is wrapped around."""
+SHEET = 0.0015
+"""m, what stands on either side of a surface without an inside, for candidates."""
+
+Lacking = Callable[[Floats], Floats]
+"""What an arm lacks (F,) m to bring its wrist to (F, 4, 4)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Holder:
+    """The hand that is to hold."""
+
+    hand: HandModel
+    flesh: Flesh
+    root: Floats
+    """(4, 4) T_world_wrist, how it stands now."""
+    lacking: Lacking | None = None
+    """None for a hand that hangs on no arm."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Thing:
+    """The object that is to be held."""
+
+    shape: Shape
+    vertices: Floats
+    """(V, 3) m"""
+    distance: Distance
+    solid: bool = True
+    """Whether it has an inside; of a sheet the distance is never below 0."""
+
+    @property
+    def yields(self) -> float:
+        """See closing.close."""
+        return 1.0 if self.solid else 0.0
+
+    def thickened(self, points: Floats) -> Floats:
+        """(N,) m, the distance as candidates are tried with: a sheet is as thick as the grid can tell."""
+        far = self.distance(points)
+        return far if self.solid else far - SHEET
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What is to be held, by what, and how."""
+
+    grip: Grip
+    holder: Holder
+    thing: Thing
+    plane: GraspPlane
+    contact: Floats
+    """(3,) m, where the grasping circle is nearest to how the hand stands."""
+
+    @property
+    def hand(self) -> HandModel:
+        """The hand that holds."""
+        return self.holder.hand
+
+    @property
+    def size(self) -> float:
+        """m, the hand's length."""
+        return seats.length(self.holder.hand)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tries:
+    """F places of a hand."""
+
+    roots: Floats
+    """(F, 4, 4) T_world_wrist"""
+    ways: Floats
+    """(F, 3) unit, on which it comes."""
+    paces: Floats
+    """(F, 3), see Grip."""
+
+    def some(self, rows: NDArray[np.int64]) -> "Tries":
+        """Some of them."""
+        return Tries(self.roots[rows], self.ways[rows], self.paces[rows])
+
+    def with_paces(self, grip: Grip) -> "Tries":
+        """Each place with each of the paces of a grip."""
+        count = len(grip.paces)
+        paces = np.tile(np.array(grip.paces), (len(self.roots), 1))
+        return Tries(np.repeat(self.roots, count, axis=0), np.repeat(self.ways, count, axis=0), paces)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """A line of an object in a seat of the hand."""
+
+    axis: Floats
+    """(3,) unit, that comes to lie along the seat's,"""
+    place: Floats
+    """(3,) m, and what of it comes to the seat's place."""
+    seat: Seat
+
+
+def tries(task: Task) -> Tries:
+    """Places of a hand about an object; about a line the first comes by the paper's point of contact."""
+    about = _about_ball(task) if task.grip.name == "ball" else _about_lines(task)
+    away = 0.0 if task.grip.placed else 0.5 * float(task.thing.shape.extents.max()) + BACK * task.size
+    roots = np.tile(np.eye(4), (len(about), 1, 1))
+    for root, (line, way) in zip(roots, about, strict=True):
+        seat = line.seat
+        held = np.stack([seat.axis, seat.way, np.cross(seat.axis, seat.way)], axis=1)
+        root[:3, :3] = np.stack([line.axis, way, np.cross(line.axis, way)], axis=1) @ held.T
+        root[:3, 3] = line.place - away * way - root[:3, :3] @ seat.place
+    return Tries(roots, np.array([way for _, way in about]), np.ones((len(roots), 3)))
+
+
+def turned(roots: Floats, holder: Holder) -> Floats:
+    """(F,) rad, how far hands (F, 4, 4) are turned from how the hand stands."""
+    between = np.swapaxes(roots[:, :3, :3], -1, -2) @ holder.root[:3, :3]
+    angles: Floats = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
+    return angles
+
+
+def _about_lines(task: Task) -> list[tuple[_Line, Floats]]:
+    """Lines of an object, and the ways of the hand all about them."""
+    result = []
+    for line in _lines(task):
+        toward = task.contact - line.place
+        toward = rot.unit_vector(toward - (toward @ line.axis) * line.axis)
+        if not toward.any():
+            toward = rot.unit_vector(np.cross(line.axis, np.eye(3)[np.abs(line.axis).argmin()]))
+        for roll in range(ROLLS):
+            way = -rot.rotate(rot.about(line.axis, 2 * np.pi * roll / ROLLS), toward)
+            place = line.place
+            if task.grip.name == "pinch":
+                # Of what is broader than fingers are long, the edge that they come to.
+                half = 0.5 * task.thing.shape.thickness(0.0, way)
+                place = place - max(0.0, half - INTO * task.size) * way
+            result.append((_Line(line.axis, place, line.seat), way))
+    return result
+
+
+def _lines(task: Task) -> list[_Line]:
+    hand, shape = task.hand, task.thing.shape
+    if task.grip.name == "write":
+        axis = _to_tip(shape, task.holder)
+        seat = seats.web_seat(hand, task.holder.flesh, 0.5 * shape.thickness())
+        return [_Line(axis, shape.centre + (0.5 * shape.length - FROM_TIP * task.size) * axis, seat)]
+    if task.grip.name == "pinch":
+        thin = shape.axes[int(shape.extents.argmin())]
+        flat = shape.extents.min() < 0.7 * shape.extents.max()
+        seat = seats.pinch_seat(hand, task.holder.flesh)
+        return [_Line(sign * axis, shape.centre, seat) for axis in ([thin] if flat else shape.axes) for sign in (1, -1)]
+    axis, middle = shape.axes[0], _station(task)
+    slim = 1.0 - min(1.0, shape.thickness(float((middle - shape.centre) @ axis)) / (OPENING * task.size))
+    places = [
+        seats.palm_seat(hand, tilt=tilt, back=back - 0.05 * slim, aside=0.45)
+        for tilt in (0.0, 0.1 + 0.25 * slim)
+        for back in (0.05, 0.12)
+    ]
+    return [_Line(sign * axis, middle, seat) for sign in (1, -1) for seat in places]
+
+
+def _station(task: Task) -> Floats:
+    """(3,) m on the axis of what a hand is wrapped around: half way between base and apex, as the grasping plane has
+    it; of what is longer than a hand is broad, where the hand is."""
+    shape, axis = task.thing.shape, task.thing.shape.axes[0]
+    spare = 0.5 * shape.length - ROOM * task.size
+    along = float((task.plane.centre - shape.centre) @ axis)
+    if spare > 0:
+        along = float(np.clip((task.holder.root[:3, 3] - shape.centre) @ axis, -spare, spare))
+    station: Floats = shape.centre + along * axis
+    return station
+
+
+def _to_tip(shape: Shape, holder: Holder) -> Floats:
+    """(3,) the axis of a pen towards its tip: the thinner end, or else the lower one, or else as the hand points."""
+    axis = shape.axes[0]
+    ends = [shape.thickness(sign * 0.5 * shape.length) for sign in (1, -1)]
+    if abs(ends[0] - ends[1]) > 0.1 * max(ends):
+        ahead = ends[1] - ends[0]
+    else:
+        ahead = -axis[2] if abs(axis[2]) > 0.3 else float(axis @ holder.root[:3, 1])
+    towards: Floats = axis if ahead >= 0 else -axis
+    return towards
+
+
+def _about_ball(task: Task) -> list[tuple[_Line, Floats]]:
+    """A ball is alike from everywhere: from where the hand is, as it is turned, and a little beside that."""
+    now = task.holder.root[:3, :3]
+    turns = [np.zeros(3), *(sign * 0.35 * axis for axis in (now[:, 0], now[:, 1]) for sign in (1.0, -1.0))]
+    result = []
+    for back in (0.0, 0.05, 0.1):
+        for aside in (0.3, 0.45):
+            seat = seats.palm_seat(task.hand, tilt=0.0, back=back, aside=aside)
+            for turn in turns:
+                tilted = rot.to_matrix(rot.about(rot.unit_vector(turn), np.linalg.norm(turn))) @ now
+                result.append((_Line(tilted @ seat.axis, task.thing.shape.centre, seat), tilted @ seat.way))
+    return result

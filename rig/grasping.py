@@ -1,0 +1,180 @@
+"""A rig's hand that takes hold of an object: planned on the evaluated mesh, closed on the skin that is seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RigError
+from ..hand.kinematics import Pose, joint_frames
+from ..posing.following import Brought
+from ..posing.grasp import planning, shape
+from ..posing.grasp.grips import Name
+from ..posing.grasp.path import screw_path
+from ..posing.grasp.planning import Hold
+from ..posing.grasp.trying import Holder, Lacking, Task, Thing
+from ..solvers import arm as arms
+from . import following
+from .channels import channel
+from .detect import FoundHand
+from .following import Followed, Follower
+from .held import Standing, standing
+from .posing import armature_of
+from .skin import flesh_of, skins
+from .solid import Solid, solid_of
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+DEEPEST = 0.8e-3
+"""m: skin that is pressed in further, once it is evaluated, is closed anew."""
+ROUNDS = 3
+"""How often."""
+REACHED = 2e-3
+"""m: an arm that lacks less reaches."""
+STRAIGHT, CLOSING = 0.25, 0.25
+"""Parts of a whole approach: how long the open hand comes straight, and how long it then closes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grasped:
+    """A hand that has taken hold of an object."""
+
+    who: Follower
+    hold: Hold
+    way: Pose
+    """From how the hand stood, by where it is open in front of the object, to how it holds."""
+    parts: Floats
+    """(N,) 0..1, when it is there."""
+    deepest: float
+    """m, the distance of the skin that is furthest inside the object, as it is evaluated; below 0 inside."""
+
+
+def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None = None, *, steps: int = 8) -> Grasped:
+    """Takes hold of an object: the hand is posed, without keys, the arm that carries it too.
+
+    grip: how, None for the grip that suits the object; steps: in how many the hand comes. Raises RigError and
+    HandError for what is no object to hold, is too large, out of reach, or for a hand whose wrist cannot be moved.
+    """
+    who = following.follower(armature, found)
+    if who.fixed:
+        raise RigError(who.fixed)
+    if obj == armature or obj in skins(armature):
+        raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
+    solid = solid_of(obj)
+    stands = standing(who.held)
+    holder = Holder(who.held.hand, flesh_of(armature, found, who.held), stands.pose.root[0], _lacking(who))
+    whole = shape.triangulated(solid.vertices, solid.triangles)
+    thing = Thing(shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
+    hold = planning.plan(holder, thing, grip)
+    _check_reach(armature, obj, holder, hold)
+    hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
+    way, parts = approach(stands.pose, hold, steps)
+    return Grasped(who, hold, way, parts, deepest)
+
+
+def approach(stands: Pose, hold: Hold, steps: int) -> tuple[Pose, Floats]:
+    """The way of a hand to how it holds, and when (N,) 0..1 it is where.
+
+    On a screw to where it is open in front of the object, straight on until it touches, and closed.
+    """
+    there = screw_path(stands.root[0], hold.before, steps)
+    last = max(1, steps // 3)
+    straight = screw_path(hold.before, hold.root, last)[1:]
+    closing = np.repeat(hold.root[None], last, axis=0)
+    opened = stands.angles[0] + np.linspace(0.0, 1.0, steps + 1)[:, None] * (hold.opened - stands.angles[0])
+    closed = hold.opened + np.linspace(0.0, 1.0, last + 1)[1:, None] * (hold.angles - hold.opened)
+    angles = np.concatenate([opened, np.repeat(hold.opened[None], last, axis=0), closed])
+    first = 1.0 - STRAIGHT - CLOSING
+    parts = [
+        np.linspace(0.0, first, steps + 1),
+        np.linspace(first, first + STRAIGHT, last + 1)[1:],
+        np.linspace(first + STRAIGHT, 1.0, last + 1)[1:],
+    ]
+    return Pose(stands.hand, np.concatenate([there, straight, closing]), angles), np.concatenate(parts)
+
+
+def pose(grasped: Grasped, step: int) -> None:
+    """Poses arm and hand as a step of the way has them, without keys. Raises RigError where the hand is gone."""
+    way = grasped.way
+    _pose(grasped.who, way.root[step], way.angles[step])
+
+
+def key(grasped: Grasped, frames: Sequence[float]) -> None:
+    """Keys the way, a step on each of the frames (N,), into the action that the armature plays; on the last the hand
+    holds. Raises RigError where the hand is gone."""
+    armature = armature_of(grasped.who.held.posed)
+    assert armature is not None, "posed a moment ago"
+    for step, frame in enumerate(frames):
+        pose(grasped, step)
+        for name, placed in posed_bones(grasped.who):
+            bone = armature.pose.bones[name]
+            bone.keyframe_insert(channel(bone.rotation_mode), frame=frame, group=name)
+            if placed:
+                bone.keyframe_insert("location", frame=frame, group=name)
+
+
+def posed_bones(who: Follower) -> list[tuple[str, bool]]:
+    """The bones of hand and arm that a grasp poses, and whether they are moved as well as turned."""
+    binding = who.held.posed.binding
+    bones = [(str(binding.bones[joint]), bool(binding.placed[joint])) for joint in binding.mapped]
+    return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
+
+
+def _pose(who: Follower, root: Floats, angles: Floats) -> None:
+    wanted = Pose(who.held.hand, root[None], angles[None])
+    nothing = np.zeros((1, 3))
+    following.pose(who, Followed(Brought(wanted, (), nothing, nothing[:, 0]), Standing(wanted)))
+
+
+def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Hold) -> tuple[Hold, float]:
+    """The hold as the evaluated skin has it, and how deep that is.
+
+    What the skin's modifiers do beside carrying it is known where the hand stands: closed anew with the skin as it is
+    seen there, it is as deep as it may be.
+    """
+    armature = armature_of(who.held.posed)
+    assert armature is not None, "taken a moment ago"
+    deepest = -np.inf
+    for _ in range(ROUNDS):
+        _pose(who, hold.root, hold.angles)
+        root = standing(who.held).pose.root[0]
+        seen = flesh_of(armature, found, who.held)
+        frames = joint_frames(who.held.hand, standing(who.held).pose)
+        deepest = float(solid.distance(seen.moved(frames)[0]).min())
+        if deepest > -DEEPEST:
+            break
+        again = replace(task, holder=replace(task.holder, flesh=seen))
+        touching = planning.close_hand(again, root, (hold.opened, hold.closed), hold.paces)
+        hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
+    return hold, deepest
+
+
+def _lacking(who: Follower) -> Lacking | None:
+    """What the arm lacks to bring its wrist to places (F, 4, 4)."""
+    shoulder = following.shoulder(who, None)
+    if shoulder is None:
+        return None
+    least, most = arms.distances(shoulder.arm)
+    base = arms.base_of(shoulder.base, 1)[0, :3, 3]
+
+    def lacking(roots: Floats) -> Floats:
+        far = np.linalg.norm(roots[:, :3, 3] - base, axis=-1)
+        short: Floats = np.maximum(np.maximum(far - most, least - far), 0.0)
+        return short
+
+    return lacking
+
+
+def _check_reach(armature: "Object", obj: "Object", holder: Holder, hold: Hold) -> None:
+    lacks = float(holder.lacking(hold.root[None])[0]) if holder.lacking else 0.0
+    if lacks > REACHED:
+        raise RigError(
+            f"'{obj.name}' is {1e3 * lacks:.0f} mm out of the reach of '{armature.name}', bring one to the other"
+        )
+    bpy.context.view_layer.update()
