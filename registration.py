@@ -17,6 +17,7 @@ from .operators import (
     live_settings,
     pick_bone,
     posing_follow,
+    posing_grasp,
     posing_hand,
     posing_sliders,
     rig_hands,
@@ -29,6 +30,7 @@ from .panels import calibrate as calibrate_panel
 from .panels import live as live_panel
 from .panels import overlay, sidebar
 from .panels import posing_follow as follow_panel
+from .panels import posing_grasp as grasp_panel
 from .panels import posing_sliders as posing_panel
 from .panels import rig_hands as rig_hands_panel
 
@@ -92,8 +94,11 @@ CLASSES: tuple[type, ...] = (
     posing_follow.KnuckleFollow,
     posing_follow.KNUCKLE_OT_touch,
     posing_follow.KNUCKLE_OT_follow,
+    posing_grasp.KnuckleGrasp,
+    posing_grasp.KNUCKLE_OT_grasp,
     posing_panel.KNUCKLE_PT_posing,
     follow_panel.KNUCKLE_PT_follow,
+    grasp_panel.KNUCKLE_PT_grasp,
 )
 
 MENUS = (
@@ -130,6 +135,7 @@ def register() -> None:
         menu.append(draw)
     overlay.register()
     bpy.types.Scene.knuckle_follow = bpy.props.PointerProperty(type=posing_follow.KnuckleFollow)
+    bpy.types.Scene.knuckle_grasp = bpy.props.PointerProperty(type=posing_grasp.KnuckleGrasp)
     bpy.types.Scene.knuckle_live = bpy.props.PointerProperty(type=live_settings.KnuckleLive)
     bpy.types.Scene.knuckle_posing = bpy.props.PointerProperty(type=posing_sliders.KnucklePosing)
     for handlers, handler in HANDLERS:
@@ -150,6 +156,7 @@ def unregister() -> None:
         handlers.remove(handler)
     del bpy.types.Scene.knuckle_posing
     del bpy.types.Scene.knuckle_live
+    del bpy.types.Scene.knuckle_grasp
     del bpy.types.Scene.knuckle_follow
     del bpy.types.Scene.knuckle_calibration
     del bpy.types.Scene.knuckle

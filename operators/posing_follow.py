@@ -12,6 +12,7 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import guides, known_hands
+from ..rig.detect import FoundHand
 from ..rig.following import Followed, Follower, follower, go, key, pose
 from ..rig.keyframes import check_keyable
 from .posing_keys import key_hand, key_posed
@@ -231,15 +232,22 @@ def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], fra
 
 def _follower(context: "Context", armature: "Object") -> Follower:
     """The hand that was chosen, as it is now. Raises RigError where there is none."""
+    return follower(armature, chosen_hand(armature, context.scene.knuckle_follow.side))
+
+
+def chosen_hand(armature: "Object", side: str) -> FoundHand:
+    """A hand of an armature by its side; AUTO is that of the active bone, else the only one or the right one.
+
+    Raises RigError where there is none.
+    """
     known = known_hands.known(armature) or known_hands.look(armature)
     if known.problem:
         raise RigError(known.problem)
-    side = context.scene.knuckle_follow.side
-    if side == "AUTO":
-        side = _active_side(armature) or ("right" if "right" in known.hands else "left")
-    if side not in known.hands:
-        raise RigError(f"armature '{armature.name}' has no {side} hand, choose the other")
-    return follower(armature, known.hands[side])
+    wanted = (_active_side(armature) or ("right" if "right" in known.hands else "left")) if side == "AUTO" else side
+    for found in known.hands.values():
+        if found.side == wanted:
+            return found
+    raise RigError(f"armature '{armature.name}' has no {wanted} hand, choose the other")
 
 
 def _active_side(armature: "Object") -> str | None:

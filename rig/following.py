@@ -153,12 +153,21 @@ def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Float
 
 
 def pointed(who: Follower) -> ArmBones:
-    """The arm with its elbow to where it is now."""
+    """The arm with its elbow to where it is now, or to where that was told."""
+    assert who.arm is not None
+    if who.arm.pole is not None:
+        return who.arm
+    x, y, z = elbow(who)[0].tolist()
+    return replace(who.arm, pole=(x, y, z))
+
+
+def elbow(who: Follower) -> tuple[Floats, Floats]:
+    """(3,) where the elbow of a hand's arm is now in armature space, and (3,) m in the world."""
     assert who.arm is not None
     armature = armature_held(who.held)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    elbow = evaluated.pose.bones[who.arm.fore].head
-    return replace(who.arm, pole=(elbow.x, elbow.y, elbow.z))
+    place = evaluated.pose.bones[who.arm.fore].head
+    return np.array(place), np.array(evaluated.matrix_world @ place)
 
 
 def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Floats] = AS_IT_IS) -> Floats:

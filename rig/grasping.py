@@ -1,6 +1,6 @@
 """A rig's hand that takes hold of an object: planned on the evaluated mesh, closed on the skin that is seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,26 +12,27 @@ from ..errors import RigError
 from ..hand.kinematics import Pose, joint_frames
 from ..posing.following import Brought
 from ..posing.grasp import planning, shape
+from ..posing.grasp.carrying import Carrier
 from ..posing.grasp.grips import Name
 from ..posing.grasp.path import screw_path
 from ..posing.grasp.planning import Hold
-from ..posing.grasp.trying import Holder, Lacking, Task, Thing
+from ..posing.grasp.trying import Holder, Task, Thing
 from ..solvers import arm as arms
 from . import following
 from .channels import channel
 from .detect import FoundHand
 from .following import Followed, Follower
-from .held import Standing, standing
-from .posing import armature_of
+from .held import Standing, armature_held, standing
 from .skin import flesh_of, skins
 from .solid import Solid, solid_of
+from .transfer import into_points
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 Floats = NDArray[np.float64]
 
-DEEPEST = 0.8e-3
+DEEPEST = 0.95e-3
 """m: skin that is pressed in further, once it is evaluated, is closed anew."""
 ROUNDS = 3
 """How often."""
@@ -68,11 +69,12 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
         raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
     solid = solid_of(obj)
     stands = standing(who.held)
-    holder = Holder(who.held.hand, flesh_of(armature, found, who.held), stands.pose.root[0], _lacking(who))
+    holder = Holder(who.held.hand, flesh_of(armature, found, who.held), stands.pose.root[0], _carrier(who))
     whole = shape.triangulated(solid.vertices, solid.triangles)
     thing = Thing(shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
     hold = planning.plan(holder, thing, grip)
     _check_reach(armature, obj, holder, hold)
+    who = _with_elbow(who, holder.carrier, hold.root)
     hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
     way, parts = approach(stands.pose, hold, steps)
     return Grasped(who, hold, way, parts, deepest)
@@ -105,12 +107,11 @@ def pose(grasped: Grasped, step: int) -> None:
     _pose(grasped.who, way.root[step], way.angles[step])
 
 
-def key(grasped: Grasped, frames: Sequence[float]) -> None:
-    """Keys the way, a step on each of the frames (N,), into the action that the armature plays; on the last the hand
+def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
+    """Keys steps of the way, each on its frame, into the action that the armature plays; after the last step the hand
     holds. Raises RigError where the hand is gone."""
-    armature = armature_of(grasped.who.held.posed)
-    assert armature is not None, "posed a moment ago"
-    for step, frame in enumerate(frames):
+    armature = armature_held(grasped.who.held)
+    for step, frame in frames.items():
         pose(grasped, step)
         for name, placed in posed_bones(grasped.who):
             bone = armature.pose.bones[name]
@@ -138,8 +139,7 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
     What the skin's modifiers do beside carrying it is known where the hand stands: closed anew with the skin as it is
     seen there, it is as deep as it may be.
     """
-    armature = armature_of(who.held.posed)
-    assert armature is not None, "taken a moment ago"
+    armature = armature_held(who.held)
     deepest = -np.inf
     for _ in range(ROUNDS):
         _pose(who, hold.root, hold.angles)
@@ -155,24 +155,27 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
     return hold, deepest
 
 
-def _lacking(who: Follower) -> Lacking | None:
-    """What the arm lacks to bring its wrist to places (F, 4, 4)."""
+def _carrier(who: Follower) -> Carrier | None:
+    """The arm that carries the hand, as it stands."""
     shoulder = following.shoulder(who, None)
     if shoulder is None:
         return None
-    least, most = arms.distances(shoulder.arm)
     base = arms.base_of(shoulder.base, 1)[0, :3, 3]
+    return Carrier(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
 
-    def lacking(roots: Floats) -> Floats:
-        far = np.linalg.norm(roots[:, :3, 3] - base, axis=-1)
-        short: Floats = np.maximum(np.maximum(far - most, least - far), 0.0)
-        return short
 
-    return lacking
+def _with_elbow(who: Follower, carrier: Carrier | None, root: Floats) -> Follower:
+    """The hand on an arm whose elbow goes where the wrist bends least."""
+    if carrier is None or who.arm is None:
+        return who
+    place = carrier.strain(root[None])[1][0]
+    armature = armature_held(who.held)
+    x, y, z = into_points(np.array(armature.matrix_world), place[None])[0].tolist()
+    return replace(who, arm=replace(who.arm, pole=(x, y, z)))
 
 
 def _check_reach(armature: "Object", obj: "Object", holder: Holder, hold: Hold) -> None:
-    lacks = float(holder.lacking(hold.root[None])[0]) if holder.lacking else 0.0
+    lacks = float(holder.carrier.lacking(hold.root[None])[0]) if holder.carrier else 0.0
     if lacks > REACHED:
         raise RigError(
             f"'{obj.name}' is {1e3 * lacks:.0f} mm out of the reach of '{armature.name}', bring one to the other"

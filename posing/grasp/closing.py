@@ -21,6 +21,8 @@ Bools = NDArray[np.bool_]
 
 NEAR = 1e-4
 """m, what is as near to where it may come touches."""
+CLOSE = 1e-3
+"""m, what is nearer is known as it is."""
 STEPS = 80
 """At most so many steps."""
 SHARE = 0.9
@@ -125,11 +127,12 @@ class Closing:
         speeds = np.ones((len(begin), 3)) if paces is None else paces
         going = _Going.of(self.hand, flesh, np.abs(end - begin), speeds, digits)
         first: Floats | None = None
+        watched = _Watched(self.distance)
         for _ in range(STEPS):
             angles = begin + going.gone(self.hand.dofs) * (end - begin)
             frames = joint_frames(self.hand, Pose(self.hand, roots, angles))
             places = flesh.moved(frames)
-            far = self.distance(places.reshape(-1, 3)).reshape(places.shape[:2])
+            far = watched.at_least(places)
             if capsules is not None:
                 far = np.minimum(far, capsules.distance(places))
             # What is too deep from the beginning comes no deeper.
@@ -139,20 +142,47 @@ class Closing:
             if going.stopped.all():
                 break
             going.advance(free, places, frames)
-        return going.touching(angles, far, places)
+        return going.touching(angles, watched.now(places), places)
 
     def approach(self, roots: Floats, angles: Floats, ways: Floats, most: float) -> Floats:
         """(F,) m, how far hands may go along ways (F, 3) of length 1 until their skin touches, at most `most` m."""
         places = self.flesh.moved(joint_frames(self.hand, Pose(self.hand, roots, angles)))
         gone = np.zeros(len(roots))
+        watched = _Watched(self.distance)
         for _ in range(STEPS):
-            now = places + (gone[:, None] * ways)[:, None]
-            free = self.distance(now.reshape(-1, 3)).reshape(now.shape[:2]).min(axis=1)
+            free = watched.at_least(places + (gone[:, None] * ways)[:, None]).min(axis=1)
             step = np.minimum(np.maximum(free - NEAR, 0.0), most - gone)
             gone = gone + step
             if not np.any(step > NEAR):
                 break
         return gone
+
+
+class _Watched:
+    """Distances of points that move. They are asked anew where a point has moved by half of what it was away: until
+    then it is away by no less than what it had left."""
+
+    def __init__(self, distance: Distance) -> None:
+        self._distance = distance
+        self._known: Floats | None = None
+        self._where = np.zeros(0)
+
+    def at_least(self, places: Floats) -> Floats:
+        """(F, V) m, no more than how far places (F, V, 3) are, and near the surface just that."""
+        if self._known is None:
+            return self.now(places)
+        least: Floats = self._known - np.linalg.norm(places - self._where, axis=-1)
+        stale = (least < 0.5 * self._known) | (least < CLOSE)
+        if stale.any():
+            least[stale] = self._distance(places[stale])
+            self._known[stale], self._where[stale] = least[stale], places[stale]
+        return least
+
+    def now(self, places: Floats) -> Floats:
+        """(F, V) m, how far places (F, V, 3) are."""
+        self._known = self._distance(places.reshape(-1, 3)).reshape(places.shape[:2])
+        self._where = places.copy()
+        return self._known.copy()
 
 
 @dataclass(slots=True, eq=False)

@@ -16,6 +16,8 @@ BESIDE = 0.004
 """m, what is so much further from a bar's axis than its surface is no bar's: a mug's handle."""
 ASIDE = 0.3
 """What a phalanx that touches there is worth, in parts."""
+OPPOSED, BALANCED = 2.5, 2.0
+"""What it is worth that the thumb pushes straight against the fingers, and that all that touches is in balance."""
 DEEP = 2.0
 """What is lost for a phalanx that is inside the object."""
 
@@ -35,14 +37,15 @@ def worth(task: Task, touching: Touching, digits: range) -> Floats:
 
 
 def opposed(field: Field, touching: Touching) -> Floats:
-    """(F,) 0..3, how well what touches holds: the thumb against the fingers, and all of it in balance."""
+    """(F,) how well what touches holds: the thumb against the fingers, and all of it in balance."""
     near = touching.gaps < TOUCHES
     outwards = field.gradient(touching.points)
     result = np.zeros(len(near))
     for row, (touches, out) in enumerate(zip(near, outwards, strict=True)):
         if touches[0].any() and touches[1:].any():
             thumb, fingers = out[0][touches[0]].mean(axis=0), out[1:][touches[1:]].mean(axis=0)
-            result[row] = 2.0 - rot.unit_vector(thumb) @ rot.unit_vector(fingers) - balance(out[touches])
+            against = 0.5 - 0.5 * float(rot.unit_vector(thumb) @ rot.unit_vector(fingers))
+            result[row] = OPPOSED * against + BALANCED * (1.0 - balance(out[touches]))
     return result
 
 

@@ -6,24 +6,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import HandError
+from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel
 from . import closing, judging, points, seats
-from .closing import Touching
+from .closing import NEAR, Touching
 from .field import Distance, Field
 from .flesh import LINKS, Flesh, thinned
 from .grips import GRIPS, Grip, Name
 from .judging import TOUCHES
 from .points import GraspPlane
 from .shape import Shape
-from .trying import BACK, OPENING, Holder, Task, Thing, Tries, tries, turned
+from .trying import BACK, OPENING, Holder, Task, Thing, Tries, cost, tries
 
 Floats = NDArray[np.float64]
 
-THIN, SMALL, HELD = 0.09, 0.2, 0.35
+THIN, SMALL, HELD, FLAT = 0.09, 0.2, 0.35, 0.03
 """Hand lengths: what is thinner is held as a pen is, what is smaller between finger and thumb, what is shorter is no
-pen."""
-TRIED, CLOSED, EXACT = 32, 8, 3
+pen; a block that is flatter is a card."""
+TRIED, CLOSED, EXACT = 32, 6, 2
 """How many candidates are tried at all, with all ways of the thumb, and exactly."""
+OTHERS: tuple[Name, ...] = ("wrap", "ball", "pinch")
+"""Grips for what does not let itself be held by the one that suits it."""
 COARSE = 0.055
 """Hand lengths between the points of skin that candidates are tried with,"""
 GRID = 0.016
@@ -32,10 +35,8 @@ SEARCHED = 4e-4
 """m, what is as near touches, for candidates."""
 ONCE_MORE = 0.08
 """Hand lengths by which a candidate goes back, to come again with all of its skin."""
-TURNED = 1.0
-"""What a half turn from how the hand stands costs, in phalanges that hold."""
-LACKING = 40.0
-"""What each metre costs by which an arm is too short."""
+CLEARINGS = 6
+"""How often an open hand is moved out of the object where it is deepest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +87,8 @@ def choose_grip(shape: Shape, hand: HandModel) -> Grip:
     slender = thick < THIN * size
     if shape.kind == "bar" and slender and shape.length >= max(HELD * size, 0.99 * long):
         return GRIPS["write"]
-    if long < (HELD if slender else SMALL) * size or shape.extents[1:].max() > OPENING * size:
+    card = shape.kind == "block" and thick < FLAT * size
+    if card or long < (HELD if slender else SMALL) * size or shape.extents[1:].max() > OPENING * size:
         return GRIPS["pinch"]
     return GRIPS["wrap"]
 
@@ -97,20 +99,24 @@ def plan(holder: Holder, thing: Thing, name: Name | None = None) -> Hold:
     Raises HandError for an object that is too thick or flat, and where no finger and thumb come to it.
     """
     _check_thickness(thing.shape, holder.hand)
-    grip = GRIPS[name] if name else choose_grip(thing.shape, holder.hand)
     plane = points.grasp_plane(points.assign(points.four_points(thing.vertices, thing.shape.axes[0])))
-    task = Task(grip, holder, thing, plane, plane.contact(holder.root[:3, 3]))
+    size = seats.length(holder.hand)
     low, high = thing.vertices.min(axis=0), thing.vertices.max(axis=0)
-    field = Field(thing.thickened, low - 0.1 * task.size, high + 0.1 * task.size, GRID * task.size)
-    holds = [_exact(task, field, found) for found in _search(task, field)[:EXACT]]
-    best = max(holds, key=lambda hold: hold.score)
-    near = best.gaps < TOUCHES
-    if not (near[0].any() and near[1:].any()):
-        raise HandError(
-            "no finger and thumb come to the object from opposite sides, turn the hand's palm towards it or choose "
-            "another grip"
-        )
-    return best
+    field = Field(thing.thickened, low - 0.1 * size, high + 0.1 * size, GRID * size)
+    first: Name = name or choose_grip(thing.shape, holder.hand).name
+    # What was not told is tried in turn, until thumb and fingers come to it.
+    others: tuple[Name, ...] = () if name else OTHERS
+    for one in (first, *(other for other in others if other != first)):
+        task = Task(GRIPS[one], holder, thing, plane, plane.contact(holder.root[:3, 3]))
+        holds = [_exact(task, field, found) for found in _search(task, field)[:EXACT]]
+        best = max(holds, key=lambda hold: hold.score)
+        near = best.gaps < TOUCHES
+        if near[1:].any() and (name or near[0].any()):
+            return best
+    raise HandError(
+        "no finger and thumb come to the object from opposite sides, turn the hand's palm towards it or choose another "
+        "grip"
+    )
 
 
 def close_hand(task: Task, root: Floats, bends: tuple[Floats, Floats], paces: Floats) -> Touching:
@@ -170,22 +176,20 @@ def _search(task: Task, field: Field) -> list[_Found]:
     few = replace(thinned(_inside_of_hand(holder.flesh), COARSE * task.size), dual=False)
     opened, closed = grip.bends(hand, len(grip.thumbs) // 2)
     places = tries(task)
-    places = places.some(np.argsort(turned(places.roots, holder), kind="stable")[:TRIED])
+    places = places.some(np.argsort(cost(task, places, ahead=True), kind="stable")[:TRIED])
     places = _come(task, few, field, places, opened).with_paces(grip)
     bends = np.tile(opened, (len(places.roots), 1)), np.tile(closed, (len(places.roots), 1))
     closes = closing.Closing(hand, few, field, near=SEARCHED)
     touching = closes.close(places.roots, bends, _fingers(grip), paces=places.paces)
-    cost = TURNED * turned(places.roots, holder) / np.pi
-    if holder.lacking is not None:
-        cost = cost + LACKING * holder.lacking(places.roots)
-    first = judging.worth(task, touching, range(1, 5)) - cost
+    costs = cost(task, places)
+    first = judging.worth(task, touching, range(1, 5)) - costs
     found = []
     for row in np.argsort(-first, kind="stable")[:CLOSED].tolist():
         thumbs = _thumb(task, closes, places.roots[row], touching.angles[row])
         both = [_with(touching, row, thumbs, way) for way in range(len(grip.thumbs))]
         worth = [float(judging.worth(task, one, range(5))[0] + judging.opposed(field, one)[0]) for one in both]
         way = int(np.argmax(worth))
-        found.append((worth[way] - float(cost[row]), _Found(places.some(np.array([row])), way, float(cost[row]))))
+        found.append((worth[way] - float(costs[row]), _Found(places.some(np.array([row])), way, float(costs[row]))))
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
 
 
@@ -199,6 +203,19 @@ def _come(task: Task, flesh: Flesh, distance: Distance, places: Tries, opened: F
     roots = places.roots.copy()
     roots[:, :3, 3] += gone[:, None] * places.ways
     return replace(places, roots=roots)
+
+
+def _cleared(task: Task, field: Field, root: Floats, opened: Floats) -> Floats:
+    """(4, 4) the open hand beside the object, where it is placed so that some of its skin would be inside."""
+    root = root.copy()
+    for _ in range(CLEARINGS):
+        skin = task.holder.flesh.moved(joint_frames(task.hand, Pose(task.hand, root[None], opened[None])))[0]
+        far = task.thing.distance(skin)
+        deepest = int(far.argmin())
+        if far[deepest] >= 0:
+            break
+        root[:3, 3] += (NEAR - far[deepest]) * field.gradient(skin[deepest])
+    return root
 
 
 def _thumb(task: Task, closes: closing.Closing, root: Floats, fingers: Floats) -> Touching:
@@ -227,7 +244,7 @@ def _exact(task: Task, field: Field, found: _Found) -> Hold:
         back = place.roots.copy()
         back[:, :3, 3] -= ONCE_MORE * task.size * place.ways
         place = _come(task, task.holder.flesh, task.thing.distance, replace(place, roots=back), opened)
-    root = place.roots[0]
+    root = _cleared(task, field, place.roots[0], opened)
     touching = close_hand(task, root, (opened, closed), place.paces[0])
     before = root.copy()
     before[:3, 3] -= BACK * task.size * place.ways[0]

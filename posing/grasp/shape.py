@@ -43,6 +43,8 @@ class Surface:
     """(N, 3) unit, outwards."""
     areas: Floats
     """(N,) m²"""
+    corners: Floats
+    """(V, 3) m, the corners of its triangles."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +105,8 @@ def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
         points.append(np.einsum("mk,tkx->tmx", middles, corners[these]).reshape(-1, 3))
         rows.append(np.repeat(these, len(middles)))
     row = np.concatenate(rows)
-    return Surface(np.concatenate(points), normals[row], 0.5 * twice[row] / cuts[row] ** 2)
+    whole = vertices[np.unique(triangles[there])]
+    return Surface(np.concatenate(points), normals[row], 0.5 * twice[row] / cuts[row] ** 2, whole)
 
 
 def _middles(cut: int) -> Floats:
@@ -146,7 +149,9 @@ def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
     # Only a surface that goes all around is a ball: a cap is a bowl.
     if miss > BALL * radius or np.linalg.norm(solved[:3]) > 0.5 * radius:
         return None
-    return Shape("ball", centre + size * solved[:3], np.eye(3), np.full(3, 2 * radius * size), surface)
+    middle = centre + size * solved[:3]
+    extent = 2.0 * float(np.linalg.norm(surface.corners - middle, axis=1).max())
+    return Shape("ball", middle, np.eye(3), np.full(3, extent), surface)
 
 
 def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, Floats, float]:
@@ -199,7 +204,8 @@ def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
     spread = across[np.linalg.norm(across, axis=1).argmax()]
     wide = rot.unit_vector(spread - (spread @ axis) * axis)
     axes = np.stack([axis, wide, np.cross(axis, wide)])
-    low, high = (away @ axes.T).min(axis=0), (away @ axes.T).max(axis=0)
+    corners = (surface.corners - place) @ axes.T
+    low, high = corners.min(axis=0), corners.max(axis=0)
     return Shape(kind, place + 0.5 * (low + high)[0] * axis, axes, high - low, surface)
 
 
@@ -215,7 +221,8 @@ def _block(surface: Surface, centre: Floats) -> Shape:
         second = np.cross(first, np.eye(3)[np.abs(first).argmin()])
     second = rot.unit_vector(second - (second @ first) * first)
     axes = np.stack([first, second, np.cross(first, second)])
-    low, high = ((surface.points - centre) @ axes.T).min(axis=0), ((surface.points - centre) @ axes.T).max(axis=0)
+    corners = (surface.corners - centre) @ axes.T
+    low, high = corners.min(axis=0), corners.max(axis=0)
     order = np.argsort(-(high - low), kind="stable")
     sorted_axes = axes[order]
     sorted_axes[2] = np.cross(sorted_axes[0], sorted_axes[1])

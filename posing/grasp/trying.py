@@ -1,6 +1,5 @@
 """Where a hand may come to an object from: candidates, before any is tried."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.model import HandModel
 from . import seats
+from .carrying import Carrier, turns_about
 from .field import Distance
 from .flesh import Flesh
 from .grips import Grip
@@ -30,11 +30,11 @@ FROM_TIP = 0.19
 """Hand lengths: a pen is held so far from its tip."""
 ROOM = 0.3
 """Hand lengths that a hand takes on either side along what it is wrapped around."""
+TURNED, LACKING, STRAINED = 1.0, 40.0, 6.0
+"""What a half turn from how the hand stands costs, in phalanges that hold; each metre by which an arm is too short, and
+each radian by which a wrist bends further than it does at ease."""
 SHEET = 0.0015
 """m, what stands on either side of a surface without an inside, for candidates."""
-
-Lacking = Callable[[Floats], Floats]
-"""What an arm lacks (F,) m to bring its wrist to (F, 4, 4)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class Holder:
     flesh: Flesh
     root: Floats
     """(4, 4) T_world_wrist, how it stands now."""
-    lacking: Lacking | None = None
+    carrier: Carrier | None = None
     """None for a hand that hangs on no arm."""
 
 
@@ -139,11 +139,20 @@ def tries(task: Task) -> Tries:
     return Tries(roots, np.array([way for _, way in about]), np.ones((len(roots), 3)))
 
 
-def turned(roots: Floats, holder: Holder) -> Floats:
-    """(F,) rad, how far hands (F, 4, 4) are turned from how the hand stands."""
+def cost(task: Task, places: Tries, *, ahead: bool = False) -> Floats:
+    """(F,) what it costs to bring a hand to places, in phalanges that hold; ahead: to where it then comes to touch."""
+    roots, holder = places.roots, task.holder
+    if ahead and not task.grip.placed:
+        roots = roots.copy()
+        shape = task.thing.shape
+        away = 0.5 * float(shape.extents.max()) + BACK * task.size - 0.5 * shape.thickness()
+        roots[:, :3, 3] += away * places.ways
     between = np.swapaxes(roots[:, :3, :3], -1, -2) @ holder.root[:3, :3]
-    angles: Floats = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
-    return angles
+    turned = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
+    result: Floats = TURNED * turned / np.pi
+    if holder.carrier is not None:
+        result = result + LACKING * holder.carrier.lacking(roots) + STRAINED * holder.carrier.strain(roots)[0]
+    return result
 
 
 def _about_lines(task: Task) -> list[tuple[_Line, Floats]]:
@@ -211,14 +220,12 @@ def _to_tip(shape: Shape, holder: Holder) -> Floats:
 
 
 def _about_ball(task: Task) -> list[tuple[_Line, Floats]]:
-    """A ball is alike from everywhere: from where the hand is, as it is turned, and a little beside that."""
-    now = task.holder.root[:3, :3]
-    turns = [np.zeros(3), *(sign * 0.35 * axis for axis in (now[:, 0], now[:, 1]) for sign in (1.0, -1.0))]
+    """A ball is alike from everywhere: as the hand is turned, and beside that."""
     result = []
+    turns = turns_about(task.holder.root[:3, :3])
     for back in (0.0, 0.05, 0.1):
         for aside in (0.3, 0.45):
             seat = seats.palm_seat(task.hand, tilt=0.0, back=back, aside=aside)
-            for turn in turns:
-                tilted = rot.to_matrix(rot.about(rot.unit_vector(turn), np.linalg.norm(turn))) @ now
-                result.append((_Line(tilted @ seat.axis, task.thing.shape.centre, seat), tilted @ seat.way))
+            centre = task.thing.shape.centre
+            result += [(_Line(turn @ seat.axis, centre, seat), turn @ seat.way) for turn in turns]
     return result

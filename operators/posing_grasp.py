@@ -1,0 +1,154 @@
+"""The active armature's hand takes hold of an object."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
+
+from ..errors import KnuckleError, RigError
+from ..rig import grasping
+from ..rig.grasping import Grasped, grasp
+from ..rig.keyframes import check_keyable
+from ..rig.skin import skins
+from .posing_follow import chosen_hand
+from .posing_hand import can_pose
+from .posing_keys import key_posed
+from .posing_sliders import forget_shown
+from .rig_hands import SIDE_ITEMS, posed_armature
+from .setting_properties import FIXED
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context, Object
+
+DEEP = 1e-3
+"""m: skin that is further inside the object is told."""
+SOLID = {"MESH", "CURVE", "SURFACE", "META", "FONT"}
+"""Kinds of objects that have a surface."""
+
+
+def _is_solid(_: Any, obj: "Object") -> bool:
+    return obj.type in SOLID
+
+
+class KnuckleGrasp(bpy.types.PropertyGroup):
+    """What a hand takes hold of."""
+
+    side: EnumProperty(
+        name="Hand",
+        description="Which hand",
+        items=[
+            ("AUTO", "Active", "The hand of the active bone; else the only one, or the right one"),
+            *SIDE_ITEMS,
+        ],
+        options=FIXED,
+    )
+    target: PointerProperty(
+        name="Object",
+        description="What the hand takes hold of; without one, the mesh that is selected beside the armature",
+        type=bpy.types.Object,
+        poll=_is_solid,
+    )
+    grip: EnumProperty(
+        name="Grip",
+        description="How it is held",
+        items=[
+            ("AUTO", "Automatic", "As suits the object's shape and size"),
+            ("wrap", "Wrap", "The palm against it, the fingers and the thumb around it: a mug, a bottle, a handle"),
+            ("ball", "Ball", "The fingers spread over it, the thumb against them: a ball, an apple"),
+            ("pinch", "Pinch", "Between the thumb and the first two fingers: a coin, a key, the edge of a card"),
+            ("write", "Write", "As a pen: thumb, index finger and the side of the middle finger, its end on the hand"),
+        ],
+        options=FIXED,
+    )
+    keyed: BoolProperty(
+        name="Key the Approach",
+        description="Key how the hand comes to the object and closes, from how it stands now",
+        options=FIXED,
+    )
+    start: IntProperty(
+        name="Start", description="The frame on which the hand still stands as now", default=1, options=FIXED
+    )
+    length: IntProperty(
+        name="Frames",
+        description="In how many frames it holds the object",
+        default=24,
+        min=1,
+        soft_max=250,
+        options=FIXED,
+    )
+    steps: IntProperty(
+        name="Keys",
+        description="In how many keys the hand comes to the object; it closes in a third as many",
+        default=6,
+        min=1,
+        max=48,
+        options=FIXED,
+    )
+
+
+class KNUCKLE_OT_grasp(bpy.types.Operator):
+    """Take hold of an object: the hand comes to it, and closes until its skin touches. The arm carries the hand"""
+
+    bl_idname = "knuckle.grasp"
+    bl_label = "Grasp Object"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that may be posed."""
+        return can_pose(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Finds the object and the hand, grasps, keys."""
+        armature, chosen = posed_armature(context), context.scene.knuckle_grasp
+        assert armature is not None, "poll"
+        try:
+            check_keyable(armature)
+            obj = held_object(context, armature)
+            found = chosen_hand(armature, chosen.side)
+            grip = None if chosen.grip == "AUTO" else chosen.grip
+            done = grasp(armature, found, obj, grip, steps=chosen.steps)
+            _key(context, armature, done)
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        forget_shown()
+        if done.deepest < -DEEP:
+            self.report(
+                {"WARNING"}, f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
+            )
+        return {"FINISHED"}
+
+
+def held_object(context: "Context", armature: "Object") -> "Object":
+    """The object that was chosen, else the one with a surface that is selected beside the armature.
+
+    Raises RigError where there is none, or more than one.
+    """
+    target: Object | None = context.scene.knuckle_grasp.target
+    if target is not None:
+        if target.name not in context.view_layer.objects:
+            raise RigError(f"'{target.name}' is not in this view layer, choose an object that is")
+        return target
+    own = {armature.name, *(skin.name for skin in skins(armature))}
+    there = [obj for obj in context.selected_objects if obj.type in SOLID and obj.name not in own]
+    if len(there) != 1:
+        names = ", ".join(f"'{obj.name}'" for obj in there[:3]) or "none"
+        raise RigError(f"selected beside the armature are {names}, expected one mesh object to take hold of")
+    return there[0]
+
+
+def _key(context: "Context", armature: "Object", done: Grasped) -> None:
+    """Keys the approach if that was asked, else what auto-keying would."""
+    chosen = context.scene.knuckle_grasp
+    bones = grasping.posed_bones(done.who)
+    if not chosen.keyed:
+        key_posed(context, armature, [name for name, _ in bones], [name for name, placed in bones if placed])
+        return
+    frames = np.round(chosen.start + done.parts * chosen.length)
+    # Of steps that fall on one frame the last is keyed.
+    steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
+    grasping.key(done, {int(step): float(frames[step]) for step in steps})
+    context.scene.frame_set(context.scene.frame_current)

@@ -1,0 +1,39 @@
+"""The panel from which a hand takes hold of an object."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..operators.rig_hands import posed_armature
+
+if TYPE_CHECKING:
+    from bpy.types import Context
+
+
+class KNUCKLE_PT_grasp(bpy.types.Panel):
+    """Taking hold of an object"""
+
+    bl_label = "Grasp"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Where an armature is active or chosen."""
+        return posed_armature(context) is not None
+
+    def draw(self, context: "Context") -> None:
+        """What, how, and what is keyed."""
+        layout, chosen = self.layout, context.scene.knuckle_grasp
+        layout.use_property_split, layout.use_property_decorate = True, False
+        layout.prop(chosen, "side")
+        layout.prop(chosen, "target")
+        layout.prop(chosen, "grip")
+        layout.prop(chosen, "keyed")
+        if chosen.keyed:
+            frames = layout.column(align=True)
+            for name in ("start", "length", "steps"):
+                frames.prop(chosen, name)
+        layout.operator("knuckle.grasp", icon="VIEW_PAN")

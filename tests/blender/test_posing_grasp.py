@@ -1,0 +1,284 @@
+"""Hands of rigs take hold of things: measured on the skin and the mesh as Blender evaluates them, by another way."""
+
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from knuckle.errors import HandError, RigError
+from knuckle.hand import proportions
+from knuckle.hand.joints import JOINTS, Side
+from knuckle.hand.kinematics import joint_frames
+from knuckle.posing.grasp import seats
+from knuckle.rig.detect import FoundHand, find_hands
+from knuckle.rig.grasping import Grasped, grasp
+from knuckle.rig.held import standing, take
+from knuckle.rig.skin import flesh_of, skins
+from knuckle.rig.solid import solid_of
+from knuckle.rig.take_scene import new_hand
+from knuckle.solvers.solver import limit_excess
+from knuckle.tests.blender import things
+from knuckle.tests.blender.test_posing_follow import opened
+
+Floats = NDArray[np.float64]
+MM = 1e-3
+THINGS: dict[str, Callable[[], bpy.types.Object]] = {"mug": things.mug, "pen": things.pen, "ball": things.ball}
+GRIPS = {"mug": "wrap", "pen": "write", "ball": "ball"}
+HOLDING = {"mug": (0, 1, 2, 3, 4), "pen": (0, 1), "ball": (0, 1, 2, 3)}
+"""Digits whose skin is to touch."""
+
+
+def own(side: Side = "right") -> bpy.types.Object:
+    measures = proportions.adult(side)
+    return new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]
+
+
+def found_hand(armature: bpy.types.Object, side: Side = "right") -> FoundHand:
+    return next(found for found in find_hands(armature) if found.side == side)
+
+
+def beside_hand(thing: bpy.types.Object, armature: bpy.types.Object, side: Side = "right") -> None:
+    """Scales a thing as a hand is larger than an adult's, and stands it before the palm; an arm at rest is nearly
+    stretched, for that it stands nearer to the body."""
+    held = take(armature, found_hand(armature, side))
+    root, size = standing(held).pose.root[0], seats.length(held.hand) / 0.185
+    place = root[:3, 3] + size * (root[:3, :3] @ [0.0, 0.03, -0.12])
+    if len(armature.data.bones) > len(JOINTS):
+        place[:2] *= 0.75
+    thing.scale = (size, size, size)
+    thing.location = place.tolist()
+    bpy.context.view_layer.update()
+
+
+def check(done: Grasped, thing: bpy.types.Object, what: str, skin: Floats) -> None:
+    deepest = things.depths(skin, thing).max()
+    assert deepest <= 1 * MM, f"{deepest / MM:.2f} mm deep > 1 mm"
+    gaps = done.hold.gaps
+    for digit in HOLDING[what]:
+        assert gaps[digit].min() < 1 * MM, f"digit {digit} is {gaps[digit].min() / MM:.1f} mm away"
+    excess = limit_excess(done.who.held.hand, done.hold.angles[None])
+    assert np.rad2deg(excess.max()) < 1e-6
+
+
+def held_skin(armature: bpy.types.Object, side: Side) -> Floats:
+    """(V, 3) m, the skin that a hand without one of its own is closed with."""
+    found = found_hand(armature, side)
+    held = take(armature, found)
+    skin: Floats = flesh_of(armature, found, held).moved(joint_frames(held.hand, standing(held).pose))[0]
+    return skin
+
+
+@pytest.mark.parametrize(
+    ("rig", "side", "what"),
+    [
+        ("Knuckle's own", "right", "mug"),
+        ("Knuckle's own", "right", "pen"),
+        ("MakeHuman", "right", "mug"),
+        ("MakeHuman", "left", "pen"),
+        ("Knuckle's own", "left", "ball"),
+        ("Rigify generated, FK", "right", "mug"),
+    ],
+)
+def test_a_thing_is_held_without_going_into_it(rig: str, side: Side, what: str) -> None:
+    armature = own(side) if rig == "Knuckle's own" else opened(rig)
+    bpy.context.view_layer.update()
+    thing = THINGS[what]()
+    beside_hand(thing, armature, side)
+    done = grasp(armature, found_hand(armature, side), thing)
+    bpy.context.view_layer.update()
+    assert done.hold.grip.name == GRIPS[what]
+    shown = skins(armature)
+    assert bool(shown) == (rig in {"Knuckle's own", "MakeHuman"})
+    skin = np.concatenate([things.evaluated(mesh)[0] for mesh in shown]) if shown else held_skin(armature, side)
+    check(done, thing, what, skin)
+    surround(skin, thing)
+
+
+def surround(skin: Floats, thing: bpy.types.Object) -> None:
+    """What touches cannot be left in any direction: somewhere skin is in the way."""
+    vertices, triangles = things.evaluated(thing)
+    middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2
+    solid = solid_of(thing)
+    near = skin[np.linalg.norm(skin - middle, axis=1) < np.linalg.norm(np.ptp(vertices, axis=0))]
+    touching = near[solid.distance(near) < 1.5 * MM]
+    normals = np.array([solid.tree.find_nearest(point)[1] for point in touching.tolist()])
+    axis = np.linalg.svd(normals - normals.mean(axis=0))[2]
+    # Along the axis of a bar friction holds: directions across it are asked.
+    turn = np.linspace(0, 2 * np.pi, 90, endpoint=False)[:, None]
+    ways = np.cos(turn) * axis[0] + np.sin(turn) * axis[1]
+    least = (ways @ normals.T).max(axis=1).min()
+    assert least > 0.1, f"the thing leaves the hand in a direction that skin is in by {least:.2f}"
+    assert len(triangles)
+
+
+def test_what_modifiers_make_of_a_thing_is_held() -> None:
+    """A box that modifiers make a long rounded bar, on an object that is turned and scaled unevenly."""
+    armature = own()
+    bpy.ops.mesh.primitive_cube_add(size=0.02)
+    thing = bpy.context.object
+    thing.modifiers.new("Round", "SUBSURF").levels = 3
+    array = thing.modifiers.new("Long", "ARRAY")
+    array.count, array.relative_offset_displace = 3, (0.0, 0.0, 0.9)
+    thing.rotation_euler, thing.scale = (0.7, 0.2, 1.1), (2.5, 3.0, 3.5)
+    thing.location = 0.0, 0.05, -0.2
+    bpy.context.view_layer.update()
+    done = grasp(armature, found_hand(armature), thing)
+    bpy.context.view_layer.update()
+    deepest = things.depths(things.evaluated(skins(armature)[0])[0], thing).max()
+    assert deepest <= 1 * MM and done.hold.gaps[0].min() < 1 * MM and done.hold.gaps[1:].min() < 1 * MM
+
+
+def test_a_sheet_without_an_inside_is_held_from_one_side() -> None:
+    """A cup of one layer: no skin is on its other side, which rays from outside would not reach."""
+    armature = own()
+    bpy.ops.mesh.primitive_cylinder_add(radius=0.035, depth=0.12, end_fill_type="NOTHING", vertices=64)
+    thing = bpy.context.object
+    thing.location = 0.0, 0.05, -0.2
+    bpy.context.view_layer.update()
+    grasp(armature, found_hand(armature), thing)
+    bpy.context.view_layer.update()
+    local = things.evaluated(skins(armature)[0])[0] - np.array(thing.location)
+    within = np.abs(local[:, 2]) < 0.06
+    assert np.hypot(local[within, 0], local[within, 1]).min() > 0.0349
+
+
+def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() -> None:
+    armature, thing = own(), things.mug()
+    beside_hand(thing, armature)
+    found = found_hand(armature)
+    before = standing(take(armature, found)).pose
+    done = grasp(armature, found, thing, steps=5)
+    np.testing.assert_allclose(done.way.root[0], before.root[0], atol=1e-6)
+    np.testing.assert_allclose(done.way.angles[0], before.angles[0], atol=1e-6)
+    np.testing.assert_allclose(done.way.root[-1], done.hold.root, atol=1e-6)
+    assert np.all(np.diff(done.parts) > 0) and done.parts[0] == 0 and done.parts[-1] == pytest.approx(1.0)
+    flesh, solid = flesh_of(armature, found, done.who.held), solid_of(thing)
+    straight = flesh.moved(joint_frames(done.who.held.hand, done.way)[6:])
+    deepest = min(float(solid.distance(skin).min()) for skin in straight)
+    assert deepest > -1 * MM
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+def test_distances_from_a_mesh_are_those_by_every_triangle(flipped: bool) -> None:
+    thing = things.mug()
+    thing.rotation_euler, thing.scale = (0.3, 1.0, 2.0), (1.0, 1.5, -0.8)
+    if flipped:
+        thing.data.flip_normals()
+    bpy.context.view_layer.update()
+    solid = solid_of(thing)
+    points = np.random.default_rng(0).uniform(solid.vertices.min(0), solid.vertices.max(0), (400, 3))
+    far, deep = solid.distance(points), things.depths(points, thing)
+    assert solid.closed
+    # Where the handle ends inside the wall, what is inside both is told by the nearest of the two.
+    alike = (far < 0) == (deep > 0)
+    assert alike.mean() > 0.98
+    both = (far < 0) & (deep > 0)
+    np.testing.assert_allclose(-far[both], deep[both], atol=1e-5)
+
+
+class TestWhatCannotBeHeld:
+    """Each is told in a sentence, and the hand stays as it was."""
+
+    def refused(self, thing: bpy.types.Object, why: str, error: type[Exception] = HandError) -> None:
+        armature = own()
+        bpy.context.view_layer.update()
+        before = [np.array(bone.matrix_basis) for bone in armature.pose.bones]
+        with pytest.raises(error, match=why):
+            grasp(armature, found_hand(armature), thing)
+        np.testing.assert_array_equal([np.array(bone.matrix_basis) for bone in armature.pose.bones], before)
+
+    def test_too_large(self) -> None:
+        self.refused(things.ball(0.15), r"300 mm thick and the hand opens to 115 mm")
+
+    def test_without_faces(self) -> None:
+        bpy.ops.mesh.primitive_circle_add(fill_type="NOTHING")
+        self.refused(bpy.context.object, "no surface", RigError)
+
+    def test_flat(self) -> None:
+        bpy.ops.mesh.primitive_plane_add(size=0.05)
+        self.refused(bpy.context.object, "volume")
+
+    def test_squeezed_to_nothing(self) -> None:
+        thing = things.ball()
+        thing.scale = 0.0, 0.0, 0.0
+        bpy.context.view_layer.update()
+        self.refused(thing, "no extent|no surface", RigError)
+
+    def test_an_empty(self) -> None:
+        thing = bpy.data.objects.new("Nothing", None)
+        bpy.context.scene.collection.objects.link(thing)
+        self.refused(thing, "no surface", RigError)
+
+    def test_the_hand_itself(self) -> None:
+        armature = own()
+        bpy.context.view_layer.update()
+        with pytest.raises(RigError, match="the hand's own"):
+            grasp(armature, found_hand(armature), skins(armature)[0])
+
+    def test_out_of_the_arms_reach(self) -> None:
+        armature, thing = opened("MakeHuman"), things.ball()
+        thing.location = 3.0, 0.0, 1.0
+        bpy.context.view_layer.update()
+        with pytest.raises(RigError, match="out of the reach"):
+            grasp(armature, found_hand(armature), thing)
+
+
+@pytest.fixture
+def scene(extension: None) -> bpy.types.Object:
+    """Knuckle's own hand, active, and a ball before it."""
+    armature, thing = own(), things.ball()
+    beside_hand(thing, armature)
+    bpy.context.view_layer.objects.active = armature
+    bpy.context.scene.knuckle_grasp.target = thing
+    return armature
+
+
+def poses_of(armature: bpy.types.Object) -> Floats:
+    return np.array([bone.matrix_basis for bone in armature.pose.bones])
+
+
+@pytest.mark.usefixtures("extension")
+def test_an_operator_without_an_object_says_what_it_needs() -> None:
+    bpy.context.view_layer.objects.active = own()
+    with pytest.raises(RuntimeError, match="expected one mesh object"):
+        bpy.ops.knuckle.grasp()
+
+
+def test_the_object_selected_beside_the_armature_is_held(scene: bpy.types.Object) -> None:
+    thing, bpy.context.scene.knuckle_grasp.target = bpy.context.scene.knuckle_grasp.target, None
+    for obj in bpy.context.scene.objects:
+        obj.select_set(True)
+    before = poses_of(scene)
+    assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    assert np.abs(poses_of(scene) - before).max() > 0.1 and thing.name == "Ball"
+    assert scene.animation_data is None
+
+
+def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.types.Object) -> None:
+    chosen = bpy.context.scene.knuckle_grasp
+    chosen.keyed, chosen.start, chosen.length, chosen.steps = True, 10, 20, 4
+    before = poses_of(scene)
+    assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    bpy.context.scene.frame_set(10)
+    np.testing.assert_allclose(poses_of(scene), before, atol=1e-5)
+    bpy.context.scene.frame_set(30)
+    bpy.context.view_layer.update()
+    deepest = things.depths(things.evaluated(skins(scene)[0])[0], chosen.target).max()
+    assert deepest <= 1 * MM
+    held = take(scene, found_hand(scene))
+    gaps = solid_of(chosen.target).distance(
+        flesh_of(scene, found_hand(scene), held).moved(joint_frames(held.hand, standing(held).pose))[0]
+    )
+    assert gaps.min() < 0.5 * MM
+
+
+def test_auto_keying_keys_this_frame(scene: bpy.types.Object) -> None:
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.scene.frame_set(7)
+    assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    held = poses_of(scene)
+    bpy.context.scene.frame_set(3)
+    bpy.context.scene.frame_set(7)
+    np.testing.assert_allclose(poses_of(scene), held, atol=1e-5)

@@ -1,0 +1,141 @@
+"""Whole grasps on solids whose distance is a formula: what grip, how deep, how near, and what cannot be held."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from knuckle.errors import HandError
+from knuckle.hand.joints import SIDES, Side
+from knuckle.posing.grasp import judging
+from knuckle.posing.grasp.carrying import Carrier
+from knuckle.posing.grasp.planning import Hold, choose_grip, plan
+from knuckle.posing.grasp.trying import Holder
+from knuckle.tests.pure.posing import solids
+from knuckle.tests.pure.posing.solids import Solid
+
+Floats = NDArray[np.float64]
+MM = 1e-3
+MIRROR = np.diag([-1.0, 1, 1, 1])
+THINGS = {
+    "ball": (solids.ball(0.033), "ball", (0, 1, 2, 3)),
+    "can": (solids.rod(0.033, 0.115), "wrap", (0, 1, 2, 3, 4)),
+    "handle": (solids.rod(0.014, 0.3), "wrap", (1, 2, 3, 4)),
+    "pencil": (solids.rod(0.004, 0.17), "write", (0, 1)),
+    "phone": (solids.block((0.07, 0.15, 0.01)), "wrap", (0, 1)),
+    "bead": (solids.ball(0.01), "pinch", (0, 1)),
+    "card": (solids.block((0.085, 0.054, 0.002)), "pinch", (0, 1)),
+    "book": (solids.block((0.2, 0.14, 0.03)), "pinch", (0, 1)),
+}
+
+
+def before_hand(solid: Solid, side: Side = "right", seed: int = 2) -> tuple[Solid, Holder]:
+    """A solid turned at random before the palm."""
+    move = solids.rigid(np.random.default_rng(seed), 0.02)
+    move[:3, 3] += 0.0, 0.05, -0.2
+    if side == "left":
+        move = MIRROR @ move @ MIRROR
+    return solids.moved(solid, move), solids.holder(side, np.eye(4))
+
+
+def held(solid: Solid, holder: Holder) -> tuple[Hold, Floats]:
+    hold = plan(holder, solid.thing())
+    return hold, solids.skin_at(holder, hold.root, hold.angles)
+
+
+@pytest.mark.parametrize("name", THINGS)
+def test_a_thing_is_held_by_the_grip_that_suits_it_and_not_gone_into(name: str) -> None:
+    solid, grip, digits = THINGS[name]
+    there, holder = before_hand(solid)
+    hold, skin = held(there, holder)
+    deepest = -there.distance(skin).min()
+    assert hold.grip.name == grip
+    assert deepest <= 1 * MM, f"{deepest / MM:.2f} mm deep > 1 mm"
+    for digit in digits:
+        near = there.distance(skin[holder.flesh.digit == digit]).min()
+        assert near < 1 * MM, f"digit {digit} is {near / MM:.1f} mm away"
+    low, high = holder.hand.limits.T
+    assert np.all((hold.angles >= low - 1e-9) & (hold.angles <= high + 1e-9))
+
+
+def test_the_other_hand_holds_as_in_a_mirror() -> None:
+    scores = []
+    for side in SIDES:
+        there, holder = before_hand(solids.ball(0.03), side)
+        scores.append(held(there, holder)[0].score)
+    assert scores[0] == pytest.approx(scores[1], rel=0.05)
+
+
+def test_a_hold_does_not_depend_on_where_hand_and_thing_are_together() -> None:
+    there, holder = before_hand(solids.rod(0.03, 0.12))
+    first, _ = held(there, holder)
+    move = solids.rigid(np.random.default_rng(9))
+    second, skin = held(solids.moved(there, move), Holder(holder.hand, holder.flesh, move @ holder.root))
+    assert second.score == pytest.approx(first.score, rel=0.1)
+    assert -solids.moved(there, move).distance(skin).min() <= 1 * MM
+
+
+def test_what_is_too_thick_is_told_with_both_sizes() -> None:
+    there, holder = before_hand(solids.block((0.3, 0.25, 0.2)))
+    with pytest.raises(HandError, match="200 mm thick and the hand opens to 115 mm"):
+        plan(holder, there.thing())
+    with pytest.raises(HandError, match="opens to"):
+        plan(holder, before_hand(solids.ball(0.2))[0].thing(), "pinch")
+
+
+def test_every_grip_can_be_asked_for() -> None:
+    there, holder = before_hand(solids.ball(0.02))
+    for name in ("wrap", "ball", "pinch"):
+        hold = plan(holder, there.thing(), name)
+        skin = solids.skin_at(holder, hold.root, hold.angles)
+        assert hold.grip.name == name and -there.distance(skin).min() <= 1 * MM
+
+
+def test_the_grip_follows_the_size_of_the_hand() -> None:
+    hand, _ = solids.hand_of("right")
+    kinds = [choose_grip(solids.ball(radius).thing().shape, hand).name for radius in (0.008, 0.03)]
+    assert kinds == ["pinch", "ball"]
+
+
+def test_pushes_balance_where_they_surround() -> None:
+    turn = np.linspace(0, 2 * np.pi, 3, endpoint=False)
+    around = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
+    assert judging.balance(around) < 1e-3
+    assert judging.balance(np.array([[1.0, 0, 0], [0, 1.0, 0]])) == pytest.approx(np.sqrt(0.5), abs=1e-6)
+    assert judging.balance(np.array([[0.0, 0, 1]])) == 1.0
+
+
+class TestCarrier:
+    """An arm of 0.3 and 0.25 m that hangs from the origin, its elbow behind."""
+
+    arm = Carrier(np.zeros(3), 0.3, 0.25, np.array([0.0, -0.1, -0.28]))
+
+    def root(self, place: Floats) -> Floats:
+        root = np.eye(4)[None].copy()
+        root[0, :3, 3] = place
+        return root
+
+    def test_what_it_lacks_is_what_is_beyond_its_length(self) -> None:
+        assert self.arm.lacking(self.root(np.array([0.0, 0.6, 0.0])))[0] == pytest.approx(0.05)
+        assert self.arm.lacking(self.root(np.array([0.0, 0.01, 0.0])))[0] == pytest.approx(0.04)
+        assert self.arm.lacking(self.root(np.array([0.0, 0.4, 0.0])))[0] == 0
+
+    def test_its_elbow_is_as_far_from_shoulder_and_wrist_as_its_bones_are_long(self) -> None:
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            root = solids.rigid(rng)[None]
+            root[0, :3, 3] *= 0.4 / np.linalg.norm(root[0, :3, 3])
+            strain, elbow = self.arm.strain(root)
+            assert np.linalg.norm(elbow[0]) == pytest.approx(0.3)
+            assert np.linalg.norm(elbow[0] - root[0, :3, 3]) == pytest.approx(0.25)
+            assert strain[0] >= 0
+
+    def test_a_hand_in_line_with_the_forearm_that_faces_the_body_is_at_ease(self) -> None:
+        wrist = np.array([0.0, 0.25, -0.3])
+        root = self.root(wrist)
+        # Upper arm down, forearm ahead, thumb up, the palm to the left.
+        root[0, :3, :3] = np.stack([[0.0, 0, -1], [0.0, 1, 0], [1.0, 0, 0]], axis=1)
+        elbow_below = Carrier(np.zeros(3), 0.3, 0.25, np.array([0.0, 0.0, -0.3]))
+        assert elbow_below.strain(root)[0][0] == pytest.approx(0, abs=1e-6)
+        bent = root.copy()
+        bent[0, :3, :3] = np.stack([[0.0, 0, -1], [-1.0, 0, 0], [0.0, 1, 0]], axis=1)
+        assert elbow_below.strain(bent)[0][0] > 0.2
