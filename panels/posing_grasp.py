@@ -17,6 +17,7 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Knuckle"
+    bl_order = 12
     bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod
