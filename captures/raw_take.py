@@ -1,8 +1,11 @@
 """Raw takes that Knuckle recorded live: the device's own packets, parsed again as they were when they came."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..errors import CaptureError, PacketError
+from ..streams.clock import Clock
 from ..streams.frame import Frame
 from ..streams.raw_take import MAGIC, read_head, read_packets
 from ..streams.tally import Tally
@@ -22,7 +25,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(data: bytes, source: str) -> Take:
-    """All frames of a raw take, by the device's clock where it has one.
+    """All frames of a raw take, by the device's clock where it has one that goes on: see Clock.
 
     Raises CaptureError for a device that is not known, and where no packet holds a frame.
     """
@@ -32,8 +35,8 @@ def read(data: bytes, source: str) -> Take:
     head, start = read_head(data, source)
     if head.device not in DEVICES:
         raise CaptureError(f"{source}: recorded from {shown(head.device)}, expected one of {', '.join(DEVICES)}")
-    parser, tally = DEVICES[head.device].parser(), Tally()
-    frames, arrivals, end = [], [], start
+    parser, tally, clock = DEVICES[head.device].parser(), Tally(), Clock()
+    frames, end = [], start
     for packet in read_packets(data, start):
         end = packet.end
         tally.packets += 1
@@ -44,8 +47,7 @@ def read(data: bytes, source: str) -> Take:
             continue
         # What was too late to be shown is too late to be solved.
         newer = [frame for frame in found if tally.comes(frame, packet.time)]
-        frames += newer
-        arrivals += [packet.time] * len(newer)
+        frames += [replace(frame, time=clock.moment(frame.time, packet.time)) for frame in newer]
     if not frames:
         why = f", the last because {tally.problem}" if tally.problem else ""
         raise CaptureError(f"{source}: {tally.packets} packets and no frame of a hand in them{why}")
@@ -55,7 +57,7 @@ def read(data: bytes, source: str) -> Take:
         names=names,
         positions=_joined(frames, names, [frame.positions for frame in frames]),
         turns=_turns(frames, names),
-        times=_times(frames, arrivals),
+        times=np.array([frame.time for frame in frames], float),
         unit="m",
         up="z",
         up_is_sure=True,
@@ -97,13 +99,6 @@ def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -
         rows = kept[frame.names]
         joined[number, [column[frame.names[row]] for row in rows]] = own[rows]
     return joined
-
-
-def _times(frames: list[Frame], arrivals: list[float]) -> Floats:
-    """(F,) s: the device's, where it has a clock, else when the packets came."""
-    told = [frame.time for frame in frames]
-    known = [time for time in told if time is not None]
-    return np.array(known if len(known) == len(told) else arrivals)
 
 
 def _warnings(tally: Tally, damaged: int) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ LONGEST = 1.0
 class Gathered:
     """A hand of which enough was seen."""
 
+    labels: tuple[str, ...]
+    """(T,)"""
     side: Side
     """As its shape says."""
     measured: MeasuredHand
@@ -63,7 +65,9 @@ class Gathering:
         own = replace(recipe, markers=_map_of(recipe, self.labels))
         person, assigned = assigning.calibrate(own, markers, assigning.assignment(own, markers))
         (side,) = assigned.hands
-        return Gathered(side, person.hands[side], times, positions, np.stack([turns for _, _, turns in seen]))
+        return Gathered(
+            self.labels, side, person.hands[side], times, positions, np.stack([turns for _, _, turns in seen])
+        )
 
 
 def _map_of(recipe: Recipe, labels: tuple[str, ...]) -> "dict[str, dict[str, object]] | None":

@@ -26,6 +26,7 @@ class LiveHand:
         """drive: joints takes the angles from the device's turns where it tells them, targets solves for all."""
         measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
         self.side = gathered.side
+        self.labels = gathered.labels
         self.measured = measured
         self._solver, self._drive = solver, drive
         self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)

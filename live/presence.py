@@ -16,7 +16,9 @@ HOLD = 0.25
 EASE = 0.8
 """s in which it then comes to rest, where it was last."""
 RETURN = 0.3
-"""s in which a hand that was away goes over to where it is seen."""
+"""s in which a hand that was away, or is measured anew, goes over to where it is seen."""
+AWAY = 4.0
+"""Times the usual step between two sights, after which a hand was away."""
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +29,8 @@ class Presence:
     _solved: Pose | None = None
     _shown: Pose | None = None
     _seen: float = -np.inf
+    _usual: float = np.inf
+    """s between two sights, about."""
     _lost: bool = True
     _from: Pose | None = None
     """Where the last change began; None while there is none to go over from."""
@@ -41,9 +45,23 @@ class Presence:
 
     def see(self, pose: Pose, now: float) -> None:
         """A solved pose of one frame, at `now` s."""
-        if self._lost and self._shown is not None:
-            self._from, self._since = self._shown, now
+        step = now - self._seen
+        if self._lost or step > AWAY * self._usual:
+            self._go_over(now)
+        else:
+            self._usual = step if np.isinf(self._usual) else self._usual + 0.1 * (step - self._usual)
         self._solved, self._seen, self._lost, self._rest = pose, now, False, None
+
+    def measured(self, hand: HandModel, now: float) -> None:
+        """Has other measures from `now` s on."""
+        self.hand = hand
+        if self._solved is not None:
+            self._solved = Pose(hand, self._solved.root, self._solved.angles)
+            self._go_over(now)
+
+    def _go_over(self, now: float) -> None:
+        if self._shown is not None:
+            self._from, self._since = self._shown, now
 
     def show(self, now: float) -> Pose | None:
         """The pose at `now` s; None before the hand was ever seen."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import solvers
-from ..errors import KnuckleError, MarkerMapError
+from ..errors import HandError, KnuckleError, MarkerMapError
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
@@ -17,7 +17,7 @@ from ..hand.markersets import Groups, from_json, suggest
 from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
-from ..streams.frame import KEPT, Frame
+from ..streams.frame import KEPT, Frame, person_of
 from .gathering import Gathering
 from .hand import LiveHand
 from .presence import Presence
@@ -55,7 +55,10 @@ class Shown:
 
 @dataclass(slots=True, eq=False)
 class _Hand:
-    gathering: Gathering
+    labels: tuple[str, ...]
+    """(T,) as they come now."""
+    gathering: Gathering | None
+    """What it is to be measured on; None while it need not be."""
     measuring: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
     presence: Presence | None = None
@@ -67,6 +70,13 @@ class _Hand:
         """Counts the points (T,) of a frame."""
         self.ever = seen if self.ever is None else self.ever | seen
         self.missing = int(np.count_nonzero(self.ever & ~seen))
+
+    def relabel(self, labels: tuple[str, ...]) -> None:
+        """Other labels come: it is measured on these, and solved by those that it knows till then."""
+        if set(labels) != set(self.labels):
+            self.labels, self.ever = labels, None
+            known = self.live is not None and set(self.live.labels) == set(labels)
+            self.gathering = None if known else Gathering(labels)
 
 
 class Session:
@@ -138,9 +148,9 @@ class Session:
         return [name for name in came if np.any(self._hands[name].ever) and name not in self.problems]
 
     def measure_again(self) -> None:
-        """Forgets the hands' measures: each is measured on what comes next, and shown as it was till then."""
+        """Each hand is measured on what comes next, and goes on by its measures so far till then."""
         for hand in self._hands.values():
-            hand.live = None
+            hand.gathering = Gathering(hand.labels)
 
     def _look(self, names: tuple[str, ...]) -> None:
         """Which hands a frame of other names holds."""
@@ -150,12 +160,14 @@ class Session:
         if problem:
             self.problems[""] = problem
         for group, spots in groups.items():
-            known = self._hands.get(group)
-            if known is None or set(known.gathering.labels) != set(spots):
-                if known is None and len(self._hands) >= MOST_HANDS:
+            labels = tuple(spots)
+            if group not in self._hands:
+                if len(self._hands) >= MOST_HANDS:
+                    self.problems[group] = f"{MOST_HANDS} hands are followed already, no more can be"
                     continue
-                self._hands[group] = known = _Hand(Gathering(tuple(spots)))
-            self._columns[group] = [names.index(label) for label in known.gathering.labels]
+                self._hands[group] = _Hand(labels, Gathering(labels))
+            self._hands[group].relabel(labels)
+            self._columns[group] = _columns(names, self._hands[group].labels)
 
     def _find(self, names: tuple[str, ...]) -> tuple[Groups, str]:
         """The hands by the recipe's marker map where its labels come, else by their own names; why there is none."""
@@ -171,31 +183,62 @@ class Session:
 
     def _one(self, name: str, frame: Frame, columns: list[int], at: float, solved: bool) -> None:
         hand = self._hands[name]
-        positions = frame.positions[columns]
-        turns = np.full((len(columns), 4), np.nan) if frame.rotations is None else frame.rotations[columns]
+        positions, turns = _points(frame, columns)
         time = at if frame.time is None else frame.time
         hand.note(np.all(np.isfinite(positions), axis=-1))
-        if hand.live is None and hand.measuring is None and hand.gathering.add(time, positions, turns):
+        if hand.gathering is not None and hand.measuring is None and hand.gathering.add(time, positions, turns):
             hand.measuring = self._worker.submit(self._measured, name, hand.gathering)
+            hand.gathering = None
         if hand.measuring is not None and hand.measuring.done():
-            self._begin(name, hand, hand.measuring)
-            hand.measuring = None
-        if solved and hand.live is not None and hand.presence is not None and np.isfinite(positions).any():
-            hand.presence.see(hand.live.solve(time, positions, turns), at)
+            measured, hand.measuring = hand.measuring, None
+            self._begin(name, hand, measured, at)
+        if solved and hand.live is not None and hand.presence is not None:
+            if hand.live.labels != hand.labels:
+                positions, turns = _points(frame, _columns(frame.names, hand.live.labels))
+            if np.isfinite(positions).any():
+                hand.presence.see(hand.live.solve(time, positions, turns), at)
 
     def _measured(self, name: str, gathering: Gathering) -> LiveHand:
         """In the worker's thread: touches nothing of the session but what never changes."""
         gathered = gathering.end(self._recipe)
         return LiveHand(gathered, self._solver, self._drive, self._rig(name, gathered.side))
 
-    def _begin(self, name: str, hand: _Hand, measured: "Future[LiveHand]") -> None:
+    def _begin(self, name: str, hand: _Hand, measured: "Future[LiveHand]", at: float) -> None:
         try:
-            hand.live = measured.result()
+            live = measured.result()
+            self._check_side(name, live.side)
         except KnuckleError as error:
             self.problems[name] = str(error)
+            # What comes next may tell more.
+            hand.gathering = hand.gathering or Gathering(hand.labels)
             return
         self.problems.pop(name, None)
+        hand.live = live
         # Where it was shown before, it is shown on, by its new measures.
-        if hand.presence is None or hand.presence.hand.side != hand.live.side:
-            hand.presence = Presence(hand.live.hand)
-        hand.presence.hand = hand.live.hand
+        if hand.presence is None or hand.presence.hand.side != live.side:
+            hand.presence = Presence(live.hand)
+        hand.presence.measured(live.hand, at)
+
+    def _check_side(self, name: str, side: Side) -> None:
+        """Raises HandError for a performer's second hand of one side: both would drive the same one."""
+        for other, hand in self._hands.items():
+            twice = hand.live is not None and hand.live.side == side
+            if twice and other != name and person_of(other) == person_of(name):
+                raise HandError(
+                    f"'{name}' has the shape of a {side} hand, which '{other}' is already: hold both hands apart and "
+                    "flat, and measure again"
+                )
+
+
+def _columns(names: tuple[str, ...], labels: tuple[str, ...]) -> list[int]:
+    """(T,) where labels are among the names, -1 for one that is not."""
+    return [names.index(label) if label in names else -1 for label in labels]
+
+
+def _points(frame: Frame, columns: list[int]) -> tuple[Floats, Floats]:
+    """(T, 3) m and (T, 4) of columns of a frame, NaN for -1 and where not told."""
+    there = np.array(columns) >= 0
+    positions = np.where(there[:, None], frame.positions[columns], np.nan)
+    if frame.rotations is None:
+        return positions, np.full((len(columns), 4), np.nan)
+    return positions, np.where(there[:, None], frame.rotations[columns], np.nan)

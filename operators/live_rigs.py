@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
-from ..hand.markersets import claimed_side
 from ..live.hand import LiveHand
 from ..live.session import Shown
 from ..rig import posing
 from ..rig.detect import find_hands
 from ..rig.posing import PosedHand
 from ..rig.take_scene import new_hand
+from ..streams.frame import person_of
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -158,9 +158,3 @@ def _remove(hand: "Object") -> None:
             bpy.data.meshes.remove(child.data)
     if isinstance(hand.data, bpy.types.Armature):
         bpy.data.armatures.remove(hand.data)
-
-
-def person_of(name: str) -> str:
-    """The performer of a hand: 'Anna' of 'Anna left', '' of 'left'."""
-    words = name.split(" ")
-    return " ".join(words[:-1]) if len(words) > 1 and claimed_side(words[-1]) else ""

@@ -19,11 +19,12 @@ from ..rig import posing
 from ..rig.live_take import LiveTake, key_live
 from ..rig.rig_limits import allowed
 from ..streams.devices import DEVICES
+from ..streams.frame import person_of
 from ..streams.raw_take import SUFFIX
 from ..streams.receiver import Receiver
 from ..streams.recorder import Recorder, free_path
 from ..streams.transport import Address
-from .live_rigs import LiveRigs, person_of
+from .live_rigs import LiveRigs
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene

@@ -3,10 +3,11 @@
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import PacketError, StreamError
+from .clock import Clock
 from .device import Device
 from .frame import Frame
 from .raw_take import Head, Packet
@@ -31,6 +32,7 @@ class Arrived:
     """A frame, and when its packet came, s on time.perf_counter's clock."""
 
     frame: Frame
+    """Its time is a Clock's."""
     at: float
 
 
@@ -40,6 +42,7 @@ class Receiver:
     def __init__(self, device: str, kind: Device, address: Address, pre_roll: float = 0.0) -> None:
         """device: the kind's key in DEVICES; pre_roll: s of packets that a recording begins with."""
         self.tally = Tally()
+        self._clock = Clock()
         self._name, self._device, self._parser = device, kind, kind.parser()
         self._transport = kind.open(address)
         self._inbox: deque[Arrived] = deque(maxlen=MOST_WAITING)
@@ -158,7 +161,7 @@ class Receiver:
         for frame in frames:
             if self.tally.comes(frame, at):
                 self.tally.overrun += len(self._inbox) == MOST_WAITING
-                self._inbox.append(Arrived(frame, at))
+                self._inbox.append(Arrived(replace(frame, time=self._clock.moment(frame.time, at)), at))
 
     def _keep(self, packet: bytes, at: float) -> None:
         """For a recording, or for one that may begin."""

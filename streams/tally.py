@@ -69,7 +69,8 @@ class Tally:
         if frame.number is not None and self._number is not None:
             return 0 <= self._number - frame.number < RESTART_FRAMES
         if frame.time is not None and self._time is not None:
-            return 0.0 <= self._time - frame.time < RESTART
+            # A clock that stands still tells nothing.
+            return 0.0 < self._time - frame.time < RESTART
         return False
 
     def _began_anew(self, frame: Frame) -> bool:

@@ -243,3 +243,77 @@ def test_hands_are_looked_for_once_in_frames_that_take_turns_and_in_few_that_hav
     hostile = [(Frame((f"marker {n}",), np.zeros((1, 3))), 1.0) for n in range(64)]
     session.feed(hostile)
     assert len(looked) == 3
+
+
+def followed(session: Session, frames: list[Frame], name: str = "right") -> np.ndarray:
+    """(F, 25, 3) m where a hand's joints are shown as frames come, each as soon as what is being measured is."""
+    places = []
+    for one in frames:
+        at = float(one.time or 0.0)
+        session.feed([(one, at)])
+        while any(hand.measuring is not None for hand in session._hands.values()):
+            session.feed([(one, at)])
+        places.append(next(joints_of(hand.pose) for hand in session.show(at) if hand.name == name))
+    return np.array(places)
+
+
+def longest_step(places: np.ndarray) -> float:
+    """m that a joint goes at most between two frames."""
+    return float(np.linalg.norm(np.diff(places, axis=0), axis=-1).max())
+
+
+def held(moment: Outgoing, count: int, start: float, labels: Iterable[str] = JOINTS) -> list[Frame]:
+    """Frames of a right hand that stands still; labels: the joints that are named."""
+    whole = frame(moment, hands=("right",))
+    columns = [JOINTS.index(label) for label in labels]
+    names = tuple(whole.names[column] for column in columns)
+    assert whole.rotations is not None
+    positions, rotations = whole.positions[columns], whole.rotations[columns]
+    return [Frame(names, positions, rotations, start + number / 60) for number in range(count)]
+
+
+def test_a_hand_that_is_measured_again_goes_on_without_a_jump():
+    sent = moments(80)
+    session = fed(Session(Recipe("quest")), [frame(moment) for moment in sent])
+    before = followed(session, held(sent[-1], 20, 2.0))
+    measured = session.hands()["right"]
+    session.measure_again()
+    after = followed(session, held(sent[-1], 90, 2.0 + 20 / 60))
+    assert session.hands()["right"] is not measured
+    # What it is measured as may differ, by mm: it goes over to that.
+    assert longest_step(np.concatenate([before, after])) < 0.001
+    session.close()
+
+
+def test_a_hand_of_which_other_points_come_goes_on_without_a_jump():
+    sent = moments(80)
+    session = fed(Session(Recipe("quest")), [frame(moment) for moment in sent])
+    before = followed(session, held(sent[-1], 20, 2.0))
+    fewer = [joint for joint in JOINTS if not joint.startswith("pinky")]
+    after = followed(session, held(sent[-1], 90, 2.0 + 20 / 60, fewer))
+    rest = [row for row, joint in enumerate(JOINTS) if not joint.startswith("pinky")]
+    assert session.hands()["right"].labels == tuple(f"right:{joint}" for joint in fewer)
+    assert longest_step(np.concatenate([before, after])[:, rest]) < 0.004
+    session.close()
+
+
+def test_a_hand_that_moved_while_it_was_away_for_a_moment_goes_there_and_does_not_leap():
+    sent = moments(80)
+    session = fed(Session(Recipe("quest")), [frame(moment) for moment in sent])
+    seen = held(sent[-1], 30, 2.0)
+    moved = [replace(one, positions=one.positions + [0.25, 0.0, 0.0], time=(one.time or 0.0) + 0.7) for one in seen]
+    places = followed(session, seen + moved)
+    # 1.5 is the steepest slope of the smooth step by which it goes over.
+    assert longest_step(places) < 1.6 * 0.25 / 60 / RETURN
+    np.testing.assert_allclose(places[-1] - places[0], np.tile([0.25, 0.0, 0.0], (25, 1)), atol=0.002)
+    session.close()
+
+
+def test_two_hands_of_one_side_are_not_both_shown_on_it():
+    sent = moments(80, sides=("right",))
+    second = [replace(frame(moment, shift=0.5), names=joint_names("left")) for moment in sent]
+    frames = [together((frame(moment), other)) for moment, other in zip(sent, second, strict=True)]
+    session = fed(Session(Recipe("quest")), frames)
+    assert len(session.hands()) == 1
+    assert "has the shape of a right hand" in " ".join(session.problems.values())
+    session.close()

@@ -7,7 +7,7 @@ import pytest
 
 from knuckle.hand.joints import JOINT_INDEX, JOINTS
 from knuckle.hand.rotations import to_matrix
-from knuckle.streams.frame import Frame
+from knuckle.streams.frame import Frame, hand_of, person_of
 from knuckle.streams.wires.quest import QuestParser
 from knuckle.streams.wires.webxr import WebxrParser
 
@@ -55,3 +55,9 @@ def test_webxr_joints_point_to_the_tip_by_their_minus_z_and_backwards_by_their_y
     turned = to_matrix(frame.rotations[JOINT_INDEX["ring-finger-phalanx-proximal"]])
     assert turned[:, 1] == pytest.approx(along / np.linalg.norm(along), abs=1e-9)
     assert turned[:, 2] == pytest.approx([0.0, 0.0, 1.0], abs=1e-9)
+
+
+def test_a_hand_tells_whose_it_is():
+    hands = {"left": "", "Anna left": "Anna", "Anna B right": "Anna B", "left#2": "#2", "Anna left#3": "Anna#3"}
+    assert {hand: person_of(hand) for hand in hands} == hands
+    assert person_of(hand_of("left", "Anna")) == "Anna"

@@ -18,7 +18,9 @@ from knuckle.errors import StreamError
 from knuckle.streams.devices import DEVICES
 from knuckle.streams.raw_take import Head, Packet, packet_bytes, read_head, read_packets
 from knuckle.streams.recorder import EVERY, Recorder
+from knuckle.streams.tally import RESTART_RUN
 from knuckle.streams.transport import Address
+from knuckle.streams.wires.vmc import VmcSender
 
 from .moments import moments
 from .sockets import listening, wait_for
@@ -108,3 +110,17 @@ def test_a_process_that_is_killed_loses_a_second_at_most(address: Address, tmp_p
     times = captures.read(path).times
     assert times[-1] >= sent[-1].time - 1.0
     assert np.allclose(np.diff(times), 1 / rate, atol=1e-6)
+
+
+def test_a_take_in_which_the_sender_begins_anew_has_all_its_frames_on_one_clock(tmp_path: Path) -> None:
+    path, sender = tmp_path / "twice.rawtake", VmcSender(Address())
+    recorder = Recorder(path, Head("vmc", "twice", "2026-01-01T00:00:00+00:00"))
+    for number, moment in enumerate([*moments(100), *moments(200)]):
+        for packet in sender.packets(moment):
+            recorder.add(Packet(number / 60, packet))
+    recorder.close()
+    markers = captures.read(path)
+    # The first few after it began anew are taken for late ones.
+    assert 300 - RESTART_RUN <= len(markers.times) <= 300
+    assert np.all(np.diff(markers.times) > 0)
+    assert markers.times[-1] - markers.times[0] == pytest.approx(299 / 60, abs=0.05)
