@@ -13,6 +13,8 @@ GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 
 SHOWN = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
+DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", "quest", "quest-tcp", "webxr")
+"""In the order in which docs/live.md names them."""
 
 
 def main() -> None:
@@ -22,6 +24,7 @@ def main() -> None:
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
     rig_hands()
+    live()
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
@@ -32,6 +35,24 @@ def rig_hands() -> None:
     left, top, width, height = json.loads((GUI / "rig_hands.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "rig_hands_makehuman.png")
     write_png(DOCS / "rig-hands.png", seen[top : top + height, left - 560 : left + width])
+
+
+def live() -> None:
+    """What every device moves: new hands above, MakeHuman's below."""
+    rows = []
+    for rig, (top, bottom) in {"new": (235, 805), "makehuman": (250, 670)}.items():
+        for devices in (DEVICES[:5], DEVICES[5:]):
+            seen = [read_png(GUI / f"live_{rig}_{device}.png")[top:bottom, 118:898] for device in devices]
+            rows.append(np.hstack([smaller(picture, 3) for picture in seen]))
+    write_png(DOCS / "live-devices.png", np.vstack(rows))
+
+
+def smaller(picture: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
+    """A picture (H, W, 3) of which each `by` pixels in a row and in a column are one."""
+    height, width = (size // by for size in picture.shape[:2])
+    parts = picture[: height * by, : width * by].reshape(height, by, width, by, 3)
+    result: NDArray[np.uint8] = parts.mean(axis=(1, 3)).astype(np.uint8)
+    return result
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

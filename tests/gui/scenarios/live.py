@@ -86,9 +86,8 @@ def recorded(screen: "Screen", told: dict[str, Any]) -> "Steps":
     with screen.in_view():
         bpy.ops.knuckle.live_record()
     yield from screen.wait_until(lambda: run().receiver.recording)
+    screen.move(24, screen.window.height - 24)  # no tooltip of a button that was there
     yield 2.0
-    screen.move(20, screen.window.height - 20)
-    yield 0.5
     screen.picture("live_recording")
     with screen.in_view():
         bpy.ops.knuckle.live_record()
