@@ -107,7 +107,8 @@ def value(context: "Context", slider: Slider) -> float:
 
 def _values(held: HeldHand, locked: bool) -> dict[Slider, float]:
     sliders, angles = sliders_of(held.hand, locked), read(held).angles[0]
-    return {slider: sliders.read(angles, slider) for slider in SLIDERS}
+    # Bones have 32 bits: an end of a slider would be read a little beyond it. Zero is added since -0.0 would be shown.
+    return {slider: round(sliders.read(angles, slider), 3) + 0.0 for slider in SLIDERS}
 
 
 @lru_cache(maxsize=8)

@@ -32,7 +32,6 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Knuckle"
-    bl_order = 10
 
     @classmethod
     def poll(cls, context: "Context") -> bool:

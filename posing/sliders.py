@@ -4,7 +4,7 @@ A slider speaks of some angles of a hand and has a way for them: where each is a
 How far a hand is on the way is told by a weighted sum of the angles, so that a finger that is bent in one joint only is
 half closed as well. With weights w and the way a(v), the value of angles x is
 
-    v = h⁻¹(w · x),  h(v) = w · a(v)          one v, since h rises: the weights are what the way adds up to
+    v = h⁻¹(w · x),  h(v) = w · a(v)          one v, since h rises: each w is how far its angle goes on the way
 
 and another value u moves them along the way. How they stood beside it, r = x − a(v), stays as far as the limits have
 room for it:
@@ -188,7 +188,10 @@ class Sliders:
         if not np.any(moving & tells):
             return None
         knots = np.stack([np.where(span > 0, *limits.T), *ends, np.where(span > 0, *limits.T[::-1])])[:, moving]
-        weights = np.where(tells, span, 0.0)[moving]
+        digits = [self.hand.joints[self.hand.axis_joint[dof]].split("-")[0] for dof in dofs]
+        each = np.array([np.sum(span[[own == digit for own in digits]] ** 2) for digit in digits])
+        # The slider of all digits is the mean of theirs: one that moves by larger angles counts no more.
+        weights = np.where(tells, span / np.maximum(each, RISING), 0.0)[moving]
         rises = np.diff(knots @ weights) > RISING
         # What a rig leaves no room for is no part of the way; zero always is.
         there = np.array([*rises[:2], True, *rises[2:]])

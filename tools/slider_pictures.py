@@ -1,0 +1,102 @@
+"""Renders what the sliders of a posed hand do: a row a slider, three values, each from the palm and from aside.
+
+    python tools/slider_pictures.py [--out docs/pictures] [--pixels 150]
+
+One picture a hand: Knuckle's own and, where ../shared is, MakeHuman's. Needs bpy and, without a screen, Mesa's EGL.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import hand_pictures  # noqa: E402
+import rig_pictures  # noqa: E402
+
+hand_pictures.load_package()
+from knuckle.hand import proportions  # noqa: E402
+from knuckle.hand.kinematics import Pose  # noqa: E402
+from knuckle.posing.sliders import SLIDERS, Slider, Sliders  # noqa: E402
+from knuckle.rig import known_hands  # noqa: E402
+from knuckle.rig.detect import find_hands  # noqa: E402
+from knuckle.rig.held import HeldHand, Standing, show, standing  # noqa: E402
+from knuckle.rig.held_known import held_hand  # noqa: E402
+from knuckle.rig.take_scene import new_hand  # noqa: E402
+
+Floats = NDArray[np.float64]
+
+Shown = tuple[Slider, tuple[float, float, float], tuple[str, str]]
+"""A slider, its values, and from where it is seen."""
+SHOWN: tuple[Shown, ...] = (
+    (Slider("curl"), (-1.0, 0.4, 1.0), ("palm", "thumb")),
+    (Slider("curl", "index-finger"), (-1.0, 0.5, 1.0), ("palm", "thumb")),
+    (Slider("curl", "pinky-finger"), (-1.0, 0.5, 1.0), ("palm", "little")),
+    (Slider("curl", "thumb"), (-1.0, 0.5, 1.0), ("palm", "tips")),
+    (Slider("spread"), (-1.0, 0.0, 1.0), ("palm", "tips")),
+    (Slider("spread", "thumb"), (-1.0, 0.0, 1.0), ("palm", "tips")),
+    (Slider("oppose"), (-1.0, 0.5, 1.0), ("palm", "tips")),
+    (Slider("cup"), (-1.0, 0.0, 1.0), ("palm", "tips")),
+)
+VIEWS = {
+    **rig_pictures.VIEWS,
+    "tips": ((0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "little": ((0.9, 0.0, -0.3), (0.0, 1.0, 0.0)),
+}
+
+
+def own() -> list[rig_pictures.Hand]:
+    """Knuckle's own right hand, alone in the scene."""
+    scene = hand_pictures.empty_scene()
+    measures = proportions.adult("right")
+    armature = new_hand(measures, proportions.build(measures), scene.collection)[0]
+    bpy.context.view_layer.update()
+    return [rig_pictures.Hand(armature, found) for found in find_hands(armature)]
+
+
+def row(
+    hand: rig_pictures.Hand, slider: Slider, values: tuple[float, ...], views: tuple[str, ...], size: int
+) -> Floats:
+    """(size, 6·size, 3) a slider on a hand that is flat but for it."""
+    held = held_hand(hand.armature, hand.side, known_hands.look(hand.armature))
+    sliders, before = Sliders(held.hand), standing(held)
+    pictures = []
+    for value in values:
+        angles = before.pose.angles[0]
+        for each in SLIDERS:
+            angles = sliders.write(angles, each, 0.0)
+        _pose(held, before, sliders.write(angles, slider, value))
+        pictures += [rig_pictures.tile(hand, view, size) for view in views]
+    show(held, before)
+    bpy.context.view_layer.update()
+    return np.concatenate(pictures, axis=1)
+
+
+def _pose(held: HeldHand, stands: Standing, angles: Floats) -> None:
+    show(held, Standing(Pose(held.hand, stands.pose.root, angles[None])))
+    bpy.context.view_layer.update()
+
+
+def main() -> None:
+    """A sheet for each hand."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
+    parser.add_argument("--pixels", type=int, default=150)
+    parser.add_argument("--only", choices=("own", "makehuman"))
+    asked = parser.parse_args()
+    rig_pictures.VIEWS.update(VIEWS)
+    hands = {"own": own}
+    if rig_pictures.CAPTURES.is_dir():
+        hands["makehuman"] = lambda: rig_pictures.opened("MakeHuman")
+    for name in [asked.only] if asked.only else hands:
+        hand = next(hand for hand in hands[name]() if hand.side == "right")
+        rows = [row(hand, shown, asked.pixels) for shown in SHOWN]
+        hand_pictures.write_picture(asked.out / f"sliders-{name}.png", np.concatenate(rows))
+
+
+if __name__ == "__main__":
+    main()
