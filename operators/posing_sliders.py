@@ -26,6 +26,8 @@ from .setting_properties import FIXED
 if TYPE_CHECKING:
     from bpy.types import Context, Object
 
+ROUNDING = 2e-4
+"""A slider that is nearer than this to an end, or to zero, is there."""
 ABOUT = {
     "curl": "Close {digit}: 0 is straight, 1 a fist, below 0 it bends back",
     "spread": "Spread {digit} away from the others; below 0 it comes to them",
@@ -107,8 +109,12 @@ def value(context: "Context", slider: Slider) -> float:
 
 def _values(held: HeldHand, locked: bool) -> dict[Slider, float]:
     sliders, angles = sliders_of(held.hand, locked), read(held).angles[0]
-    # Bones have 32 bits: an end of a slider would be read a little beyond it. Zero is added since -0.0 would be shown.
-    return {slider: round(sliders.read(angles, slider), 3) + 0.0 for slider in SLIDERS}
+    return {slider: _settled(sliders.read(angles, slider)) for slider in SLIDERS}
+
+
+def _settled(value: float) -> float:
+    """Bones have 32 bits: an end of a slider would be read a little beyond it, and nothing as -0.0."""
+    return round(value) + 0.0 if abs(value - round(value)) < ROUNDING else value
 
 
 @lru_cache(maxsize=8)
@@ -126,11 +132,12 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     if armature is None or not armature.is_editable:
         return
     held = held_hand(armature, chosen_side(context, armature))
-    sliders, stands = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), standing(held)
-    slid = _Now.slid
+    sliders, slid = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), _Now.slid
     if slid is not None and slid.slider == slider and slid.left == _left(armature, held):
         # Still the same drag, wherever the arm has gone meanwhile.
-        stands = Standing(Pose(held.hand, stands.pose.root, slid.began.pose.angles), slid.began.beyond)
+        stands = Standing(Pose(held.hand, read(held).root, slid.began.pose.angles), slid.began.beyond)
+    else:
+        stands = standing(held)
     angles = sliders.write(stands.pose.angles[0], slider, to)
     joints = {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}
     show(held, Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)

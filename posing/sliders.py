@@ -6,10 +6,10 @@ half closed as well. With weights w and the way a(v), the value of angles x is
 
     v = h⁻¹(w · x),  h(v) = w · a(v)          one v, since h rises: each w is how far its angle goes on the way
 
-and another value u moves them along the way. How they stood beside it, r = x − a(v), stays as far as the limits have
-room for it:
+and another value u moves them along the way. How they stood beside it, r = x − a(v), stays as far as there is room for
+it between a(−1) and a(1), so that a fist is a fist wherever it began:
 
-    x' = a(u) + k r,  the greatest k in 0..1 inside the limits          then w · x' = h(u), since w · r = 0
+    x' = a(u) + k r,  the greatest k in 0..1 with x' in there           then w · x' = h(u), since w · r = 0
 
 What is written is thus what is read again, nothing jumps where a slider is touched, and angles of which a slider does
 not speak do not move.
@@ -190,12 +190,12 @@ class Sliders:
         knots = np.stack([np.where(span > 0, *limits.T), *ends, np.where(span > 0, *limits.T[::-1])])[:, moving]
         digits = [self.hand.joints[self.hand.axis_joint[dof]].split("-")[0] for dof in dofs]
         each = np.array([np.sum(span[[own == digit for own in digits]] ** 2) for digit in digits])
-        # The slider of all digits is the mean of theirs: one that moves by larger angles counts no more.
+        # The slider of all digits is about the mean of theirs: one that moves by larger angles counts no more.
         weights = np.where(tells, span / np.maximum(each, RISING), 0.0)[moving]
         rises = np.diff(knots @ weights) > RISING
         # What a rig leaves no room for is no part of the way; zero always is.
         there = np.array([*rises[:2], True, *rises[2:]])
-        return _Path(dofs[moving], limits[moving], VALUES[there], knots[there], weights)
+        return _Path(dofs[moving], VALUES[there], knots[there], weights)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,8 +204,6 @@ class _Path:
 
     dofs: Ints
     """(N,)"""
-    limits: Floats
-    """(N, 2) rad"""
     values: Floats
     """(K,) ascending"""
     knots: Floats
@@ -219,13 +217,13 @@ class _Path:
 
     def moved(self, angles: Floats, value: float) -> Floats:
         """(N,) rad, angles (N,) brought to a value along the way."""
-        low, high = self.limits.T
-        beside = angles - self.at(self.value(angles))
-        goal = self.at(value)
-        room = np.where(beside > 0, high - goal, goal - low)
+        beside, goal = angles - self.at(self.value(angles)), self.at(value)
+        # Where it stands already there is room as well.
+        ends = np.vstack([self.knots[np.abs(self.values) <= 1.0], angles])
+        room = np.maximum(np.where(beside > 0, ends.max(axis=0) - goal, goal - ends.min(axis=0)), 0.0)
         apart = np.abs(beside) > 1e-12
         kept = np.min(room[apart] / np.abs(beside[apart]), initial=1.0)
-        moved: Floats = np.clip(goal + kept * beside, low, high)
+        moved: Floats = goal + kept * beside
         return moved
 
     def value(self, angles: Floats) -> float:

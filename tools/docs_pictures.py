@@ -25,6 +25,7 @@ CHARTS = (
     "table_pictures.py",
     "chain_pictures.py",
     "rig_pictures.py",
+    "slider_pictures.py",
 )
 """Scripts that draw what the docs tell, each its own pictures."""
 FRAMES = (1, 22, 40, 58)

@@ -103,11 +103,16 @@ def keyed(screen: "Screen", places: Places) -> "Steps":
 def mirrored(screen: "Screen", places: Places) -> "Steps":
     """A fist on the right, brought to the left by the panel's menu."""
     yield from slid(screen, places["curl"])
-    screen.click(places["bottom"][0] + 120, places["bottom"][1])
-    yield 0.7
-    screen.picture("posing_sliders_menu")
-    screen.key("r")  # Right to Left
+    below = places["bottom"][0] + 120, places["bottom"][1]
+    screen.move(below[0] - 5, below[1])
+    yield 0.5
+    screen.click(*below)
     yield 1.0
+    screen.picture("posing_sliders_menu")
+    before = channels()
+    screen.key("r")  # Right to Left
+    yield from screen.wait_until(lambda: channels() != before)
+    yield 0.5
     posing = screen.scene.knuckle_posing
     right = posing.curl
     posing.side = "left"

@@ -157,6 +157,25 @@ def test_differences_between_fingers_stay_until_the_fist_is_full() -> None:
     assert both[pip] > bent[pip]
 
 
+@given(st.integers(0, 1000))
+def test_a_fist_is_a_fist_wherever_it_began(seed: int) -> None:
+    hand = hand_of("usual")
+    sliders = Sliders(hand)
+    inside = np.clip(angles_of(hand, seed), 0.4 * hand.limits[:, 0], 0.4 * hand.limits[:, 1])
+    for slider in (Slider("curl"), Slider("oppose"), Slider("spread")):
+        dofs = [dof for dof in sliders.moves(slider) if not hand.joints[hand.axis_joint[dof]].endswith("distal")]
+        ends = [sliders.write(angles, slider, 1.0)[dofs] for angles in (inside, np.zeros(hand.dofs))]
+        np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
+
+
+def test_the_slider_of_all_is_about_the_mean_of_those_of_the_digits() -> None:
+    hand = hand_of("usual")
+    sliders, angles = Sliders(hand), np.zeros(hand.dofs)
+    for digit, to in zip(DIGITS, (0.1, 0.9, 0.4, 0.6, 0.0), strict=True):
+        angles = sliders.write(angles, Slider("curl", digit), to)
+    assert sliders.read(angles, Slider("curl")) == pytest.approx(0.4, abs=0.01)
+
+
 def places(side: Side, *written: tuple[Slider, float]) -> dict[str, Floats]:
     """joint -> (3,) mm in the wrist's frame, of a flat hand on which sliders are set."""
     hand = hand_of("usual", side)
