@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from ..hand.joints import CHAIN_JOINTS, DIGITS
 from ..hand.limits import AngleLimits
 from ..hand.model import HandModel, Movement
+from ..hand.poses import POSES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,16 +40,19 @@ _THUMB, _INDEX, _MIDDLE, _RING, _PINKY = DIGITS
 _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS[_THUMB]
 VALUES = np.array([-1.5, -1.0, 0.0, 1.0, 1.5])
 """Ways end at the limits of their angles: a hand can stand further than its sliders usually go."""
-STILL = np.deg2rad(5.0)
-"""What moves by less on its whole way does not move: bones that are locked have a little play."""
+STILL = np.deg2rad(4.5)
+"""What moves by less on its whole way does not move: bones that are locked have a play of two degrees either way."""
 RISING = 1e-9
 
 
-def _curl(digit: str, mcp: float = 90.0) -> Way:
-    """From bent back over straight to its tip on the palm, as `hand.poses` closes a fist."""
-    joints = CHAIN_JOINTS[digit]
-    ends = ((-30.0, mcp), (0.0, 100.0), (-10.0, 60.0))
-    return {(joint, "flexion"): (low, 0.0, high) for joint, (low, high) in zip(joints, ends, strict=False)}
+def _curl(digit: str) -> Way:
+    """From bent back over straight to a fist, in which the thumb goes over the fingers by itself."""
+    back = dict(zip(CHAIN_JOINTS[digit], (0.0, 0.0, -25.0) if digit == _THUMB else (-30.0, 0.0, -10.0), strict=False))
+    return {
+        (joint, movement): (back[joint] if movement == "flexion" else 0.0, 0.0, closed)
+        for (joint, movement), closed in POSES["fist"].degrees.items()
+        if joint in back and (digit == _THUMB or movement == "flexion")
+    }
 
 
 def _lean(digit: str, together: float, apart: float) -> Way:
@@ -56,15 +60,7 @@ def _lean(digit: str, together: float, apart: float) -> Way:
 
 
 WAYS: dict[tuple[Word, str], Way] = {
-    # A fist's thumb: it goes over the fingers by itself.
-    ("curl", _THUMB): {
-        (_CMC, "twist"): (0, 0, 8),
-        (_CMC, "flexion"): (0, 0, 26),
-        (_THUMB_MCP, "abduction"): (0, 0, 15),
-        (_THUMB_MCP, "flexion"): (0, 0, 50),
-        (_IP, "flexion"): (-25, 0, 58),
-    },
-    **{("curl", digit): _curl(digit, 80.0 if digit == _PINKY else 90.0) for digit in DIGITS[1:]},
+    **{("curl", digit): _curl(digit) for digit in DIGITS},
     ("spread", _THUMB): {(_CMC, "abduction"): (-22, 0, 0), (_CMC, "flexion"): (30, 0, -20)},
     ("spread", _INDEX): _lean(_INDEX, -6, 13),
     ("spread", _MIDDLE): _lean(_MIDDLE, -10, 10),

@@ -25,6 +25,7 @@ def main() -> None:
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
     rig_hands()
     live()
+    sliders()
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
@@ -53,6 +54,13 @@ def smaller(picture: NDArray[np.uint8], by: int) -> NDArray[np.uint8]:
     parts = picture[: height * by, : width * by].reshape(height, by, width, by, 3)
     result: NDArray[np.uint8] = parts.mean(axis=(1, 3)).astype(np.uint8)
     return result
+
+
+def sliders() -> None:
+    """A hand that a slider was dragged on, beside its sliders."""
+    left, top, width, _ = json.loads((GUI / "posing_sliders.json").read_text())["result"]["sidebar"]
+    seen = read_png(GUI / "posing_sliders_own_oppose.png")
+    write_png(DOCS / "sliders-panel.png", seen[top : top + 520, left - 620 : left + width])
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

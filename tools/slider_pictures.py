@@ -58,10 +58,9 @@ def own() -> list[rig_pictures.Hand]:
     return [rig_pictures.Hand(armature, found) for found in find_hands(armature)]
 
 
-def row(
-    hand: rig_pictures.Hand, slider: Slider, values: tuple[float, ...], views: tuple[str, ...], size: int
-) -> Floats:
+def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
     """(size, 6·size, 3) a slider on a hand that is flat but for it."""
+    slider, values, views = shown
     held = held_hand(hand.armature, hand.side, known_hands.look(hand.armature))
     sliders, before = Sliders(held.hand), standing(held)
     pictures = []
