@@ -16,6 +16,7 @@ from .operators import (
     live,
     live_settings,
     pick_bone,
+    posing_algebra,
     posing_follow,
     posing_grasp,
     posing_hand,
@@ -26,9 +27,10 @@ from .operators import (
     solve,
     solver_settings,
 )
+from .panels import algebra_overlay, overlay, sidebar
 from .panels import calibrate as calibrate_panel
 from .panels import live as live_panel
-from .panels import overlay, sidebar
+from .panels import posing_algebra as algebra_panel
 from .panels import posing_follow as follow_panel
 from .panels import posing_grasp as grasp_panel
 from .panels import posing_sliders as posing_panel
@@ -99,6 +101,8 @@ CLASSES: tuple[type, ...] = (
     posing_panel.KNUCKLE_PT_posing,
     follow_panel.KNUCKLE_PT_follow,
     grasp_panel.KNUCKLE_PT_grasp,
+    posing_algebra.KnuckleAlgebra,
+    algebra_panel.KNUCKLE_PT_algebra,
 )
 
 MENUS = (
@@ -138,6 +142,8 @@ def register() -> None:
     bpy.types.Scene.knuckle_grasp = bpy.props.PointerProperty(type=posing_grasp.KnuckleGrasp)
     bpy.types.Scene.knuckle_live = bpy.props.PointerProperty(type=live_settings.KnuckleLive)
     bpy.types.Scene.knuckle_posing = bpy.props.PointerProperty(type=posing_sliders.KnucklePosing)
+    bpy.types.WindowManager.knuckle_algebra = bpy.props.PointerProperty(type=posing_algebra.KnuckleAlgebra)
+    algebra_overlay.register()
     for handlers, handler in HANDLERS:
         handlers.append(handler)
     _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
@@ -146,6 +152,8 @@ def register() -> None:
 def unregister() -> None:
     """Takes back all that register() gave, in reverse."""
     bpy.utils.unregister_cli_command(_Registered.command)
+    algebra_overlay.unregister()
+    del bpy.types.WindowManager.knuckle_algebra
     overlay.unregister()
     for menu, draw in reversed(MENUS):
         menu.remove(draw)

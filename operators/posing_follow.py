@@ -9,13 +9,15 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 from numpy.typing import NDArray
 
 from ..errors import KnuckleError, RigError
-from ..hand.joints import DIGITS, SIDES, digit_words
+from ..hand.joints import DIGITS, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import guides, known_hands
 from ..rig.detect import FoundHand
 from ..rig.following import Followed, Follower, follower, go, key, pose
 from ..rig.keyframes import check_keyable
+from .posing_hand import can_pose
 from .posing_keys import key_hand, key_posed
+from .posing_sliders import chosen_side
 from .rig_hands import posed_armature
 from .setting_properties import FIXED
 
@@ -40,15 +42,6 @@ END_ITEMS = [
 class KnuckleFollow(bpy.types.PropertyGroup):
     """What a hand touches or follows."""
 
-    side: EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[
-            ("AUTO", "Active", "The hand of the active bone; else the only one, or the right one"),
-            *((side, side.capitalize(), f"The {side} hand") for side in SIDES),
-        ],
-        options=FIXED,
-    )
     end: EnumProperty(
         name="With",
         description="What of the hand touches or follows",
@@ -118,15 +111,7 @@ class _Follows:
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """With an armature that can be posed."""
-        operator: Any = cls
-        armature = posed_armature(context)
-        if armature is None:
-            operator.poll_message_set("Make the armature of a hand the active object, outside of Edit Mode")
-        elif not armature.is_editable:
-            operator.poll_message_set("The armature is linked from another file, make a library override of it first")
-        else:
-            return True
-        return False
+        return can_pose(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Does it, or says why not."""
@@ -232,7 +217,7 @@ def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], fra
 
 def _follower(context: "Context", armature: "Object") -> Follower:
     """The hand that was chosen, as it is now. Raises RigError where there is none."""
-    return follower(armature, chosen_hand(armature, context.scene.knuckle_follow.side))
+    return follower(armature, chosen_hand(armature, chosen_side(context, armature)))
 
 
 def chosen_hand(armature: "Object", side: str) -> FoundHand:

@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.rig_hands import posed_armature
-
 if TYPE_CHECKING:
     from bpy.types import Context
 
@@ -17,18 +15,13 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Knuckle"
+    bl_parent_id = "KNUCKLE_PT_posing"
     bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """Where an armature is active or chosen."""
-        return posed_armature(context) is not None
 
     def draw(self, context: "Context") -> None:
         """With what, to what, and along what."""
         layout, chosen = self.layout, context.scene.knuckle_follow
         layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop(chosen, "side")
         layout.prop(chosen, "end")
         finger = layout.row()
         finger.enabled = chosen.end != "wrist"

@@ -15,6 +15,7 @@ from ..hand.joints import JOINT_INDEX, digit_of
 from ..hand.kinematics import Pose
 from ..posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
 from ..posing.following.fingers import tip_places
+from ..solvers import arm as arms
 from . import carriers, channels
 from .arm import ArmBones, find_arm, fitted_arm, move_arm
 from .binding import posed_frames
@@ -92,6 +93,16 @@ def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None,
     if who.fixed:
         raise RigError(who.fixed)
     return Followed(bring(held.hand, angles, end, way, shoulder(who, frames)), stands)
+
+
+def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
+    """The arm as large as it is in the world, and where its shoulder and elbow (3,) m are; None for a hand without."""
+    carried = shoulder(who, None)
+    if carried is None:
+        return None
+    elbow = np.array([*(pointed(who).pole or ()), 1.0])
+    evaluated = armature_held(who.held).evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return carried.arm, carried.base, (np.array(evaluated.matrix_world) @ elbow)[:3]
 
 
 def pose(who: Follower, followed: Followed) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ def main() -> None:
     rig_hands()
     live()
     sliders()
+    algebra()
+    touch_and_follow()
     left, top, width, height = json.loads((GUI / "solver_settings.json").read_text())["result"]["panel"]
     columns = [read_png(GUI / f"solver_settings_{solver}.png") for solver in SHOWN]
     write_png(DOCS / "solver-settings.png", np.hstack([c[top : top + height, left : left + width] for c in columns]))
@@ -61,6 +63,28 @@ def sliders() -> None:
     left, top, width, _ = json.loads((GUI / "posing_sliders.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "posing_sliders_own_oppose.png")
     write_png(DOCS / "sliders-panel.png", seen[top : top + 520, left - 620 : left + width])
+
+
+def algebra() -> None:
+    """Steps of the solver over the default hand, and a body's arm, two beside two, without the views' edges."""
+    left, top, width, height = json.loads((GUI / "algebra.json").read_text())["result"]["view"]
+    middle, edge = left + width // 2, height // 10
+    seen = [
+        read_png(GUI / f"{name}.png")[top + edge : top + height - 2 * edge, middle - 340 : middle + 340]
+        for name in ("algebra_1", "algebra_2", "algebra_3", "algebra_arm")
+    ]
+    write_png(DOCS / "algebra.png", np.vstack([np.hstack(seen[:2]), np.hstack(seen[2:])]))
+
+
+def touch_and_follow() -> None:
+    """A body's hand before and after it touched the 3D cursor, and as it goes around a ball."""
+    left, top, width, height = json.loads((GUI / "touch_and_follow.json").read_text())["result"]["view"]
+    middle, edge = left + width // 2, height // 10
+    seen = [
+        read_png(GUI / f"{name}.png")[top + edge : top + height - edge, middle - 330 : middle + 330]
+        for name in ("touch_before", "touch", "follow")
+    ]
+    write_png(DOCS / "touch-and-follow.png", np.hstack([smaller(picture, 2) for picture in seen]))
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

@@ -49,14 +49,15 @@ class Tracer:
         self._steps = recorded(self._log)
         self._states: dict[tuple[int, ...], PlanarState] = {}
 
-    def digit(self, pose: Pose, name: str, goal: Floats | None = None) -> Trace:
+    def digit(self, pose: Pose, name: str, goal: Floats | None = None, seen: Floats | None = None) -> Trace:
         """A digit of a hand that stands so (one frame), solved for its tip at a goal (3,) m in the world.
 
-        Without a goal it is solved for where its joints are, and so for the pose in which it stands. Raises HandError
-        for a hand that is not five flexing digits on a rigid palm.
+        Without a goal it is solved for where its joints are, and so for the pose in which it stands: where they are
+        seen (J, 3) m, NaN where they are not, which may be as no hand stands. Raises HandError for a hand that is not
+        five flexing digits on a rigid palm.
         """
         digit = digit_of_hand(self.hand, name)
-        target, solved = self._solved(pose, digit, goal)
+        target, solved = self._solved(pose, digit, goal, seen)
         space = _space(self.hand, pose, digit)
         own: Floats = np.asarray(np.linalg.inv(space.matrix), float)
         frames = kinematics.joint_frames(self.hand, solved)[0]
@@ -76,12 +77,14 @@ class Tracer:
         """The solver's answer of which `digit` tells."""
         return self._solved(pose, digit_of_hand(self.hand, name), goal)[1]
 
-    def _solved(self, pose: Pose, digit: Digit, goal: Floats | None) -> tuple[Floats, Pose]:
+    def _solved(self, pose: Pose, digit: Digit, goal: Floats | None, seen: Floats | None = None) -> tuple[Floats, Pose]:
         """(3,) m, the target, and the pose that the solver finds for it."""
         self._log.empty()
         frames = kinematics.joint_frames(self.hand, pose)[0]
         joints = (digit.joints[3],) if goal is not None else digit.joints[:0:-1]
         places = frames[list(joints), :3, 3] if goal is None else np.asarray(goal, float)[None]
+        if goal is None and seen is not None:
+            places = np.where(np.isfinite(seen[list(joints)]), seen[list(joints)], places)
         sites = np.array([self.hand.site_index(self.hand.joints[joint]) for joint in joints])
         targets = Targets(np.zeros(1), sites, places[None].copy(), np.ones((1, len(sites))))
         before = self._states.get(joints)

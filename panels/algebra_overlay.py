@@ -1,0 +1,246 @@
+"""The algebra drawn in the 3D views: nothing is drawn, and nothing listens, while it is switched off."""
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import blf
+import bpy
+import gpu
+import numpy as np
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from gpu_extras.batch import batch_for_shader
+from mathutils import Vector
+from numpy.typing import NDArray
+
+from ..errors import KnuckleError
+from ..hand.joints import Side
+from ..operators.posing_algebra import Showing
+from ..operators.posing_sliders import chosen_side
+from ..operators.rig_hands import posed_armature
+from ..posing.trace.shapes import Kind, Shape, Trace
+from ..posing.trace.strokes import Strokes, View, strokes
+from ..rig.algebra import AlgebraOf
+from ..rig.known_hands import KnownHands
+from .looking import known_or_looked_for
+from .text import DIGIT_NAMES
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object
+
+Floats = NDArray[np.float64]
+Colour = tuple[float, float, float, float]
+
+WIDTHS = {"strong": 2.0, "thin": 1.0}
+"""pixels at a scale of 1."""
+THIN = 0.35
+FAINT = 0.4
+HIDDEN = 0.45
+"""How much is left of a colour: of thin lines, of what is beside a step, and of what is behind other things."""
+FILLED = {"plane": 0.10, "arc": 0.18, "point": 1.0, "pair": 1.0}
+TEXT = 16.0
+"""pixels at a scale of 1."""
+
+_handles: list[Any] = []
+_of = AlgebraOf()
+_named: list[tuple[Shape, Floats]] = []
+"""Where the names of what was drawn last belong, for the same view right after it."""
+
+
+def register() -> None:
+    """From now on it is drawn while it is switched on."""
+    Showing.switched = staticmethod(_switch)
+
+
+def unregister() -> None:
+    """Nothing is drawn any more."""
+    Showing.on = False
+    _switch(False)
+
+
+def is_drawn() -> bool:
+    """Whether anything of this is called when Blender draws."""
+    return bool(_handles)
+
+
+def _switch(on: bool) -> None:
+    if on and not _handles:
+        for draw, when in ((draw_shapes, "POST_VIEW"), (draw_names, "POST_PIXEL")):
+            _handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when))
+    while _handles and not on:
+        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    if not on:
+        _of.forget()
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
+
+
+def traces(armature: "Object", known: KnownHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
+    """See AlgebraOf.traces: the same as is drawn."""
+    return _of.traces(armature, known, side, parts)
+
+
+def draw_shapes() -> None:
+    """Called by Blender for each 3D view, in its space."""
+    context = bpy.context
+    _named.clear()
+    shown = _shown(context)
+    if not shown:
+        return
+    view, colours = _view(context), _colours(context)
+    drawn = _Drawn()
+    for shape, along in _shapes(context, shown):
+        made = strokes(shape, view, along)
+        drawn.add(shape, made, colours[shape.kind])
+        if shape.name:
+            _named.append((shape, made.name))
+    gpu.state.blend_set("ALPHA")
+    gpu.state.depth_mask_set(False)
+    for test, share in (("GREATER", HIDDEN), ("LESS_EQUAL", 1.0)):
+        gpu.state.depth_test_set(test)
+        drawn.draw(share, context.preferences.system.ui_scale)
+    gpu.state.depth_test_set("NONE")
+    gpu.state.blend_set("NONE")
+
+
+def draw_names() -> None:
+    """Called by Blender for each 3D view, in pixels."""
+    context = bpy.context
+    shown = _shown(context)
+    if not shown:
+        return
+    scale, chosen = context.preferences.system.ui_scale, context.window_manager.knuckle_algebra
+    blf.size(0, TEXT * scale)
+    blf.enable(0, blf.SHADOW)
+    blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.9)
+    if chosen.names:
+        colours = _colours(context)
+        taken: list[tuple[float, float]] = []
+        for shape, place in _named:
+            _write(context, taken, shape, place, colours[shape.kind])
+    if chosen.step:
+        lines = [
+            f"{_part(trace)} · {trace.steps[chosen.step - 1]}" for trace in shown if chosen.step <= len(trace.steps)
+        ]
+        blf.color(0, 1.0, 1.0, 1.0, 1.0)
+        for number, line in enumerate(reversed(lines)):
+            blf.position(0, 16 * scale, (16 + 1.5 * TEXT * number) * scale, 0)
+            blf.draw(0, line)
+    blf.disable(0, blf.SHADOW)
+
+
+def _shown(context: "Context") -> tuple[Trace, ...]:
+    """What there is to draw in this view."""
+    armature, space = posed_armature(context), context.space_data
+    assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
+    if armature is None or not space.overlay.show_overlays or not armature.visible_in_viewport_get(space):
+        return ()
+    known = known_or_looked_for(armature)
+    side = chosen_side(context, armature)
+    if known is None or known.problem or side not in known.hands:
+        return ()
+    try:
+        return traces(armature, known, side, context.window_manager.knuckle_algebra.parts)
+    except KnuckleError:
+        # The panel says why.
+        return ()
+
+
+def _shapes(context: "Context", shown: tuple[Trace, ...]) -> Iterator[tuple[Shape, Floats]]:
+    """The shapes of the chosen step, and the way along which planes are drawn."""
+    step = context.window_manager.knuckle_algebra.step
+    for trace in shown:
+        chain = next((shape.points for shape in trace.shapes if shape.kind == "chain"), None)
+        along = chain[-1] - chain[0] if chain is not None else np.array([0.0, 1.0, 0.0])
+        for shape in trace.shapes:
+            if step in (0, shape.step) or shape.kind == "chain":
+                yield shape, along
+
+
+def _part(trace: Trace) -> str:
+    return DIGIT_NAMES.get(trace.part, trace.part.capitalize())
+
+
+def _colours(context: "Context") -> dict[Kind, Colour]:
+    """Those of the theme, so that they stand off its background."""
+    theme = context.preferences.themes[0].user_interface
+
+    def opaque(colour: Any) -> Colour:
+        return colour[0], colour[1], colour[2], 1.0
+
+    return {
+        "sphere": opaque(theme.axis_z),
+        "circle": opaque(theme.axis_x),
+        "plane": opaque(theme.axis_y),
+        "line": opaque(theme.gizmo_secondary),
+        "pair": opaque(theme.gizmo_primary),
+        "point": opaque(theme.gizmo_hi),
+        "arc": opaque(theme.gizmo_primary),
+        "chain": opaque(theme.gizmo_hi),
+    }
+
+
+def _view(context: "Context") -> View:
+    region, space = context.region, context.region_data
+    turned = np.array(space.view_matrix.inverted())
+    perspective, window = np.array(space.perspective_matrix), np.array(space.window_matrix)
+    # Where w = 1, a pixel is this wide.
+    wide = 2.0 / (window[0, 0] * region.width)
+    return View(turned[:3, 3], turned[:3, 0], turned[:3, 1], bool(space.is_perspective), wide * perspective[3])
+
+
+class _Drawn:
+    """Lines and triangles with their colours, each kind drawn at once."""
+
+    def __init__(self) -> None:
+        self.points: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
+        self.colours: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
+
+    def add(self, shape: Shape, made: Strokes, colour: Colour) -> None:
+        """A shape."""
+        share = FAINT if shape.faint else 1.0
+        for name, chains, part in (("strong", made.strong, 1.0), ("thin", made.thin, THIN)):
+            for chain in chains:
+                pairs = np.stack([chain[:-1], chain[1:]], axis=1).reshape(-1, 3)
+                self._add(name, pairs, colour, share * part)
+        for threes in made.filled:
+            self._add("filled", threes, colour, share * FILLED.get(shape.kind, 1.0))
+
+    def _add(self, name: str, points: Floats, colour: Colour, share: float) -> None:
+        self.points[name].append(points)
+        self.colours[name].append(np.tile([*colour[:3], share * colour[3]], (len(points), 1)))
+
+    def draw(self, share: float, scale: float) -> None:
+        """With the depth test that is set."""
+        _, _, *size = gpu.state.viewport_get()
+        for name, points in self.points.items():
+            if not points:
+                continue
+            colours = np.concatenate(self.colours[name]).astype(np.float32)
+            colours[:, 3] *= share
+            lines = name in WIDTHS
+            program = gpu.shader.from_builtin("POLYLINE_FLAT_COLOR" if lines else "FLAT_COLOR")
+            data: Any = {"pos": np.concatenate(points).astype(np.float32), "color": colours}
+            batch = batch_for_shader(program, "LINES" if lines else "TRIS", data)
+            program.bind()
+            if lines:
+                program.uniform_float("viewportSize", size)
+                program.uniform_float("lineWidth", WIDTHS[name] * scale)
+            batch.draw(program)
+
+
+def _write(context: "Context", taken: list[tuple[float, float]], shape: Shape, place: Floats, colour: Colour) -> None:
+    """A name beside a place, below those that are there already."""
+    spot = location_3d_to_region_2d(context.region, context.region_data, Vector(place.tolist()))
+    if spot is None:
+        return
+    scale = context.preferences.system.ui_scale
+    x, y = spot.x + 7 * scale, spot.y + 5 * scale
+    height = 1.15 * TEXT * scale
+    while any(abs(x - there[0]) < 1.6 * height and abs(y - there[1]) < height for there in taken):
+        y -= 0.5 * height
+    taken.append((x, y))
+    blf.color(0, *colour[:3], 0.6 if shape.faint else 1.0)
+    blf.position(0, x, y, 0)
+    blf.draw(0, shape.name)

@@ -1,0 +1,66 @@
+"""The panel from which the solver is watched at work."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..errors import KnuckleError
+from ..operators.posing_algebra import STEPS
+from ..operators.posing_sliders import chosen_side
+from ..operators.rig_hands import posed_armature
+from ..rig.algebra import PARTS
+from . import algebra_overlay
+from .looking import known_or_looked_for
+from .text import paragraph, sentence
+
+if TYPE_CHECKING:
+    from bpy.types import Context, UILayout
+
+
+class KNUCKLE_PT_algebra(bpy.types.Panel):
+    """The spheres, circles, planes and limits with which the solver finds a pose"""
+
+    bl_label = "Algebra"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_parent_id = "KNUCKLE_PT_posing"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw_header(self, context: "Context") -> None:
+        """It is switched on and off while the panel is closed."""
+        self.layout.prop(context.window_manager.knuckle_algebra, "show", text="")
+
+    def draw(self, context: "Context") -> None:
+        """What of the hand, which step, and what that step does."""
+        layout, chosen = self.layout, context.window_manager.knuckle_algebra
+        layout.active = chosen.show
+        column = layout.column(align=True)
+        for parts in (PARTS[:3], PARTS[3:]):
+            row = column.row(align=True)
+            for part in parts:
+                row.prop_enum(chosen, "parts", part)
+        row = layout.row(align=True)
+        row.prop(chosen, "step", text="Step" if chosen.step else "All Steps", slider=True)
+        layout.prop(chosen, "names")
+        if chosen.show:
+            _told(layout, context, chosen)
+
+
+def _told(layout: "UILayout", context: "Context", chosen: Any) -> None:
+    """What the step does, for each part that is shown."""
+    armature = posed_armature(context)
+    known = known_or_looked_for(armature) if armature else None
+    if armature is None or known is None:
+        return
+    side = chosen_side(context, armature)
+    try:
+        traces = algebra_overlay.traces(armature, known, side, chosen.parts)
+    except KnuckleError as error:
+        paragraph(layout, context, sentence(str(error)), "INFO")
+        return
+    steps = range(STEPS) if chosen.step == 0 and len(traces) == 1 else [chosen.step - 1]
+    for trace in traces:
+        for step in steps:
+            if 0 <= step < len(trace.steps):
+                paragraph(layout, context, sentence(trace.steps[step]))

@@ -1,0 +1,144 @@
+"""How a shape is drawn: chains of places joined by lines, triangles that are filled, and where its name is written."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...cga.objects import across
+from ...hand.rotations import unit_vector
+from .shapes import Shape, vector_of
+
+Floats = NDArray[np.float64]
+
+ROUND = 64
+"""Sides of a circle."""
+DOT = 4.5
+"""px, the radius of a point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """From where it is seen."""
+
+    eye: Floats
+    """(3,) m; without perspective any place on the way to the eye."""
+    right: Floats
+    up: Floats
+    """(3,) of length 1, along the picture's edges."""
+    perspective: bool
+    pixel: Floats
+    """(4,) m that a pixel is wide at a place (x, y, z, 1): their product."""
+
+    def of_pixels(self, place: Floats) -> float:
+        """m that a pixel is wide there."""
+        return max(float(self.pixel[:3] @ place + self.pixel[3]), 0.0)
+
+    def towards(self, place: Floats) -> Floats:
+        """(3,) m from a place to the eye; of length 1 without perspective."""
+        if self.perspective:
+            way: Floats = self.eye - place
+            return way
+        return np.cross(self.right, self.up)
+
+
+@dataclass(slots=True, eq=False)
+class Strokes:
+    """What is drawn of a shape. Each place (3,) m in the world."""
+
+    strong: list[Floats] = field(default_factory=list)
+    """(N, 3) each"""
+    thin: list[Floats] = field(default_factory=list)
+    """(N, 3) each"""
+    filled: list[Floats] = field(default_factory=list)
+    """(3 N, 3) each, threes of triangles."""
+    name: Floats = field(default_factory=lambda: np.zeros(3))
+
+
+def strokes(shape: Shape, view: View, along: Floats) -> Strokes:
+    """How a shape is drawn as seen; planes lie along a way (3,)."""
+    return {
+        "sphere": _sphere,
+        "circle": _circle,
+        "plane": _plane,
+        "line": _line,
+        "chain": _line,
+        "pair": _points,
+        "point": _points,
+        "arc": _arc,
+    }[shape.kind](shape, view, along)
+
+
+def ring(centre: Floats, radius: float, one: Floats, other: Floats, sides: int = ROUND) -> Floats:
+    """(sides + 1, 3) a closed circle through two directions (3,) at right angles, each of length 1."""
+    angles = np.linspace(0.0, 2 * np.pi, sides + 1)[:, None]
+    placed: Floats = centre + radius * (np.cos(angles) * one + np.sin(angles) * other)
+    return placed
+
+
+def axes_across(normal: Floats, along: Floats) -> tuple[Floats, Floats]:
+    """Two directions (3,) at right angles to a normal and each other, the first as near to `along` as may be."""
+    flat = along - (along @ normal) * normal
+    one = unit_vector(flat) if np.linalg.norm(flat) > 1e-3 else np.array(across(vector_of(normal)))
+    return one, np.cross(normal, one)
+
+
+def _sphere(shape: Shape, view: View, along: Floats) -> Strokes:
+    """Its outline as it is seen, and thin its equator and two meridians."""
+    way = view.towards(shape.centre)
+    far = float(np.linalg.norm(way))
+    result = Strokes()
+    facing = unit_vector(way)
+    one, other = axes_across(facing, view.right)
+    middle, radius = shape.centre, shape.radius
+    if view.perspective:
+        if far <= shape.radius:
+            one, other, middle, radius = view.right, view.up, shape.centre, 0.0
+        else:
+            # The outline is where lines from the eye touch it.
+            middle = shape.centre + shape.radius**2 / far * facing
+            radius = shape.radius * float(np.sqrt(1 - (shape.radius / far) ** 2))
+    if radius > 0:
+        result.strong.append(ring(middle, radius, one, other))
+    x, y = axes_across(np.array([0.0, 0.0, 1.0]), along)
+    z = np.array([0.0, 0.0, 1.0])
+    result.thin += [ring(shape.centre, shape.radius, *pair) for pair in ((x, y), (y, z), (z, x))]
+    result.name = middle + radius * (0.71 * view.right + 0.71 * view.up)
+    return result
+
+
+def _circle(shape: Shape, view: View, along: Floats) -> Strokes:
+    one, other = axes_across(shape.normal, view.right)
+    line = ring(shape.centre, shape.radius, one, other)
+    return Strokes(strong=[line], name=shape.centre + shape.radius * one)
+
+
+def _plane(shape: Shape, view: View, along: Floats) -> Strokes:
+    one, other = axes_across(shape.normal, along)
+    corners = [shape.centre + shape.radius * (a * one + b * other) for a, b in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+    square = np.stack([*corners, corners[0]])
+    filled = np.stack([corners[0], corners[1], corners[2], corners[0], corners[2], corners[3]])
+    outermost = max(corners, key=lambda corner: float(corner @ (view.up + 0.5 * view.right)))
+    return Strokes(strong=[square], filled=[filled], name=outermost)
+
+
+def _line(shape: Shape, view: View, along: Floats) -> Strokes:
+    return Strokes(strong=[shape.points], name=shape.points[-1])
+
+
+def _points(shape: Shape, view: View, along: Floats) -> Strokes:
+    """A dot of the same size however far; both of a pair are joined."""
+    dots = []
+    for place in shape.points:
+        rim = ring(place, DOT * view.of_pixels(place), view.right, view.up, 12)
+        middle = np.broadcast_to(place, (len(rim) - 1, 3))
+        dots.append(np.stack([middle, rim[:-1], rim[1:]], axis=1).reshape(-1, 3))
+    joined = [shape.points] if len(shape.points) > 1 else []
+    return Strokes(thin=joined, filled=dots, name=shape.points[0])
+
+
+def _arc(shape: Shape, view: View, along: Floats) -> Strokes:
+    middle = np.broadcast_to(shape.centre, (len(shape.points) - 1, 3))
+    fan = np.stack([middle, shape.points[:-1], shape.points[1:]], axis=1).reshape(-1, 3)
+    edge = np.concatenate([shape.centre[None], shape.points, shape.centre[None]])
+    return Strokes(strong=[edge], filled=[fan], name=shape.points[len(shape.points) // 2])

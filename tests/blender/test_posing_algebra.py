@@ -1,0 +1,112 @@
+"""The algebra over rigs: what is shown lies where the bones are; nothing listens while off, nothing is changed."""
+
+import bpy
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from knuckle.hand import proportions
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from knuckle.posing.trace import Shape, Trace, forget, watch
+from knuckle.rig import known_hands
+from knuckle.rig.algebra import PARTS, AlgebraOf
+from knuckle.rig.binding import posed_frames
+from knuckle.rig.take_scene import new_hand
+from knuckle.tests.blender import rigs
+from knuckle.tests.blender.snapshot import snapshot
+
+Floats = NDArray[np.float64]
+MM = 1e-3
+
+
+@pytest.fixture(params=["Knuckle's own", "MakeHuman"])
+def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
+    if request.param != "MakeHuman":
+        measures = proportions.adult("right")
+        armature, _ = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)
+    elif not rigs.SHARED.is_dir():
+        pytest.skip("no rigs beside the checkout (../shared/data/rigs)")
+    else:
+        armature = rigs.RIGS["MakeHuman"]()[0]
+        armature.pose.bones["finger3-2.R"].rotation_mode = "XYZ"
+        armature.pose.bones["finger3-2.R"].rotation_euler.x = 0.4
+    bpy.context.view_layer.objects.active = armature
+    bpy.context.view_layer.update()
+    return armature
+
+
+def named(trace: Trace, name: str, kind: str = "point") -> Shape:
+    return next(shape for shape in trace.shapes if shape.name == name and shape.kind == kind)
+
+
+def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.types.Object) -> None:
+    known = known_hands.look(armature)
+    traces = AlgebraOf().traces(armature, known, "right", DIGITS)
+    assert [trace.part for trace in traces] == list(DIGITS)
+    frames = posed_frames(armature, known.bindings["right"])
+    world = np.array(armature.matrix_world)
+    for trace in traces:
+        first, *_, tip = ((world @ frames[JOINT_INDEX[joint], :, 3])[:3] for joint in CHAIN_JOINTS[trace.part])
+        assert np.linalg.norm(named(trace, "P₁").centre - first) < 0.5 * MM, trace.part
+        off = np.linalg.norm(named(trace, "T").centre - tip)
+        assert off < 0.5 * MM, f"{trace.part}: {off / MM:.2f} mm"
+
+
+def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
+    traces = AlgebraOf().traces(armature, known_hands.look(armature), "right", PARTS)
+    armed = "lowerarm01.R" in armature.pose.bones
+    assert (traces[0].part == "arm") == armed
+    assert "palm" in [trace.part for trace in traces]
+    if armed:
+        elbow = np.array(armature.matrix_world @ armature.pose.bones["lowerarm01.R"].head)
+        circle = named(traces[0], "C", "circle")
+        assert abs(np.linalg.norm(elbow - circle.centre) - circle.radius) < 0.1 * MM
+
+
+def test_a_pose_that_stays_is_not_worked_out_again_and_a_drag_is_shown(armature: bpy.types.Object) -> None:
+    known, algebra = known_hands.look(armature), AlgebraOf()
+    first = algebra.traces(armature, known, "right", {"index-finger"})
+    assert algebra.traces(armature, known, "right", {"index-finger"}) is first
+    goal = named(first[0], "T").centre + [0.0, 0.0, 0.004]
+    watch(armature.name, "right", {"index-finger": goal})
+    try:
+        (dragged,) = algebra.traces(armature, known, "right", {"index-finger"})
+    finally:
+        forget()
+    np.testing.assert_allclose(named(dragged, "T").centre, goal, atol=1e-9)
+    assert algebra.traces(armature, known, "right", {"index-finger"})[0].part == "index-finger"
+    bone = armature.pose.bones[known.hands["right"].bones["index-finger-phalanx-proximal"]]
+    bone.rotation_mode = "XYZ"
+    bone.rotation_euler.x -= 0.2
+    bpy.context.view_layer.update()
+    moved = algebra.traces(armature, known, "right", {"index-finger"})
+    assert np.linalg.norm(named(moved[0], "T").centre - named(first[0], "T").centre) > 1 * MM
+
+
+@pytest.mark.usefixtures("extension")
+def test_nothing_listens_while_it_is_off_and_nothing_in_the_file_is_changed(armature: bpy.types.Object) -> None:
+    from knuckle.panels import algebra_overlay
+
+    known = known_hands.look(armature)
+    before = snapshot()
+    shown = bpy.context.window_manager.knuckle_algebra
+    assert not shown.show
+    assert not algebra_overlay.is_drawn()
+    shown.show = True
+    assert algebra_overlay.is_drawn()
+    algebra_overlay.traces(armature, known, "right", PARTS)
+    assert snapshot() == before
+    bpy.ops.wm.read_homefile(use_empty=True)
+    assert bpy.context.window_manager.knuckle_algebra.show == algebra_overlay.is_drawn(), "as it was, whatever the file"
+    bpy.context.window_manager.knuckle_algebra.show = False
+    assert not algebra_overlay.is_drawn()
+
+
+def test_it_is_off_once_the_extension_is(extension: None) -> None:
+    from knuckle.operators.posing_algebra import Showing
+    from knuckle.panels import algebra_overlay
+
+    bpy.context.window_manager.knuckle_algebra.show = True
+    algebra_overlay.unregister()
+    assert not algebra_overlay.is_drawn()
+    assert not Showing.on
