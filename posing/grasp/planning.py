@@ -33,8 +33,6 @@ GRID = 0.016
 """and between the places where the distance is kept for them."""
 SEARCHED = 4e-4
 """m, what is as near touches, for candidates."""
-ONCE_MORE = 0.08
-"""Hand lengths by which a candidate goes back, to come again with all of its skin."""
 CLEARINGS = 6
 """How often an open hand is moved out of the object where it is deepest."""
 
@@ -241,8 +239,9 @@ def _exact(task: Task, field: Field, found: _Found) -> Hold:
     opened, closed = task.grip.bends(task.hand, found.thumb)
     place = found.place
     if not task.grip.placed:
+        # From where it is clear of the object: that a sheet is crossed is not seen afterwards.
         back = place.roots.copy()
-        back[:, :3, 3] -= ONCE_MORE * task.size * place.ways
+        back[:, :3, 3] -= (0.5 * float(task.thing.shape.extents.max()) + BACK * task.size) * place.ways
         place = _come(task, task.holder.flesh, task.thing.distance, replace(place, roots=back), opened)
     root = _cleared(task, field, place.roots[0], opened)
     touching = close_hand(task, root, (opened, closed), place.paces[0])

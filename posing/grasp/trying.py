@@ -24,7 +24,7 @@ ROLLS = 16
 """Ways about an axis from which the hand comes."""
 BACK = 0.35
 """Hand lengths in front of the surface where the hand is open before it comes straight."""
-INTO = 0.12
+INTO = 0.07
 """Hand lengths: what is pinched is between finger and thumb by as much."""
 FROM_TIP = 0.19
 """Hand lengths: a pen is held so far from its tip."""

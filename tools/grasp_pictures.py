@@ -1,0 +1,160 @@
+"""Renders a mug, a pen and a ball as hands take hold of them: Knuckle's own hand, and MakeHuman's.
+
+    python tools/grasp_pictures.py [--out docs/pictures] [--pixels 240]
+
+A row a thing: three views of Knuckle's own hand, then two of MakeHuman's and one of its upper body. Needs bpy and,
+without a screen, Mesa's EGL; and ../shared.
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import hand_pictures  # noqa: E402
+
+hand_pictures.load_package()
+from knuckle.hand import proportions  # noqa: E402
+from knuckle.hand.joints import Side  # noqa: E402
+from knuckle.hand.kinematics import Pose, joint_frames  # noqa: E402
+from knuckle.posing.grasp import seats  # noqa: E402
+from knuckle.rig import following  # noqa: E402
+from knuckle.rig.detect import find_hands  # noqa: E402
+from knuckle.rig.grasping import Grasped, grasp  # noqa: E402
+from knuckle.rig.held import standing  # noqa: E402
+from knuckle.rig.skin import flesh_of, skins  # noqa: E402
+from knuckle.rig.take_scene import new_hand  # noqa: E402
+from knuckle.tests.blender import things  # noqa: E402
+from knuckle.tests.blender.rigs import RIGS  # noqa: E402
+
+Floats = NDArray[np.floating[Any]]
+Doubles = NDArray[np.float64]
+
+SKIN = (0.66, 0.41, 0.31, 1.0)
+THINGS: dict[str, Callable[[], bpy.types.Object]] = {"mug": things.mug, "pen": things.pen, "ball": things.ball}
+VIEWS = {
+    "thumb": ((-1.0, 0.0, -0.25), (0.0, 1.0, 0.0)),
+    "tips": ((-0.7, 0.9, -0.6), (0.0, 0.0, 1.0)),
+    "palm": ((-0.5, 0.0, -1.0), (0.0, 1.0, 0.0)),
+}
+"""Where the camera stands and what is up, in the frame of a right hand's wrist."""
+BODY = ((-0.5, -1.0, 0.25), (0.0, 0.0, 1.0))
+"""The same in the world."""
+BEFORE = (-0.1, -0.62, -0.35)
+"""Arm lengths from the shoulder to where a thing is before a person, for a right arm."""
+TURNED = {"mug": (0.0, 0.0, -2.2), "pen": (0.5, 0.2, 0.0), "ball": (0.0, 0.0, 0.0)}
+
+
+def own_hand(thing: str) -> tuple[Grasped, bpy.types.Object]:
+    """Knuckle's own right hand, which comes to a thing at its side."""
+    scene = hand_pictures.empty_scene()
+    measures = proportions.adult("right")
+    armature, _ = new_hand(measures, proportions.build(measures), scene.collection)
+    armature.matrix_world = Matrix.Translation((-0.15, -0.1, 0.0)) @ Matrix.Rotation(-np.pi / 2, 4, "Y")
+    return _grasped(armature, "right", THINGS[thing]())
+
+
+def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]:
+    """MakeHuman's rig, with a thing before it."""
+    armature, _ = RIGS["MakeHuman"]()
+    hand_pictures.set_up(bpy.context.scene)
+    for obj in bpy.context.scene.objects:
+        obj.hide_render = obj not in skins(armature)
+    for skin in skins(armature):
+        skin.data.polygons.foreach_set("use_smooth", [True] * len(skin.data.polygons))
+        material = bpy.data.materials.new("Skin")
+        material.diffuse_color = SKIN
+        skin.data.materials.clear()
+        skin.data.materials.append(material)
+    who = following.follower(armature, next(found for found in find_hands(armature) if found.side == side))
+    arm = following.shoulder(who, None)
+    assert arm is not None
+    obj = THINGS[thing]()
+    scale = seats.length(who.held.hand) / 0.185
+    obj.scale = (scale, scale, scale)
+    base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
+    obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()
+    obj.rotation_euler = TURNED[thing]
+    return _grasped(armature, side, obj)
+
+
+def _grasped(armature: bpy.types.Object, side: Side, thing: bpy.types.Object) -> tuple[Grasped, bpy.types.Object]:
+    bpy.context.view_layer.update()
+    found = next(found for found in find_hands(armature) if found.side == side)
+    done = grasp(armature, found, thing)
+    bpy.context.view_layer.update()
+    print(f"{armature.name}, {thing.name}: {done.hold.grip.name}, {1e3 * done.deepest:.2f} mm")
+    return done, thing
+
+
+def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: float = 1.1) -> Floats:
+    """(pixels, pixels, 3) points (V, 3) from where a view (3,), (3,) stands; what is before them is cut off."""
+    scene = bpy.context.scene
+    back, up = view
+    back = back / np.linalg.norm(back)
+    across = np.cross(up, back)
+    across /= np.linalg.norm(across)
+    axes = np.stack([across, np.cross(back, across), back])
+    low, high = (points @ axes.T).min(axis=0), (points @ axes.T).max(axis=0)
+    camera: Any = scene.camera
+    camera.data.ortho_scale = float(margin * (high - low)[:2].max())
+    camera.data.clip_start = 0.3 - 0.02
+    centre = axes.T @ np.array([*((low + high) / 2)[:2], high[2] + 0.3])
+    matrix = Matrix(axes.T.tolist()).to_4x4()
+    matrix.translation = Vector(centre.tolist())
+    camera.matrix_world = matrix
+    scene.render.resolution_x = scene.render.resolution_y = pixels
+    with tempfile.TemporaryDirectory() as folder:
+        scene.render.filepath = str(Path(folder) / "view.png")
+        bpy.ops.render.render(write_still=True)
+        picture: Floats = hand_pictures.read_picture(scene.render.filepath)
+    return picture
+
+
+def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
+    """The hand and what it holds, from its own sides."""
+    held = done.who.held
+    armature = bpy.data.objects[held.posed.binding.armature]
+    found = next(found for found in find_hands(armature) if found.side == held.hand.side)
+    seen = standing(held).pose
+    skin = flesh_of(armature, found, held).moved(hand_frames(done, seen.root, seen.angles))[0]
+    points = np.concatenate([skin, things.evaluated(thing)[0]])
+    mirror = np.diag([1.0 if held.hand.side == "right" else -1.0, 1.0, 1.0])
+    turn = seen.root[0, :3, :3] @ mirror
+    return [tile(points, (turn @ np.array(back), turn @ np.array(up)), pixels) for back, up in map(VIEWS.get, names)]
+
+
+def hand_frames(done: Grasped, root: Doubles, angles: Doubles) -> Doubles:
+    """(1, J, 4, 4) the joints of a hand."""
+    frames: Doubles = joint_frames(done.who.held.hand, Pose(done.who.held.hand, root, angles))
+    return frames
+
+
+def main() -> None:
+    """Writes grasp.png."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=ROOT / "docs/pictures")
+    parser.add_argument("--pixels", type=int, default=240)
+    asked = parser.parse_args()
+    rows = []
+    for thing in THINGS:
+        row = of_hand(*own_hand(thing), tuple(VIEWS), asked.pixels)
+        done, obj = person(thing)
+        row += of_hand(done, obj, ("thumb", "tips"), asked.pixels)
+        upper = np.array([[-0.42, -0.45, 0.25], [0.3, 0.25, 0.85]])
+        row.append(tile(upper, (np.array(BODY[0]), np.array(BODY[1])), asked.pixels, margin=1.0))
+        rows.append(np.concatenate(row, axis=1))
+    hand_pictures.write_picture(asked.out / "grasp.png", np.concatenate(rows))
+
+
+if __name__ == "__main__":
+    main()
