@@ -52,6 +52,8 @@ class Receiver:
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._trouble = ""
+        self._tried = 0
+        """How often a connection was sought since something came."""
         self._last_packet = self._began = time.perf_counter()
         self._thread = threading.Thread(target=self._run, name=f"knuckle {device}", daemon=True)
 
@@ -74,6 +76,7 @@ class Receiver:
         """Begins to write what comes to a raw take, with the last pre_roll s. Raises StreamError."""
         recorder = Recorder(path, Head(self._name, name, now()))
         with self._lock:
+            self._forget(time.perf_counter())
             began = self._before[0][0] if self._before else time.perf_counter()
             for packet in self._parser.context():
                 recorder.add(Packet(0.0, packet))
@@ -117,36 +120,34 @@ class Receiver:
         return self._transport.said()
 
     def _run(self) -> None:
-        tried = 0
         while not self._stop.is_set():
             try:
-                tried = self._listen(tried)
+                self._listen()
             except StreamError as error:
                 self._trouble = f"{error}; trying again"
-                self._stop.wait(AGAIN[min(tried, len(AGAIN) - 1)])
-                tried += 1
+                self._stop.wait(AGAIN[min(self._tried, len(AGAIN) - 1)])
+                self._tried += 1
             except Exception:
                 self._trouble = "nothing is read any more after a fault of Knuckle's, which the console tells"
                 raise
 
-    def _listen(self, tried: int) -> int:
-        """Reads until it is stopped; how often it was tried in vain, 0 once something came."""
+    def _listen(self) -> None:
+        """Reads until it is stopped."""
         packets = self._transport.packets()
         self.tally.anew()
         try:
             for packet in packets:
                 self._trouble = ""
                 if self._stop.is_set():
-                    return tried
+                    return
                 if packet is not None:
-                    tried = 0
+                    self._tried = 0
                     self._take(packet, time.perf_counter())
                     # Counted once it can be had: who waits for the count finds its frames.
                     self.tally.packets += 1
                     self.tally.octets += len(packet)
         finally:
             packets.close()
-        return tried
 
     def _take(self, packet: bytes, at: float) -> None:
         self._last_packet = at
@@ -164,13 +165,15 @@ class Receiver:
                 self._inbox.append(Arrived(replace(frame, time=self._clock.moment(frame.time, at)), at))
 
     def _keep(self, packet: bytes, at: float) -> None:
-        """For a recording, or for one that may begin."""
+        """For a recording, and for one that may begin."""
         if self._recorder is not None:
             self._recorder.add(Packet(at - self._recorded_from, packet))
-            return
-        if not self._pre_roll:
-            return
-        self._before.append((at, packet))
-        self._before_octets += len(packet)
-        while self._before and (at - self._before[0][0] > self._pre_roll or self._before_octets > PRE_ROLL_OCTETS):
+        if self._pre_roll:
+            self._before.append((at, packet))
+            self._before_octets += len(packet)
+            self._forget(at)
+
+    def _forget(self, now: float) -> None:
+        """What no recording that begins now would begin with."""
+        while self._before and (now - self._before[0][0] > self._pre_roll or self._before_octets > PRE_ROLL_OCTETS):
             self._before_octets -= len(self._before.popleft()[1])

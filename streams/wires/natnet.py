@@ -132,6 +132,8 @@ class NatnetParser(Parser):
         """The names, places and turns of all joints of the skeletons that have fingers."""
         names: list[str] = []
         places, turns = [], []
+        # The first one needs no name: who comes later must not give another to whom is followed already.
+        first = next(iter(self._described.skeletons), None)
         for own, bodies in skeletons.items():
             performer, bones = self._described.skeletons.get(own, ("", {}))
             found: dict[Side, dict[str, _Body]] = {}
@@ -142,7 +144,7 @@ class NatnetParser(Parser):
                     found.setdefault(side, {})[joint] = body
             for side, joints in found.items():
                 if len(joints) >= LEAST_OF_A_HAND:
-                    names += joint_names(side, performer if len(skeletons) > 1 else "")
+                    names += joint_names(side, "" if own == first else performer)
                     places.append(_filled(joints, "place", 3))
                     turns.append(rot.multiply(y_up_turns(_filled(joints, "turn", 4)), STANDS[side]))
         if not names:

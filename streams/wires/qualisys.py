@@ -126,11 +126,10 @@ class QualisysParser(Parser):
                 for index, (name, skeleton) in enumerate(zip(names, parameters.skeletons, strict=True))
                 for hand in _hands(index, skeleton.segments, f"{skeleton.name}_")
             ]
-            several = len({name for name, _ in found}) > 1
             self._hands = tuple(hand for _, hand in found)
-            self._hand_names = interned(
-                tuple(joint for name, hand in found for joint in joint_names(hand.side, name if several else ""))
-            )
+            # The first one needs no name: who comes later must not give another to whom is followed already.
+            owned = [("" if name == found[0][0] else name, hand.side) for name, hand in found]
+            self._hand_names = interned(tuple(joint for name, side in owned for joint in joint_names(side, name)))
             self._told["Skeletons"] = packet
 
     def _frame(self, reader: Reader) -> list[Frame]:

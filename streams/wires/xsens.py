@@ -38,8 +38,8 @@ MOST_ITEMS = 255
 PER_DATAGRAM = 62
 """Segments in a datagram of at most 2040 bytes."""
 MOST_CHARACTERS = 8
-TALLEST = 10.0
-"""m: a pelvis that is higher is in cm."""
+LARGEST_HAND = 1.0
+"""m: one that is larger is in cm."""
 SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[:-1]))
 """The 20 segments of a hand in their order: the carpus, then each digit's from its metacarpal outwards."""
 COLUMNS = [JOINT_INDEX[joint] for joint in SEGMENTS]
@@ -94,7 +94,7 @@ class XsensParser(Parser):
         if not body or len(whole) != (body + props + fingers) * ITEM.itemsize:
             raise PacketError(f"a sample of {len(whole) // ITEM.itemsize} segments, {body + props + fingers} were told")
         segments = np.frombuffer(whole, ITEM)
-        return self._frames(segments, segments[body + props :], character, number, ms / 1000)
+        return self._frames(segments[body + props :], character, number, ms / 1000)
 
     def _whole(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
         """A sample's items, once all its datagrams are there. What is missing when the next one begins never comes."""
@@ -110,12 +110,14 @@ class XsensParser(Parser):
         del self._samples[character]
         return b"".join(sample.parts[wanted] for wanted in range(sample.last + 1))
 
-    def _frames(self, segments: Segments, hands: Segments, character: int, number: int, time: float) -> list[Frame]:
+    def _frames(self, hands: Segments, character: int, number: int, time: float) -> list[Frame]:
         # A signalling NaN of 32 bits is what numpy warns of where it gets 64.
         with np.errstate(invalid="ignore"):
             place, turn = (hands[name].astype(np.float64).ravel().tolist() for name in ("place", "turn"))
-        scale = 0.01 if abs(float(segments["place"][0, 2])) > TALLEST else 1.0
-        positions = scale * places(place, "a segment") @ AXES.T
+        seen = places(place, "a segment")
+        # How large the left hand is; where it is says nothing.
+        scale = 0.01 if np.ptp(seen[: len(SEGMENTS)], axis=0).max() > LARGEST_HAND else 1.0
+        positions = scale * seen @ AXES.T
         rotations = rot.multiply(TURN, turns(turn, "a segment"))
         parts = []
         for side, names, first in zip(SIDES, self._named(character), (0, len(SEGMENTS)), strict=True):

@@ -173,3 +173,21 @@ def test_a_take_is_not_written_over(receiver: Receiver, tmp_path: Path) -> None:
         receiver.record(path)
     assert path.read_bytes() == b"mine"
     assert free_path(tmp_path, "a", ".rawtake").name == "a 001.rawtake"
+
+
+def test_a_recording_begins_with_no_more_than_its_pre_roll_though_nothing_came_meanwhile(
+    address: Address, tmp_path: Path
+) -> None:
+    with listening("quest", address, pre_roll=0.3) as receiver:
+        send(address)
+        come(receiver, 30)
+        time.sleep(0.4)
+        receiver.record(tmp_path / "first.rawtake")
+        send(address, 5)
+        wait_for(lambda: receiver.tally.packets == 140)
+        receiver.end_recording()
+        # What the take before has is pre-roll of the next one as well.
+        receiver.record(tmp_path / "second.rawtake")
+        receiver.end_recording()
+    assert len(captures.read(tmp_path / "first.rawtake").times) <= 5
+    assert len(captures.read(tmp_path / "second.rawtake").times) >= 4

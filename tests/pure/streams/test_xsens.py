@@ -47,18 +47,20 @@ def test_a_second_character_is_a_performer_of_their_own():
     assert names == {"left", "right", "Performer 2 left", "Performer 2 right"}
 
 
-def test_centimetres_are_told_by_the_pelvis():
+@pytest.mark.parametrize("height", [0.0, -1.0], ids=["standing", "lying"])
+def test_centimetres_are_told_by_the_size_of_a_hand(height):
     sent = packets(1)[0]
     (metres,) = parsed(XsensParser(), sent)
     whole = np.frombuffer(b"".join(packet[24:] for packet in sent), np.dtype([("i", ">i4"), ("v", ">f4", 7)])).copy()
-    whole["v"][:, :3] *= 100
+    whole["v"][:, :3] = 100 * (whole["v"][:, :3] + np.array([0.0, 0.0, height], np.float32))
     scaled, done = [], 0
     for packet in sent:
         count = packet[11]
         scaled.append(packet[:24] + whole[done : done + count].tobytes())
         done += count
     (centimetres,) = parsed(XsensParser(), scaled)
-    assert np.allclose(centimetres.positions, metres.positions, atol=1e-5, equal_nan=True)
+    lowered = metres.positions + [0.0, 0.0, height]
+    assert np.allclose(centimetres.positions, lowered, atol=1e-5, equal_nan=True)
 
 
 def test_in_the_t_pose_bones_point_aside_and_the_backs_of_the_hands_up():
