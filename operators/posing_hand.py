@@ -7,9 +7,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 from mathutils import Matrix
 
-from ..errors import KnuckleError
-from ..hand.joints import DIGITS, SIDES
+from ..errors import KnuckleError, RigError
+from ..hand.joints import DIGITS, SIDES, Side
 from ..rig import known_hands
+from ..rig.binding import is_armature
 from ..rig.held import HeldHand, show, standing
 from ..rig.held_known import held_hand
 from ..rig.held_mirror import digit_joints, mirrored
@@ -87,7 +88,8 @@ def can_pose(operator: type, context: "Context") -> bool:
 
 
 class KNUCKLE_OT_pose_mirror(_OfPosedHand, bpy.types.Operator):
-    """Pose a hand like the armature's other one, as seen in a mirror. The wrists stay"""
+    """Pose a hand like the armature's other one, as seen in a mirror. The wrists stay. Of hands that are armatures of
+    their own, select both"""
 
     bl_idname = "knuckle.pose_mirror"
     bl_label = "Mirror Hand"
@@ -104,12 +106,28 @@ class KNUCKLE_OT_pose_mirror(_OfPosedHand, bpy.types.Operator):
 
     def change(self, context: "Context", armature: "Object") -> None:
         """Both are read before one is posed."""
-        left, right = ((held, standing(held)) for held in (held_hand(armature, side) for side in SIDES))
+        there = [armature, *other_armatures(context, armature)]
+        left, right = ((held, standing(held)) for held in (_hand_of(there, side) for side in SIDES))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
         posed = [(other, mirrored(*one, *other)) for one, other in ways]
         for (held, _), stands in posed:
             show(held, stands, digit_joints(held))
             key_hand(context, held, digit_joints(held))
+
+
+def other_armatures(context: "Context", armature: "Object") -> "list[Object]":
+    """Those that are selected beside one, and may be posed."""
+    selected = [other for other in context.selected_objects if is_armature(other) and other.is_editable]
+    return [other for other in selected if other != armature]
+
+
+def _hand_of(armatures: "list[Object]", side: Side) -> HeldHand:
+    """The hand of a side of the first armature that has it. Raises RigError."""
+    for armature in armatures:
+        known = known_hands.known(armature) or known_hands.look(armature)
+        if side in known.hands:
+            return held_hand(armature, side, known)
+    raise RigError(f"armature '{armatures[0].name}' has no {side} hand, select the armature that has it as well")
 
 
 class KNUCKLE_OT_pose_relax(_OfPosedHand, bpy.types.Operator):

@@ -6,6 +6,7 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
+from ..operators.posing_hand import other_armatures
 from ..operators.posing_sliders import (
     chosen_side,
     setting,
@@ -61,7 +62,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
             row.prop_enum(asked, "side", one)
         layout.active = armature.is_editable
         _sliders(layout, asked, held, sliders_of(held.hand, asked.dip_lock))
-        _buttons(layout, side, len(known.hands) > 1)
+        _buttons(layout, side, len(known.hands) > 1 or bool(other_armatures(context, armature)))
 
 
 def _sliders(layout: "UILayout", asked: Any, held: HeldHand, sliders: Sliders) -> None:

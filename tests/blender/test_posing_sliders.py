@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from mathutils import Quaternion
 
+from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.operators.posing_sliders import setting, sliders_of, value
@@ -16,6 +17,7 @@ from knuckle.rig import known_hands
 from knuckle.rig.held import HeldHand, read
 from knuckle.rig.held_known import held_hand
 from knuckle.rig.held_mirror import digit_joints
+from knuckle.rig.take_scene import new_hand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import default
@@ -259,10 +261,18 @@ def test_swapping_twice_gives_both_hands_back(two_hands: bpy.types.Object) -> No
     np.testing.assert_allclose(channels(two_hands), before, atol=1e-3)
 
 
-def test_one_hand_alone_has_nothing_to_mirror() -> None:
-    opened(OWN)
-    with pytest.raises(RuntimeError, match="has no left hand"):
+def test_hands_that_are_armatures_of_their_own_are_mirrored_where_both_are_selected() -> None:
+    right = opened(OWN)
+    put(Slider("curl"), 0.6)
+    with pytest.raises(RuntimeError, match="has no left hand, select the armature that has it as well"):
         bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+    measures = proportions.adult("left")
+    left = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]
+    left.select_set(True)
+    bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
+    bpy.context.view_layer.update()
+    angles = [read(held_hand(one, side)).angles[0] for one, side in zip((left, right), SIDES, strict=True)]
+    np.testing.assert_allclose(angles[1], angles[0], atol=1e-3)
 
 
 def test_reset_puts_the_bones_of_the_digits_to_rest_and_no_other(two_hands: bpy.types.Object) -> None:
