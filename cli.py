@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import assigning, calibrate, cli_options, cli_streams, performer, pipeline
+from . import assigning, calibrate, cli_options, cli_poses, cli_streams, performer, pipeline
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
 from .captures.summary import as_text, summary
 from .cli_output import facts_of_tips, hands_told, progress_bar, told, write_joints
@@ -47,6 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_info(commands)
     _add_calibrate(commands)
     _add_solve(commands)
+    _add_pose(commands)
     _add_solvers(commands)
     _add_devices(commands)
     _add_demo(commands)
@@ -78,6 +79,11 @@ def _add_calibrate(commands: Any) -> None:
 def _add_solve(commands: Any) -> None:
     parser = _command(commands, "solve", "Solve a capture and save a file with the keyed hand.", _solve)
     cli_options.add_solve(parser)
+
+
+def _add_pose(commands: Any) -> None:
+    parser = _command(commands, "pose", "Pose a rig's hands by the name of a pose, and save the file.", _pose)
+    cli_poses.add_pose(parser)
 
 
 def _add_solvers(commands: Any) -> None:
@@ -189,6 +195,10 @@ def _solve(options: argparse.Namespace) -> None:
             blend_file.save(files.enter_context(written_whole(options.out)))
         show(1.0, "Done")
     print(told(report, options.out))
+
+
+def _pose(options: argparse.Namespace) -> None:
+    cli_poses.pose(options, _inputs(options), _blender)
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:

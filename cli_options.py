@@ -76,11 +76,8 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_solve(parser: argparse.ArgumentParser) -> None:
-    """The options of `solve`."""
-    add_reading(parser)
-    add_hands(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
+def add_rig(parser: argparse.ArgumentParser) -> None:
+    """Whose hands are driven."""
     parser.add_argument(
         "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
     )
@@ -98,6 +95,14 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         help="which bone is which joint of a hand, as exported by the panel Rig's Hands; may be given again for the "
         "other hand; else the hands are found",
     )
+
+
+def add_solve(parser: argparse.ArgumentParser) -> None:
+    """The options of `solve`."""
+    add_reading(parser)
+    add_hands(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
+    add_rig(parser)
     parser.add_argument(
         "--arm",
         action=argparse.BooleanOptionalAction,

@@ -20,6 +20,7 @@ from .operators import (
     posing_follow,
     posing_grasp,
     posing_hand,
+    posing_poses,
     posing_sliders,
     rig_hands,
     rig_properties,
@@ -33,6 +34,7 @@ from .panels import live as live_panel
 from .panels import posing_algebra as algebra_panel
 from .panels import posing_follow as follow_panel
 from .panels import posing_grasp as grasp_panel
+from .panels import posing_poses as poses_panel
 from .panels import posing_sliders as posing_panel
 from .panels import rig_hands as rig_hands_panel
 
@@ -83,6 +85,8 @@ CLASSES: tuple[type, ...] = (
     posing_hand.KNUCKLE_OT_pose_relax,
     posing_hand.KNUCKLE_OT_pose_reset,
     posing_hand.KNUCKLE_OT_pose_select,
+    posing_poses.KNUCKLE_OT_apply_hand_pose,
+    posing_poses.KNUCKLE_OT_add_hand_poses,
     sidebar.KNUCKLE_PT_capture,
     sidebar.KNUCKLE_PT_hand,
     calibrate_panel.KNUCKLE_PT_calibrate,
@@ -99,6 +103,7 @@ CLASSES: tuple[type, ...] = (
     posing_grasp.KnuckleGrasp,
     posing_grasp.KNUCKLE_OT_grasp,
     posing_panel.KNUCKLE_PT_posing,
+    poses_panel.KNUCKLE_PT_hand_poses,
     follow_panel.KNUCKLE_PT_follow,
     grasp_panel.KNUCKLE_PT_grasp,
     posing_algebra.KnuckleAlgebra,

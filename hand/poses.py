@@ -21,7 +21,7 @@ from .model import HandModel, Movement
 Floats = NDArray[np.float64]
 Degrees = dict[tuple[str, Movement], float]
 
-GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grip", "letters": "Sign Alphabet"}
+GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grips", "letters": "Sign Alphabet"}
 """What kinds of poses there are, and what a person reads."""
 
 _THUMB: tuple[tuple[int, Movement], ...] = (
@@ -106,10 +106,3 @@ def angles(hand: HandModel, name: str) -> Floats:
             result[dof] = np.deg2rad(degrees)
     clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
     return clipped
-
-
-def blended(hand: HandModel, before: Floats, name: str, factor: float) -> Floats:
-    """(D,) rad, from angles (D,) at a factor of 0 to a named pose at 1, every joint along its own movements."""
-    towards = angles(hand, name)
-    mixed: Floats = before + factor * (towards - before) if factor < 1.0 else towards
-    return mixed

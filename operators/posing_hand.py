@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 WHOLE = "ALL"
 
 
-def _sides() -> Any:
+def side_property() -> Any:
+    """Which hands an operator is for."""
     return EnumProperty(
         name="Hand", description="Which hand", items=[("BOTH", "Both", "Each hand that there is"), *SIDE_ITEMS]
     )
@@ -37,7 +38,7 @@ def _digits() -> Any:
     )
 
 
-class _OfPosedHand:
+class OfPosedHand:
     """What the operators are made of, beside bpy.types.Operator: do something with the hands of the active armature."""
 
     bl_options = {"REGISTER", "UNDO"}
@@ -87,7 +88,7 @@ def can_pose(operator: type, context: "Context") -> bool:
     return False
 
 
-class KNUCKLE_OT_pose_mirror(_OfPosedHand, bpy.types.Operator):
+class KNUCKLE_OT_pose_mirror(OfPosedHand, bpy.types.Operator):
     """Pose a hand like the armature's other one, as seen in a mirror. The wrists stay. Of hands that are armatures of
     their own, select both"""
 
@@ -130,13 +131,13 @@ def _hand_of(armatures: "list[Object]", side: Side) -> HeldHand:
     raise RigError(f"armature '{armatures[0].name}' has no {side} hand, select the armature that has it as well")
 
 
-class KNUCKLE_OT_pose_relax(_OfPosedHand, bpy.types.Operator):
+class KNUCKLE_OT_pose_relax(OfPosedHand, bpy.types.Operator):
     """Bring a hand nearer to how it hangs at ease"""
 
     bl_idname = "knuckle.pose_relax"
     bl_label = "Relax Hand"
 
-    side: _sides()
+    side: side_property()
     digit: _digits()
     factor: FloatProperty(
         name="Factor",
@@ -155,13 +156,13 @@ class KNUCKLE_OT_pose_relax(_OfPosedHand, bpy.types.Operator):
             key_hand(context, held, joints)
 
 
-class KNUCKLE_OT_pose_reset(_OfPosedHand, bpy.types.Operator):
+class KNUCKLE_OT_pose_reset(OfPosedHand, bpy.types.Operator):
     """Put the bones of a hand back to rest; its wrist stays"""
 
     bl_idname = "knuckle.pose_reset"
     bl_label = "Reset Hand"
 
-    side: _sides()
+    side: side_property()
     digit: _digits()
 
     def change(self, context: "Context", armature: "Object") -> None:
@@ -174,13 +175,13 @@ class KNUCKLE_OT_pose_reset(_OfPosedHand, bpy.types.Operator):
             key_posed(context, armature, names, moved)
 
 
-class KNUCKLE_OT_pose_select(_OfPosedHand, bpy.types.Operator):
+class KNUCKLE_OT_pose_select(OfPosedHand, bpy.types.Operator):
     """Select the bones that posing a hand moves"""
 
     bl_idname = "knuckle.pose_select"
     bl_label = "Select Hand"
 
-    side: _sides()
+    side: side_property()
     digit: _digits()
     extend: BoolProperty(name="Extend", description="Keep what is selected", default=False)
     wrist: BoolProperty(name="Wrist", description="The wrist as well, with the whole hand", default=False)

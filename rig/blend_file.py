@@ -73,7 +73,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: Wanted = ANY
     all else. For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of
     a .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
     """
-    found, chosen = _open_rig(rig, wanted)
+    found, chosen = open_rig(rig, wanted)
     scene = bpy.context.scene
     new = not _is_own_scene(rig)
     if new:
@@ -114,14 +114,17 @@ def check_rig(rig: str, arm: bool = False, wanted: Wanted = ANY) -> Rig | None:
     For Blender without windows only: a rig's file is opened to look into it. Raises RigError for a rig that no take
     can go to, or where `arm` is asked for that has none: asked before the solving, not after it.
     """
-    armature = _open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
+    armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None and arm:
         check_arms(armature, find_hands(armature))
     return ArmatureHands.of(armature) if armature else None
 
 
-def _open_rig(rig: str, wanted: Wanted) -> "tuple[Object | None, tuple[str, ...]]":
-    """Opens the scene that the take goes into; the rig's armature, None for the hand that Knuckle builds, and notes."""
+def open_rig(rig: str, wanted: Wanted) -> "tuple[Object | None, tuple[str, ...]]":
+    """Opens the scene that is written to; the rig's armature, None for the hand that Knuckle builds, and notes.
+
+    Raises RigError for a file that is no rig, or has none that can be driven.
+    """
     if rig == DEFAULT_RIG:
         empty_file()
         return None, ()

@@ -1,22 +1,18 @@
 """Named poses on the hands of a rig: shown now, or keyed as actions of one frame."""
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RigError
 from ..hand import poses
 from ..hand import rotations as rot
-from ..hand.joints import SIDES, Side
+from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ..hand.kinematics import Pose
 from . import channels
-from .detect import FoundHand, find_hands
-from .held import HeldHand, Standing, show, standing
-from .keyframes import Curves, check_keyable
+from .held import HeldHand, show, standing
+from .keyframes import Curves
 from .transfer import transfer
 
 if TYPE_CHECKING:
@@ -28,45 +24,33 @@ FRAME = np.ones(1)
 """(1,) the scene frame on which a pose is keyed."""
 
 
-def hands_of(armature: "Object", sides: Sequence[Side] = SIDES) -> list[FoundHand]:
-    """Those hands of an armature, left before right. Raises RigError where it has none of them, and as find_hands."""
-    check_keyable(armature)
-    found = find_hands(armature)
-    wanted = [hand for hand in found if hand.side in sides]
-    if not wanted:
-        has = " and a ".join(hand.side for hand in found)
-        raise RigError(f"armature '{armature.name}' has no {sides[0]} hand, only a {has} one")
-    return wanted
-
-
 def posed_joints(held: HeldHand) -> list[int]:
-    """The joints of which a named pose says how they stand: those that bend and have a bone."""
-    moving = sorted(set(held.hand.axis_joint.tolist()))
-    return [joint for joint in moving if held.posed.binding.bones[joint]]
+    """The joints of which a named pose says how they stand: those that bend, and tips that hang on nothing.
+
+    The wrist and the palm stay.
+    """
+    binding = held.posed.binding
+    joints = [JOINT_INDEX[joint] for chain in CHAIN_JOINTS.values() for joint in chain]
+    bending = set(held.hand.axis_joint.tolist())
+    return [joint for joint in joints if binding.bones[joint] and (joint in bending or binding.placed[joint])]
 
 
 def apply_pose(held: HeldHand, name: str, factor: float = 1.0) -> None:
-    """Poses the bones without keys, from how they stand at a factor of 0 to the named pose at 1.
+    """Poses the bones without keys, from how they stand at a factor of 0 to the named pose at 1, angle by angle.
 
-    The wrist and the palm stay. What a person posed beyond the movements of a hand goes as the pose comes. Raises
-    HandError for a name that is not known, RigError where the hand is gone.
+    What a person posed beyond the movements of a hand goes as the pose comes. Raises HandError for a name that is not
+    known, RigError where the hand is gone.
     """
-    poses.named(name)
-    if factor <= 0.0:
-        return
-    stands = standing(held)
-    angles = poses.blended(held.hand, stands.pose.angles[0], name, factor)
-    left = {
-        joint: ((1 - factor) * way, rot.slerp(turn, rot.IDENTITY, np.array(factor)))
-        for joint, (way, turn) in stands.beyond.items()
-    }
-    show(held, Standing(replace(stands.pose, angles=angles[None]), left), posed_joints(held))
+    angles, joints = poses.angles(held.hand, name), posed_joints(held)
+    if factor > 0:
+        show(held, standing(held).toward(angles, factor, joints), joints)
 
 
 def pose_curves(armature: "Object", held: HeldHand, name: str) -> list[Curves]:
     """The keys of a named pose in the terms in which each bone is turned now, whatever the armature does.
 
-    Its bones stand on a hand whose wrist and palm are at rest: on what they hang does not matter then.
+    The wrist and the palm are taken to be at rest: where the fingers' bones hang on them, it does not matter how they
+    stand. Bones that hang on nothing are keyed where they then are.
     """
     binding = held.posed.binding
     world = np.array(armature.matrix_world)

@@ -67,7 +67,7 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
     # What carries a hand is asked while the take is played already: what another action moved stands still in it.
     action, bag, before = _play_empty(armature, name)
     try:
-        _write(bag, list(_curves(armature, hands, frames)))
+        write_curves(bag, list(_curves(armature, hands, frames)))
     except BaseException:
         _play_again(armature, before)
         bpy.data.actions.remove(action)
@@ -79,7 +79,7 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
 def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
     """An action of these curves in a slot of its own, which the object then plays."""
     action, bag, before = _play_empty(obj, name)
-    _write(bag, curves)
+    write_curves(bag, curves)
     _keep(before)
     return action
 
@@ -144,7 +144,8 @@ def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
     return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
 
 
-def _write(channelbag: Any, curves: Sequence[Curves]) -> None:
+def write_curves(channelbag: Any, curves: Sequence[Curves]) -> None:
+    """Gives a channelbag its curves."""
     groups: dict[str, Any] = {}
     linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
     for curve in curves:

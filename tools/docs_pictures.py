@@ -25,6 +25,7 @@ CHARTS = (
     "table_pictures.py",
     "chain_pictures.py",
     "rig_pictures.py",
+    "pose_pictures.py",
     "slider_pictures.py",
 )
 """Scripts that draw what the docs tell, each its own pictures."""

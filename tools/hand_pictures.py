@@ -124,12 +124,12 @@ def read_picture(path: str) -> Floats:
 
 
 def write_picture(path: Path, pixels: Floats) -> None:
-    """Saves (H, W, 3) as a PNG."""
-    height, width, _ = pixels.shape
-    image = bpy.data.images.new(path.stem, width, height)
-    opaque = np.dstack([pixels[::-1], np.ones((height, width))]).astype(np.float32)
+    """Saves (H, W, 3) as a PNG, or (H, W, 4) with a ground that can be seen through."""
+    height, width, channels = pixels.shape
+    image = bpy.data.images.new(path.stem, width, height, alpha=channels == 4)
+    whole = pixels if channels == 4 else np.dstack([pixels, np.ones((height, width))])
     stored: Any = image.pixels
-    stored.foreach_set(np.ascontiguousarray(opaque).ravel())
+    stored.foreach_set(np.ascontiguousarray(whole[::-1], np.float32).ravel())
     image.filepath_raw, image.file_format = str(path), "PNG"
     path.parent.mkdir(parents=True, exist_ok=True)
     image.save()

@@ -1,17 +1,246 @@
 """The named poses on the skin of Knuckle's hand and on the bones of rigs."""
 
-from itertools import permutations
+from itertools import pairwise, permutations
+from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import bpy
 import numpy as np
+import pytest
 from mathutils.bvhtree import BVHTree
 
+from knuckle.errors import HandError
 from knuckle.hand import poses, proportions
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.rig.detect import find_hands
-from knuckle.rig.hand_poses import apply_pose
-from knuckle.rig.held import take
+from knuckle.rig.hand_poses import apply_pose, posed_joints
+from knuckle.rig.held import HeldHand, read, take
+from knuckle.rig.pose_assets import add_pose_assets
 from knuckle.rig.take_scene import new_hand
+from knuckle.tests.blender import rigs
+from knuckle.tests.blender.making import Floats, evaluated
+from knuckle.tests.blender.snapshot import differences, snapshot
+from knuckle.tests.blender.test_held import default
+
+RIGS = ("Knuckle's own", "MakeHuman", "Rigify generated", "WebXR, left")
+SOME = ("fist", "letter-b", "ok", "spread")
+Object = bpy.types.Object
+
+
+def opened(name: str) -> Object:
+    if name in rigs.RIGS and not rigs.SHARED.is_dir():
+        pytest.skip("no rigs beside the checkout (../shared/data/rigs)")
+    armature = rigs.RIGS[name]()[0] if name in rigs.RIGS else default()
+    bpy.context.view_layer.objects.active = armature
+    bpy.context.view_layer.update()
+    return armature
+
+
+def held_hands(armature: Object) -> list[HeldHand]:
+    return [take(armature, found) for found in find_hands(armature)]
+
+
+def channels(armature: Object) -> Floats:
+    bpy.context.view_layer.update()
+    return np.array([bone.matrix_basis for bone in armature.pose.bones])
+
+
+def worst(armature: Object, held: HeldHand, name: str) -> float:
+    """Degrees between where a bone points, seen from the wrist, and where the angles of a pose say."""
+    bpy.context.view_layer.update()
+    bones = {str(joint): bone for joint, bone in zip(held.hand.joints, held.posed.binding.bones, strict=True) if bone}
+    heads = evaluated(armature, bones)[:, :3, 3]
+    frames = joint_frames(held.hand, Pose(held.hand, np.eye(4)[None], poses.angles(held.hand, name)[None]))[0]
+    wrist = read(held).root[0, :3, :3]
+    off = [0.0]
+    for digit in held.digits:
+        there = [joint for joint in CHAIN_JOINTS[digit] if joint in bones]
+        for joint, following in pairwise(JOINT_INDEX[joint] for joint in there):
+            seen = wrist.T @ (heads[following] - heads[joint])
+            said = frames[following, :3, 3] - frames[joint, :3, 3]
+            cosine = seen @ said / np.linalg.norm(seen) / np.linalg.norm(said)
+            off.append(float(np.rad2deg(np.arccos(np.clip(cosine, -1, 1)))))
+    return max(off)
+
+
+def disturbed(held: HeldHand) -> None:
+    """Every bone of the digits is turned a little as no hand moves, in terms of its own."""
+    rng = np.random.default_rng(3)
+    armature = bpy.data.objects[held.posed.binding.armature]
+    for joint in posed_joints(held):
+        bone: Any = armature.pose.bones[str(held.posed.binding.bones[joint])]
+        bone.rotation_mode = str(rng.choice(["QUATERNION", "XYZ", "ZYX"]))
+        if bone.rotation_mode == "QUATERNION":
+            bone.rotation_quaternion = [1.0, *(0.1 * rng.normal(size=3))]
+        else:
+            bone.rotation_euler = 0.1 * rng.normal(size=3)
+    bpy.context.view_layer.update()
+
+
+@pytest.mark.parametrize("rig", RIGS)
+def test_bones_of_rigs_point_as_the_angles_say(rig: str) -> None:
+    armature = opened(rig)
+    for held in held_hands(armature):
+        for name in poses.of_group("everyday"):
+            apply_pose(held, name)
+            off = worst(armature, held, name)
+            assert off < 3, f"{held.hand.side} {name}: {off:.1f} degrees > 3"
+
+
+@pytest.mark.parametrize("rig", ["Knuckle's own", "MakeHuman", "WebXR, left"])
+def test_a_pose_asset_applied_by_blender_is_the_pose_that_is_applied_here(rig: str) -> None:
+    armature = opened(rig)
+    for held in held_hands(armature):
+        disturbed(held)
+        for name, action in zip(SOME, add_pose_assets(armature, [held], SOME), strict=True):
+            apply_pose(held, name)
+            here = channels(armature)
+            disturbed(held)
+            armature.pose.apply_pose_from_action(action)
+            np.testing.assert_allclose(channels(armature), here, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("rig", RIGS[:2])
+def test_a_blend_of_nothing_changes_nothing_and_half_is_halfway_in_every_angle(rig: str) -> None:
+    armature = opened(rig)
+    held = held_hands(armature)[0]
+    disturbed(held)
+    before = channels(armature)
+    apply_pose(held, "fist", 0.0)
+    np.testing.assert_array_equal(channels(armature), before)
+    apply_pose(held, "spread")
+    bpy.context.view_layer.update()
+    apply_pose(held, "fist", 0.5)
+    bpy.context.view_layer.update()
+    has = [dof for dof, joint in enumerate(held.hand.axis_joint) if joint in posed_joints(held)]
+    between = (poses.angles(held.hand, "spread") + poses.angles(held.hand, "fist")) / 2
+    np.testing.assert_allclose(np.rad2deg(read(held).angles[0, has]), np.rad2deg(between[has]), atol=0.05)
+
+
+@pytest.mark.parametrize("rig", RIGS[:2])
+def test_a_pose_changes_the_turns_of_the_digits_bones_and_nothing_else(rig: str) -> None:
+    armature = opened(rig)
+    held = held_hands(armature)[0]
+    disturbed(held)
+    first, before = snapshot(), channels(armature)
+    apply_pose(held, "letter-e")
+    moved = np.any(channels(armature) != before, axis=(1, 2))
+    own = {held.posed.binding.bones[joint] for joint in posed_joints(held)}
+    assert {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves} == own
+    turned = ("rotation_quaternion", "rotation_euler", "rotation_axis_angle", "matrix_basis")
+    assert not [place for place in differences(first, snapshot()) if not place.endswith(turned)]
+
+
+def actions_aside(before: dict[str, Any]) -> dict[str, Any]:
+    """What is not as it was, beside that there are more actions."""
+    return {place: pair for place, pair in differences(before, snapshot()).items() if not place.startswith("actions/")}
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
+def test_pose_assets_are_new_actions_of_one_frame_and_nothing_else(mode: Any) -> None:
+    armature = opened("MakeHuman")
+    other = bpy.data.objects.new("Other", None)
+    bpy.context.scene.collection.objects.link(other)
+    other.select_set(True)
+    bpy.ops.object.mode_set(mode=mode)
+    hands = held_hands(armature)
+    disturbed(hands[0])
+    before = snapshot()
+    made = add_pose_assets(armature, hands)
+    assert not actions_aside(before)
+    assert len(made) == 2 * len(poses.POSES) == len(bpy.data.actions)
+    for action in made:
+        assert action.asset_data and action.use_fake_user
+        assert action.slots[0].target_id_type == "OBJECT"
+        assert [*action.frame_range] == [1.0, 1.0]
+        data: Any = action.asset_data
+        assert {"hand", armature.name} < {tag.name for tag in data.tags}
+    catalogs = {(action.name[-1], action.asset_data.catalog_id) for action in made}
+    assert len(catalogs) == 2 == len({catalog for _, catalog in catalogs} - {str(UUID(int=0))})
+
+
+def test_catalogs_are_written_beside_the_file_by_blender(tmp_path: Path) -> None:
+    armature = opened("Knuckle's own")
+    (held,) = held_hands(armature)
+    add_pose_assets(armature, [held], ["fist"])
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hand.blend"))
+    assert ":Hand Poses/Right:" in (tmp_path / "blender_assets.cats.txt").read_text()
+
+
+def test_made_again_they_are_brought_up_to_date_and_not_doubled() -> None:
+    armature = opened("Knuckle's own")
+    (held,) = held_hands(armature)
+    first = add_pose_assets(armature, [held], ["fist", "ok"])
+    first[0].name = "My Fist"
+    first[0].asset_data.description = "mine"
+    armature.pose.bones["index-finger-phalanx-proximal"].rotation_mode = "XYZ"
+    again = add_pose_assets(armature, [held], ["fist", "ok", "point"])
+    assert again[:2] == first and len(bpy.data.actions) == 3
+    assert (first[0].name, first[0].asset_data.description) == ("My Fist", "mine")
+    paths = {curve.data_path for curve in curves(first[0])}
+    assert 'pose.bones["index-finger-phalanx-proximal"].rotation_euler' in paths
+    assert {len(curve.keyframe_points) for curve in curves(first[0])} == {1}
+
+
+def curves(action: bpy.types.Action) -> list[Any]:
+    return [c for layer in action.layers for strip in layer.strips for bag in strip.channelbags for c in bag.fcurves]
+
+
+def test_previews_show_the_hand_and_the_left_one_in_the_mirror() -> None:
+    armature = opened("MakeHuman")
+    left, right = (picture(action) for action in add_pose_assets(armature, held_hands(armature), ["letter-l"]))
+    np.testing.assert_allclose(left, right[:, ::-1], atol=1 / 255)
+    shown = right[..., 3] > 0.5
+    assert 0.1 < shown.mean() < 0.6
+    assert right[shown][:, :3].mean() > 0.2, "lit"
+
+
+def picture(action: bpy.types.Action) -> Floats:
+    preview: Any = action.preview
+    width, height = preview.image_size
+    stored = np.empty(width * height * 4, np.float32)
+    preview.image_pixels_float.foreach_get(stored)
+    return stored.reshape(height, width, 4).astype(float)
+
+
+def test_two_rigs_have_poses_of_their_own() -> None:
+    one, other = default(), default()
+    for armature in (one, other):
+        bpy.context.view_layer.update()
+        add_pose_assets(armature, held_hands(armature), ["fist"])
+    assert len(bpy.data.actions) == 2
+
+
+def test_a_pose_that_is_not_known_changes_nothing() -> None:
+    armature = opened("Knuckle's own")
+    (held,) = held_hands(armature)
+    before = snapshot()
+    with pytest.raises(HandError, match="no pose 'wave'"):
+        apply_pose(held, "wave")
+    with pytest.raises(HandError, match="no pose 'wave'"):
+        add_pose_assets(armature, [held], ["fist", "wave"])
+    assert not differences(before, snapshot())
+
+
+@pytest.mark.usefixtures("extension")
+def test_the_operators_say_what_they_cannot_do_and_do_the_rest() -> None:
+    armature = opened("Knuckle's own")
+    with pytest.raises(RuntimeError, match="has no left hand"):
+        bpy.ops.knuckle.apply_hand_pose(pose="fist", side="left")
+    with pytest.raises(RuntimeError, match="no bone of a hand is selected"):
+        bpy.ops.knuckle.apply_hand_pose(pose="fist", side="SELECTED")
+    bpy.ops.object.mode_set(mode="POSE")
+    bone: Any = armature.pose.bones["thumb-phalanx-distal"]
+    (bone if hasattr(bone, "select") else bone.bone).select = True
+    assert bpy.ops.knuckle.apply_hand_pose(pose="fist", side="SELECTED") == {"FINISHED"}
+    (held,) = held_hands(armature)
+    assert worst(armature, held, "fist") < 0.1
+    assert bpy.ops.knuckle.add_hand_poses() == {"FINISHED"}
+    assert len(bpy.data.actions) == len(poses.POSES)
+    assert armature.animation_data is None
+
 
 TOUCH: dict[str, tuple[str, ...]] = {
     "fist": ("thumb index", "thumb middle"),
@@ -60,12 +289,14 @@ class Skin:
         """mm, how deep the outer phalanges of a digit are in another digit; below zero outside of it."""
         bpy.context.view_layer.update()
         evaluated = self.mesh.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        points = [v.co.copy() for v in evaluated.data.vertices]
-        tree = BVHTree.FromPolygons(points, self.faces[other])
+        stored = np.empty(3 * len(evaluated.data.vertices), np.float32)
+        evaluated.data.vertices.foreach_get("co", stored)
+        points = stored.reshape(-1, 3)
+        tree = BVHTree.FromPolygons(points.tolist(), self.faces[other])
         deepest = -np.inf
         for v in self.outer[one]:
-            place, normal, _, away = tree.find_nearest(points[v])
-            inside = away < THICK and (points[v] - place).dot(normal) < -0.5 * away
+            place, normal, _, away = tree.find_nearest(points[v].tolist())
+            inside = away < THICK and (points[v] - np.array(place)) @ np.array(normal) < -0.5 * away
             deepest = max(deepest, away if inside else -away)
         return 1000 * deepest
 

@@ -11,7 +11,7 @@ from knuckle.errors import HandError
 from knuckle.hand import mirror
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.hand.poses import GROUPS, POSES, angles, blended, named, of_group
+from knuckle.hand.poses import GROUPS, POSES, angles, named, of_group
 from knuckle.hand.proportions import adult, build
 
 ROWS = json.loads((Path(__file__).parents[3] / "hand" / "poses.json").read_text())["poses"]
@@ -115,15 +115,6 @@ def test_the_thumb_lies_over_the_fingers_and_not_through_them(name: str) -> None
 
 def test_the_open_hand_is_at_zero() -> None:
     assert not angles(build(adult("right")), "open").any()
-
-
-def test_a_blend_begins_as_it_was_and_ends_in_the_pose() -> None:
-    hand = build(adult("left"))
-    before = angles(hand, "spread")
-    np.testing.assert_array_equal(blended(hand, before, "fist", 0.0), before)
-    np.testing.assert_array_equal(blended(hand, before, "fist", 1.0), angles(hand, "fist"))
-    half = blended(hand, before, "fist", 0.5)
-    np.testing.assert_allclose(half, (before + angles(hand, "fist")) / 2)
 
 
 def test_an_unknown_pose_is_told_with_those_there_are() -> None:

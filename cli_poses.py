@@ -1,0 +1,65 @@
+"""The shell's command for named poses."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import cli_options
+from .errors import KnuckleError
+from .files import expect_writable, written_whole
+from .hand.joints import SIDES
+from .hand.poses import GROUPS, POSES, named
+from .rig.mapping import check_whole, read_preset
+
+BOTH = "both"
+
+
+def add_pose(parser: argparse.ArgumentParser) -> None:
+    """The options of `pose`."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a pose, as --list tells them")
+    parser.add_argument("--list", action="store_true", help="print the poses and what they are")
+    parser.add_argument("--out", type=Path, metavar="OUT.blend", help="the Blender file to write")
+    cli_options.add_rig(parser)
+    parser.add_argument(
+        "--hand", choices=(*SIDES, BOTH), default=BOTH, help="which hand; both takes those that the rig has"
+    )
+    parser.add_argument(
+        "--assets", action="store_true", help="make all poses pose assets of the file, for Blender's asset shelf"
+    )
+
+
+def pose(options: argparse.Namespace, inputs: Sequence[Path], blender: Callable[[], Any]) -> None:
+    """Prints the poses, or poses a rig. Raises KnuckleError, and then nothing is written."""
+    if options.list:
+        print(_told())
+        return
+    if options.out is None or (options.name is None and not options.assets):
+        raise KnuckleError("pose: expected the NAME of a pose and --out OUT.blend, or --list")
+    if options.name is not None:
+        named(options.name)
+    expect_writable(options.out, ".blend", unlike=inputs)
+    mappings = tuple(read_preset(path) for path in options.mapping)
+    for mapping in mappings:
+        check_whole(mapping)
+    blend_file = blender()
+    from .rig import posed_file
+
+    wanted = blend_file.Wanted(options.armature, mappings)
+    sides = SIDES if options.hand == BOTH else (options.hand,)
+    rig = options.rig or blend_file.DEFAULT_RIG
+    made = posed_file.new_file_posed(rig, wanted, sides, options.name, all_assets=options.assets)
+    with written_whole(options.out) as half:
+        blend_file.save(half)
+    what = POSES[options.name].label if options.name else f"{len(POSES)} pose assets"
+    hands = " and ".join(f"the {side} hand of {armature}" for armature, side in made.hands)
+    print("\n".join([f"{options.out}: {what}, {hands}", *(f"  note: {note}" for note in made.notes)]))
+
+
+def _told() -> str:
+    width = max(map(len, POSES))
+    lines = []
+    for group, title in GROUPS.items():
+        lines.append(f"{title}:")
+        lines += [f"  {name:<{width}}  {one.about}" for name, one in POSES.items() if one.group == group]
+    return "\n".join(lines)

@@ -1,0 +1,34 @@
+"""Named poses of the active armature's hand."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..operators.posing_sliders import chosen_side
+from ..operators.rig_hands import posed_armature
+from .posing_sliders import KNUCKLE_PT_posing
+
+if TYPE_CHECKING:
+    from bpy.types import Context
+
+
+class KNUCKLE_PT_hand_poses(bpy.types.Panel):
+    """Poses by their names"""
+
+    bl_label = "Poses"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_parent_id = KNUCKLE_PT_posing.__name__
+
+    def draw(self, context: "Context") -> None:
+        """One to apply, and all of them for the asset shelf."""
+        armature = posed_armature(context)
+        if armature is None:
+            return
+        column = self.layout.column(align=True)
+        column.operator_context = "EXEC_DEFAULT"
+        row = column.row(align=True)
+        applied = row.operator_menu_enum("knuckle.apply_hand_pose", "pose", text="Apply Pose", icon="VIEW_PAN")
+        applied.side = chosen_side(context, armature)
+        column.operator("knuckle.add_hand_poses", text="Add to Asset Shelf", icon="ASSET_MANAGER").side = "BOTH"

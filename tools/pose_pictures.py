@@ -1,0 +1,117 @@
+"""Renders the named poses: the previews of the pose assets, and the sheets of docs/posing.md.
+
+    python tools/pose_pictures.py [--previews] [--sheets]
+
+Previews are data/poses.png, one below the other with clear ground; sheets are docs/pictures/poses*.png. Both where
+neither is named. Needs bpy and, without a screen, Mesa's EGL; ../shared for the sheet of a rig.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import hand_pictures  # noqa: E402
+
+hand_pictures.load_package()
+import rig_pictures  # noqa: E402
+
+from knuckle.hand.kinematics import joint_rotations  # noqa: E402
+from knuckle.hand.poses import POSES, angles  # noqa: E402
+from knuckle.hand.proportions import adult, build  # noqa: E402
+from knuckle.rig.default_hand import add_hand  # noqa: E402
+from knuckle.rig.hand_poses import apply_pose  # noqa: E402
+from knuckle.rig.held import take  # noqa: E402
+from knuckle.rig.pose_assets import PREVIEWS  # noqa: E402
+
+Floats = NDArray[np.floating[Any]]
+
+PREVIEW = 128
+"""Pixels."""
+TILE = 230
+ACROSS = 6
+"""Poses in a row of a sheet."""
+hand_pictures.VIEWS |= {"preview": ((-0.5, 0.1, -0.85), (0, 1, 0)), "aside": ((-0.9, 0.0, -0.45), (0, 1, 0))}
+ON_A_RIG = ("fist", "ok", "victory", "letter-y", "grip-pen", "letter-e", "letter-b", "thumbs-up")
+RIGS = ("MakeHuman", "Rigify generated")
+
+
+def shots(view: str, pixels: int, names: tuple[str, ...]) -> list[Floats]:
+    """A picture of Knuckle's right hand in each pose, as the scene is set up."""
+    scene = bpy.context.scene
+    measures = adult("right")
+    armature, hand = add_hand(measures, "Hand", scene.collection), build(measures)
+    taken = []
+    for name in names:
+        hand_pictures.pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
+        points = hand_pictures.skin_points(armature.children[0])
+        taken.append(hand_pictures.shoot(scene, points, view, pixels, np.eye(3)))
+    bpy.data.objects.remove(armature.children[0])
+    bpy.data.objects.remove(armature)
+    return taken
+
+
+def previews() -> None:
+    """Colours from one picture, what is the hand from another on white ground and one on black."""
+    scene = hand_pictures.empty_scene()
+    grounds = []
+    for colour in ((0.0,) * 3, (1.0,) * 3):
+        scene.world.color = colour
+        grounds.append(np.concatenate(shots("preview", PREVIEW, tuple(POSES))))
+    black, white = grounds
+    clear = np.clip((white - black).min(axis=-1) / (white - black).max(), 0.0, 1.0)
+    solid = 1.0 - clear
+    colours = np.clip(black / np.maximum(solid, 1e-3)[..., None], 0.0, 1.0)
+    hand_pictures.write_picture(PREVIEWS, np.dstack([colours, solid]))
+
+
+def grid(tiles: list[Floats]) -> Floats:
+    """Pictures in rows of ACROSS; what is missing in the last row is ground."""
+    ground = np.broadcast_to(tiles[0][0, 0], tiles[0].shape)
+    tiles = tiles + [ground] * (-len(tiles) % ACROSS)
+    rows = [np.concatenate(tiles[first : first + ACROSS], axis=1) for first in range(0, len(tiles), ACROSS)]
+    return np.concatenate(rows)
+
+
+def sheets() -> None:
+    """All poses from the palm and from the thumb's side, in the order of POSES."""
+    hand_pictures.empty_scene()
+    both = zip(shots("palm", TILE, tuple(POSES)), shots("aside", TILE, tuple(POSES)), strict=True)
+    tiles = [np.concatenate(pair, axis=0) for pair in both]
+    hand_pictures.write_picture(ROOT / "docs/pictures/poses.png", grid(tiles))
+    if rig_pictures.CAPTURES.is_dir():
+        rows = [on_rig(name) for name in RIGS]
+        hand_pictures.write_picture(ROOT / "docs/pictures/poses-rigs.png", np.concatenate(rows))
+
+
+def on_rig(name: str) -> Floats:
+    """Some poses on the right hand of a rig, from the palm and, below, from the thumb's side."""
+    tiles = []
+    for pose in ON_A_RIG:
+        hand = next(hand for hand in rig_pictures.opened(name) if hand.side == "right")
+        apply_pose(take(hand.armature, hand.found), pose)
+        bpy.context.view_layer.update()
+        tiles.append(np.concatenate([rig_pictures.tile(hand, view, TILE) for view in rig_pictures.VIEWS], axis=0))
+    return np.concatenate(tiles, axis=1)
+
+
+def main() -> None:
+    """Makes what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--previews", action="store_true")
+    parser.add_argument("--sheets", action="store_true")
+    asked = parser.parse_args()
+    if asked.previews or not asked.sheets:
+        previews()
+    if asked.sheets or not asked.previews:
+        sheets()
+
+
+if __name__ == "__main__":
+    main()
