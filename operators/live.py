@@ -161,10 +161,10 @@ def pose_after_undo(*_: Any) -> None:
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
-def pose_after_frame(*_: Any) -> None:
+def pose_after_frame(scene: "Scene", *_: Any) -> None:
     """Another frame plays what is keyed: the hands are posed over it before it is drawn."""
-    # A render's frames are changed by a thread of its own.
-    if Live.run is not None and threading.current_thread() is threading.main_thread():
+    # A render's frames are changed by a thread of its own, and other scenes are played while a take is keyed.
+    if Live.run is not None and scene.name == Live.run.scene and threading.current_thread() is threading.main_thread():
         Live.run.rigs.again()
         Live.run.pose(time.perf_counter())
 

@@ -34,7 +34,7 @@ def standing(armature: "Object", bones: Iterable[str], frames: Floats) -> tuple[
         if not carriers_move(armature):
             world, held = _now(armature, names)
         else:
-            with unkeyed_comes_back(), frames_come_back():
+            with unkeyed_comes_back(), frames_come_back(), _alone(armature):
                 seen = [_at(armature, names, frame) for frame in frames]
             world, held = np.stack([place for place, _ in seen]), np.stack([carried for _, carried in seen], axis=1)
     check_depth(armature.name, world)
@@ -105,6 +105,26 @@ def _in_pose(armature: "Object") -> Iterator[None]:
 
 
 @contextmanager
+def _alone(armature: "Object") -> Iterator[None]:
+    """A scene of the armature and of what carries it is the context's: playing that asks for no skin to be worked out.
+
+    What Blender simulates is so in its own scene only, which is played then.
+    """
+    own = bpy.context.scene
+    if any(_simulated(obj) for obj in _above(armature)):
+        yield
+        return
+    scene = bpy.data.scenes.new("Knuckle")
+    scene.render.frame_map_old, scene.render.frame_map_new = own.render.frame_map_old, own.render.frame_map_new
+    scene.collection.objects.link(armature)
+    try:
+        with bpy.context.temp_override(scene=scene, view_layer=scene.view_layers[0]):
+            yield
+    finally:
+        bpy.data.scenes.remove(scene)
+
+
+@contextmanager
 def frames_come_back() -> Iterator[None]:
     """The scene is at its frame again afterwards."""
     scene = bpy.context.scene
@@ -118,9 +138,13 @@ def frames_come_back() -> Iterator[None]:
 def carriers_move(armature: "Object") -> bool:
     """Whether anything that carries the hands of an armature may move over time.
 
-    Looked at are the armature, the objects above it and all that their constraints and their bones' aim at. The
-    armature's own action does not count: the take's replaces it.
+    The armature's own action does not count: the take's replaces it.
     """
+    return any(_moves(obj, own=obj == armature) for obj in _above(armature))
+
+
+def _above(armature: "Object") -> "Iterator[Object]":
+    """The armature, the objects above it and all that their constraints and their bones' aim at, each once."""
     met: set[Object] = set()
     waiting = [armature]
     while waiting:
@@ -128,17 +152,22 @@ def carriers_move(armature: "Object") -> bool:
         if obj in met:
             continue
         met.add(obj)
-        acted = obj != armature and obj.animation_data and obj.animation_data.action
-        if acted or _animated(obj) or _animated(obj.data) or obj.rigid_body:
-            return True
-        if obj.parent and "VERTEX" in obj.parent_type:
-            return True
-        constraints = [constraint for owner in _constrained(obj) for constraint in owner.constraints]
-        if any(constraint.type in _PLAYED for constraint in constraints):
-            return True
-        aims = [aim for constraint in constraints for aim in _aims(constraint)]
+        yield obj
+        aims = [aim for owner in _constrained(obj) for constraint in owner.constraints for aim in _aims(constraint)]
         waiting += [above for above in (obj.parent, *aims) if above]
-    return False
+
+
+def _moves(obj: "Object", *, own: bool) -> bool:
+    """Whether an object may move over time; own: its own action does not count."""
+    acted = not own and obj.animation_data and obj.animation_data.action
+    if acted or _animated(obj) or _animated(obj.data) or _simulated(obj):
+        return True
+    return any(constraint.type in _PLAYED for owner in _constrained(obj) for constraint in owner.constraints)
+
+
+def _simulated(obj: "Object") -> bool:
+    """Whether an object goes by a simulation, or by points of a mesh, which may."""
+    return bool(obj.rigid_body or (obj.parent and "VERTEX" in obj.parent_type))
 
 
 def _animated(holder: Any) -> bool:

@@ -128,6 +128,51 @@ def test_a_scene_in_which_nothing_carries_the_hand_about_is_not_played_for_the_k
     assert played == []
 
 
+@pytest.mark.parametrize("move", [strip_on_forearm, driver_on_forearm, parent_moves])
+def test_keys_are_made_without_playing_all_that_is_to_be_seen(move: Callable[[bpy.types.Object], None]) -> None:
+    """What hangs on the armature is not worked out, and the person's scene is played once, to come back."""
+    armature = rig("left", arm=True)
+    move(armature)
+    scene = bpy.context.scene
+    played: list[bool] = []
+    seen: set[str] = set()
+
+    def note(one: bpy.types.Scene, _graph: object = None) -> None:
+        played.append(one == scene)
+        if one != scene:
+            seen.update(obj.name for obj in one.objects)
+
+    mesh = bpy.data.objects.new("Skin", bpy.data.meshes.new("Skin"))
+    mesh.parent = armature
+    scene.collection.objects.link(mesh)
+    bpy.app.handlers.frame_change_post.append(note)
+    try:
+        keyed(armature)
+    finally:
+        bpy.app.handlers.frame_change_post.remove(note)
+    assert len(played) > FRAMES and sum(played) == 1 and seen == {"Rig"}
+    assert list(bpy.data.scenes) == [scene] and bpy.context.scene == scene
+
+
+def test_what_is_simulated_carries_the_hand() -> None:
+    """A body that falls takes the armature along: it falls in its own scene only."""
+    scene, armature = bpy.context.scene, rig("left", flat=True)
+    bpy.ops.mesh.primitive_cube_add()
+    body = bpy.context.object
+    bpy.ops.rigidbody.object_add(type="ACTIVE")
+    armature.parent = body
+    for frame in range(1, FRAMES + 1):
+        scene.frame_set(frame)
+    solved = keyed(armature)
+    scene.frame_set(1)
+    for frame in range(1, FRAMES + 1):
+        scene.frame_set(frame)
+    fallen = body.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.translation.z
+    assert fallen < -0.1
+    away = np.abs(evaluated(armature)[0, :3, 3] - solved[2 * FRAMES - 2, 0, :3, 3]).max()
+    assert away < 1e-3, f"the wrist is {1000 * away:.1f} mm away"
+
+
 def test_an_armature_without_depth_is_refused_and_keeps_what_it_plays() -> None:
     scene = bpy.context.scene
     armature = rig("left", arm=True)

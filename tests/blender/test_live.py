@@ -47,6 +47,16 @@ def followed(extension, port: int, tmp_path: Path) -> Iterator[Callable[..., Liv
     end(put_back=False)
 
 
+@pytest.fixture
+def makehuman(shared: Path) -> bpy.types.Object:
+    """MakeHuman's rig, which the hands are to drive."""
+    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
+    scene = bpy.context.scene
+    armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
+    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    return armature
+
+
 def play(run: LiveRun, port: int, sent: list[Outgoing], then: Callable[[int], None] = lambda _: None) -> None:
     """Sends moments and lets Blender take them, as its timer would."""
     with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
@@ -93,11 +103,8 @@ def test_new_hands_move_as_the_performers(followed, port):
     assert run.receiver.tally.malformed == run.receiver.tally.lost == 0
 
 
-def test_an_armature_moves_and_stands_again_as_before(followed, port, shared):
-    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
-    scene = bpy.context.scene
-    armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
-    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+def test_an_armature_moves_and_stands_again_as_before(followed, makehuman, port):
+    armature = makehuman
     before = {bone.name: bone.matrix_basis.copy() for bone in armature.pose.bones}
     run = followed()
     sent = moments(150)
@@ -112,12 +119,9 @@ def test_an_armature_moves_and_stands_again_as_before(followed, port, shared):
     assert armature.animation_data is None or armature.animation_data.action is None
 
 
-def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, port, shared, tmp_path):
+def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuman, port, tmp_path):
     """A body's animation on another action plays on below the take."""
-    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
-    scene = bpy.context.scene
-    armature = next(obj for obj in scene.objects if obj.type == "ARMATURE")
-    scene.knuckle.rig, scene.knuckle.armature = "ARMATURE", armature
+    scene, armature = bpy.context.scene, makehuman
     spine = armature.pose.bones["spine01"]
     for frame, angle in ((1, 0.0), (50, 0.5)):
         spine.rotation_quaternion = (np.cos(angle), np.sin(angle), 0, 0)
@@ -145,6 +149,21 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, port, sh
     assert armature.pose.bones["spine01"].rotation_quaternion.angle == pytest.approx(1.0, abs=1e-4)
     raw = captures.read(next(tmp_path.glob("*.rawtake")))
     assert len(raw.times) > 90 and raw.rate == pytest.approx(60.0, abs=0.1)
+
+
+def test_a_take_is_keyed_without_posing_what_is_shown_on_each_of_its_frames(followed, makehuman, port, monkeypatch):
+    spine = makehuman.pose.bones["spine01"]
+    for frame in (1, 50):
+        spine.keyframe_insert("location", frame=frame)
+    run = followed()
+    sent = moments(120)
+    play(run, port, sent[:60])
+    bpy.ops.knuckle.live_record()
+    play(run, port, sent[60:])
+    posed: list[float] = []
+    monkeypatch.setattr(run, "pose", posed.append)
+    assert bpy.ops.knuckle.live_record() == {"FINISHED"}
+    assert makehuman.animation_data.action[TAKE] and len(posed) <= 1
 
 
 def test_hands_are_seen_however_long_blender_takes(followed, port, monkeypatch):

@@ -2,7 +2,6 @@
 
 import socket
 from dataclasses import replace
-from pathlib import Path
 
 import bpy
 import numpy as np
@@ -18,21 +17,13 @@ from knuckle.tests.pure.streams.moments import moments
 from knuckle.tests.pure.streams.sockets import wait_for
 from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
 
-from .test_live import JOINTS, apart, directions, followed, play, port, wanted
+from .test_live import JOINTS, apart, directions, followed, makehuman, play, port, wanted
 
-__all__ = ["followed", "port"]
+__all__ = ["followed", "makehuman", "port"]
 
 
 def hands() -> list[str]:
     return sorted(obj.name for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
-
-
-@pytest.fixture
-def makehuman(shared: Path) -> bpy.types.Object:
-    bpy.ops.wm.open_mainfile(filepath=str(shared / "data" / "rigs" / "makehuman_default.blend"))
-    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
-    bpy.context.scene.knuckle.rig, bpy.context.scene.knuckle.armature = "ARMATURE", armature
-    return armature
 
 
 def test_one_glove_moves_one_hand(followed, port):
