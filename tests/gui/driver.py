@@ -104,13 +104,16 @@ class Screen:
         """Everything in the file that is a person's, to be compared."""
         return scene_dump()
 
-    def drag(self, start: tuple[int, int], end: tuple[int, int]) -> Iterator[float]:
-        """Press at one point, let go at another: `yield from screen.drag(…)`."""
+    def drag(self, start: tuple[int, int], end: tuple[int, int], *, escape: bool = False) -> Iterator[float]:
+        """Press at one point, let go at another: `yield from screen.drag(…)`; escape: leave it by that key before."""
         xdotool("mousemove", *map(str, start), "mousedown", "1")
         for part in (0.5, 1.0):  # a jump is not a drag
             yield 0.1
             self.move(*(round(a + (b - a) * part) for a, b in zip(start, end, strict=True)))
         yield 0.1
+        if escape:
+            self.key("Escape")
+            yield 0.1
         xdotool("mouseup", "1")
 
     def button(self, operator: str, across: float = 0.5, holding: str = "") -> Generator[float, None, tuple[int, int]]:

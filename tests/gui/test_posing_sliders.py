@@ -28,5 +28,6 @@ def test_a_drag_poses_its_own_bones_is_one_undo_step_and_is_keyed_where_that_is_
     assert set(seen["own"]["index"]["moved"]) == INDEX
     assert set(seen["makehuman"]["index"]["moved"]) == {"finger2-1.R", "finger2-2.R", "finger2-3.R"}
     assert set(seen["makehuman"]["cup"]["moved"]) == {"metacarpal3.R", "metacarpal4.R"}
+    assert seen["escaped"]["dragged"] > 0.1 and seen["escaped"]["left"] < 1e-6
     assert seen["keyed"] == {"keyed": sorted(INDEX), "undone": True, "left": []}
     assert seen["mirrored"]["left"] == pytest.approx(seen["mirrored"]["right"], abs=0.01)

@@ -28,6 +28,7 @@ def play(screen: "Screen") -> "Steps":
     yield from own_hand(screen)
     places = yield from sliders(screen)
     told: dict[str, Any] = {"own": (yield from dragged(screen, places, "own"))}
+    told["escaped"] = yield from escaped(screen, places)
     told["keyed"] = yield from keyed(screen, places)
     yield from makehuman(screen)
     told["makehuman"] = yield from dragged(screen, places, "makehuman")
@@ -86,6 +87,24 @@ def dragged(screen: "Screen", places: Places, rig: str) -> "Steps":
             "undone": undone == before,
         }
     return told
+
+
+def escaped(screen: "Screen", places: Places) -> "Steps":
+    """A drag that is left by Escape: how far any channel then is from where it was, and was while it was dragged."""
+    before, (x, y) = channels(), places["curl"]
+    screen.move(x - 5, y)
+    yield 0.3
+    meanwhile = 0.0
+    for wait in screen.drag((x, y), (x + 40, y), escape=True):
+        meanwhile = max(meanwhile, furthest(channels(), before))
+        yield wait
+    yield 0.5
+    return {"dragged": meanwhile, "left": furthest(channels(), before)}
+
+
+def furthest(one: dict[str, list[float]], other: dict[str, list[float]]) -> float:
+    """The largest difference of a channel."""
+    return max(abs(a - b) for bone in one for a, b in zip(one[bone], other[bone], strict=True))
 
 
 def keyed(screen: "Screen", places: Places) -> "Steps":
