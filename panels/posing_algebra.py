@@ -25,6 +25,7 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "Knuckle"
     bl_parent_id = "KNUCKLE_PT_posing"
+    bl_order = 30
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: "Context") -> None:

@@ -16,6 +16,7 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "Knuckle"
     bl_parent_id = "KNUCKLE_PT_posing"
+    bl_order = 20
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: "Context") -> None:

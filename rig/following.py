@@ -35,6 +35,10 @@ ROUNDS = 3
 """Times that an arm is placed anew where bones in it that are no shoulder or elbow leave the wrist off its place."""
 NEAR = 1e-5
 """m at which a wrist is there."""
+BENT = 0.01
+"""Of an arm's length: an elbow nearer than this to the line from shoulder to wrist says nothing of its side."""
+FAR = 20.0
+"""Of an arm's length, how far away its pole is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +104,7 @@ def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
     carried = shoulder(who, None)
     if carried is None:
         return None
-    elbow = np.array([*(pointed(who).pole or ()), 1.0])
-    evaluated = armature_held(who.held).evaluated_get(bpy.context.evaluated_depsgraph_get())
-    return carried.arm, carried.base, (np.array(evaluated.matrix_world) @ elbow)[:3]
+    return carried.arm, carried.base, elbow(who)[1]
 
 
 def pose(who: Follower, followed: Followed) -> tuple[str, ...]:
@@ -164,11 +166,27 @@ def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Float
 
 
 def pointed(who: Follower) -> ArmBones:
-    """The arm with its elbow to where it is now, or to where that was told."""
+    """The arm with its elbow on the side on which it is now, or to where that was told.
+
+    The elbow is turned about the line from shoulder to wrist by an angle from where the arm's own pole has it: down,
+    and to the side of the little finger. The pole is turned by as much, and far away: so an elbow that is as a
+    person's stays so, wherever the wrist goes. An arm that is straight says nothing of it.
+    """
     assert who.arm is not None
     if who.arm.pole is not None:
         return who.arm
-    x, y, z = elbow(who)[0].tolist()
+    armature, (world, carried) = armature_held(who.held), _carried(who)
+    fitted = fitted_arm(armature, who.arm, who.held.posed.binding, world)
+    unrest: Floats = np.linalg.inv(np.array(armature.data.bones[who.arm.upper].matrix_local, float))
+    base = carried @ unrest @ fitted.base
+    own: Floats = base[:3, :3] @ np.array(fitted.arm.pole, float)
+    wrist = (np.linalg.inv(world) @ np.array([*_seen_wrist(who.held), 1.0]))[:3]
+    way, out = rot.unit_vector(wrist - base[:3, 3]), elbow(who)[0] - base[:3, 3]
+    aside, length = out - (out @ way) * way, fitted.arm.upper + fitted.arm.fore
+    if np.linalg.norm(aside) > BENT * length:
+        along = float(own @ way)
+        own = along * way + np.sqrt(max(float(own @ own) - along * along, 0.0)) * rot.unit_vector(aside)
+    x, y, z = (base[:3, 3] + FAR * length * rot.unit_vector(own)).tolist()
     return replace(who.arm, pole=(x, y, z))
 
 

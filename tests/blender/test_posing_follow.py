@@ -161,6 +161,23 @@ def test_a_finger_that_was_posed_as_no_finger_bends_touches_where_it_is_seen(arm
     np.testing.assert_allclose(seen_turn(bone), turned, atol=1e-4, err_msg="its turn is a person's")
 
 
+def test_the_elbow_stays_behind_wherever_the_wrist_has_been() -> None:
+    """From in front of the chest down to the hip: an elbow that pointed to where it was would bend the other way."""
+    armature = opened("MakeHuman")
+    bpy.context.view_layer.update()
+    who = right(armature)
+    assert who.arm
+    shoulder = np.array(armature.matrix_world @ armature.pose.bones[who.arm.upper].head)
+    for way in ([0.2, -0.35, -0.05], [-0.4, -0.25, -0.1], [0.05, -0.5, 0.1], [0.0, -0.2, -0.45]):
+        goal = shoulder + way
+        pose(who, go(who, "index-finger-tip", lambda tool, goal=goal: touching(goal, tool)))
+    elbow = np.array(armature.matrix_world @ armature.pose.bones[who.arm.fore].head)
+    wrist = seen(armature, who, "wrist")
+    along = (wrist - shoulder) / np.linalg.norm(wrist - shoulder)
+    aside = elbow - shoulder - ((elbow - shoulder) @ along) * along
+    assert aside[1] > 0.5 * np.linalg.norm(aside), "the body looks along -Y"
+
+
 def test_alone_the_digit_reaches_and_nothing_else_moves(armature: bpy.types.Object) -> None:
     who = right(armature)
     place, size = near(who, "index-finger-tip")

@@ -33,6 +33,7 @@ def play(screen: "Screen") -> "Steps":
     screen.picture("algebra_off")
     told["handlers at first"] = drawn()
     shown.show = True
+    yield 1.5  # its hands are looked for
     for step in told.setdefault("steps", [0, 1, 2, 3, 5]):
         shown.step = step
         yield 0.6

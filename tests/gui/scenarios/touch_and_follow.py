@@ -23,6 +23,7 @@ def play(screen: "Screen") -> "Steps":
     screen.scene.knuckle_posing.side = "right"
     screen.scene.cursor.location = tip(screen) + Vector((0.12, -0.15, 0.12))
     bpy.ops.ed.undo_push()
+    yield from screen.fill_window()
     yield from screen.show_sidebar("Knuckle")
     look(screen)
     yield 1.5
@@ -106,7 +107,7 @@ def look(screen: "Screen") -> None:
     """The view is turned to the right arm, left of the sidebar."""
     view = screen.area().spaces.active.region_3d
     view.view_perspective, view.view_rotation = "PERSP", Euler((1.35, 0.0, -0.3)).to_quaternion()
-    view.view_distance, view.view_location = 1.9, tip(screen) + Vector((0.45, 0.0, 0.15))
+    view.view_distance, view.view_location = 1.3, tip(screen) + Vector((0.35, 0.0, 0.2))
     screen.area().spaces.active.clip_start = 1e-3
 
 
