@@ -16,6 +16,7 @@ from ..posing.grasp.carrying import Carrier
 from ..posing.grasp.grips import Name
 from ..posing.grasp.path import screw_path
 from ..posing.grasp.planning import Hold
+from ..posing.grasp.route import route
 from ..posing.grasp.trying import Holder, Task, Thing
 from ..solvers import arm as arms
 from . import following
@@ -76,16 +77,17 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     _check_reach(armature, obj, holder, hold)
     who = _with_elbow(who, holder.carrier, hold.root)
     hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
-    way, parts = approach(stands.pose, hold, steps)
+    there = route(holder, thing, stands.pose.angles[0], hold, steps)
+    way, parts = approach(stands.pose, hold, there)
     return Grasped(who, hold, way, parts, deepest)
 
 
-def approach(stands: Pose, hold: Hold, steps: int) -> tuple[Pose, Floats]:
+def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
     """The way of a hand to how it holds, and when (N,) 0..1 it is where.
 
-    On a screw to where it is open in front of the object, straight on until it touches, and closed.
+    By places `there` (M, 4, 4) to where it is open in front of the object, straight on until it touches, and closed.
     """
-    there = screw_path(stands.root[0], hold.before, steps)
+    steps = len(there) - 1
     last = max(1, steps // 3)
     straight = screw_path(hold.before, hold.root, last)[1:]
     closing = np.repeat(hold.root[None], last, axis=0)

@@ -11,6 +11,8 @@
     trying.py     from where a hand may come
     judging.py    how well it holds
     planning.py   the best of what was tried
+    route.py      the way there, around the object
+    carrying.py   what the arm has to do for it
 
 A surface is known by its signed distance alone (field.Distance), so that all of this is tried on shapes whose distance
 is a formula. CGA-arm section 7, and beyond.

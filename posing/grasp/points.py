@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 CAPS = (0.04, 0.3, 0.5)
 """Parts of an object's height within which its base is looked for, the next where what is there has no area."""
-FLAT = 1e-3
+FLAT = 1e-7
 """A base whose area is this part of the height's square, or less, is a line."""
 DIRECTIONS = 256
 """In how many directions the outermost vertices are looked for."""

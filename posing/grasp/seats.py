@@ -83,14 +83,14 @@ def pinch_seat(hand: HandModel, flesh: Flesh) -> Seat:
     return Seat(0.5 * (thumb + index), -axis, rot.unit_vector(way - (way @ axis) * axis))
 
 
-def web_seat(hand: HandModel, flesh: Flesh, radius: float) -> Seat:
+def web_seat(hand: HandModel, flesh: Flesh, radius: float, aside: float = 0.0) -> Seat:
     """Between the pads of thumb and index finger and the side of the middle finger, and on the web; the axis of a bar
     of a radius (m) goes from there to what is written on."""
     frames = _frames(hand, grips.angles(hand, *grips.WRITING))
     places = [_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD, MIDDLE_SIDE)]
     # The web stays with the palm: the knuckle's frame is that of the straight finger.
     web, out = _skin(hand, flesh, _frames(hand, np.zeros(hand.dofs)), WEB)
-    place = np.mean([skin + radius * facing for skin, facing in places], axis=0)
+    place = np.mean([skin + radius * facing for skin, facing in places], axis=0) - aside * places[-1][1]
     axis = rot.unit_vector(place - (web + (radius + 0.028 * length(hand)) * out))
     palm = frames[[joints[0] for joints in LINKS[1:]], :3, 3].mean(axis=0)
     way = place - 0.5 * palm

@@ -28,6 +28,8 @@ INTO = 0.07
 """Hand lengths: what is pinched is between finger and thumb by as much."""
 FROM_TIP = 0.19
 """Hand lengths: a pen is held so far from its tip."""
+ASIDES = (0.0, 0.01, 0.02)
+"""Hand lengths by which a pen may lie nearer to the middle finger than in Knuckle's own hand."""
 ROOM = 0.3
 """Hand lengths that a hand takes on either side along what it is wrapped around."""
 TURNED, LACKING, STRAINED = 1.0, 40.0, 6.0
@@ -178,8 +180,10 @@ def _lines(task: Task) -> list[_Line]:
     hand, shape = task.hand, task.thing.shape
     if task.grip.name == "write":
         axis = _to_tip(shape, task.holder)
-        seat = seats.web_seat(hand, task.holder.flesh, 0.5 * shape.thickness())
-        return [_Line(axis, shape.centre + (0.5 * shape.length - FROM_TIP * task.size) * axis, seat)]
+        place = shape.centre + (0.5 * shape.length - FROM_TIP * task.size) * axis
+        radius = 0.5 * shape.thickness()
+        webs = [seats.web_seat(hand, task.holder.flesh, radius, aside * task.size) for aside in ASIDES]
+        return [_Line(axis, place, seat) for seat in webs]
     if task.grip.name == "pinch":
         thin = shape.axes[int(shape.extents.argmin())]
         flat = shape.extents.min() < 0.7 * shape.extents.max()

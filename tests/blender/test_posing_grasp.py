@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 MM = 1e-3
 THINGS: dict[str, Callable[[], bpy.types.Object]] = {"mug": things.mug, "pen": things.pen, "ball": things.ball}
 GRIPS = {"mug": "wrap", "pen": "write", "ball": "ball"}
-HOLDING = {"mug": (0, 1, 2, 3, 4), "pen": (0, 1), "ball": (0, 1, 2, 3)}
+HOLDING = {"mug": (0, 1, 2, 3, 4), "pen": (0, 1, 2), "ball": (0, 1, 2, 3)}
 """Digits whose skin is to touch."""
 
 

@@ -1,5 +1,7 @@
 """Whole grasps on solids whose distance is a formula: what grip, how deep, how near, and what cannot be held."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -8,7 +10,9 @@ from knuckle.errors import HandError
 from knuckle.hand.joints import SIDES, Side
 from knuckle.posing.grasp import judging
 from knuckle.posing.grasp.carrying import Carrier
+from knuckle.posing.grasp.path import screw_path
 from knuckle.posing.grasp.planning import Hold, choose_grip, plan
+from knuckle.posing.grasp.route import route
 from knuckle.posing.grasp.trying import Holder
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
@@ -20,7 +24,7 @@ THINGS = {
     "ball": (solids.ball(0.033), "ball", (0, 1, 2, 3)),
     "can": (solids.rod(0.033, 0.115), "wrap", (0, 1, 2, 3, 4)),
     "handle": (solids.rod(0.014, 0.3), "wrap", (1, 2, 3, 4)),
-    "pencil": (solids.rod(0.004, 0.17), "write", (0, 1)),
+    "pencil": (solids.rod(0.004, 0.17), "write", (0, 1, 2)),
     "phone": (solids.block((0.07, 0.15, 0.01)), "wrap", (0, 1)),
     "bead": (solids.ball(0.01), "pinch", (0, 1)),
     "card": (solids.block((0.085, 0.054, 0.002)), "pinch", (0, 1)),
@@ -102,6 +106,23 @@ def test_pushes_balance_where_they_surround() -> None:
     assert judging.balance(around) < 1e-3
     assert judging.balance(np.array([[1.0, 0, 0], [0, 1.0, 0]])) == pytest.approx(np.sqrt(0.5), abs=1e-6)
     assert judging.balance(np.array([[0.0, 0, 1]])) == 1.0
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_the_way_goes_around_what_is_held(between: bool) -> None:
+    """The hand stands in front of the ball, or beyond it and has its back to it."""
+    there, holder = before_hand(solids.ball(0.045))
+    hold, _ = held(there, holder)
+    ahead = hold.root[:3, 3] - hold.before[:3, 3]
+    start = hold.before.copy()
+    start[:3, 3] += (0.5 if between else -0.2) * ahead / np.linalg.norm(ahead) + 0.002
+    far = Holder(holder.hand, holder.flesh, start)
+    way = route(far, there.thing(), np.zeros(holder.hand.dofs), hold, 8)
+    assert len(way) == 9
+    np.testing.assert_allclose(way[[0, -1]], [start, hold.before], atol=1e-12)
+    fine = np.concatenate([screw_path(a, b, 6) for a, b in pairwise(way)])
+    deepest = min(there.distance(solids.skin_at(far, root, hold.opened)).min() for root in fine)
+    assert deepest > -2 * MM, f"{-deepest / MM:.1f} mm through it"
 
 
 class TestCarrier:

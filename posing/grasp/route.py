@@ -1,0 +1,75 @@
+"""The way of an open hand to where it comes straight: around the object, if that is in between."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.kinematics import Pose, joint_frames
+from . import seats
+from .flesh import thinned
+from .path import screw_path
+from .planning import Hold
+from .trying import Holder, Thing
+
+Floats = NDArray[np.float64]
+
+CHECKED = 12
+"""At least so many places of a way are looked at."""
+SPACED = 0.1
+"""Hand lengths between the points of skin that are looked at."""
+SIDES = 8
+"""Ways around an object that are tried."""
+ROOM = 0.6
+"""Hand lengths that a hand keeps off an object that it goes around."""
+
+
+def route(holder: Holder, thing: Thing, angles: Floats, hold: Hold, steps: int) -> Floats:
+    """(N + 1, 4, 4) places of the wrist from where the hand stands, with angles (D,), to where it is open in front of
+    the object: on one screw, or if the skin would go through the object on two, by a place beside it. Of ways that all
+    do, the one that is least deep.
+    """
+    best: Floats | None = None
+    depth = -np.inf
+    for way in _ways(holder, thing, hold, steps):
+        clear = _clearance(holder, thing, angles, hold, way)
+        if clear > depth:
+            best, depth = way, clear
+        if clear >= 0:
+            break
+    assert best is not None, "there is always the straight way"
+    return best
+
+
+def _ways(holder: Holder, thing: Thing, hold: Hold, steps: int) -> Iterator[Floats]:
+    yield screw_path(holder.root, hold.before, steps)
+    if steps < 2:
+        return
+    half = screw_path(holder.root, hold.before, 2)[1]
+    low, high = thing.vertices.min(axis=0), thing.vertices.max(axis=0)
+    middle, around = (low + high) / 2, 0.5 * float(np.linalg.norm(high - low)) + ROOM * seats.length(holder.hand)
+    along = rot.unit_vector(hold.before[:3, 3] - holder.root[:3, 3])
+    # First to the side on which the straight way passes the middle already.
+    side = half[:3, 3] - middle
+    side = rot.unit_vector(side - (side @ along) * along)
+    if not side.any():
+        side = rot.unit_vector(np.cross(along, np.eye(3)[np.abs(along).argmin()]))
+    first = steps // 2
+    for turn in sorted(2 * np.pi * np.arange(SIDES) / SIDES, key=lambda angle: -np.cos(angle)):
+        beside = half.copy()
+        beside[:3, 3] = middle + around * rot.rotate(rot.about(along, turn), side)
+        there, on = screw_path(holder.root, beside, first), screw_path(beside, hold.before, steps - first)
+        yield np.concatenate([there, on[1:]])
+
+
+def _clearance(holder: Holder, thing: Thing, angles: Floats, hold: Hold, way: Floats) -> float:
+    """m, how near the skin comes to the object, below 0 inside; the hand opens on the way."""
+    fine = max(1, -(-CHECKED // (len(way) - 1)))
+    pieces = [screw_path(start, end, fine)[:-1] for start, end in pairwise(way)]
+    roots = np.concatenate([*pieces, way[-1:]])
+    opening = angles + np.linspace(0.0, 1.0, len(roots))[:, None] * (hold.opened - angles)
+    few = thinned(holder.flesh, SPACED * seats.length(holder.hand))
+    skin = few.moved(joint_frames(holder.hand, Pose(holder.hand, roots, opening)))
+    return float(thing.thickened(skin.reshape(-1, 3)).min())
