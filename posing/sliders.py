@@ -177,7 +177,9 @@ class Sliders:
             return None
         dofs = np.array([dof for dof, _ in rows])
         limits = self.hand.limits[dofs]
-        ends = np.clip(np.deg2rad([ends for _, ends in rows]).T, *limits.T)
+        # How a rig's fingers are twisted at rest says nothing.
+        built = [self.hand.neutral[dof] if self.hand.movements[dof] == "twist" else 0.0 for dof in dofs]
+        ends = np.clip(np.deg2rad([ends for _, ends in rows]).T + built, *limits.T)
         span = ends[2] - ends[0]
         tells = [told_by in (None, self.hand.movements[dof]) for dof in dofs]
         moving = np.abs(span) > STILL

@@ -71,8 +71,8 @@ def take(armature: "Object", found: FoundHand, *, limited: bool = True, further:
     """Takes hold of a hand that `detect.find_hands` found; limited: whether the rig's own limits are obeyed.
 
     further: degrees, movements that it shall have beside the usual ones, as those of its metacarpals; those of joints
-    without a bone are left out. Raises RigError as bound_hand and rig_limits.allowed do, HandError for a hand without
-    length.
+    without a bone are left out. Zero of them, and the twist of fingers at ease, are then as the rig was built.
+    Raises RigError as bound_hand and rig_limits.allowed do, HandError for a hand without length.
     """
     more = {of_joint: ends for of_joint, ends in (further or {}).items() if of_joint[0] in found.bones}
     person = MeasuredHand(adult(found.side), {}, limits=more)
@@ -80,14 +80,28 @@ def take(armature: "Object", found: FoundHand, *, limited: bool = True, further:
         person = person.within(allowed_of(armature, found, person.model).limits)
     binding = bound_hand(armature, found, person.model, limited=limited)
     of = character(person.model, rig_hand(armature, found, binding, person.model))
-    hand = _standing_as_built(of.hand, _seen(armature, binding.rest), {JOINTS.index(joint) for joint, _ in more})
+    hand = of.hand
+    if further is not None:
+        seen, there = _seen(armature, binding.rest), np.array([bone is not None for bone in binding.bones])
+        hand = _at_ease(_with_palm(hand, seen, {JOINTS.index(joint) for joint, _ in more}), seen, there)
     return HeldHand(begin_bound(armature, binding, hand), of.digits)
 
 
-def _standing_as_built(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandModel:
+def _at_ease(hand: HandModel, seen: Floats, there: NDArray[np.bool_]) -> HandModel:
+    """The hand at ease with its fingers twisted as its rig has them, which nobody poses; thumbs twist as they oppose.
+
+    seen (J, 3, 3): how joints are turned at rest; there (J,): which have a bone.
+    """
+    at_rest = turns.angles(hand, rot.from_matrix(seen)[None], there)[0]
+    thumb = np.array([hand.joints[joint].startswith("thumb") for joint in hand.axis_joint])
+    twists = (np.array(hand.movements) == "twist") & ~thumb & np.isfinite(at_rest)
+    return replace(hand, neutral=np.where(twists, at_rest, hand.neutral))
+
+
+def _with_palm(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandModel:
     """The hand with zero of some joints where their bones are at rest; seen (J, 3, 3), how all joints are turned there.
 
-    A palm is not posed: it is as the rig has it, and not as the hand that it is measured by.
+    A palm is as the rig has it, and not as the hand that it is measured by.
     """
     rest = np.array(hand.rest)
     for joint in joints:

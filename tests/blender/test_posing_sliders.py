@@ -25,7 +25,7 @@ from knuckle.tests.blender.test_held import default
 pytestmark = pytest.mark.usefixtures("extension")
 
 OWN = "Knuckle's own"
-RIGS = (OWN, "MakeHuman", "Rigify generated", "WebXR, left")
+RIGS = (OWN, "MakeHuman", "MakeHuman for games", "Rigify generated", "WebXR, left")
 
 
 def opened(name: str) -> bpy.types.Object:
@@ -87,6 +87,7 @@ def chosen(armature: bpy.types.Object) -> HeldHand:
 def test_a_slider_shows_what_it_was_set_to_and_poses_its_own_bones_alone(armature: bpy.types.Object) -> None:
     held = chosen(armature)
     sliders = sliders_of(held.hand, True)
+    assert got(Slider("cup")) == pytest.approx(0.0, abs=0.01), "the palm is as it was built"
     # Posed a little first: a rig at rest may stand outside a hand's limits, and is then not read as it is written.
     put(Slider("spread"), 0.0)
     put(Slider("oppose"), 0.3)
