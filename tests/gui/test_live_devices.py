@@ -1,8 +1,9 @@
 """Every device drives new hands and MakeHuman's rig in a real window: joints are where they were sent."""
 
 import json
+import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,34 +17,42 @@ from knuckle.tests.gui.live_senders import PLAYED, Place, Senders
 from knuckle.tests.pure.streams.sockets import free_address
 
 MAKEHUMAN = "makehuman_default.blend"
+OF_OTHERS = ("vmc", "rokoko", "leap", "landmarks")
+"""Devices that others speak for, or recorded: for want of time only these drive MakeHuman's rig in CI."""
 
 Bones = dict[str, list[list[float]]]
 """Bone -> where it begins and ends, m."""
 Play = Callable[[str], dict[str, Any]]
+Follow = Callable[[str, Iterable[str]], dict[str, Any]]
 
 
 @pytest.fixture
-def follow(play: Play) -> Play:
-    """Every device in turn drives a rig; what was seen of each, its hands held at the last step."""
+def follow(play: Play) -> Follow:
+    """Devices drive a rig in turn; what was seen of each, its hands held at the last step."""
 
-    def followed(rig: str) -> dict[str, Any]:
+    def followed(rig: str, names: Iterable[str]) -> dict[str, Any]:
         devices = [
-            {"name": name, "port": free_address().port, "step": played.steps - 1, "hands": len(played.truth(0))}
-            for name, played in PLAYED.items()
+            {
+                "name": name,
+                "port": free_address().port,
+                "step": PLAYED[name].steps - 1,
+                "hands": len(PLAYED[name].truth(0)),
+            }
+            for name in names
         ]
         OUT.mkdir(parents=True, exist_ok=True)
         (OUT / "live_devices_asked.json").write_text(json.dumps({"rig": rig, "devices": devices}))
         with Senders(OUT):
             seen = play("live_devices")
-        for name in PLAYED:
+        for name in names:
             assert not seen[name]["problems"] and seen[name]["malformed"] == 0, f"{name}: {seen[name]}"
         return seen
 
     return followed
 
 
-def test_new_hands_are_where_every_device_says(follow: Play) -> None:
-    seen = follow("new")
+def test_new_hands_are_where_every_device_says(follow: Follow) -> None:
+    seen = follow("new", PLAYED)
     for name, played in PLAYED.items():
         truth = played.truth(played.steps - 1)
         assert set(seen[name]["bones"]) == {f"{side.capitalize()} Hand" for side in truth}, name
@@ -53,11 +62,13 @@ def test_new_hands_are_where_every_device_says(follow: Play) -> None:
             assert max(far.values()) < played.near, f"{name}, {side}: {far} mm"
 
 
-def test_makehumans_fingers_point_where_every_device_says(follow: Play, shared: Path) -> None:
+def test_makehumans_fingers_point_where_every_device_says(follow: Follow, shared: Path) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     shutil.copy(shared / "data" / "rigs" / MAKEHUMAN, OUT / MAKEHUMAN)
-    seen = follow("makehuman")
-    for name, played in PLAYED.items():
+    names = OF_OTHERS if "CI" in os.environ else tuple(PLAYED)
+    seen = follow("makehuman", names)
+    for name in names:
+        played = PLAYED[name]
         (bones,) = seen[name]["bones"].values()
         for side, joints in played.truth(played.steps - 1).items():
             apart = turned(bones, side[0].upper(), joints)
