@@ -17,9 +17,11 @@ from .operators import (
     live_settings,
     pick_bone,
     posing_algebra,
+    posing_drag,
     posing_follow,
     posing_grasp,
     posing_hand,
+    posing_pins,
     posing_poses,
     posing_sliders,
     rig_hands,
@@ -28,7 +30,7 @@ from .operators import (
     solve,
     solver_settings,
 )
-from .panels import algebra_overlay, overlay, sidebar
+from .panels import algebra_overlay, overlay, posing_gizmos, posing_tool, sidebar
 from .panels import calibrate as calibrate_panel
 from .panels import live as live_panel
 from .panels import posing_algebra as algebra_panel
@@ -50,6 +52,13 @@ CLASSES: tuple[type, ...] = (
     live_settings.KnuckleTake,
     live_settings.KnuckleLive,
     posing_sliders.KnucklePosing,
+    posing_pins.KnucklePin,
+    posing_pins.KNUCKLE_OT_pin_fingertip,
+    posing_pins.KNUCKLE_OT_unpin_fingertip,
+    posing_pins.KNUCKLE_OT_unpin_all,
+    posing_pins.KNUCKLE_OT_reach_pins,
+    posing_drag.KNUCKLE_OT_drag_hand,
+    posing_gizmos.KNUCKLE_GGT_hand,
     import_capture.KNUCKLE_OT_import_capture,
     import_capture.KNUCKLE_FH_capture,
     add_hand.KNUCKLE_OT_add_hand,
@@ -104,6 +113,7 @@ CLASSES: tuple[type, ...] = (
     posing_grasp.KNUCKLE_OT_grasp,
     posing_panel.KNUCKLE_PT_posing,
     poses_panel.KNUCKLE_PT_hand_poses,
+    posing_tool.KNUCKLE_PT_pins,
     follow_panel.KNUCKLE_PT_follow,
     grasp_panel.KNUCKLE_PT_grasp,
     posing_algebra.KnuckleAlgebra,
@@ -149,6 +159,10 @@ def register() -> None:
     bpy.types.Scene.knuckle_posing = bpy.props.PointerProperty(type=posing_sliders.KnucklePosing)
     bpy.types.WindowManager.knuckle_algebra = bpy.props.PointerProperty(type=posing_algebra.KnuckleAlgebra)
     algebra_overlay.register()
+    bpy.types.Object.knuckle_pins = bpy.props.CollectionProperty(
+        type=posing_pins.KnucklePin, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
+    )
+    posing_tool.register()
     for handlers, handler in HANDLERS:
         handlers.append(handler)
     _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
@@ -167,6 +181,8 @@ def unregister() -> None:
     live.end(put_back=False)
     for handlers, handler in HANDLERS:
         handlers.remove(handler)
+    posing_tool.unregister()
+    del bpy.types.Object.knuckle_pins
     del bpy.types.Scene.knuckle_posing
     del bpy.types.Scene.knuckle_live
     del bpy.types.Scene.knuckle_grasp

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
+from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
 from ..hand.kinematics import Pose
 from ..posing.dragging import WRIST, Drag, Pin, drag
 from .following import Follower, arm_beyond, pointed, pose_arm
@@ -24,6 +24,10 @@ Floats = NDArray[np.float64]
 
 NEAR = 1e-6
 """m and parts of a turn: a wrist that is so near to where it was meant to be is there."""
+SAME = 2e-6
+"""rad and the armature's unit: what rounding does to the channels of a bone that stays."""
+ROUNDING = 1e-6
+"""The same, of what the bones of a hand that is bent as it stands are turned and moved on top of it."""
 CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle")
 
 
@@ -69,7 +73,9 @@ def begin(who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool 
     names = [str(taken.posed.binding.bones[index]) for index in joints]
     names += [arm.upper, arm.fore] if arm else []
     before = {name: _channels(armature.pose.bones[name]) for name in names}
-    return Dragged(own, stands, of, joints, before, arm_beyond(own, arm, stands.pose) if arm else {})
+    beyond = {index: (way, turn) for index, (way, turn) in stands.beyond.items() if _matters(way, turn)}
+    roll = arm_beyond(own, arm, stands.pose) if arm else {}
+    return Dragged(own, Standing(stands.pose, beyond), of, joints, before, roll)
 
 
 def move(dragged: Dragged, goal: Floats, last: Pose | None = None) -> Pose:
@@ -108,8 +114,8 @@ def moved_bones(dragged: Dragged) -> tuple[list[str], list[str]]:
     """The bones whose channels differ from what they were before, and those of them that are in another place."""
     armature = armature_held(dragged.who.held)
     now = {name: _channels(armature.pose.bones[name]) for name in dragged.before}
-    moved = [name for name, before in dragged.before.items() if now[name] != before]
-    return moved, [name for name in moved if now[name][0] != dragged.before[name][0]]
+    moved = [name for name, before in dragged.before.items() if any(map(_differ, now[name], before))]
+    return moved, [name for name in moved if _differ(now[name][0], dragged.before[name][0])]
 
 
 def _show(dragged: Dragged, pose: Pose) -> None:
@@ -129,5 +135,21 @@ def _of_whole(held: HeldHand, digits: Collection[str]) -> frozenset[int]:
     return frozenset(joint for joint in binding.mapped if joint == 0 or joint in bends or not rides(joint))
 
 
+def _matters(way: Floats, turn: Floats) -> bool:
+    return bool(np.abs(way).max() > ROUNDING or np.abs(turn[1:]).max() > ROUNDING)
+
+
+def _differ(values: tuple[float, ...], others: tuple[float, ...]) -> bool:
+    return any(abs(value - other) > SAME for value, other in zip(values, others, strict=True))
+
+
 def _channels(bone: "PoseBone") -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(getattr(bone, channel)) for channel in CHANNELS)
+
+
+def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> Dragged:
+    """Brings pinned fingertips to their pins and leaves all else. Raises RigError for a hand that is gone."""
+    dragged = begin(who, KNUCKLES[1], pins, coupled=coupled)
+    stands = dragged.stands.pose
+    _show(dragged, dragged.drag.held(stands.root[0], stands))
+    return dragged

@@ -24,6 +24,7 @@ def main() -> None:
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
     rig_hands()
+    dragged()
     live()
     sliders()
     algebra()
@@ -85,6 +86,12 @@ def touch_and_follow() -> None:
         for name in ("touch_before", "touch", "follow")
     ]
     write_png(DOCS / "touch-and-follow.png", np.hstack([smaller(picture, 2) for picture in seen]))
+
+
+def dragged() -> None:
+    """A hand with the tool's rings: a fingertip that was dragged, and pinned ones under a palm that was."""
+    for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_palm")):
+        write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[40:900, :1310])
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

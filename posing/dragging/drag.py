@@ -78,7 +78,7 @@ class Drag:
         """The joints that are turned; None where the whole hand moves."""
         if self.joint == WRIST or self.joint in KNUCKLES:
             return None
-        return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit])
+        return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit][:-1])
 
     def step(self, goal: Floats, last: Pose | None = None) -> Pose:
         """The pose of one frame with the point at its goal (3,) m in the world, or straight towards it; last: the pose

@@ -191,12 +191,13 @@ def _of_wish(asked: Question, wish: Wish, root: Floats, angles: Floats, bends: F
         parts.append((path, worth, axes, own))
     if wish.other is None:
         lever = turn @ lever
-        slopes[:, :3] = wish.worth * np.eye(3)
         error = lever + wish.worth * (root[:3, 3] - wish.place)
     else:
         lever = turn @ (lever - wish.worth * wish.place)
         error = lever
-    slopes[:, 3:BASE] = -cross_matrix(lever)
+    if asked.floats:
+        slopes[:, :3] = wish.worth * np.eye(3) if wish.other is None else 0.0
+        slopes[:, 3:BASE] = -cross_matrix(lever)
     for path, worth, axes, own in parts:
         # Turning about a moves a point's slope J about any axis farther out by a × J, and e·(a × J) = (e × a)·J.
         half = np.triu(worth * crossed(error @ turn, axes) @ own.T)

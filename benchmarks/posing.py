@@ -1,0 +1,212 @@
+"""How long a step of a drag takes: solve, pose, evaluate; beside Blender's own IK constraint, in the same rounds.
+
+    python benchmarks/posing.py [--steps 400] [--minutes 10] [--write]
+
+With --minutes hands are dragged at random for so long, taken back or kept, and memory is told at begin and end.
+"""
+
+import argparse
+import importlib.util
+import os
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+RIGS = ROOT.parent / "shared" / "data" / "rigs"
+HEAD = [
+    "rig",
+    "dragged",
+    "ms of CPU a step, median / p99",
+    "ms",
+    "of it after posing",
+    "ms, Blender's IK of a finger",
+    "ratio",
+]
+DRAGGED = ("index-finger-tip", "thumb-tip", "middle-finger-phalanx-proximal", "wrist")
+
+
+def load() -> None:
+    """The checkout as the package `knuckle`."""
+    spec = importlib.util.spec_from_file_location(
+        "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    assert spec and spec.loader
+    sys.modules["knuckle"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["knuckle"])
+
+
+def opened(name: str) -> Any:
+    """The armature of a rig in a file of its own, in Pose Mode, its hands at ease."""
+    import bpy
+
+    from knuckle.hand import proportions
+    from knuckle.hand.kinematics import Pose
+    from knuckle.rig import known_hands
+    from knuckle.rig.held import Standing, show, standing
+    from knuckle.rig.held_known import held_hand
+    from knuckle.rig.take_scene import new_hand
+    from knuckle.tests.blender.rigs import generated_rigify
+
+    if name == "default hand":
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        measures = proportions.adult("right")
+        armature = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]
+    else:
+        path = RIGS / "makehuman_default.blend" if name == "MakeHuman" else generated_rigify()
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+        armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.context.view_layer.update()
+    for side in known_hands.look(armature).hands:
+        held = held_hand(armature, side)
+        stands = standing(held)
+        show(held, Standing(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))
+    bpy.context.view_layer.update()
+    return armature
+
+
+def goals(count: int, size: float, seed: int = 0) -> Any:
+    """(count, 3) m, ways of a mouse that wanders smoothly about where it began."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    turns = np.linspace(0.0, 2 * np.pi * count / 60, count)[:, None]
+    return 0.15 * size * np.sin(turns * rng.uniform(0.5, 1.5, 3)) * rng.uniform(0.3, 1.0, 3)
+
+
+def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
+    """s of the main thread's own time of each step, s of each step, of its end after the bones were posed, and of a
+    step of Blender's IK on the index finger."""
+    import bpy
+    import numpy as np
+    from mathutils import Vector
+
+    from knuckle.operators.posing_hands import hand_of
+    from knuckle.rig.dragging import begin, move, put_back
+
+    who = hand_of(armature, "right")
+    dragged = begin(who, joint)
+    size = float(np.linalg.norm(dragged.drag.begun.hand.rest[1:, :3, 3], axis=-1).max())
+    ways = goals(steps, 2 * size)
+    busy: list[float] = []
+    solved: list[float] = []
+    evaluated: list[float] = []
+    last = None
+    for way in ways:
+        began, own_time = time.perf_counter(), time.thread_time()
+        last = move(dragged, dragged.place + way, last)
+        posed = time.perf_counter()
+        bpy.context.view_layer.update()
+        ended = time.perf_counter()
+        busy.append(time.thread_time() - own_time)
+        solved.append(ended - began)
+        evaluated.append(ended - posed)
+    put_back(dragged)
+    binding = who.held.posed.binding
+    from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
+
+    bone = armature.pose.bones[str(binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][2]]])]
+    target = bpy.data.objects.new("Target", None)
+    bpy.context.scene.collection.objects.link(target)
+    ik = bone.constraints.new("IK")
+    ik.target, ik.chain_count = target, 3
+    bpy.context.view_layer.update()
+    home = armature.matrix_world @ bone.tail
+    own = []
+    for way in ways:
+        began = time.perf_counter()
+        target.location = home + Vector(way.tolist())
+        bpy.context.view_layer.update()
+        own.append(time.perf_counter() - began)
+    bone.constraints.remove(ik)
+    bpy.data.objects.remove(target)
+    return busy, solved, evaluated, own
+
+
+def both(values: list[float]) -> str:
+    """Median and 99th percentile in ms."""
+    ordered = sorted(values)
+    return f"{1e3 * statistics.median(ordered):.2f} / {1e3 * ordered[int(0.99 * (len(ordered) - 1))]:.2f}"
+
+
+def resident() -> float:
+    """MB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+
+
+def wander(minutes: float) -> str:
+    """Hands dragged at random for so long: what came of it, and what it did to memory."""
+    import bpy
+    import numpy as np
+
+    from knuckle.operators.posing_hands import hand_of
+    from knuckle.operators.posing_pins import pins_of
+    from knuckle.posing.dragging import GRABBED
+    from knuckle.rig.dragging import begin, move, put_back
+
+    armature = opened("default hand")
+    rng, end = np.random.default_rng(0), time.monotonic() + 60 * minutes
+    drags = steps = 0
+    begun = 0.0
+    while time.monotonic() < end:
+        if drags == 50:
+            begun = resident()
+        if drags % 7 == 0:
+            bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
+                side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
+            )
+        dragged = begin(hand_of(armature, "right"), str(rng.choice(GRABBED)), pins_of(armature, "right"))
+        last = None
+        for way in goals(30, 0.2, drags):
+            last = move(dragged, dragged.place + way, last)
+            bpy.context.view_layer.update()
+            steps += 1
+        if rng.random() < 0.7:
+            put_back(dragged)
+        assert last is not None and np.isfinite(last.angles).all() and np.isfinite(last.root).all()
+        drags += 1
+    return (
+        f"{minutes:g} minutes of random drags, {drags} of them with {steps} steps, without an error: "
+        f"{begun:.0f} MB after the first fifty, {resident():.0f} MB at the end."
+    )
+
+
+def main() -> None:
+    """Measures, prints, and with --write fills docs/posing.md."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--minutes", type=float, default=0.0)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    load()
+    from standard_page import fill, table
+    from standard_runs import machine
+
+    import knuckle
+
+    knuckle.register()
+    rows = []
+    try:
+        for name in ("default hand", "MakeHuman", "Rigify generated") if RIGS.is_dir() else ("default hand",):
+            armature = opened(name)
+            for joint in DRAGGED:
+                busy, *others = measured(armature, joint, options.steps)
+                share = statistics.median(others[0]) / statistics.median(others[2])
+                rows.append([name, joint, both(busy), *map(both, others), f"{share:.1f}"])
+        told = wander(options.minutes) if options.minutes else ""
+    finally:
+        knuckle.unregister()
+    load_now = Path("/proc/loadavg").read_text().split()[0]
+    text = table(HEAD, rows) + f"\n\nOn {machine()}; load {load_now} on {os.cpu_count()} cores."
+    print(text, told, sep="\n\n")
+    if options.write:
+        fill(ROOT / "docs" / "posing.md", {"drag": text} | ({"wander": told} if told else {}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The points by which the hands of the armatures in Pose Mode are taken, drawn where their bones are now."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..hand.joints import KNUCKLES, Side, digit_of
+from ..operators.posing_drag import KNUCKLE_OT_drag_hand
+from ..operators.posing_hands import grabs, posed_armatures
+from ..operators.posing_pins import pin_of
+from ..posing.dragging import WRIST
+from .looking import known_or_looked_for
+from .overlay import COLOURS, PALM
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object
+
+SIZES = {"tip": 0.10, "joint": 0.07, "knuckle": 0.07, "palm": 0.16}
+"""Radii, in parts of the gizmo size that the person has set (75 pixels, unless changed)."""
+LIGHT = (1.0, 1.0, 1.0)
+
+
+def kind_of(joint: str) -> str:
+    """What a point is, of SIZES."""
+    if joint == WRIST:
+        return "palm"
+    if joint in KNUCKLES:
+        return "knuckle"
+    return "tip" if joint.endswith("-tip") else "joint"
+
+
+class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
+    """A ring for each point; that of a pinned fingertip is filled."""
+
+    bl_idname = "KNUCKLE_GGT_hand"
+    bl_label = "Hand"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "WINDOW"
+    bl_options = {"3D", "TOOL_FALLBACK_KEYMAP"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """In Pose Mode."""
+        return bool(posed_armatures(context))
+
+    def setup(self, _context: "Context") -> None:
+        """Gizmos are made as they are needed."""
+        self.made: dict[tuple[str, Side, str], Any] = {}
+
+    def draw_prepare(self, context: "Context") -> None:
+        """Called before each drawing: bones may have moved, been hidden or gone since the last."""
+        for armature in posed_armatures(context):
+            known_or_looked_for(armature)
+        seen = set()
+        for armature, side, points in grabs(context):
+            for joint, place in points.items():
+                key = armature.name, side, joint
+                seen.add(key)
+                gizmo = self.made.get(key) or self._new(*key)
+                gizmo.hide = False
+                gizmo.matrix_basis = Matrix.Translation(place.tolist())
+                _show_pin(gizmo, armature, side, joint)
+        for key, gizmo in self.made.items():
+            if key not in seen:
+                gizmo.hide = True
+
+    def _new(self, armature: str, side: Side, joint: str) -> Any:
+        gizmo: Any = self.gizmos.new("GIZMO_GT_move_3d")
+        digit = digit_of(joint)
+        colour = np.array(COLOURS[digit] if digit else PALM)[:3]
+        gizmo.draw_style = "RING_2D"
+        gizmo.color, gizmo.alpha = colour, 0.9 if kind_of(joint) in ("tip", "palm") else 0.6
+        gizmo.color_highlight, gizmo.alpha_highlight = LIGHT, 1.0
+        gizmo.scale_basis = SIZES[kind_of(joint)]
+        gizmo.line_width = 3.0
+        gizmo.use_draw_modal = False
+        drags = gizmo.target_set_operator(KNUCKLE_OT_drag_hand.bl_idname)
+        drags.armature, drags.side, drags.joint = armature, side, joint
+        self.made[armature, side, joint] = gizmo
+        return gizmo
+
+
+def _show_pin(gizmo: Any, armature: "Object", side: Side, joint: str) -> None:
+    digit = digit_of(joint)
+    pinned = digit is not None and joint.endswith("-tip") and pin_of(armature, side, digit) is not None
+    options = {"ALIGN_VIEW", "FILL"} if pinned else {"ALIGN_VIEW", "FILL_SELECT"}
+    if gizmo.draw_options != options:
+        gizmo.draw_options = options
