@@ -21,6 +21,7 @@ from ..posing.dragging import Pin
 from ..rig.dragging import moved_bones, reach_pins
 from ..rig.following import Follower
 from ..rig.held import HeldHand, seen_frames
+from ..rig.keyframes import check_keyable
 from ..rig.pins import NOWHERE, Spot, nearest_surface, place_of, spot_on
 from .posing_hands import can_drag, hand_of, posed_armatures, under_mouse
 from .posing_keys import key_posed
@@ -191,11 +192,15 @@ class _OfDigit:
 
 
 def named_armature(context: "Context", name: str) -> "Object":
-    """The armature in Pose Mode of this name, the active one for none. Raises RigError where there is none."""
+    """The armature in Pose Mode of this name, the active one for none.
+
+    Raises RigError where there is none, or it cannot be posed so that it is seen.
+    """
     for armature in posed_armatures(context):
         if name in ("", armature.name):
-            if not armature.is_editable:
-                raise RigError(f"armature '{armature.name}' is linked from another file, make a library override of it")
+            check_keyable(armature)
+            if armature.data.pose_position == "REST":
+                raise RigError(f"armature '{armature.name}' is shown at rest, choose its Pose Position first")
             return armature
     raise RigError(f"no armature '{name}' is in Pose Mode, choose it and enter Pose Mode first")
 

@@ -177,6 +177,13 @@ def test_what_cannot_be_dragged_is_told_in_a_sentence(armature: bpy.types.Object
         drags.knuckle.drag_hand(side="left", joint="wrist", goal=(0, 0, 0))
     with pytest.raises(RuntimeError, match="no armature 'Gone'"):
         drags.knuckle.drag_hand(armature="Gone", side="right", joint="wrist", goal=(0, 0, 0))
+    armature.data.pose_position = "REST"
+    with pytest.raises(RuntimeError, match="at rest"):
+        drags.knuckle.drag_hand(side="right", joint="wrist", goal=(0, 0, 0))
+    armature.data.pose_position = "POSE"
+    armature.scale.x = 0.0
+    with pytest.raises(RuntimeError, match="scaled to nothing"):
+        drags.knuckle.drag_hand(side="right", joint="wrist", goal=(0, 0, 0))
     bpy.ops.object.mode_set(mode="OBJECT")
     with pytest.raises(RuntimeError, match="Pose Mode"):
         drags.knuckle.drag_hand(side="right", joint="wrist", goal=(0, 0, 0))
