@@ -47,6 +47,8 @@ class KNUCKLE_OT_apply_hand_pose(OfPosedHand, bpy.types.Operator):
         min=0.0,
         max=1.0,
         default=1.0,
+        # A pose that is chosen next is meant whole again.
+        options={"SKIP_SAVE"},
     )
 
     def change(self, context: "Context", armature: "Object") -> None:

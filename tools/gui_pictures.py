@@ -18,7 +18,7 @@ DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", 
 
 
 def main() -> None:
-    """The whole window with the solved take, the sidebar with its panels, a rig's hand, what is set on some solvers."""
+    """A solved take, the sidebar's panels, a rig's hand, the asset shelf, what is set on some solvers."""
     left, top, width, height = json.loads((GUI / "solve.json").read_text())["result"]["sidebar"]
     panels = read_png(GUI / "solve_panels.png")
     write_png(DOCS / "sidebar.png", panels[top : top + height, left : left + width])
