@@ -36,7 +36,7 @@ def play(screen: "Screen") -> "Steps":
     told["after adding"] = channels()
     screen.area().spaces.active.show_region_ui = False
     screen.area().spaces.active.show_region_asset_shelf = True
-    yield 1.0
+    yield 4.0  # the shelf looks for assets by itself
     screen.picture("hand_poses_shelf")
     told |= yield from clicked(screen)
     told |= yield from blended(screen)
