@@ -81,7 +81,7 @@ class KnuckleFollow(bpy.types.PropertyGroup):
         name="Turn",
         description="How far around the sphere",
         subtype="ANGLE",
-        default=2 * np.pi,
+        default=np.deg2rad(120.0),
         options=FIXED,
     )
     axis: EnumProperty(
@@ -99,7 +99,7 @@ class KnuckleFollow(bpy.types.PropertyGroup):
     )
     aim: BoolProperty(
         name="Point at It",
-        description="The hand points at the middle of the sphere, so that it stays outside of it",
+        description="The hand points at the middle of the sphere and stays outside of it; else it keeps its turn",
         default=True,
         options=FIXED,
     )

@@ -174,7 +174,7 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
 
     It begins at the place nearest to where the hand's end is, and stays `gap` m off the sphere, on S_1. If it shall
     aim at the centre, the wrist goes on S_2, farther out by as much as the end is from the wrist, as in the paper;
-    else the hand is only turned along. p = M p_s M^-1: CGA-arm (5.5), (5.6). Where it would begin on the axis, which
+    else the hand keeps its turn. p = M p_s M^-1: CGA-arm (5.5), (5.6). Where it would begin on the axis, which
     would turn it about itself, it goes over the axis' pole.
     """
     middle = np.array(ball.centre)
@@ -191,10 +191,13 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
     if np.linalg.norm(np.cross(about, positions(unit(start, E3))[0])) < PARALLEL:
         about = positions(across(vector(about[None])))[0]
     turns = rotor(rot.about(about, parts * float(np.linalg.norm(turn))))
-    wrists = np.tile(beginning, (len(parts), 1, 1))
+    ends, wrists = _turned(turns, start) + middle, np.tile(beginning, (len(parts), 1, 1))
+    if not aim:
+        wrists[:, :3, 3] = ends - tool.pointing
+        return Course(ends, wrists)
     wrists[:, :3, :3] = rot.to_matrix(quaternion(turns)) @ beginning[:3, :3]
     wrists[:, :3, 3] = _turned(turns, vector(beginning[None, :3, 3])) + middle
-    return Course(_turned(turns, start) + middle, wrists)
+    return Course(ends, wrists)
 
 
 def radius_of(sphere: Sphere[float]) -> Floats:

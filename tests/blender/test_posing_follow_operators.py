@@ -185,7 +185,7 @@ def test_a_sphere_is_gone_around(hand: Object, kind: str) -> None:
     if kind == "EMPTY":
         ball.empty_display_type, ball.empty_display_size, ball.scale = "SPHERE", 0.05, (2, 2, 2)
         bpy.context.view_layer.update()
-    settings(target=ball, kind="SPHERE", first=1, last=25, gap=0.02)
+    settings(target=ball, kind="SPHERE", first=1, last=25, gap=0.02, turn=2 * np.pi)
     assert bpy.ops.knuckle.follow() == {"FINISHED"}
     places = way(hand, 1, 25)
     np.testing.assert_allclose(np.linalg.norm(places - np.array(ball.location), axis=1), 0.12, atol=0.5 * MM)

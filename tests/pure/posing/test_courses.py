@@ -117,12 +117,14 @@ def test_around_a_sphere_the_end_stays_on_it_and_aims_at_its_middle(tool: Tool, 
     assert aimed == aim
 
 
-def test_each_step_turns_the_hand_with_its_end(tool: Tool) -> None:
+@pytest.mark.parametrize("aim", [True, False])
+def test_a_hand_that_aims_turns_with_its_end_and_another_keeps_its_turn(tool: Tool, aim: bool) -> None:
     ball = Ball((0.6, 0.0, 0.9), 0.12)
-    course = around_ball(tool, ball, np.array([0.0, 0.9, 0.0]), PARTS, aim=False)
+    course = around_ball(tool, ball, np.array([0.0, 0.9, 0.0]), PARTS, aim=aim)
     turn = rot.to_matrix(rot.about(np.array([0.0, 1.0, 0.0]), 0.9 * PARTS[4]))
     np.testing.assert_allclose(course.ends[4], turn @ (course.ends[0] - ball.centre) + ball.centre, atol=1e-12)
-    np.testing.assert_allclose(course.wrists[4, :3, :3], turn @ tool.wrist[:3, :3], atol=1e-12)
+    kept = turn @ course.wrists[0, :3, :3] if aim else tool.wrist[:3, :3]
+    np.testing.assert_allclose(course.wrists[4, :3, :3], kept, atol=1e-12)
 
 
 def test_a_sphere_is_dilated_as_by_clifford(oracle: ModuleType) -> None:
