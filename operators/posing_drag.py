@@ -15,7 +15,7 @@ from ..hand.kinematics import Pose
 from ..posing.dragging import GRABBED, WRIST
 from ..posing.trace import watched
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
-from .posing_hands import can_drag, hand_of, under_mouse
+from .posing_hands import can_drag, hand_of, pressed_at, under_mouse
 from .posing_keys import key_posed
 from .posing_pins import named_armature, others, pin_again, pins_of
 from .rig_hands import SIDE_ITEMS
@@ -60,6 +60,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         name="Point",
         description="What is dragged",
         items=[(joint, joint_words(joint), f"The {joint}") for joint in GRABBED],
+        options={"SKIP_SAVE"},
     )
     goal: FloatVectorProperty(
         name="To", description="Where it is dragged, in the world", size=3, subtype="TRANSLATION", precision=4
@@ -85,22 +86,24 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if context.region is None or context.region.type != "WINDOW" or context.region_data is None:
             self.report({"ERROR"}, "Hands are dragged in a 3D view")
             return {"CANCELLED"}
+        mouse = pressed_at(event)
         if not self.properties.is_property_set("joint"):
-            found = under_mouse(context, event)
+            found = under_mouse(context, mouse)
             if found is None:
                 return {"PASS_THROUGH"}
             self.armature, self.side, self.joint = found[0].name, found[1], found[2]
         try:
             self._dragged: Dragged = self._begin(context)
+            self._goal: Floats = self._dragged.place
+            self._pose: Pose | None = None
+            self._mouse = mouse
+            self._follow(context, event)
         except KnuckleError as error:
+            self._untell(context)
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self._goal: Floats = self._dragged.place
-        self._pose: Pose | None = None
-        self._mouse = event.mouse_region_x, event.mouse_region_y
         self._button = event.type if event.value == "PRESS" else "LEFTMOUSE"
         context.window_manager.modal_handler_add(self)
-        self._tell(context)
         return {"RUNNING_MODAL"}
 
     def modal(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":

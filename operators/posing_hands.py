@@ -62,17 +62,25 @@ def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]
                 yield armature, side, grab_points(armature, binding)
 
 
-def under_mouse(context: "Context", event: "Event") -> "tuple[Object, Side, str] | None":
-    """What of a hand is under the mouse: its armature, its side, the joint."""
+def pressed_at(event: "Event") -> tuple[int, int]:
+    """Where in its region the mouse is; where its button was pressed, of a drag that Blender has told from a click."""
+    x, y = event.mouse_region_x, event.mouse_region_y
+    if event.value != "CLICK_DRAG":
+        return x, y
+    return x + event.mouse_prev_press_x - event.mouse_x, y + event.mouse_prev_press_y - event.mouse_y
+
+
+def under_mouse(context: "Context", spot: tuple[int, int]) -> "tuple[Object, Side, str] | None":
+    """What of a hand is at a point of the view, in pixels: its armature, its side, the joint."""
     region, view = context.region, context.region_data
     if region is None or region.type != "WINDOW" or view is None:
         return None
-    mouse = np.array([event.mouse_region_x, event.mouse_region_y], float)
+    mouse = np.array(spot, float)
     best, nearest = WITHIN * context.preferences.system.ui_scale, None
     for armature, side, points in grabs(context):
         for joint, place in points.items():
-            spot = location_3d_to_region_2d(region, view, Vector(place.tolist()))
-            away = float(np.linalg.norm(np.array(spot) - mouse)) if spot is not None else np.inf
+            seen = location_3d_to_region_2d(region, view, Vector(place.tolist()))
+            away = float(np.linalg.norm(np.array(seen) - mouse)) if seen is not None else np.inf
             if away < best:
                 best, nearest = away, (armature, side, joint)
     return nearest

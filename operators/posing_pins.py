@@ -23,7 +23,7 @@ from ..rig.following import Follower
 from ..rig.held import HeldHand, seen_frames
 from ..rig.keyframes import check_keyable
 from ..rig.pins import NOWHERE, Spot, nearest_surface, place_of, spot_on
-from .posing_hands import can_drag, hand_of, posed_armatures, under_mouse
+from .posing_hands import can_drag, hand_of, posed_armatures, pressed_at, under_mouse
 from .posing_keys import key_posed
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .setting_properties import FIXED
@@ -161,7 +161,7 @@ class _OfDigit:
 
     armature: StringProperty(name="Armature", description="Whose hand it is; empty: the active one's")
     side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, default="right")
-    digit: EnumProperty(name="Digit", description="Whose tip", items=DIGIT_ITEMS)
+    digit: EnumProperty(name="Digit", description="Whose tip", items=DIGIT_ITEMS, options={"SKIP_SAVE"})
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -172,7 +172,7 @@ class _OfDigit:
         """Of what is under the mouse, unless it was said."""
         asked: Any = self
         if not asked.properties.is_property_set("digit"):
-            found = under_mouse(context, event)
+            found = under_mouse(context, pressed_at(event))
             digit = digit_of(found[2]) if found else None
             if found is None or digit is None:
                 return {"PASS_THROUGH"}

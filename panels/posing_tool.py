@@ -1,5 +1,6 @@
 """The tool in Pose Mode's toolbar that drags hands, and the panel of what is pinned."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -25,10 +26,13 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
         "• Pin the fingertip under the mouse, or let it go: P.\n"
         "• While dragging, Shift: precision, Ctrl: to the surface under the mouse"
     )
-    bl_icon = "ops.pose.relax"
+    # Made by tools/tool_icon.py.
+    bl_icon = str(Path(__file__).parent / "icons" / "hand")
     bl_widget = KNUCKLE_GGT_hand.bl_idname
     bl_options: Any = {"KEYMAP_FALLBACK"}
     bl_keymap: Any = (
+        # Where gizmos are not shown, or Blender has not lit one up yet.
+        ("knuckle.drag_hand", {"type": "LEFTMOUSE", "value": "CLICK_DRAG"}, None),
         ("knuckle.pin_fingertip", {"type": "P", "value": "PRESS"}, {"properties": [("toggle", True)]}),
         ("knuckle.unpin_all", {"type": "P", "value": "PRESS", "alt": True}, None),
     )

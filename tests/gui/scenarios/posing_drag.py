@@ -23,7 +23,7 @@ SEEN_FROM = {"thumb": (-0.9, 0.1, -0.4), "front": (-0.25, 0.6, -0.8)}
 
 def play(screen: "Screen") -> "Steps":
     told: dict[str, Any] = {}
-    for name in ("own", "makehuman", "rigify"):
+    for name in ("rigify", "own", "makehuman"):
         yield from opened(screen, name)
         told[name] = yield from dragged(screen, name)
     return told
@@ -171,11 +171,11 @@ def drag(screen: "Screen", joint: str, way: tuple[int, int], held: str = "") -> 
     screen.move(x - 30, y - 30)
     yield 0.2
     screen.move(x, y)
-    yield 0.5
+    yield 1.0
     if held:
         subprocess.run(["xdotool", "keydown", held], check=True)
     subprocess.run(["xdotool", "mousedown", "1"], check=True)
-    yield 0.2
+    yield 0.4
     for part in np.linspace(0.1, 1.0, 8):
         screen.move(round(x + part * way[0]), round(y + part * way[1]))
         yield 0.06
