@@ -252,6 +252,7 @@ def followed(session: Session, frames: list[Frame], name: str = "right") -> np.n
         at = float(one.time or 0.0)
         session.feed([(one, at)])
         while any(hand.measuring is not None for hand in session._hands.values()):
+            time.sleep(0.01)
             session.feed([(one, at)])
         places.append(next(joints_of(hand.pose) for hand in session.show(at) if hand.name == name))
     return np.array(places)
