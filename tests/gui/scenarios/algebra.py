@@ -33,7 +33,8 @@ def play(screen: "Screen") -> "Steps":
     screen.picture("algebra_off")
     told["handlers at first"] = drawn()
     shown.show = True
-    yield 1.5  # its hands are looked for
+    # Its hands are looked for once it is drawn.
+    yield from screen.wait_until(lambda: overlay()._named)
     for step in told.setdefault("steps", [0, 1, 2, 3, 5]):
         shown.step = step
         yield 0.6
@@ -74,7 +75,12 @@ def body(screen: "Screen") -> "Steps":
 
 def drawn() -> int:
     """How many of the overlay's functions Blender calls."""
-    return len(next(module for name, module in sys.modules.items() if name.endswith(".algebra_overlay"))._handles)
+    return len(overlay()._handles)
+
+
+def overlay() -> Any:
+    """The extension's own module, whatever it is called here."""
+    return next(module for name, module in sys.modules.items() if name.endswith(".algebra_overlay"))
 
 
 def look(screen: "Screen", armature: bpy.types.Object, root: str, turn: tuple[float, float, float]) -> None:
