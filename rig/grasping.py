@@ -24,6 +24,7 @@ from .channels import channel
 from .detect import FoundHand
 from .following import Followed, Follower
 from .held import Standing, armature_held, standing
+from .posing import BasisOf
 from .skin import flesh_of, skins
 from .solid import Solid, solid_of
 from .transfer import into_points
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-DEEPEST = 0.95e-3
+DEEPEST = 0.9e-3
 """m: skin that is pressed in further, once it is evaluated, is closed anew."""
 ROUNDS = 3
 """How often."""
@@ -55,6 +56,10 @@ class Grasped:
     """(N,) 0..1, when it is there."""
     deepest: float
     """m, the distance of the skin that is furthest inside the object, as it is evaluated; below 0 inside."""
+    before: BasisOf
+    """How the bones of hand and arm stood."""
+    elbow: tuple[float, float, float] | None
+    """Where the arm's elbow was, in armature space."""
 
 
 def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None = None, *, steps: int = 8) -> Grasped:
@@ -70,6 +75,8 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
         raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
     solid = solid_of(obj)
     stands = standing(who.held)
+    before = {name: armature.pose.bones[name].matrix_basis.copy() for name, _ in posed_bones(who)}
+    elbow = following.pointed(who).pole if who.arm else None
     holder = Holder(who.held.hand, flesh_of(armature, found, who.held), stands.pose.root[0], _carrier(who))
     whole = shape.triangulated(solid.vertices, solid.triangles)
     thing = Thing(shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
@@ -79,7 +86,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
     there = route(holder, thing, stands.pose.angles[0], hold, steps)
     way, parts = approach(stands.pose, hold, there)
-    return Grasped(who, hold, way, parts, deepest)
+    return Grasped(who, hold, way, parts, deepest, before, elbow)
 
 
 def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
@@ -104,9 +111,22 @@ def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
 
 
 def pose(grasped: Grasped, step: int) -> None:
-    """Poses arm and hand as a step of the way has them, without keys. Raises RigError where the hand is gone."""
-    way = grasped.way
-    _pose(grasped.who, way.root[step], way.angles[step])
+    """Poses arm and hand as a step of the way has them, without keys; the first as they stood.
+
+    Raises RigError where the hand is gone.
+    """
+    if step == 0:
+        armature = armature_held(grasped.who.held)
+        for name, basis in grasped.before.items():
+            armature.pose.bones[name].matrix_basis = basis
+        bpy.context.view_layer.update()
+        return
+    who, way = grasped.who, grasped.way
+    if who.arm and who.arm.pole and grasped.elbow:
+        part = float(grasped.parts[step])
+        x, y, z = ((1 - part) * np.array(grasped.elbow) + part * np.array(who.arm.pole)).tolist()
+        who = replace(who, arm=replace(who.arm, pole=(x, y, z)))
+    _pose(who, way.root[step], way.angles[step])
 
 
 def key(grasped: Grasped, frames: Mapping[int, float]) -> None:

@@ -117,7 +117,7 @@ def _merged(vertices: Floats, triangles: Ints, near: float) -> tuple[Floats, Int
 
 def _is_closed(triangles: Ints) -> bool:
     edges = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
-    _, counts = np.unique(edges, axis=0, return_counts=True)
+    _, counts = np.unique(edges[:, 0] * (triangles.max() + 1) + edges[:, 1], return_counts=True)
     return bool(np.all(counts > 1))
 
 

@@ -29,7 +29,7 @@ SHARE = 0.9
 """Of the way that is free, what a step takes: the arms of joints grow a little while others bend."""
 PAD_DEPTH = 0.3e-3
 """m, how deep skin may be pressed in where it touches: flesh yields."""
-CREASE_DEPTH = 0.9e-3
+CREASE_DEPTH = 0.8e-3
 """m, the same where a phalanx begins: skin folds there."""
 CREASE = 0.4
 """The part of a phalanx that is its crease."""
@@ -122,7 +122,8 @@ class Closing:
         go through.
         """
         begin, end = bends
-        flesh = self.flesh.chosen(np.flatnonzero(np.isin(self.flesh.digit, digits)))
+        moves = np.isin(self.flesh.digit, digits) | np.isin(self.flesh.leaning, digits)
+        flesh = self.flesh.chosen(np.flatnonzero(moves))
         allowed = self.yields * depths(flesh, self.hand)
         speeds = np.ones((len(begin), 3)) if paces is None else paces
         going = _Going.of(self.hand, flesh, np.abs(end - begin), speeds, digits)
@@ -207,7 +208,9 @@ class _Going:
         """At the beginning of a way of (F, D) rad."""
         dofs = [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
         rates = np.stack([np.stack([away[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
-        digit, link = flesh.digit, flesh.link
+        # Skin of the palm that goes along with a digit counts as its first phalanx.
+        palm = flesh.digit < 0
+        digit, link = np.where(palm, flesh.leaning, flesh.digit), np.where(palm, 0, flesh.link)
         rows = [[np.flatnonzero((digit == one) & (link == k)) for k in range(3)] for one in range(5)]
         stopped = np.ones(rates.shape, bool)
         stopped[:, list(digits)] = False

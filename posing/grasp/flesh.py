@@ -24,6 +24,8 @@ _OF_JOINT: dict[int, tuple[int, int]] = {
 }
 for _digit, _joint in enumerate(CHAIN_JOINTS[digit][3] for digit in DIGITS):
     _OF_JOINT[JOINT_INDEX[_joint]] = (_digit, 2)
+GOES_ALONG = 0.05
+"""A point of the palm that a digit carries by as much goes along with it."""
 CARRIERS = 4
 """A point is carried by so many joints at most."""
 
@@ -54,6 +56,16 @@ class Flesh:
         """(V,) its phalanx, 0 the one nearest to the palm (of the thumb its metacarpal); -1 for the palm."""
         table = np.array([_OF_JOINT.get(joint, (-1, -1))[1] for joint in range(len(JOINTS))])
         return table[self._heaviest()]
+
+    @property
+    def leaning(self) -> Ints:
+        """(V,) the digit with which a point of the palm goes along in part, -1 for none and for digits' own."""
+        shares = np.zeros((len(self.points), len(DIGITS)))
+        for digit, joints in enumerate(LINKS):
+            shares[:, digit] = np.where(np.isin(self.joints, joints), self.weights, 0.0).sum(axis=1)
+        most = shares.argmax(axis=1)
+        goes = (self.digit < 0) & (shares.max(axis=1) > GOES_ALONG)
+        return np.where(goes, most, -1)
 
     def _heaviest(self) -> Ints:
         return np.take_along_axis(self.joints, self.weights.argmax(axis=1)[:, None], axis=1)[:, 0]

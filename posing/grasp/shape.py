@@ -23,6 +23,8 @@ BALL = 0.08
 """A ball: its surface is as far from its centre within this part (rms)."""
 PIECES = 1500
 """Into about so many pieces a surface is cut, so that large faces count where they are."""
+MOST = 4 * PIECES
+"""Of more pieces than this only some are taken."""
 FINEST = 16
 """The most pieces along a triangle's side."""
 OUTLIERS = 0.25
@@ -104,9 +106,12 @@ def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
         middles = _middles(int(cut))
         points.append(np.einsum("mk,tkx->tmx", middles, corners[these]).reshape(-1, 3))
         rows.append(np.repeat(these, len(middles)))
-    row = np.concatenate(rows)
+    every, row = np.concatenate(points), np.concatenate(rows)
+    # Of very many triangles each so-manieth stands for its neighbours.
+    some = slice(None, None, max(1, len(row) // MOST))
+    row, places = row[some], every[some]
     whole = vertices[np.unique(triangles[there])]
-    return Surface(np.concatenate(points), normals[row], 0.5 * twice[row] / cuts[row] ** 2, whole)
+    return Surface(places, normals[row], 0.5 * twice[row] / cuts[row] ** 2, whole)
 
 
 def _middles(cut: int) -> Floats:

@@ -13,7 +13,7 @@ from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.posing.grasp import seats
 from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.rig.grasping import Grasped, grasp
+from knuckle.rig.grasping import Grasped, grasp, pose
 from knuckle.rig.held import standing, take
 from knuckle.rig.skin import flesh_of, skins
 from knuckle.rig.solid import solid_of
@@ -158,6 +158,21 @@ def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() ->
     straight = flesh.moved(joint_frames(done.who.held.hand, done.way)[6:])
     deepest = min(float(solid.distance(skin).min()) for skin in straight)
     assert deepest > -1 * MM
+
+
+def test_an_arm_comes_from_where_it_stood() -> None:
+    armature, thing = opened("MakeHuman"), things.ball()
+    bpy.context.view_layer.update()
+    beside_hand(thing, armature)
+    before = np.array([bone.matrix_basis for bone in armature.pose.bones])
+    done = grasp(armature, found_hand(armature), thing, steps=3)
+    bpy.context.view_layer.update()
+    held = np.array([bone.matrix for bone in armature.pose.bones])
+    pose(done, 0)
+    np.testing.assert_array_equal([np.array(bone.matrix_basis) for bone in armature.pose.bones], before)
+    pose(done, len(done.parts) - 1)
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose([np.array(bone.matrix) for bone in armature.pose.bones], held, atol=1e-4)
 
 
 @pytest.mark.parametrize("flipped", [False, True])
