@@ -14,7 +14,9 @@ from .operators import (
     json_files,
     limits,
     live,
+    live_following,
     live_settings,
+    live_takes,
     pick_bone,
     posing_algebra,
     posing_drag,
@@ -87,8 +89,8 @@ CLASSES: tuple[type, ...] = (
     live.KNUCKLE_OT_live_stop,
     live.KNUCKLE_OT_live_recentre,
     live.KNUCKLE_OT_live_measure,
-    live.KNUCKLE_OT_live_record,
-    live.KNUCKLE_OT_live_forget_take,
+    live_takes.KNUCKLE_OT_live_record,
+    live_takes.KNUCKLE_OT_live_forget_take,
     live.KNUCKLE_OT_live_forget_performer,
     posing_hand.KNUCKLE_OT_pose_mirror,
     posing_hand.KNUCKLE_OT_pose_relax,
@@ -126,7 +128,7 @@ MENUS = (
 )
 
 
-HANDLERS = (*live.HANDLERS, *posing_sliders.HANDLERS)
+HANDLERS = (*live_following.HANDLERS, *posing_sliders.HANDLERS)
 
 
 def _command(arguments: list[str]) -> int:
@@ -170,6 +172,8 @@ def register() -> None:
 
 def unregister() -> None:
     """Takes back all that register() gave, in reverse."""
+    # While the settings are there by which it ends.
+    live_following.end_and_key()
     bpy.utils.unregister_cli_command(_Registered.command)
     algebra_overlay.unregister()
     del bpy.types.WindowManager.knuckle_algebra
@@ -178,7 +182,6 @@ def unregister() -> None:
         menu.remove(draw)
     del bpy.types.WindowManager.knuckle
     del bpy.types.Scene.knuckle_rig
-    live.end(put_back=False)
     for handlers, handler in HANDLERS:
         handlers.remove(handler)
     posing_tool.unregister()

@@ -9,6 +9,7 @@ from ..hand import rotations as rot
 from ..hand import turns as told
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
+from ..hand.surface import Surface
 from ..hand.targets import Targets, assign
 from ..recipe import DriveChoice
 from ..solvers import Solver, State, beginning
@@ -27,6 +28,8 @@ class LiveHand:
         measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
         self.side = gathered.side
         self.labels = gathered.labels
+        self.skin: Surface | None = None
+        """Over its measures, where one was asked for."""
         self.measured = measured
         self._solver, self._drive = solver, drive
         self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)

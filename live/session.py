@@ -1,8 +1,8 @@
 """A live session: whatever hands a device's frames hold are found, measured, solved and kept apart."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -14,12 +14,14 @@ from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
 from ..hand.markersets import Groups, from_json, suggest
+from ..hand.surface import surface
 from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
 from ..streams.frame import KEPT, Frame, person_of
 from .gathering import Gathering
 from .hand import LiveHand
+from .kept import Kept
 from .presence import Presence
 
 Floats = NDArray[np.float64]
@@ -29,13 +31,24 @@ MOST_HANDS = 16
 MOST_NAMES = 4
 """Sets of names of frames that come together."""
 
-RigOf = Callable[[str, Side], Allowed]
-"""Name and side of a hand -> what its rig lets it do."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Driven:
+    """What a hand is to drive."""
+
+    allowed: Mapping[Side, Allowed] = field(default_factory=dict)
+    """What its rig lets it do, by the side that it turns out to be."""
+    skinned: bool = False
+    """Whether it is a new hand, whose skin is to be worked out."""
 
 
-def unlimited(_hand: str, _side: Side) -> Allowed:
-    """A rig without limits."""
-    return Allowed({})
+RigOf = Callable[[str], Driven]
+"""Name of a hand -> what it drives."""
+
+
+def no_rig(_hand: str) -> Driven:
+    """No rig that limits a hand."""
+    return Driven()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,9 +95,9 @@ class _Hand:
 class Session:
     """Feed it frames as they come, and ask what is to be shown whenever a picture is made."""
 
-    def __init__(self, recipe: Recipe, drive: DriveChoice = "targets", rig: RigOf = unlimited) -> None:
-        """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: what that of a hand, by name
-        and side, lets it do, asked by another thread.
+    def __init__(self, recipe: Recipe, drive: DriveChoice = "targets", rig: RigOf = no_rig) -> None:
+        """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: asked before a hand is
+        measured.
 
         Any smoothing is the live one. Raises RecipeError for a solver, a smoothing or a setting that is not known.
         """
@@ -99,10 +112,12 @@ class Session:
         self._columns: dict[str, list[int]] = {}
         # Frames with and without a hand may take turns, and finding hands takes as long as solving them.
         self._told = lru_cache(KEPT)(self._find)
+        self.came: list[str] = []
+        """The hands that were seen, in the order in which they came."""
         self.problems: dict[str, str] = {}
         """Hand -> why it is not shown, a sentence."""
-        self.kept: list[tuple[float, dict[str, Pose]]] | None = None
-        """(s by the device's clock, hand -> as it was shown) of each frame, while a take is kept."""
+        self.kept: Kept | None = None
+        """Each frame by the device's clock, while a take is kept."""
         # Measuring takes as long as some frames, for which those that are measured already must not wait.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
 
@@ -127,7 +142,7 @@ class Session:
                 self._one(name, frame, columns, at, solved)
             if self.kept is not None:
                 time = at if frame.time is None else frame.time
-                self.kept.append((time, {shown.name: shown.pose for shown in self.show(at)}))
+                self.kept.add(time, {shown.name: shown.pose for shown in self.show(at)})
 
     def show(self, now: float) -> list[Shown]:
         """Every hand that was ever seen, as it is to be shown at `now` s."""
@@ -186,8 +201,10 @@ class Session:
         positions, turns = _points(frame, columns)
         time = at if frame.time is None else frame.time
         hand.note(np.all(np.isfinite(positions), axis=-1))
+        if name not in self.came and np.any(hand.ever):
+            self.came.append(name)
         if hand.gathering is not None and hand.measuring is None and hand.gathering.add(time, positions, turns):
-            hand.measuring = self._worker.submit(self._measured, name, hand.gathering)
+            hand.measuring = self._worker.submit(self._measured, self._rig(name), hand.gathering)
             hand.gathering = None
         if hand.measuring is not None and hand.measuring.done():
             measured, hand.measuring = hand.measuring, None
@@ -198,10 +215,13 @@ class Session:
             if np.isfinite(positions).any():
                 hand.presence.see(hand.live.solve(time, positions, turns), at)
 
-    def _measured(self, name: str, gathering: Gathering) -> LiveHand:
+    def _measured(self, driven: Driven, gathering: Gathering) -> LiveHand:
         """In the worker's thread: touches nothing of the session but what never changes."""
         gathered = gathering.end(self._recipe)
-        return LiveHand(gathered, self._solver, self._drive, self._rig(name, gathered.side))
+        live = LiveHand(gathered, self._solver, self._drive, driven.allowed.get(gathered.side, Allowed({})))
+        if driven.skinned:
+            live.skin = surface(live.measured.proportions)
+        return live
 
     def _begin(self, name: str, hand: _Hand, measured: "Future[LiveHand]", at: float) -> None:
         try:

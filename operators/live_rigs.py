@@ -1,6 +1,6 @@
 """What the hands of a device's performers drive: which armature is whose, and how each of its hands is posed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,21 +13,28 @@ from ..hand.kinematics import Pose
 from ..live.hand import LiveHand
 from ..live.session import Shown
 from ..rig import posing
+from ..rig.binding import is_armature
 from ..rig.detect import find_hands
 from ..rig.posing import PosedHand
+from ..rig.reference import Reference
 from ..rig.take_scene import new_hand
 from ..streams.frame import person_of
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Object, Scene
 
 Floats = NDArray[np.float64]
 
+HAND = "knuckle_live_hand"
+"""The property of an armature that tells which hand it was built for, by name."""
+
 
 class LiveRigs:
-    """Holds names only of what is Blender's, so that it outlives undo."""
+    """Holds references only to what is Blender's, so that it outlives undo."""
 
-    def __init__(self, scene: str, first: str | None, people: Mapping[str, str], *, limited: bool) -> None:
+    def __init__(
+        self, scene: Reference, first: Reference | None, people: Mapping[str, Reference], *, limited: bool
+    ) -> None:
         """first: the armature of the first performer that comes, None for new hands; people: performer -> armature."""
         self.problems: dict[str, str] = {}
         """Hand -> why it is not shown, a sentence."""
@@ -40,13 +47,15 @@ class LiveRigs:
         self._shown: dict[str, Pose] = {}
         self._edited: set[str] = set()
 
-    def armature_of(self, performer: str) -> str | None:
-        """The name of what a performer's hands drive; None for new hands."""
-        if performer not in self.performers:
-            self.performers.append(performer)
-        return self._people.get(performer) or (self._first if self.performers[0] == performer else None)
+    def come(self, hands: Iterable[str]) -> None:
+        """Hands came, in this order: the first one's performer is the first."""
+        self.performers = list(dict.fromkeys([*self.performers, *map(person_of, hands)]))
 
-    def drive(self, people: Mapping[str, str]) -> None:
+    def armature_of(self, performer: str) -> Reference | None:
+        """What the hands of a performer drive who came; None for new hands."""
+        return self._people.get(performer) or (self._first if self.performers[:1] == [performer] else None)
+
+    def drive(self, people: Mapping[str, Reference]) -> None:
         """From now on performers drive these armatures; those that are driven no more stand as they did before."""
         changed = {name for name in {*people, *self._people} if people.get(name) != self._people.get(name)}
         self._people = dict(people)
@@ -57,8 +66,11 @@ class LiveRigs:
             if posed is not None:
                 posing.put_back(posed)
 
-    def pose(self, shown: Sequence[Shown], hands: Mapping[str, LiveHand], place: Floats) -> bool:
-        """Poses what is shown otherwise than before; whether there was any."""
+    def pose(self, shown: Sequence[Shown], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
+        """Poses what is shown otherwise than before; whether there was any.
+
+        places: performer -> (4, 4) T_scene_device, where it is not the identity.
+        """
         pairs = []
         for one in shown:
             if one.pose is self._shown.get(one.name):
@@ -66,8 +78,8 @@ class LiveRigs:
             posed = self._ready(one, hands[one.name])
             self._shown[one.name] = one.pose
             if posed is not None:
-                pairs.append((posed, one.pose))
-        return bool(pairs) and posing.pose(pairs, place)
+                pairs.append((posed, _placed(one.pose, places.get(person_of(one.name)))))
+        return bool(pairs) and posing.pose(pairs)
 
     def again(self) -> None:
         """Something else may have moved the bones: they are posed again, though nothing new has come."""
@@ -85,7 +97,7 @@ class LiveRigs:
     def rest(self, hand: str) -> Floats | None:
         """(4, 4) where the wrist that a hand drives is in the world at rest."""
         posed = self._posed.get(hand)
-        armature = bpy.data.objects.get(posed.binding.armature) if posed else None
+        armature = posing.armature_of(posed) if posed else None
         if armature is None or posed is None:
             return None
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
@@ -98,7 +110,7 @@ class LiveRigs:
             return None if one.name in self._posed else self._begun(one, hand, None)
         state = posing.state(posed)
         if state == "gone":
-            gone = f"the armature '{posed.binding.armature}' or bones of its hand are gone, stop and start again"
+            gone = f"the armature '{posed.armature.name}' or bones of its hand are gone, stop and start again"
             self.problems[one.name] = gone
             return None
         if state == "edited":
@@ -121,13 +133,13 @@ class LiveRigs:
 
     def _begin(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
         """What a hand drives from now on; before: what it drove. None where its armature has no such hand."""
-        name = self.armature_of(person_of(one.name))
-        if name is None and before is not None and before.hand is one.pose.hand:
+        chosen = self.armature_of(person_of(one.name))
+        if chosen is None and before is not None and before.hand is one.pose.hand:
             # A new hand whose measures stay and whose bones were edited: an armature like others.
-            name = before.binding.armature
-        armature = bpy.data.objects.get(name) if name else None
-        if name and armature is None:
-            self.problems[one.name] = f"the armature '{name}' is gone, choose another"
+            chosen = before.armature
+        armature: Object | None = chosen.among(bpy.data.objects) if chosen else None
+        if chosen and armature is None:
+            self.problems[one.name] = f"the armature '{chosen.name}' is gone, choose another"
             return None
         if armature is None:
             return self._new(one, hand, before)
@@ -142,13 +154,30 @@ class LiveRigs:
 
     def _new(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand:
         """A new hand with the performer's measures, in the place of the one with the measures before."""
-        scene = bpy.data.scenes[self._scene]
-        old: Object | None = bpy.data.objects.get(before.binding.armature) if before else None
-        if old is not None and old.animation_data is None:
-            _remove(old)
-        built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection)
+        scene = self._scene.among(bpy.data.scenes)
+        old: list[Object | None] = [before.armature.among(bpy.data.objects)] if before else _left_over(scene, one.name)
+        for obj in old:
+            if obj is not None and _untouched(obj):
+                _remove(obj)
+        built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
+        built[HAND] = one.name
         self.made = True
         return posing.begin(built, None, one.pose.hand)
+
+
+def _placed(pose: Pose, place: Floats | None) -> Pose:
+    return pose if place is None else Pose(pose.hand, place @ pose.root, pose.angles)
+
+
+def _left_over(scene: "Scene", hand: str) -> "list[Object | None]":
+    """What was built for a hand, by name, when a device was followed before."""
+    return [obj for obj in scene.objects if is_armature(obj) and obj.get(HAND) == hand]
+
+
+def _untouched(obj: "Object") -> bool:
+    """Whether a hand is as it was built: without keys, unmoved, chosen for nothing, with nothing on it but its skin."""
+    moved = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
+    return not (moved or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)
 
 
 def _remove(hand: "Object") -> None:

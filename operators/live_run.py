@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
 from ..hand.limits import Allowed
-from ..live.session import Session, Shown
+from ..live.kept import Kept
+from ..live.session import Driven, Session, Shown
 from ..performer import from_dict
 from ..recipe import Recipe
 from ..rig import posing
 from ..rig.live_take import LiveTake, key_live
+from ..rig.posing import PosedHand
+from ..rig.reference import Reference
 from ..rig.rig_limits import allowed
 from ..streams.devices import DEVICES
 from ..streams.frame import person_of
@@ -45,39 +48,48 @@ class Plan:
     recipe: Recipe
     drive: Any = "targets"
     pre_roll: float = 2.0
-    armature: str | None = None
+    armature: Reference | None = None
     """What the first performer's hands drive; None for new hands."""
-    people: dict[str, str] = field(default_factory=dict)
+    people: dict[str, Reference] = field(default_factory=dict)
     """Performer -> the armature that theirs drive."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Taken:
-    """A take that was ended."""
+    """A take that was ended, and what it takes to key it."""
 
     recorder: Recorder
-    seconds: float
-    """From the first frame that was shown to the last."""
+    kept: Kept
+    posed: dict[str, PosedHand]
     timecode: str
     """Of its first frame, where the device sends one."""
+    scene: Reference
+
+    def key(self) -> None:
+        """Keys what was shown, where its scene is still there, from the frame on that is set in it. Raises RigError."""
+        scene: Scene | None = self.scene.among(bpy.data.scenes)
+        if scene is not None and len(self.kept):
+            name, poses = self.recorder.path.stem, self.kept.poses()
+            key_live(LiveTake(name, self.kept.times, poses, self.posed, self.timecode), scene, scene.knuckle.start)
 
 
 class LiveRun:
     """Begins to listen when it is made. Raises KnuckleError."""
 
-    def __init__(self, plan: Plan, scene: "Scene") -> None:
+    def __init__(self, plan: Plan, scene: "Scene", places: dict[str, Floats] | None = None) -> None:
+        """places: of a run before, by recentring."""
         self.plan = plan
-        self.place: Floats = np.eye(4)
-        """T_scene_device, changed by recentring."""
+        self.places: dict[str, Floats] = {} if places is None else places
+        """Performer -> (4, 4) T_scene_device, changed by recentring; the identity where there is none."""
         self.shown: list[Shown] = []
         self.timecode = ""
         """The device's last."""
-        self.scene = scene.name
+        self.scene = Reference.of(scene)
         self._began_at = ""
         limited = plan.recipe.rig_limits
-        self.rigs = LiveRigs(scene.name, plan.armature, plan.people, limited=limited)
+        self.rigs = LiveRigs(self.scene, plan.armature, plan.people, limited=limited)
         self._limits = _limits(plan) if limited else {}
-        self.session = Session(plan.recipe, plan.drive, self._allowed)
+        self.session = Session(plan.recipe, plan.drive, self._driven)
         self.receiver = Receiver(plan.device, DEVICES[plan.device], plan.address, plan.pre_roll)
         self.receiver.start()
 
@@ -87,6 +99,7 @@ class LiveRun:
         now, came = time.perf_counter(), self.receiver.drain()
         if came:
             self.session.feed([(arrived.frame, arrived.at) for arrived in came])
+            self.rigs.come(self.session.came)
             self.timecode = came[-1].frame.timecode
         posed = self.pose(now)
         if came and posed:
@@ -97,7 +110,7 @@ class LiveRun:
     def pose(self, now: float) -> bool:
         """Poses the hands as they are to be shown at `now` s, without asking for what came; whether any changed."""
         self.shown = self.session.show(now)
-        return self.rigs.pose(self.shown, self.session.hands(), self.place)
+        return self.rigs.pose(self.shown, self.session.hands(), self.places)
 
     def stop(self, put_back: bool) -> None:
         """Hangs up; put_back: whether the bones stand as they did before."""
@@ -107,51 +120,44 @@ class LiveRun:
             self.rigs.put_back()
 
     def recentre(self) -> None:
-        """Brings the performer's hands to where those of their rigs are at rest."""
-        rests: dict[Side, Floats] = {}
-        for shown in self.shown:
-            rest = self.rigs.rest(shown.name)
-            if rest is not None:
-                rests[shown.side] = rest
-        if rests:
-            self.place = posing.recentred({shown.side: shown.pose for shown in self.shown}, rests)
-            self.rigs.again()
+        """Brings the hands that are seen of each performer to where those of their rig are at rest."""
+        seen = [(shown, self.rigs.rest(shown.name)) for shown in self.shown if not shown.lost]
+        for performer in {person_of(shown.name) for shown, _ in seen}:
+            own = [(one, rest) for one, rest in seen if rest is not None and person_of(one.name) == performer]
+            if own:
+                poses, rests = {one.side: one.pose for one, _ in own}, {one.side: rest for one, rest in own}
+                self.places[performer] = posing.recentred(poses, rests)
+        self.rigs.again()
 
     def record(self, folder: Path, name: str) -> None:
         """Begins a take: the raw one in a file of the folder, and what is shown for keys. Raises StreamError."""
         self.receiver.record(free_path(folder, name, SUFFIX), name)
-        self.session.kept, self._began_at = [], self.timecode
+        self.session.kept, self._began_at = Kept(self.places), self.timecode
 
     def end_recording(self) -> Taken | None:
-        """Ends the raw take, where one is recorded; what was shown is keyed by key_taken."""
+        """Ends the raw take, where one is recorded."""
         recorder, kept = self.receiver.end_recording(), self.session.kept
-        if recorder is None:
+        self.session.kept = None
+        if recorder is None or kept is None:
             return None
-        return Taken(recorder, kept[-1][0] - kept[0][0] if kept else 0.0, self._began_at)
+        return Taken(recorder, kept, self.rigs.posed(), self._began_at, self.scene)
 
-    def key_taken(self, taken: Taken, start: float) -> None:
-        """Keys what was shown during a take from the scene's frame `start` on. Raises RigError."""
-        kept, self.session.kept = self.session.kept, None
-        scene: Scene | None = bpy.data.scenes.get(self.scene)
-        if kept and scene is not None:
-            take = LiveTake(taken.recorder.path.stem, kept, self.rigs.posed(), self.place, taken.timecode)
-            key_live(take, scene, start)
-
-    def _allowed(self, hand: str, side: Side) -> Allowed:
-        """What the rig that a hand drives lets it do. Called by the thread that measures."""
-        return self._limits.get(self.rigs.armature_of(person_of(hand)) or "", {}).get(side, Allowed({}))
+    def _driven(self, hand: str) -> Driven:
+        """What a hand drives that is to be measured."""
+        self.rigs.come(self.session.came)
+        armature = self.rigs.armature_of(person_of(hand))
+        return Driven(skinned=True) if armature is None else Driven(self._limits.get(armature, {}))
 
 
-def _limits(plan: Plan) -> dict[str, dict[Side, Allowed]]:
+def _limits(plan: Plan) -> dict[Reference, dict[Side, Allowed]]:
     """armature -> what it lets each hand do. Asked before anything moves: it takes about a second a hand."""
     known = from_dict(plan.recipe.performer, "performer").hands if plan.recipe.performer is not None else {}
     models = {
         side: known[side].model if side in known else proportions.build(proportions.adult(side)) for side in SIDES
     }
-    names = {name for name in (plan.armature, *plan.people.values()) if name}
-    armatures: list[Object | None] = [bpy.data.objects.get(name) for name in names]
-    return {
-        armature.name: {side: allowed(armature, model) for side, model in models.items()}
-        for armature in armatures
-        if armature is not None
-    }
+    limits: dict[Reference, dict[Side, Allowed]] = {}
+    for chosen in {one for one in (plan.armature, *plan.people.values()) if one}:
+        armature: Object | None = chosen.among(bpy.data.objects)
+        if armature is not None:
+            limits[chosen] = {side: allowed(armature, model) for side, model in models.items()}
+    return limits

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..operators.live import Live
+from ..live.kept import MOST
+from ..operators.live_following import Live
 from ..operators.live_run import LiveRun
 from ..streams.devices import DEVICES
 from ..streams.tally import Tally
@@ -40,6 +41,8 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         row.scale_y = 1.4
         if run is None:
             row.operator("knuckle.live_start", icon="PLAY")
+            if Live.problem:
+                paragraph(layout, context, sentence(Live.problem), "ERROR")
             _people(layout, chosen, run)
             return
         row.operator("knuckle.live_stop", icon="SNAP_FACE")
@@ -169,6 +172,8 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         if recorder is not None:
             telling = recorder.problem or f"Recording {recorder.path.stem}"
             paragraph(layout, context, telling, "ERROR" if recorder.problem else "REC")
+            if run is not None and run.session.kept is not None and run.session.kept.full:
+                paragraph(layout, context, f"Keys end after {MOST} frames, the raw take goes on.", "ERROR")
         if chosen.takes:
             row = layout.row()
             row.template_list("KNUCKLE_UL_takes", "", chosen, "takes", chosen, "take", rows=3)

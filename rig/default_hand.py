@@ -18,13 +18,17 @@ _LOOKS = {SKIN: ((0.66, 0.41, 0.31, 1.0), 0.5), NAIL: ((0.80, 0.54, 0.48, 1.0), 
 """Base colour (linear RGBA) and roughness of each material."""
 
 
-def add_hand(proportions: Proportions, name: str, collection: bpy.types.Collection) -> bpy.types.Object:
+def add_hand(
+    proportions: Proportions, name: str, collection: bpy.types.Collection, skin: Surface | None = None
+) -> bpy.types.Object:
     """Adds an armature and the skin it moves, a child, to the collection; returns the armature's object.
+
+    skin: over these measures, where it is worked out already.
 
     Every bone's matrix is its joint's frame at angles of zero, so a pose bone's quaternion is the joint's rotation
     relative to rest. The person's mode, selection and active object stay as they were.
     """
-    skin = surface(proportions)
+    skin = skin or surface(proportions)
     armature = bpy.data.objects.new(name, bpy.data.armatures.new(name))
     collection.objects.link(armature)
     _add_bones(armature, proportions, np.asarray(skin.weights.any(axis=0)))

@@ -19,6 +19,7 @@ from .binding import RigBinding, default_binding, is_armature
 from .bound_hand import bound_hand
 from .detect import FoundHand
 from .keyframes import hanging_bones
+from .reference import Reference
 from .transfer import BoneMotion, Wiring, transfer, wire
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ BasisOf = dict[str, Matrix]
 class PosedHand:
     """One hand of an armature that is posed frame by frame. Holds names, so that it outlives undo."""
 
+    armature: Reference
     binding: RigBinding
     hand: HandModel
     before: BasisOf
@@ -60,6 +62,7 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel) -> Pos
     """A hand of an armature that is bound already. Raises RigError where a bone hangs on a bone further out."""
     names = [str(binding.bones[joint]) for joint in binding.mapped]
     return PosedHand(
+        armature=Reference.of(armature),
         binding=binding,
         hand=hand,
         before={name: armature.pose.bones[name].matrix_basis.copy() for name in names},
@@ -69,10 +72,10 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel) -> Pos
     )
 
 
-def pose(hands: Sequence[tuple[PosedHand, Pose]], place: Floats) -> bool:
-    """Poses the bones of hands as their poses of one frame say; whether there was any to pose.
+def pose(hands: Sequence[tuple[PosedHand, Pose]]) -> bool:
+    """Poses the bones of hands as their poses of one frame, in the scene's world, say; whether there was any to pose.
 
-    place (4, 4) is where the device's world is in the scene's. All is read before anything is moved: Blender evaluates
+    All is read before anything is moved: Blender evaluates
     what was moved when it is asked next.
     """
     motions = []
@@ -80,8 +83,7 @@ def pose(hands: Sequence[tuple[PosedHand, Pose]], place: Floats) -> bool:
         armature = armature_of(posed)
         # While bones are edited, Blender shows none as posed.
         if armature is not None and not armature.data.is_editmode:
-            placed = Pose(solved.hand, place @ solved.root, solved.angles)
-            motions.append((armature, posed.binding, motion_of(armature, posed, placed)))
+            motions.append((armature, posed.binding, motion_of(armature, posed, solved)))
     for armature, binding, motion in motions:
         show_motion(armature, binding, motion, binding.mapped)
     return bool(motions)
@@ -126,7 +128,7 @@ def put_back(posed: PosedHand) -> None:
 
 def armature_of(posed: PosedHand) -> "Object | None":
     """Its armature; None where that or a bone of the hand is gone."""
-    armature: Object | None = bpy.data.objects.get(posed.binding.armature)
+    armature: Object | None = posed.armature.among(bpy.data.objects)
     if not is_armature(armature) or any(name not in armature.pose.bones for name in posed.before):
         return None
     return armature
@@ -135,7 +137,7 @@ def armature_of(posed: PosedHand) -> "Object | None":
 def recentred(poses: Mapping[Side, Pose], rests: Mapping[Side, Floats]) -> Floats:
     """(4, 4) what moves the performer's hands to where a rig's hands are at rest, turned about the vertical only.
 
-    poses: one frame of each hand; rests: (4, 4) of each wrist in the world at rest, of the same hands or more.
+    poses: one frame of each hand; rests: (4, 4) of each wrist in the world at rest, of the same hands.
     """
     sides = [side for side in poses if side in rests]
     own = np.mean([poses[side].root[0, :3, 3] for side in sides], axis=0)

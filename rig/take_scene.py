@@ -12,6 +12,7 @@ from ..errors import RigError
 from ..hand.joints import JOINT_INDEX, JOINTS, SIDES
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
+from ..hand.surface import Surface
 from ..pipeline import SolvedHand, Take
 from .arm import find_arm
 from .binding import RigBinding, default_binding, is_armature
@@ -53,9 +54,11 @@ def take_frames(take: Take, scene: "Scene", placing: Placing) -> Floats:
     return frames
 
 
-def new_hand(proportions: Proportions, hand: HandModel, collection: "Collection") -> tuple["Object", RigBinding]:
-    """Knuckle's own hand with these measures, its limits on its bones."""
-    armature = add_hand(proportions, f"{hand.side.capitalize()} Hand", collection)
+def new_hand(
+    proportions: Proportions, hand: HandModel, collection: "Collection", skin: Surface | None = None
+) -> tuple["Object", RigBinding]:
+    """Knuckle's own hand with these measures, its limits on its bones; skin as for add_hand."""
+    armature = add_hand(proportions, f"{hand.side.capitalize()} Hand", collection, skin)
     binding = default_binding(armature, hand)
     add_limits(armature, binding, hand)
     return armature, binding

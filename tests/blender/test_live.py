@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
@@ -12,7 +13,7 @@ from knuckle import captures
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.live.hand import LiveHand
 from knuckle.live.presence import HOLD
-from knuckle.operators.live import Live, _tick, end
+from knuckle.operators.live_following import Live, _tick, end
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.layers import TAKE
 from knuckle.streams.devices import DEVICES
@@ -64,11 +65,18 @@ def play(run: LiveRun, port: int, sent: list[Outgoing], then: Callable[[int], No
             sender.send(moment)
             time.sleep(0.004)
             run.step()
+            if run.session.waiting():
+                # However long it takes to measure them, hands move for the rest of what is sent.
+                wait_for(lambda: all(hand.measuring is None or hand.measuring.done() for hand in hands_of(run)))
             then(number)
     # A hand that is not seen for longer is lost, and eases to rest.
     for _ in range(4):
         time.sleep(HOLD / 8)
         run.step()
+
+
+def hands_of(run: LiveRun) -> list[Any]:
+    return list(run.session._hands.values())
 
 
 def directions(armature: bpy.types.Object, bones: list[str]) -> np.ndarray:
@@ -206,6 +214,8 @@ def test_an_armature_that_is_deleted_is_let_go(followed, port):
 
     play(run, port, sent, delete)
     assert run.step() is False
+    assert sorted(run.rigs.problems) == ["left", "right"]
+    assert all("are gone, stop and start again" in problem for problem in run.rigs.problems.values())
 
 
 def test_recentred_hands_are_where_the_rigs_are_at_rest(followed, port):
@@ -213,10 +223,10 @@ def test_recentred_hands_are_where_the_rigs_are_at_rest(followed, port):
     play(run, port, moments(120))
     bpy.ops.knuckle.live_recentre()
     run.step()
-    hands = {hand.side: run.place @ hand.pose.root[0] for hand in run.shown}
-    middle = np.mean([root[:3, 3] for root in hands.values()], axis=0)
+    place = run.places[""]
+    middle = np.mean([(place @ hand.pose.root[0])[:3, 3] for hand in run.shown], axis=0)
     assert middle == pytest.approx([0.0, 0.0, 0.0], abs=1e-6), "new hands are at the origin at rest"
-    assert run.place[2, :3] == pytest.approx([0.0, 0.0, 1.0]), "turned about the vertical only"
+    assert place[2, :3] == pytest.approx([0.0, 0.0, 1.0]), "turned about the vertical only"
 
 
 def test_nothing_is_followed_twice_and_nothing_is_stopped_that_is_not(followed, port):

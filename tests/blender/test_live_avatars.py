@@ -15,7 +15,7 @@ from vmcp.protocol import bone_transform
 from vmcp.protocol import time as clock
 from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
 
-from knuckle.operators.live import Live, end
+from knuckle.operators.live_following import Live, end
 from knuckle.operators.live_run import LiveRun
 from knuckle.tests.pure.streams.avatar import PARTS, Avatar, blender, fist, turn
 from knuckle.tests.pure.streams.sockets import free_address, wait_for

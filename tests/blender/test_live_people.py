@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import SIDES
-from knuckle.operators.live import heed_people
+from knuckle.operators.live_following import heed_people
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.live_take import TIMECODE
 from knuckle.streams.sender import Outgoing

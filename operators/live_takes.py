@@ -1,0 +1,83 @@
+"""Takes of what a device sends: begun, ended, listed and keyed."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ..errors import KnuckleError
+from ..live.kept import MOST
+from .live_following import Live, WhileFollowing, end_take, unkeyed
+from .live_run import Taken
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+
+class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
+    """Begin a take, or end it: what the device sends goes to a file as it comes, and what is shown to keys"""
+
+    bl_idname = "knuckle.live_record"
+    bl_label = "Record"
+    bl_options = {"UNDO"}
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Begins or ends."""
+        assert Live.run is not None
+        if Live.run.receiver.recording is not None:
+            taken = end_take(Live.run)
+            if taken is not None:
+                key_taken(self, taken)
+            return {"FINISHED"}
+        try:
+            Live.run.record(folder_of(context), context.scene.knuckle_live.take_name or "Take")
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+def key_taken(operator: bpy.types.Operator, taken: Taken) -> None:
+    """Keys a take that was ended, and reports where it is."""
+    recorder = taken.recorder
+    operator.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")
+    if taken.kept.full:
+        operator.report({"WARNING"}, f"Keys were made of its first {MOST} frames; the raw take holds all")
+    try:
+        taken.key()
+    except KnuckleError as error:
+        operator.report({"WARNING"}, unkeyed(error))
+
+
+class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
+    """Take the chosen take off the list. Its file and its keys stay"""
+
+    bl_idname = "knuckle.live_forget_take"
+    bl_label = "Take off the List"
+    bl_options = {"UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With a take chosen."""
+        chosen = context.scene.knuckle_live
+        if 0 <= chosen.take < len(chosen.takes):
+            return True
+        cls.poll_message_set("No take is chosen")
+        return False
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """The one after it is chosen then, or the last."""
+        chosen = context.scene.knuckle_live
+        chosen.takes.remove(chosen.take)
+        chosen.take = max(min(chosen.take, len(chosen.takes) - 1), 0)
+        return {"FINISHED"}
+
+
+def folder_of(context: "Context") -> Path:
+    """Where raw takes go: where the person says, beside the file, or where extensions may write."""
+    chosen = context.scene.knuckle_live.folder
+    if chosen or bpy.data.filepath:
+        return Path(bpy.path.abspath(chosen or "//"))
+    home = bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle", create=True)
+    return Path(home) / "takes"

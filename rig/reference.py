@@ -1,0 +1,28 @@
+"""What finds a data-block again, whatever is done meanwhile: called otherwise, taken away and brought back by undo."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bpy.types import ID
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A data-block of this session. Holds no pointer, which undo and loading a file would leave dangling."""
+
+    uid: int
+    name: str = field(compare=False)
+    """What it was called when it was referred to, for sentences, and to look for first."""
+
+    @classmethod
+    def of(cls, block: "ID") -> "Reference":
+        """To a data-block."""
+        return cls(block.session_uid, block.name)
+
+    def among(self, blocks: Any) -> Any:
+        """The data-block among those of bpy.data of its kind; None where it is gone."""
+        named = blocks.get(self.name)
+        if named is not None and named.session_uid == self.uid:
+            return named
+        return next((block for block in blocks if block.session_uid == self.uid), None)
