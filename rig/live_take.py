@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import KnuckleError
 from ..hand.kinematics import Pose
 from .keyframes import KeyedHand, key_hands
-from .layers import TAKE, push_down
+from .layers import TAKE, pull_up, push_down
 from .posing import PosedHand, armature_of
 from .timing import scene_frames, scene_rate
 
@@ -54,10 +55,16 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...
             binding = replace(drives.binding, armature=armature.name)
             taken = Pose(pose.hand, pose.root[rows], pose.angles[rows])
             armatures.setdefault(armature, []).append(KeyedHand(binding, drives.hand, taken))
+    span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
     actions = []
     for armature, keyed in armatures.items():
-        push_down(armature)
-        action = key_hands(armature, keyed, frames[rows], take.name)
+        bones = {str(bone) for one in keyed for bone in one.binding.bones if bone}
+        below = push_down(armature, bones, span)
+        try:
+            action = key_hands(armature, keyed, frames[rows], take.name)
+        except KnuckleError:
+            pull_up(armature, below)
+            raise
         action[TAKE] = True
         if take.timecode:
             action[TIMECODE] = take.timecode

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 if TYPE_CHECKING:
-    from bpy.types import ID
+    from bpy.types import ID, FCurve
 
 Value = float | str | tuple[Any, ...]
 
@@ -31,7 +31,7 @@ def _animated() -> "Iterator[tuple[ID, str]]":
         played = {(animation.action, animation.action_slot)}
         for track in animation.nla_tracks:
             played.update(_of_strips(track.strips))
-        paths = {path for action, slot in played if action and slot for path in _paths(action, slot)}
+        paths = {curve.data_path for action, slot in played if action and slot for curve in curves_of(action, slot)}
         yield from ((holder, path) for path in sorted(paths))
 
 
@@ -53,11 +53,12 @@ def _of_strips(strips: Any) -> Iterator[tuple[Any, Any]]:
         yield from _of_strips(strip.strips)
 
 
-def _paths(action: Any, slot: Any) -> Iterator[str]:
+def curves_of(action: Any, slot: Any) -> "Iterator[FCurve]":
+    """The curves of an action for a slot."""
     for layer in action.layers:
         for strip in layer.strips:
             bag = strip.channelbag(slot)
-            yield from (curve.data_path for curve in (bag.fcurves if bag else ()))
+            yield from bag.fcurves if bag else ()
 
 
 def _value(holder: "ID", path: str) -> list[Value]:
