@@ -38,6 +38,10 @@ EVERY = 1 / 250
 """s between two looks into the inbox: what comes waits for half of it, and a look at nothing costs some µs."""
 
 
+DISK = 0.5
+"""s for which Blender stands still for the end of a raw take; a disk that takes longer is written to meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is to be followed, and what it drives."""
@@ -136,7 +140,7 @@ class LiveRun:
 
     def end_recording(self) -> Taken | None:
         """Ends the raw take, where one is recorded."""
-        recorder, kept = self.receiver.end_recording(), self.session.kept
+        recorder, kept = self.receiver.end_recording(DISK), self.session.kept
         self.session.kept = None
         if recorder is None or kept is None:
             return None

@@ -84,12 +84,12 @@ class Receiver:
                 recorder.add(Packet(at - began, packet))
             self._recorder, self._recorded_from = recorder, began
 
-    def end_recording(self) -> Recorder | None:
-        """Ends a recording and returns it; None where there was none."""
+    def end_recording(self, longest: float | None = None) -> Recorder | None:
+        """Ends a recording and returns it, None where there was none; the disk is waited for as in Recorder.close."""
         with self._lock:
             recorder, self._recorder = self._recorder, None
         if recorder is not None:
-            recorder.close()
+            recorder.close(longest)
         return recorder
 
     @property

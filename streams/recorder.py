@@ -53,10 +53,10 @@ class Recorder:
         self._added += len(packet.content)
         self._waiting.append(packet)
 
-    def close(self) -> None:
-        """Writes what waits and closes the file."""
+    def close(self, longest: float | None = None) -> None:
+        """Writes what waits and closes the file; waits for that no longer than `longest` s, where it is given."""
         self._stop.set()
-        self._thread.join()
+        self._thread.join(longest)
 
     def _run(self) -> None:
         with self._file:

@@ -5,6 +5,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,6 +91,23 @@ def test_a_disk_that_does_not_keep_up_ends_the_take_and_keeps_what_waits(tmp_pat
     recorder.close()
     assert recorder.problem == "slow.rawtake: the disk does not keep up, the take ended after 0.1 s"
     assert recorder.packets == 11 and recorder.path.read_bytes().endswith(b"".join(map(packet_bytes, told[:11])))
+
+
+def test_who_cannot_wait_for_a_slow_disk_need_not_and_all_is_written(tmp_path: Path, monkeypatch) -> None:
+    recorder, go_on, written = Recorder(tmp_path / "a.rawtake", Head("vmc", "", "")), threading.Event(), os.fsync
+
+    def slow(file: int) -> None:
+        go_on.wait(20)
+        written(file)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    for number in range(3):
+        recorder.add(Packet(float(number), b"packet"))
+    recorder.close(0.01)
+    assert recorder._thread.is_alive()
+    go_on.set()
+    recorder.close()
+    assert recorder.packets == 3 and not recorder._thread.is_alive()
 
 
 def test_a_process_that_is_killed_loses_a_second_at_most(address: Address, tmp_path: Path) -> None:
