@@ -1,0 +1,147 @@
+"""A body's right hand takes hold of a mug, a pen and a ball by the panel's button, each is undone; then it is keyed."""
+
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from mathutils import Euler, Vector
+
+if TYPE_CHECKING:
+    from knuckle.tests.gui.driver import Screen, Steps
+
+RIGS = Path("/tmp/out/rigs")
+OPEN = ("KNUCKLE_PT_grasp",)
+THINGS = ("Mug", "Pen", "Ball")
+HAND = 0.96
+"""How large its hand is beside an adult's."""
+
+
+def play(screen: "Screen") -> "Steps":
+    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
+    bpy.ops.wm.open_mainfile(filepath=str(RIGS / "makehuman.blend"), load_ui=False)
+    yield 1.0
+    only(panels)
+    made = runpy.run_path(str(screen.repository / "tests" / "blender" / "things.py"))
+    for name in THINGS:
+        thing = made[name.lower()]()
+        thing.location, thing.scale = before_body(screen), (HAND, HAND, HAND)
+        thing.hide_set(True)
+    bpy.context.view_layer.objects.active = rig(screen)
+    bpy.ops.ed.undo_push()
+    yield from screen.fill_window()
+    yield from screen.show_sidebar("Knuckle")
+    look(screen)
+    yield 1.0
+    before = channels(screen)
+    told: dict[str, Any] = {}
+    for name in THINGS:
+        told[name] = yield from held(screen, name, made, before)
+    told["keyed"] = yield from keyed(screen, made)
+    return told
+
+
+def held(screen: "Screen", name: str, made: dict[str, Any], before: object) -> "Steps":
+    """One thing taken hold of, measured and undone."""
+    show_only(screen, name)
+    screen.scene.knuckle_grasp.target = screen.scene.objects[name]
+    bpy.ops.ed.undo_push()
+    yield 0.7
+    place = yield from screen.button("knuckle.grasp")
+    screen.click(*place)
+    yield from screen.wait_until(lambda: channels(screen) != before, 120.0)
+    yield 0.7
+    screen.picture(f"grasp_{name.lower()}")
+    told = {"deep": deepest(screen, name, made), "near": nearest(screen, name, made)}
+    screen.move(*screen.view_middle())
+    yield 0.5
+    screen.key("ctrl+z")
+    yield from screen.wait_until(lambda: channels(screen) == before)
+    return told | {"action": rig(screen).animation_data is not None}
+
+
+def keyed(screen: "Screen", made: dict[str, Any]) -> "Steps":
+    """The ball with its approach keyed: how deep the skin is on the last frame, and how it stands on the first."""
+    show_only(screen, "Ball")
+    chosen = screen.scene.knuckle_grasp
+    chosen.target, chosen.keyed, chosen.start, chosen.length = screen.scene.objects["Ball"], True, 1, 30
+    before = channels(screen)
+    yield 0.7
+    place = yield from screen.button("knuckle.grasp")
+    screen.click(*place)
+    yield from screen.wait_until(lambda: rig(screen).animation_data and rig(screen).animation_data.action, 120.0)
+    yield 0.7
+    screen.scene.frame_set(1)
+    off = float(np.abs(np.array(channels(screen)) - np.array(before)).max())
+    screen.scene.frame_set(20)
+    yield 0.5
+    screen.picture("grasp_approach")
+    screen.scene.frame_set(31)
+    yield 0.5
+    screen.picture("grasp_keyed")
+    return {"off": off, "deep": deepest(screen, "Ball", made), "near": nearest(screen, "Ball", made)}
+
+
+def body(screen: "Screen") -> bpy.types.Object:
+    """What the armature carries."""
+    return next(obj for obj in screen.scene.objects if obj.type == "MESH" and obj.name not in THINGS and obj.modifiers)
+
+
+def deepest(screen: "Screen", name: str, made: dict[str, Any]) -> float:
+    """m, of the skin in a thing, by every triangle in turn."""
+    bpy.context.view_layer.update()
+    skin, _ = made["evaluated"](body(screen))
+    return float(made["depths"](skin, screen.scene.objects[name]).max())
+
+
+def nearest(screen: "Screen", name: str, made: dict[str, Any]) -> float:
+    """m, between the skin and the surface of a thing."""
+    skin, _ = made["evaluated"](body(screen))
+    vertices, triangles = made["evaluated"](screen.scene.objects[name])
+    near = skin[np.linalg.norm(skin - vertices.mean(axis=0), axis=1) < 0.12]
+    return float(min(made["_to_triangles"](point, vertices[triangles]).min() for point in near))
+
+
+def show_only(screen: "Screen", name: str) -> None:
+    for other in THINGS:
+        screen.scene.objects[other].hide_set(other != name)
+
+
+def rig(screen: "Screen") -> bpy.types.Object:
+    """Asked for every time, since an undo replaces it."""
+    return next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
+
+
+def channels(screen: "Screen") -> list[list[float]]:
+    """How every bone stands."""
+    return [[value for row in bone.matrix_basis for value in row] for bone in rig(screen).pose.bones]
+
+
+def before_body(screen: "Screen") -> Vector:
+    """Where a person has a thing that it looks at."""
+    armature = rig(screen)
+    shoulder, elbow, wrist = (
+        armature.matrix_world @ armature.data.bones[name].head_local
+        for name in ("upperarm01.R", "lowerarm01.R", "wrist.R")
+    )
+    reach = (elbow - shoulder).length + (wrist - elbow).length
+    return shoulder + reach * Vector((-0.1, -0.62, -0.35))
+
+
+def look(screen: "Screen") -> None:
+    """The view is turned to what is held, left of the sidebar."""
+    view = screen.area().spaces.active.region_3d
+    view.view_perspective, view.view_rotation = "PERSP", Euler((1.35, 0.0, -0.5)).to_quaternion()
+    view.view_distance, view.view_location = 0.7, before_body(screen) + Vector((0.1, 0.0, 0.03))
+    screen.area().spaces.active.clip_start = 1e-3
+
+
+def only(panels: list[Any]) -> None:
+    """Opens the panels that are used and folds the others; a person does it by their titles."""
+    parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
+    for panel in reversed(parents_first):
+        bpy.utils.unregister_class(panel)
+    for panel in parents_first:
+        panel.bl_options = set() if panel.__name__ in OPEN else {"DEFAULT_CLOSED"}
+        bpy.utils.register_class(panel)
