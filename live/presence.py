@@ -19,6 +19,8 @@ RETURN = 0.3
 """s in which a hand that was away, or is measured anew, goes over to where it is seen."""
 AWAY = 4.0
 """Times the usual step between two sights, after which a hand was away."""
+BURST = 0.1
+"""s within which it was not, whatever is usual: over a wireless network frames come in bursts."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,9 +48,9 @@ class Presence:
     def see(self, pose: Pose, now: float) -> None:
         """A solved pose of one frame, at `now` s."""
         step = now - self._seen
-        if self._lost or step > AWAY * self._usual:
+        if self._lost or step > max(AWAY * self._usual, BURST):
             self._go_over(now)
-        else:
+        if not self._lost:
             self._usual = step if np.isinf(self._usual) else self._usual + 0.1 * (step - self._usual)
         self._solved, self._seen, self._lost, self._rest = pose, now, False, None
 

@@ -221,6 +221,19 @@ def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
     assert max(steps) < 1.6 * widest / 60 / RETURN
 
 
+@pytest.mark.parametrize("together", [2, 5, 8])
+def test_frames_that_come_in_bursts_are_followed_without_delay(together):
+    """Each is where it was seen, at once: nothing of that is a hand that was away."""
+    pose, _ = hand_and_poses()
+    presence = Presence(pose.hand)
+    numbers = np.arange(600)
+    for moment in numbers // together * together / 120 + numbers % together * 1e-4:
+        root = pose.root.copy()
+        root[:, 0, 3] += moment
+        presence.see(Pose(pose.hand, root, pose.angles), moment)
+        assert np.array_equal(at(presence, moment).root, root)
+
+
 def test_a_clock_that_begins_anew_keeps_no_hand_from_being_measured():
     sent = [frame(moment) for moment in moments(60)]
     session = fed(Session(Recipe("quest")), [replace(sent[0], time=1000.0), *sent])
