@@ -10,7 +10,10 @@ import pytest
 from mathutils import Matrix
 
 import knuckle
+from knuckle.hand.kinematics import Pose
+from knuckle.hand.proportions import adult, build
 from knuckle.live import kept as kept_module
+from knuckle.live.session import Shown
 from knuckle.operators.live_following import Live, _tick, heed_people
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.layers import TAKE
@@ -154,6 +157,21 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
     bpy.ops.knuckle.live_stop()
     again = followed()
     assert again.places is run.places, "who starts again stands where they stood"
+
+
+def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, monkeypatch):
+    run, hand = followed(), build(adult("left"))
+
+    def shown(name: str, along: float, lost: bool = False) -> Shown:
+        root = np.eye(4)[None].copy()
+        root[0, 0, 3] = along
+        return Shown(name, "left", Pose(hand, root, hand.neutral[None]), lost, 0)
+
+    run.shown = [shown("Anna left", 1.0), shown("Ben left", 3.0), shown("Cleo left", 5.0, lost=True)]
+    monkeypatch.setattr(run.rigs, "rest", lambda _name: np.eye(4))
+    run.recentre()
+    assert sorted(run.places) == ["Anna", "Ben"]
+    assert [run.places[name][:3, 3].tolist() for name in ("Anna", "Ben")] == [[-1.0, 0.0, 0.0], [-3.0, 0.0, 0.0]]
 
 
 def test_a_take_that_is_too_long_for_keys_says_so(followed, port, monkeypatch):
