@@ -15,7 +15,8 @@ from .streams.devices import DEVICES
 from .streams.frame import Frame
 from .streams.raw_take import SUFFIX
 from .streams.receiver import Receiver
-from .streams.transport import LOCAL, Address
+from .streams.sender import Sender
+from .streams.transport import LOCAL, TICK, Address
 
 EVERY = 1.0
 """s between two lines about what comes."""
@@ -47,7 +48,7 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
 
 def address_of(options: argparse.Namespace) -> Address:
     """Where the other end is."""
-    return Address(options.host, options.port or DEVICES[options.device].port)
+    return Address(options.host, DEVICES[options.device].port if options.port is None else options.port)
 
 
 def devices(_options: argparse.Namespace) -> None:
@@ -60,10 +61,14 @@ def devices(_options: argparse.Namespace) -> None:
 
 def listen(options: argparse.Namespace) -> None:
     """Prints what comes from a device, until the time is over or Ctrl-C is pressed."""
+    if options.seconds is not None and options.seconds <= 0:
+        raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
     receiver = Receiver(options.device, DEVICES[options.device], address_of(options))
     if options.record is not None:
         if options.record.suffix != SUFFIX:
             raise StreamError(f"{options.record}: expected a name that ends in {SUFFIX}")
+        if not options.record.resolve().parent.is_dir():
+            raise StreamError(f"{options.record}: there is no folder {options.record.parent}")
         receiver.record(options.record, options.record.stem)
     receiver.start()
     end = time.monotonic() + (options.seconds if options.seconds is not None else float("inf"))
@@ -77,7 +82,17 @@ def listen(options: argparse.Namespace) -> None:
         recorder = receiver.recording
         receiver.stop()
     if recorder is not None:
-        print(recorder.problem or f"{recorder.path}: {recorder.packets} packets")
+        print(f"{recorder.path}: {recorder.packets} packets")
+        if recorder.problem or not receiver.tally.packets:
+            raise StreamError(recorder.problem or f"nothing was recorded: {receiver.state()}")
+
+
+def _await(sender: Sender) -> None:
+    """Until somebody is connected to a sender that is connected to."""
+    if sender.waits:
+        print("waits for somebody to connect", flush=True)
+    while sender.waits:
+        time.sleep(TICK)
 
 
 def _tell(receiver: Receiver, points: bool) -> None:
@@ -99,7 +114,7 @@ def _lines(frame: Frame, points: bool) -> list[str]:
     """A frame in words."""
     seen = np.all(np.isfinite(frame.positions), axis=1)
     owners = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
-    lines = []
+    lines = [f"  timecode {frame.timecode}"] if frame.timecode else []
     for owner in owners:
         rows = [row for row, name in enumerate(frame.names) if name.rpartition(":")[0] == owner]
         turned = 0 if frame.rotations is None else int(np.isfinite(frame.rotations[rows]).all(axis=1).sum())
@@ -123,6 +138,7 @@ def stream(options: argparse.Namespace, solved: Callable[[], Take]) -> None:
     sent = 0
     try:
         with device.sender(address) as sender:
+            _await(sender)
             for moment in player.played(moments, options.speed, options.repeat):
                 sender.send(moment)
                 sent += 1

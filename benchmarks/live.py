@@ -118,9 +118,9 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
     tally, latencies, busy, newest = run.receiver.tally, [], [], 0
     drain = run.receiver.drain
 
-    def noted() -> Any:
+    def noted(most: int) -> Any:
         nonlocal newest
-        came = drain()
+        came = drain(most)
         newest = came[-1].frame.number if came else newest
         return came
 

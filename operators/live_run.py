@@ -24,7 +24,7 @@ from ..rig.rig_limits import allowed
 from ..streams.devices import DEVICES
 from ..streams.frame import person_of
 from ..streams.raw_take import SUFFIX
-from ..streams.receiver import Receiver
+from ..streams.receiver import MOST_WAITING, Receiver
 from ..streams.recorder import Recorder, free_path
 from ..streams.transport import Address
 from .live_rigs import LiveRigs
@@ -40,6 +40,9 @@ EVERY = 1 / 250
 
 DISK = 0.5
 """s for which Blender stands still for the end of a raw take; a disk that takes longer is written to meanwhile."""
+
+AT_ONCE = 16
+"""Frames that are solved at a look, while a take is kept that is to have them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,8 @@ class LiveRun:
     def step(self) -> bool:
         """Takes what came, solves it and poses the hands; whether anything was posed."""
         # By the time at which the inbox is looked into: what takes long to solve was not lost meanwhile.
-        now, came = time.perf_counter(), self.receiver.drain()
+        most = AT_ONCE if self.session.kept is not None else MOST_WAITING
+        now, came = time.perf_counter(), self.receiver.drain(most)
         if came:
             self.session.feed([(arrived.frame, arrived.at) for arrived in came])
             self.rigs.come(self.session.came)

@@ -58,7 +58,7 @@ class NatnetLink:
 
     def said(self) -> str:
         """See Transport."""
-        return f"connected to NatNet at UDP {self.address}"
+        return f"asking NatNet at UDP {self.address}"
 
 
 class _Talk:
@@ -157,6 +157,11 @@ class NatnetServer(ABC):
         self._stop.set()
         self._thread.join()
         self._socket.close()
+
+    @property
+    def waits(self) -> bool:
+        """See Sender."""
+        return not self._clients
 
     def send(self, moment: Outgoing) -> None:
         """See Sender."""

@@ -90,7 +90,7 @@ class QtmLink:
 
     def said(self) -> str:
         """See Transport."""
-        return f"connected to QTM at TCP {self.address}"
+        return f"asking QTM at TCP {self.address}"
 
 
 class _Talk:
@@ -187,6 +187,11 @@ class QtmServer(ABC):
         self._port.close()
         for client in list(self._clients):
             self._let_go(client)
+
+    @property
+    def waits(self) -> bool:
+        """See Sender."""
+        return not self._clients
 
     def send(self, moment: Outgoing) -> None:
         """See Sender."""

@@ -17,6 +17,8 @@ from .transport import Address
 
 MOST_WAITING = 64
 """Frames that wait to be taken; the newest win."""
+MOST_RECORDED = 1200
+"""The same while a take is recorded, which is to have them all."""
 SILENT = 3.0
 """s without a packet after which it is said."""
 AGAIN = (0.5, 1.0, 2.0, 5.0)
@@ -68,9 +70,9 @@ class Receiver:
         self._thread.join(HANG_UP)
         self.end_recording()
 
-    def drain(self) -> list[Arrived]:
-        """The frames that came since the last time, oldest first, MOST_WAITING at most."""
-        return [self._inbox.popleft() for _ in range(len(self._inbox))]
+    def drain(self, most: int = MOST_RECORDED) -> list[Arrived]:
+        """The frames that came since the last time, oldest first, `most` of them; the others wait on."""
+        return [self._inbox.popleft() for _ in range(min(most, len(self._inbox)))]
 
     def record(self, path: Path, name: str = "") -> None:
         """Begins to write what comes to a raw take, with the last pre_roll s. Raises StreamError."""
@@ -83,11 +85,13 @@ class Receiver:
             for at, packet in self._before:
                 recorder.add(Packet(at - began, packet))
             self._recorder, self._recorded_from = recorder, began
+            self._inbox = deque(self._inbox, MOST_RECORDED)
 
     def end_recording(self, longest: float | None = None) -> Recorder | None:
         """Ends a recording and returns it, None where there was none; the disk is waited for as in Recorder.close."""
         with self._lock:
             recorder, self._recorder = self._recorder, None
+            self._inbox = deque(self._inbox, MOST_WAITING)
         if recorder is not None:
             recorder.close(longest)
         return recorder
@@ -159,10 +163,10 @@ class Receiver:
                 self.tally.malformed += 1
                 self.tally.problem = str(error)
                 return
-        for frame in frames:
-            if self.tally.comes(frame, at):
-                self.tally.overrun += len(self._inbox) == MOST_WAITING
-                self._inbox.append(Arrived(replace(frame, time=self._clock.moment(frame.time, at)), at))
+            for frame in frames:
+                if self.tally.comes(frame, at):
+                    self.tally.overrun += len(self._inbox) == self._inbox.maxlen
+                    self._inbox.append(Arrived(replace(frame, time=self._clock.moment(frame.time, at)), at))
 
     def _keep(self, packet: bytes, at: float) -> None:
         """For a recording, and for one that may begin."""

@@ -39,6 +39,11 @@ class Sender(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is one that is connected to, and nobody is: what is sent then is lost."""
+        ...
+
     def send(self, moment: Outgoing) -> None:
         """Sends one moment to whoever listens, in the device's own packets. Raises StreamError."""
         ...
@@ -46,6 +51,8 @@ class Sender(Protocol):
 
 class UdpSender(ABC):
     """A Sender of datagrams to an address."""
+
+    waits = False
 
     def __init__(self, address: Address) -> None:
         self._address = address

@@ -127,6 +127,8 @@ class _Callers:
 class LineSender(ABC):
     """A Sender that connects, and sends lines of text."""
 
+    waits = False
+
     def __init__(self, address: Address) -> None:
         self._address = address
 

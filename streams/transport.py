@@ -56,7 +56,7 @@ class Transport(Protocol):
         ...
 
     def said(self) -> str:
-        """What it waits for or is connected to, in words: 'listening on UDP 127.0.0.1:39539'."""
+        """What it waits for or asks, in words: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
 

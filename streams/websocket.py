@@ -71,7 +71,7 @@ class WebSocketClient:
 
     def said(self) -> str:
         """See Transport."""
-        return f"connected to ws://{self.address}{self.path}"
+        return f"asking ws://{self.address}{self.path}"
 
 
 def _next(connection: "ClientConnection") -> bytes | None:

@@ -39,6 +39,11 @@ class WebSocketSender(ABC):
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
 
+    @property
+    def waits(self) -> bool:
+        """See Sender."""
+        return not self._connected
+
     def _meet(self, connection: "ServerConnection") -> None:
         connection.send(self.greeting)
         self._connected.add(connection)
@@ -67,6 +72,7 @@ class WebSocketSender(ABC):
 class WebSocketCaller(ABC):
     """A Sender that connects, as a page does."""
 
+    waits = False
     path = "/"
 
     def __init__(self, address: Address) -> None:

@@ -191,3 +191,14 @@ def test_a_recording_begins_with_no_more_than_its_pre_roll_though_nothing_came_m
         receiver.end_recording()
     assert len(captures.read(tmp_path / "first.rawtake").times) <= 5
     assert len(captures.read(tmp_path / "second.rawtake").times) >= 4
+
+
+def test_while_a_take_is_recorded_more_may_wait_and_all_can_be_had(address: Address, tmp_path: Path) -> None:
+    with listening("quest", address) as receiver:
+        receiver.record(tmp_path / "take.rawtake")
+        send(address, 200)
+        wait_for(lambda: receiver.tally.packets == 800)
+        first, rest = receiver.drain(50), receiver.drain()
+    assert len(first) == 50 and receiver.tally.overrun == 0
+    whole = [one.frame.number for one in [*first, *rest] if len(one.frame.names) == 50]
+    assert whole == list(range(1, 200))

@@ -61,8 +61,8 @@ def test_a_service_is_told_goodbye_and_no_error(address):
 
     with serve(meet, address.host, address.port) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with following("leap", address) as receiver:
-            wait_for(lambda: receiver.state().startswith("connected"))
+        with following("leap", address):
+            wait_for(lambda: len(heard) == len(leap.GREETINGS))
         wait_for(lambda: heard)
     assert heard == [*leap.GREETINGS, CloseCode.NORMAL_CLOSURE]
 

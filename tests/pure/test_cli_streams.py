@@ -1,0 +1,46 @@
+"""Devices in the shell: what is told of a take that holds nothing, and who is waited for."""
+
+from pathlib import Path
+
+import pytest
+
+from knuckle.cli import main
+from knuckle.streams.devices import DEVICES
+
+from .streams.moments import moments
+from .streams.sockets import following, free_address, wait_for
+
+
+def listen(*arguments: str) -> int:
+    return main(["listen", "vmc", "--port", str(free_address().port), "--seconds", "0.2", *arguments])
+
+
+def test_a_take_of_nothing_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert listen() == 0
+    assert listen("--record", str(tmp_path / "take.rawtake")) == 1
+    assert "nothing was recorded: listening on UDP" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--record", "nowhere/take.rawtake"], "there is no folder nowhere"),
+        (["--record", "take.csv"], "expected a name that ends in .rawtake"),
+        (["--seconds", "-3"], "seconds are -3, expected more than 0"),
+    ],
+)
+def test_what_cannot_be_listened_to_is_told(arguments, told, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert listen(*arguments) == 1
+    assert told in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("device", ["natnet", "qualisys", "leap"])
+def test_a_sender_that_is_connected_to_waits_for_somebody(device: str) -> None:
+    address = free_address()
+    with DEVICES[device].sender(address) as sender:
+        assert sender.waits
+        with following(device, address):
+            wait_for(lambda: not sender.waits)
+            sender.send(moments(1)[0])
