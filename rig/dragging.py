@@ -149,7 +149,8 @@ def _channels(bone: "PoseBone") -> tuple[tuple[float, ...], ...]:
 
 def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> Dragged:
     """Brings pinned fingertips to their pins and leaves all else. Raises RigError for a hand that is gone."""
-    dragged = begin(who, KNUCKLES[1], pins, coupled=coupled)
+    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.held.digits)
+    dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
     stands = dragged.stands.pose
     _show(dragged, dragged.drag.held(stands.root[0], stands))
     return dragged

@@ -23,7 +23,7 @@ SEEN_FROM = {"thumb": (-0.9, 0.1, -0.4), "front": (-0.25, 0.6, -0.8)}
 
 def play(screen: "Screen") -> "Steps":
     told: dict[str, Any] = {}
-    for name in ("rigify", "own", "makehuman"):
+    for name in ("own", "makehuman", "rigify"):
         yield from opened(screen, name)
         told[name] = yield from dragged(screen, name)
     return told
@@ -37,7 +37,7 @@ def opened(screen: "Screen", name: str) -> "Steps":
         with screen.in_view():
             bpy.ops.knuckle.add_hand()
     else:
-        bpy.ops.wm.open_mainfile(filepath=str(RIGS / f"{name}.blend"), load_ui=False)
+        bpy.ops.wm.open_mainfile(filepath=str(RIGS / f"{name}.blend"), load_ui=False, use_scripts=True)
         yield 1.5
         armature = next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
         screen.window.view_layer.objects.active = armature
