@@ -45,7 +45,11 @@ def _taken(armature: "Object", known: KnownHands, side: Side) -> HeldHand | str:
 
 
 def _depends_on(armature: "Object", known: KnownHands, side: Side) -> Iterator[Hashable]:
-    """All that a held hand depends on beside what known hands do: how large the armature is, and its bones' limits."""
+    """All that a held hand depends on beside what known hands do: which object the armature is, how large it is, and its
+    bones' limits.
+    """
+    # The same armature of another file, or opened again, is another object.
+    yield armature.session_uid
     world = np.array(armature.matrix_world)[:3, :3]
     yield float(f"{np.trace(world.T @ world):.4g}")
     for name, limits in read_limits(armature, known.hands[side].bones.values()).items():
