@@ -45,8 +45,8 @@ def _taken(armature: "Object", known: KnownHands, side: Side) -> HeldHand | str:
 
 
 def _depends_on(armature: "Object", known: KnownHands, side: Side) -> Iterator[Hashable]:
-    """All that a held hand depends on beside what known hands do: which object the armature is, how large it is, and its
-    bones' limits.
+    """All that a held hand depends on beside what known hands do: which object the armature is, how large it is, and
+    its bones' limits.
     """
     # The same armature of another file, or opened again, is another object.
     yield armature.session_uid

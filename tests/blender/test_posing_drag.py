@@ -73,6 +73,16 @@ def test_a_fingertip_is_dragged_to_a_place(armature: bpy.types.Object) -> None:
     assert armature.animation_data is None
 
 
+def test_a_hand_of_a_file_that_is_opened_again_is_dragged(armature: bpy.types.Object) -> None:
+    joint = TIPS["index-finger"]
+    assert drag(joint, place(armature, joint) + [0.0, -0.01, -0.01]) == {"FINISHED"}
+    bpy.ops.wm.read_homefile(use_empty=True)
+    again = default()
+    bpy.context.view_layer.objects.active = again
+    bpy.ops.object.mode_set(mode="POSE")
+    assert drag(joint, place(again, joint) + [0.0, -0.01, -0.01]) == {"FINISHED"}
+
+
 def test_what_moves_nothing_leaves_nothing_to_undo(armature: bpy.types.Object) -> None:
     before = channels(armature)
     assert drag("wrist", place(armature, "wrist")) == {"CANCELLED"}
