@@ -39,6 +39,9 @@ class Kept:
     def __len__(self) -> int:
         return len(self._times)
 
+    def __contains__(self, hand: str) -> bool:
+        return hand in self._tracks
+
     @property
     def full(self) -> bool:
         """Whether no more is kept."""

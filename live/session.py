@@ -142,7 +142,9 @@ class Session:
                 self._one(name, frame, columns, at, solved)
             if self.kept is not None:
                 time = at if frame.time is None else frame.time
-                self.kept.add(time, {shown.name: shown.pose for shown in self.show(at)})
+                # A hand that is away from beginning to end is none of the take's.
+                shown = [one for one in self.show(at) if not one.lost or one.name in self.kept]
+                self.kept.add(time, {one.name: one.pose for one in shown})
 
     def show(self, now: float) -> list[Shown]:
         """Every hand that was ever seen, as it is to be shown at `now` s."""

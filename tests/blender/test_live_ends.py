@@ -17,6 +17,7 @@ from knuckle.live.session import Shown
 from knuckle.operators.live_following import Live, _tick, heed_people
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.layers import TAKE
+from knuckle.rig.unkeyed import curves_of
 from knuckle.tests.pure.streams.moments import moments
 from knuckle.tests.pure.streams.sockets import wait_for
 
@@ -172,6 +173,21 @@ def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, 
     run.recentre()
     assert sorted(run.places) == ["Anna", "Ben"]
     assert [run.places[name][:3, 3].tolist() for name in ("Anna", "Ben")] == [[-1.0, 0.0, 0.0], [-3.0, 0.0, 0.0]]
+
+
+def test_hands_that_are_recorded_one_after_the_other_lie_together(followed, makehuman, port):
+    run, keyed = followed(), []
+    for number, side in enumerate(("right", "left")):
+        sent = moments(60 * (number + 1) + 60, sides=(side,))[-120:]
+        play(run, port, sent[:60])
+        bpy.ops.knuckle.live_record()
+        play(run, port, sent[60:])
+        assert bpy.ops.knuckle.live_record() == {"FINISHED"}
+        animation = makehuman.animation_data
+        keyed.append({curve.group.name[-2:] for curve in curves_of(animation.action, animation.action_slot)})
+    assert keyed == [{".R"}, {".L"}]
+    strips = [strip.action.name for track in makehuman.animation_data.nla_tracks for strip in track.strips]
+    assert strips == ["Take 001"] and makehuman.animation_data.action.name == "Take 002"
 
 
 def test_a_take_that_is_too_long_for_keys_says_so(followed, port, monkeypatch):
