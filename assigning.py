@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from . import captures, performer
 from .captures.markers import Markers
+from .captures.names import shown
 from .errors import HandError, MarkerMapError
 from .hand import calibration
 from .hand.handedness import handedness
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from .hand.labelling.few import few_of
-from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, suggest
+from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
 from .hand.measured import MeasuredHand
 from .hand.stepping import finished
 from .labels import Labels, as_named, by_shape
@@ -89,13 +90,28 @@ def assignment(recipe: Recipe, markers: Markers) -> Assignment:
         found = suggest(markers.names)
     hands: dict[Side, dict[str, Spot]] = {}
     warnings: list[str] = []
-    for group, spots in _fullest_first(_present(found.groups, markers)):
+    for group, spots in _fullest_first(_of_subject(recipe, markers, _present(found.groups, markers))):
         side = _side(group, spots, markers, told=recipe.markers is not None, warnings=warnings)
         if side in hands:
-            warnings.append(f"'{group}' is a second {side} hand and was left aside")
+            warnings.append(f"'{group}' is a second {side} hand and was left aside{_to_choose(group)}")
         else:
             hands[side] = spots
     return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings))
+
+
+def _of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
+    """The groups of the recipe's subject. Raises MarkerMapError if there is none."""
+    own = {group: spots for group, spots in groups.items() if recipe.subject in ("", person_of(group))}
+    if not own:
+        people = sorted({person_of(group) for group in groups} - {""})
+        told = ", ".join(map(shown, people)) if people else "hands without a name"
+        raise MarkerMapError(f"{markers.source}: holds no hand of {shown(recipe.subject)}, expected one of: {told}")
+    return own
+
+
+def _to_choose(group: str) -> str:
+    person = person_of(group)
+    return f": choose the subject {shown(person)} to have it" if person else ""
 
 
 def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:

@@ -114,6 +114,11 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         help="what a rig says of how its bones may turn is obeyed (the default)",
     )
     parser.add_argument(
+        "--subject",
+        metavar="NAME",
+        help="whose hands, of a capture of several people, as its labels call them; else those that are seen best",
+    )
+    parser.add_argument(
         "--mirror",
         action=argparse.BooleanOptionalAction,
         help="the capture's right hand drives the left one, and its left hand the right one, mirrored in X = 0",
@@ -162,7 +167,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     stated = {
         name: getattr(options, name, None)
         for name in (
-            *("unit", "up", "start", "end", "hand", "mirror", "labels"),
+            *("unit", "up", "start", "end", "hand", "subject", "mirror", "labels"),
             *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
         )
     }

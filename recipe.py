@@ -51,6 +51,9 @@ class Recipe:
     """Last frame of the capture to use."""
     hand: HandChoice = "auto"
     """Which hand of the capture to solve; auto takes those that it holds."""
+    subject: str = ""
+    """Whose hands to solve, of a capture of several people, by what its labels call them; empty takes those that are
+    seen best."""
     mirror: bool = False
     """Whether each hand of the capture drives the other hand, mirrored in the world's plane X = 0."""
     markers: MarkerMap | None = None

@@ -214,6 +214,13 @@ def claimed_side(group: str) -> Side | None:
     return next((_SIDE_WORDS[word] for word in reversed(words(group)) if word in _SIDE_WORDS), None)
 
 
+def person_of(group: str) -> str:
+    """The performer of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
+    first, _, last = group.rpartition(" ")
+    side, mark, number = last.partition("#")
+    return f"{first}{mark}{number}" if claimed_side(side) else ""
+
+
 def _group(label: str, side: Side | None) -> str:
     """'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2', 'LeftHandIndex1' -> 'left'."""
     subject = label.rpartition(":")[0]

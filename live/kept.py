@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.kinematics import Pose
+from ..hand.markersets import person_of
 from ..hand.model import HandModel
-from ..streams.frame import person_of
 
 Floats = NDArray[np.float64]
 

@@ -13,12 +13,12 @@ from ..errors import HandError, KnuckleError, MarkerMapError
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
-from ..hand.markersets import Groups, from_json, suggest
+from ..hand.markersets import Groups, from_json, person_of, suggest
 from ..hand.surface import surface
 from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
-from ..streams.frame import KEPT, Frame, person_of
+from ..streams.frame import KEPT, Frame
 from .gathering import Gathering
 from .hand import LiveHand
 from .kept import Kept

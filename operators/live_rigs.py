@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
+from ..hand.markersets import person_of
 from ..live.hand import LiveHand
 from ..live.session import Shown
 from ..rig import posing
@@ -18,7 +19,6 @@ from ..rig.detect import find_hands
 from ..rig.posing import PosedHand
 from ..rig.reference import Reference
 from ..rig.take_scene import new_hand
-from ..streams.frame import person_of
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
 from ..hand.limits import Allowed
+from ..hand.markersets import person_of
 from ..live.kept import Kept
 from ..live.session import Driven, Session, Shown
 from ..performer import from_dict
@@ -22,7 +23,6 @@ from ..rig.posing import PosedHand
 from ..rig.reference import Reference
 from ..rig.rig_limits import allowed
 from ..streams.devices import DEVICES
-from ..streams.frame import person_of
 from ..streams.raw_take import SUFFIX
 from ..streams.receiver import MOST_WAITING, Receiver
 from ..streams.recorder import Recorder, free_path

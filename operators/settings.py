@@ -96,6 +96,12 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         items=[(choice, *_HAND_WORDS[choice]) for choice in HANDS],
         options=FIXED,
     )
+    subject: StringProperty(
+        name="Subject",
+        description="Whose hands to solve, of a capture of several people, as its labels call them. Empty: those that "
+        "are seen best",
+        options=FIXED,
+    )
     mirror: BoolProperty(
         name="Mirror",
         description="The capture's right hand drives the left one, and its left hand the right one: mirrored in the "

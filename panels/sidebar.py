@@ -79,6 +79,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         """Which hand, which markers, whose hand."""
         layout, chosen = self.layout, context.scene.knuckle
         layout.row().prop(chosen, "hand", expand=True)
+        layout.prop(chosen, "subject")
         layout.prop(chosen, "mirror")
         layout.prop(chosen, "labels")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.joints import JOINTS, Side
-from ..hand.markersets import claimed_side
 
 Floats = NDArray[np.float64]
 
@@ -58,13 +57,6 @@ def label(text: str, longest: int) -> str:
 def hand_of(side: Side, performer: str = "") -> str:
     """What a hand is called: 'right', 'Anna left'."""
     return f"{performer} {side}" if performer else side
-
-
-def person_of(hand: str) -> str:
-    """The performer of a hand: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
-    first, _, last = hand.rpartition(" ")
-    side, mark, number = last.partition("#")
-    return f"{first}{mark}{number}" if claimed_side(side) else ""
 
 
 def joint_names(side: Side, performer: str = "") -> tuple[str, ...]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import JOINT_INDEX, JOINTS
+from knuckle.hand.markersets import person_of
 from knuckle.hand.rotations import to_matrix
-from knuckle.streams.frame import Frame, hand_of, person_of
+from knuckle.streams.frame import Frame, hand_of
 from knuckle.streams.wires.quest import QuestParser
 from knuckle.streams.wires.webxr import WebxrParser
 
