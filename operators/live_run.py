@@ -71,13 +71,15 @@ class Taken:
     timecode: str
     """Of its first frame, where the device sends one."""
     scene: Reference
+    start: int
+    """The scene's frame on which it was begun."""
 
     def key(self) -> None:
-        """Keys what was shown, where its scene is still there, from the frame on that is set in it. Raises RigError."""
+        """Keys what was shown, if its scene is still there, from the frame on which it was begun. Raises RigError."""
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         if scene is not None and len(self.kept):
             name, poses = self.recorder.path.stem, self.kept.poses()
-            key_live(LiveTake(name, self.kept.times, poses, self.posed, self.timecode), scene, scene.knuckle.start)
+            key_live(LiveTake(name, self.kept.times, poses, self.posed, self.timecode), scene, self.start)
 
 
 class LiveRun:
@@ -92,7 +94,7 @@ class LiveRun:
         self.timecode = ""
         """The device's last."""
         self.scene = Reference.of(scene)
-        self._began_at = ""
+        self._began_at, self._start = "", 1
         limited = plan.recipe.rig_limits
         self.rigs = LiveRigs(self.scene, plan.armature, plan.people, limited=limited)
         self._limits = _limits(plan) if limited else {}
@@ -140,6 +142,8 @@ class LiveRun:
     def record(self, folder: Path, name: str) -> None:
         """Begins a take: the raw one in a file of the folder, and what is shown for keys. Raises StreamError."""
         self.receiver.record(free_path(folder, name, SUFFIX), name)
+        scene: Scene | None = self.scene.among(bpy.data.scenes)
+        self._start = scene.frame_current if scene is not None else 1
         self.session.kept, self._began_at = Kept(self.places), self.timecode
 
     def end_recording(self) -> Taken | None:
@@ -148,7 +152,7 @@ class LiveRun:
         self.session.kept = None
         if recorder is None or kept is None:
             return None
-        return Taken(recorder, kept, self.rigs.posed(), self._began_at, self.scene)
+        return Taken(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start)
 
     def _driven(self, hand: str) -> Driven:
         """What a hand drives that is to be measured."""

@@ -136,6 +136,7 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuma
         spine.keyframe_insert("rotation_quaternion", frame=frame)
     body = armature.animation_data.action
     rate = (scene.render.fps, scene.render.fps_base)
+    scene.frame_set(20)
     run = followed()
     sent = moments(240)
 
@@ -148,7 +149,7 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuma
     assert bpy.ops.knuckle.live_record() == {"FINISHED"}
     bpy.ops.knuckle.live_stop()
     take = armature.animation_data.action
-    assert take[TAKE] and take is not body
+    assert take[TAKE] and take is not body and take.frame_range[0] == 20
     assert [strip.action for track in armature.animation_data.nla_tracks for strip in track.strips] == [body]
     assert (scene.render.fps, scene.render.fps_base) == rate
     scene.frame_set(int(take.frame_range[1]))
