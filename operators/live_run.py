@@ -111,10 +111,13 @@ class LiveRun:
             self.session.feed([(arrived.frame, arrived.at) for arrived in came])
             self.rigs.come(self.session.came)
             self.timecode = came[-1].frame.timecode
+        before = len(self.rigs.posed())
         posed = self.pose(now)
         if came and posed:
             bpy.context.view_layer.update()
-            self.receiver.tally.latencies.append(time.perf_counter() - came[-1].at)
+            # What it takes to begin with a hand says nothing of how it is followed.
+            if len(self.rigs.posed()) == before:
+                self.receiver.tally.latencies.append(time.perf_counter() - came[-1].at)
         return posed
 
     def pose(self, now: float) -> bool:

@@ -1,6 +1,7 @@
 """Packets to a raw take's file, by a thread of its own: neither the reader nor Blender waits for the disk."""
 
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -95,8 +96,11 @@ def _refused(path: Path, error: OSError) -> StreamError:
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
-    """A path in a folder that is not taken: 'Take 001', 'Take 002' … for a name 'Take'."""
-    number = 1
+    """A path in a folder that is not taken: 'Take 001', 'Take 002' … for a name 'Take'.
+
+    What a name of a file may not hold, on any system, is an underscore.
+    """
+    name, number = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(" .") or "Take", 1
     while (path := folder / f"{name} {number:03d}{suffix}").exists():
         number += 1
     return path

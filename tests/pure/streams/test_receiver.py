@@ -173,6 +173,8 @@ def test_a_take_is_not_written_over(receiver: Receiver, tmp_path: Path) -> None:
         receiver.record(path)
     assert path.read_bytes() == b"mine"
     assert free_path(tmp_path, "a", ".rawtake").name == "a 001.rawtake"
+    assert free_path(tmp_path, "../b: \"c\"?\n", ".rawtake") == tmp_path / "_b_ _c___ 001.rawtake"
+    assert free_path(tmp_path, " . ", ".rawtake").name == "Take 001.rawtake"
 
 
 def test_a_recording_begins_with_no_more_than_its_pre_roll_though_nothing_came_meanwhile(
