@@ -43,6 +43,8 @@ class Markers:
     """(F, M) True where a position was filled in and not measured; nowhere when left out."""
     turns: Floats | None = None
     """(F, M, 4) unit wxyz in the world of the joint at which a point is, NaN where not told; None where none is."""
+    timecode: str = ""
+    """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty where there is none."""
     warnings: tuple[str, ...] = ()
     """Sentences about what was odd in the source and how it was taken."""
 

@@ -61,6 +61,7 @@ def read(data: bytes, source: str) -> Take:
         unit="m",
         up="z",
         up_is_sure=True,
+        timecode=frames[0].timecode,
         warnings=_warnings(tally, len(data) - end),
     )
 

@@ -9,7 +9,7 @@ from .markers import Floats, Markers
 
 
 def summary(markers: Markers) -> dict[str, Any]:
-    """Ready for JSON: source, format, rate (Hz), unit, frames, duration (s), warnings, and for each label its gaps.
+    """Ready for JSON: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings; each label's gaps.
 
     A gap is a stretch of frames in which the marker is not seen, also at the beginning and at the end.
     """
@@ -27,6 +27,7 @@ def summary(markers: Markers) -> dict[str, Any]:
         "unit": markers.unit,
         "frames": len(markers.times),
         "duration": round(markers.duration, 4),
+        "timecode": markers.timecode,
         "warnings": list(markers.warnings),
         "labels": [
             {
@@ -55,6 +56,7 @@ def as_text(facts: dict[str, Any]) -> str:
     lines = [
         f"{facts['source']}: {facts['format']}",
         f"  {facts['frames']} frames, {facts['duration']:.3f} s at {facts['rate']:g} Hz, in {facts['unit']}",
+        *([f"  timecode {facts['timecode']}"] if facts["timecode"] else []),
         *(f"  note: {warning}" for warning in facts["warnings"]),
         f"  {len(labels)} labels",
     ]

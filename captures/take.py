@@ -45,6 +45,8 @@ class Take:
     """What to take without an axis, unless a standing body in the data says otherwise."""
     up_is_sure: bool = False
     """True where the format itself lays the axes down, so that the data is not asked."""
+    timecode: str = ""
+    """SMPTE timecode of the first frame, hh:mm:ss:ff; empty where there is none."""
     warnings: tuple[str, ...] = ()
 
 
@@ -79,6 +81,7 @@ def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") ->
         unit=unit,
         format=take.format,
         turns=None if turns is None else np.ascontiguousarray(turns[clock.kept]),
+        timecode=take.timecode,
         warnings=take.warnings + unit_notes + up_notes + clock.warnings,
     )
 

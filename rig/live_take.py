@@ -12,15 +12,13 @@ from ..hand.kinematics import Pose
 from .keyframes import KeyedHand, key_hands
 from .layers import TAKE, pull_up, push_down
 from .posing import PosedHand, armature_of
+from .take_result import TIMECODE
 from .timing import scene_frames, scene_rate
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
 
 Floats = NDArray[np.float64]
-
-TIMECODE = "knuckle_timecode"
-"""The property of an action that holds the timecode of its first key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

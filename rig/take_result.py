@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 RESULT = "knuckle_result"
 """The custom property of a take's action that holds its report, as JSON: an armature may be a library override, which
 keeps no new properties."""
+TIMECODE = "knuckle_timecode"
+"""The property of an action that holds the timecode of its first key, where the capture or the device tells it."""
 
 
 def result_of(armature: "Object | None") -> dict[str, Any] | None:

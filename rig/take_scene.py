@@ -24,7 +24,7 @@ from .keyframes import KeyedHand, check_keyable, key_hands
 from .keying_notes import keying_notes, playing_notes
 from .limits import add_limits
 from .rest_frames import rest_world
-from .take_result import RESULT, result_of
+from .take_result import RESULT, TIMECODE, result_of
 from .timing import scene_frames, scene_rate
 
 if TYPE_CHECKING:
@@ -122,7 +122,10 @@ def write_take(
             hands.append((target, [_keyed(solved, binding)]))
     report = take.report | {"warnings": [*take.report.get("warnings", ()), *notes]}
     for target, keyed in hands:
-        key_hands(target, keyed, frames, take_name(take))[RESULT] = json.dumps(report)
+        action = key_hands(target, keyed, frames, take_name(take))
+        action[RESULT] = json.dumps(report)
+        if take.markers.timecode and take.recipe.start in (None, 1):
+            action[TIMECODE] = take.markers.timecode
     return tuple(target for target, _ in hands)
 
 

@@ -10,7 +10,7 @@ import pytest
 from knuckle.hand.joints import SIDES
 from knuckle.operators.live_following import heed_people
 from knuckle.operators.live_run import LiveRun
-from knuckle.rig.live_take import TIMECODE
+from knuckle.rig.take_result import TIMECODE
 from knuckle.streams.sender import Outgoing
 from knuckle.tests.pure.streams.avatar import Avatar, fist
 from knuckle.tests.pure.streams.moments import moments

@@ -12,11 +12,15 @@ from natnet.data_frame import DataFrame
 from natnet.packet_buffer import PacketBuffer
 from natnet.version import Version
 
+from knuckle import captures
+from knuckle.captures.summary import as_text, summary
 from knuckle.errors import PacketError
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.streams import natnet_link
 from knuckle.streams.axes import to_y_up_points
 from knuckle.streams.devices import DEVICES
+from knuckle.streams.raw_take import Head, Packet
+from knuckle.streams.recorder import Recorder, now
 from knuckle.streams.sender import Outgoing
 from knuckle.streams.transport import Address, group_socket
 from knuckle.streams.wires.natnet import BONES, NatnetParser, NatnetSender
@@ -89,7 +93,7 @@ def test_a_recording_begins_with_what_tells_the_names():
     assert frame.number == 2 and frame.time == pytest.approx(2 / 60)
 
 
-def test_the_time_code_is_read_where_there_is_one():
+def test_the_time_code_is_read_where_there_is_one_and_kept_in_a_take(tmp_path):
     info, descriptions, frame = NatnetSender(Address()).packets(moments(1)[0])
     parser = NatnetParser()
     for packet in (info, descriptions):
@@ -98,6 +102,13 @@ def test_the_time_code_is_read_where_there_is_one():
     coded = frame[:-end] + struct.pack("<I", 10 << 24 | 20 << 16 | 30 << 8 | 5) + frame[-end + 4 :]
     (got,) = parser.feed(coded)
     assert got.timecode == "10:20:30:05"
+    recorder = Recorder(tmp_path / "coded.rawtake", Head("natnet", "coded", now()))
+    for packet in (info, descriptions, coded):
+        recorder.add(Packet(0.0, packet))
+    recorder.close()
+    facts = summary(captures.read(tmp_path / "coded.rawtake"))
+    assert facts["timecode"] == "10:20:30:05"
+    assert "timecode 10:20:30:05" in as_text(facts)
 
 
 def test_an_old_server_is_refused_in_a_sentence():

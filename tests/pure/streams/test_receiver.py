@@ -173,7 +173,7 @@ def test_a_take_is_not_written_over(receiver: Receiver, tmp_path: Path) -> None:
         receiver.record(path)
     assert path.read_bytes() == b"mine"
     assert free_path(tmp_path, "a", ".rawtake").name == "a 001.rawtake"
-    assert free_path(tmp_path, "../b: \"c\"?\n", ".rawtake") == tmp_path / "_b_ _c___ 001.rawtake"
+    assert free_path(tmp_path, '../b: "c"?\n', ".rawtake") == tmp_path / "_b_ _c___ 001.rawtake"
     assert free_path(tmp_path, " . ", ".rawtake").name == "Take 001.rawtake"
 
 
