@@ -177,7 +177,6 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
         frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
         followed = _go(context, who, course_of(chosen, frames), frames)
         key(who, followed, frames, f"Follow {chosen.target.name}")
-        context.scene.frame_set(context.scene.frame_current)
         return followed.brought
 
 

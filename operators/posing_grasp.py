@@ -151,4 +151,5 @@ def _key(context: "Context", armature: "Object", done: Grasped) -> None:
     # Of steps that fall on one frame the last is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
     grasping.key(done, {int(step): float(frames[step]) for step in steps})
-    context.scene.frame_set(context.scene.frame_current)
+    # Blender shows this frame's keys: to set the frame would lose what of others was changed without a key.
+    armature.update_tag(refresh={"TIME"})

@@ -8,6 +8,7 @@ import bpy
 from ..rig.channels import channel
 from ..rig.held import HeldHand
 from ..rig.posing import armature_of
+from ..rig.unkeyed import curves_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Area, Context, FCurve, KeyingSet, Object, PoseBone, Window
@@ -113,18 +114,26 @@ def _has_key(curve: "FCurve | None", frame: float) -> bool:
 
 def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet", bones: Collection[str]) -> None:
     """Keys what a keying set says: of these bones, or if it names its channels itself, those."""
+    if keying_set.bl_idname == "Available":
+        # Blender's own operator fails where there is nothing to key, which is no fault of this pose.
+        _key_what_has_curves(armature, bones)
+        return
     window, area = _view(context)
     posed: Any = [armature.pose.bones[name] for name in bones]
     here: Any = {"window": window, "area": area} if area else {}
     with context.temp_override(**here, active_object=armature, object=armature, selected_pose_bones=posed, mode="POSE"):
-        # A set for what has a curve finds nothing to key on what has none, which is no fault of this pose.
-        if not _finds_nothing(armature, keying_set):
-            bpy.ops.anim.keyframe_insert()
+        bpy.ops.anim.keyframe_insert()
 
 
-def _finds_nothing(armature: "Object", keying_set: "KeyingSet") -> bool:
-    animated = armature.animation_data and armature.animation_data.action
-    return keying_set.bl_idname == "Available" and not animated
+def _key_what_has_curves(armature: "Object", bones: Collection[str]) -> None:
+    animation = armature.animation_data
+    if animation is None or animation.action is None or animation.action_slot is None:
+        return
+    for name in bones:
+        path = armature.pose.bones[name].path_from_id()
+        for curve in list(curves_of(animation.action, animation.action_slot)):
+            if curve.data_path.startswith(path):
+                armature.keyframe_insert(curve.data_path, index=curve.array_index, group=name)
 
 
 def _view(context: "Context") -> "tuple[Window | None, Area | None]":

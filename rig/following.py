@@ -213,8 +213,8 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
         for name, rotations in motion.rotations.items():
             bone = armature.pose.bones[name]
             turned = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
-            values = channels.in_mode(turned, bone.rotation_mode)
-            setattr(bone, channels.channel(bone.rotation_mode), values[0])
+            path = channels.channel(bone.rotation_mode)
+            setattr(bone, path, channels.nearest(turned[0], bone.rotation_mode, np.array(getattr(bone, path))))
         bpy.context.view_layer.update()
         seen = _seen_wrist(held)
         off = wanted.root[0, :3, 3] - seen

@@ -20,7 +20,7 @@ EVALUATED = {
     "FCurve": {"sampled_points"},
     "AnimData": {"action_suitable_slots"},
     "ParticleEdit": {"object"},
-    "Scene": {"view_layers", "knuckle"},
+    "Scene": {"view_layers", "knuckle", "keying_sets_all"},
     "Action": {"fcurves", "groups", "id_root"},
 }
 """What Blender works out from the rest, or lists once more: the pose's channels count, and not where they lead."""

@@ -102,7 +102,13 @@ def test_a_moving_object_is_followed(body: Object) -> None:
         target.keyframe_insert("location", frame=frame)
     bpy.context.scene.frame_set(1)
     settings(target=target, kind="POINT", first=1, last=20, side="right")
+    unkeyed = linked("Cup", None, (1.0, 0.0, 0.0))
+    unkeyed.keyframe_insert("location", frame=1)
+    unkeyed.location.x = 2.0
     assert bpy.ops.knuckle.follow() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert np.linalg.norm(tip(body) - np.array(target.matrix_world.translation)) < 0.5 * MM
+    assert unkeyed.location.x == 2.0, "what is animated and was moved without a key stays"
     for frame in (1, 9, 20):
         bpy.context.scene.frame_set(frame)
         assert np.linalg.norm(tip(body) - np.array(target.matrix_world.translation)) < 0.5 * MM

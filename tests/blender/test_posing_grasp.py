@@ -275,7 +275,13 @@ def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.ty
     chosen = bpy.context.scene.knuckle_grasp
     chosen.keyed, chosen.start, chosen.length, chosen.steps = True, 10, 20, 4
     before = poses_of(scene)
+    unkeyed = bpy.data.objects.new("Cup", None)
+    unkeyed.keyframe_insert("location", frame=1)
+    unkeyed.location.x = 2.0
     assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    assert unkeyed.location.x == 2.0, "what is animated and was moved without a key stays"
+    np.testing.assert_allclose(poses_of(scene), before, atol=1e-5)
     bpy.context.scene.frame_set(10)
     np.testing.assert_allclose(poses_of(scene), before, atol=1e-5)
     bpy.context.scene.frame_set(30)

@@ -151,6 +151,20 @@ def test_the_active_keying_set_says_what_is_keyed(armature: bpy.types.Object, na
     assert {path for path, _ in keys(armature)} == paths
 
 
+def test_a_keying_set_of_what_has_a_curve_keys_no_bone_that_has_none(armature: bpy.types.Object) -> None:
+    scene = bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_keyingset = True
+    scene.keying_sets_all.active = scene.keying_sets_all["Available"]
+    armature.keyframe_insert("location", frame=1)
+    before = keys(armature)
+    assert key_posed(bpy.context, armature, [BONE])
+    assert keys(armature) == before
+    armature.pose.bones[BONE].keyframe_insert("rotation_quaternion", frame=1)
+    scene.frame_set(5)
+    key_posed(bpy.context, armature, [BONE])
+    assert keys(armature) == before | {(TURN, index): [1.0, 5.0] for index in range(4)}
+
+
 def test_a_keying_set_of_the_persons_own_keys_its_channels(armature: bpy.types.Object) -> None:
     scene = bpy.context.scene
     bpy.ops.anim.keying_set_add()
