@@ -57,6 +57,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
             body.use_property_decorate = False
             body.prop(chosen, "unit")
             body.prop(chosen, "up")
+            body.prop(chosen, "subject")
             row = body.row()
             row.alignment = "RIGHT"
             row.label(text="Read the file again to apply", icon="FILE_REFRESH")
@@ -79,7 +80,6 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         """Which hand, which markers, whose hand."""
         layout, chosen = self.layout, context.scene.knuckle
         layout.row().prop(chosen, "hand", expand=True)
-        layout.prop(chosen, "subject")
         layout.prop(chosen, "mirror")
         layout.prop(chosen, "labels")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None

@@ -11,7 +11,7 @@ from hypothesis import settings
 # The same examples in every CI run: a change is judged by what it changes. At a desk each run tries others, and more.
 # How long an example takes says how busy the machine is.
 settings.register_profile("desk", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("ci", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 ROOT = Path(__file__).parents[1]

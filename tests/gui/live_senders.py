@@ -262,8 +262,8 @@ TOLD = {
 PLAYED: dict[str, Played] = {
     "vmc": Played(partial(avatars, vmcp), of_avatar),
     "rokoko": Played(partial(avatars, studio), of_avatar),
-    # The service's hand grows and shrinks by a hundredth.
-    "leap": Played(partial(recorded, LeapRecording), of_leap, near=6.0),
+    # The service's hand grows and shrinks by a hundredth, and is measured on whichever second comes first.
+    "leap": Played(partial(recorded, LeapRecording), of_leap, near=8.0),
     **{device: Played(partial(ours, device), partial(of_taken, told)) for device, told in TOLD.items()},
 }
 if VIDEO.exists():
