@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from ..hand import kinematics
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.kinematics import Pose
-from ..posing.trace import Trace, Tracer, Watched, trace_arm, trace_palm
+from ..hand.model import HandModel
+from ..posing.trace import Trace, Tracer, Watched, firm, trace_arm, trace_palm
 from ..solvers import arm as arms
-from .following import Follower, follower, standing_arm
-from .held import read, seen_frames
+from .following import Follower, standing_arm
+from .held import HeldHand, read, seen_frames
+from .held_known import held_follower, held_hand
 from .known_hands import KnownHands
 
 if TYPE_CHECKING:
@@ -23,17 +25,8 @@ Floats = NDArray[np.float64]
 
 PARTS = ("arm", "palm", *DIGITS)
 """What can be shown."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Taken:
-    """A hand that is looked at."""
-
-    known: KnownHands
-    side: Side
-    size: float
-    who: Follower
-    tracer: Tracer
+ROUNDING = 1e-5
+"""m and parts of a turn: palms that differ by less are the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +45,8 @@ class AlgebraOf:
 
     def forget(self) -> None:
         """It is worked out anew when it is asked for next."""
-        self._taken: _Taken | None = None
+        self._hand: tuple[HeldHand, Follower] | None = None
+        self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
 
     def traces(self, armature: "Object", known: KnownHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
@@ -60,35 +54,41 @@ class AlgebraOf:
 
         Raises RigError and HandError for a hand that cannot be taken hold of or solved.
         """
-        taken = self._hand(armature, known, side)
-        pose, seen = read(taken.who.held), seen_frames(taken.who.held)[:, :3, 3]
+        who = self._taken(armature, known, side)
+        pose, seen = read(who.held), seen_frames(who.held)[:, :3, 3]
         goals = Watched.goals if (Watched.armature, Watched.side) == (armature.name, side) else {}
-        elbow = standing_arm(taken.who) if "arm" in parts else None
+        elbow = standing_arm(who) if "arm" in parts else None
         told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
         told += [place.tobytes() for place in (elbow or ())[1:]]
-        of = (id(taken), tuple(sorted(parts)), tuple(goals), *told)
+        of = (id(who), tuple(sorted(parts)), tuple(goals), *told)
         if self._answer is None or self._answer.of != of:
-            shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in taken.who.held.digits)]
-            made = [_trace(taken, pose, seen, part, goals.get(part)) for part in shown if part != "arm"]
+            stands = firm(pose, seen)
+            shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in who.held.digits)]
+            made = [self._trace(stands, seen, part, goals.get(part)) for part in shown if part != "arm"]
             if elbow is not None:
-                made.insert(0, _arm(*elbow, pose, next((part for part in shown if part in DIGITS), "middle-finger")))
+                made.insert(0, _arm(*elbow, stands, next((part for part in shown if part in DIGITS), "middle-finger")))
             self._answer = _Answer(of, tuple(made))
         return self._answer.traces
 
-    def _hand(self, armature: "Object", known: KnownHands, side: Side) -> _Taken:
-        """The hand is taken hold of anew where the rig, its mapping or its size has changed."""
-        size = float(f"{np.linalg.det(np.array(armature.matrix_world)[:3, :3]):.6g}")
-        taken = self._taken
-        if taken is None or taken.known is not known or (taken.side, taken.size) != (side, size):
-            who = follower(armature, known.hands[side])
-            taken = self._taken = _Taken(known, side, size, who, Tracer(who.held.hand))
-        return taken
+    def _taken(self, armature: "Object", known: KnownHands, side: Side) -> Follower:
+        """What carries a hand is looked for where the hand is another than before."""
+        held = held_hand(armature, side, known)
+        if self._hand is None or self._hand[0] is not held:
+            self._hand, self._tracer = (held, held_follower(armature, side, known)), None
+        return self._hand[1]
+
+    def _trace(self, stands: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:
+        if part == "palm":
+            return trace_palm(stands.hand, stands)
+        hand, tracer = stands.hand, self._tracer
+        if tracer is None or not _same_palm(hand, tracer.hand):
+            tracer = self._tracer = Tracer(hand)
+        return tracer.digit(Pose(tracer.hand, stands.root, stands.angles), part, goal, seen)
 
 
-def _trace(taken: _Taken, pose: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:
-    hand = taken.who.held.hand
-    stands = Pose(hand, pose.root, pose.angles)
-    return trace_palm(hand, stands) if part == "palm" else taken.tracer.digit(stands, part, goal, seen)
+def _same_palm(hand: HandModel, other: HandModel) -> bool:
+    """Whether the palms of a hand that stands in two ways are alike."""
+    return np.allclose(hand.rest, other.rest, rtol=0.0, atol=ROUNDING)
 
 
 def _arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, pose: Pose, digit: str) -> Trace:

@@ -9,6 +9,7 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import Side
 from ..posing.sliders import ARCH
 from . import known_hands
+from .following import Follower, follower
 from .held import HeldHand, take
 from .known_hands import KnownHands
 from .read_limits import read_limits
@@ -35,6 +36,13 @@ def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -
     if isinstance(answer, str):
         raise RigError(answer)
     return answer
+
+
+def held_follower(armature: "Object", side: Side, known: KnownHands | None = None) -> Follower:
+    """The same hand, and what carries it. Raises RigError as held_hand does."""
+    known = known or known_hands.known(armature) or known_hands.look(armature)
+    held = held_hand(armature, side, known)
+    return follower(armature, known.hands[side], held=held)
 
 
 def _taken(armature: "Object", known: KnownHands, side: Side) -> HeldHand | str:

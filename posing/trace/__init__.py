@@ -4,6 +4,7 @@
     recorded.py  the steps of the solver `cga` with everything they are asked and answer written down
     digits.py    one digit: reach, plane, joints, FABRIK's passes, limits
     palm.py      the palm's plane, and the knuckles found on it
+    firm.py      a hand whose palm stays as it is, as the solver has it
     arms.py      an arm: shoulder, elbow and wrist
     watched.py   what a tool is solving for right now
 
@@ -13,8 +14,9 @@ the shapes.
 
 from .arms import trace_arm
 from .digits import Tracer
+from .firm import firm
 from .palm import trace_palm
 from .shapes import Kind, Shape, Trace
 from .watched import Watched, forget, watch
 
-__all__ = ["Kind", "Shape", "Trace", "Tracer", "Watched", "forget", "trace_arm", "trace_palm", "watch"]
+__all__ = ["Kind", "Shape", "Trace", "Tracer", "Watched", "firm", "forget", "trace_arm", "trace_palm", "watch"]

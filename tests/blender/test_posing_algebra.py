@@ -52,6 +52,45 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
         assert off < 0.5 * MM, f"{trace.part}: {off / MM:.2f} mm"
 
 
+def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) -> None:
+    known, algebra = known_hands.look(armature), AlgebraOf()
+    algebra.traces(armature, known, "right", ("palm", "pinky-finger"))
+    name = known.hands["right"].bones["pinky-finger-metacarpal"]
+    bone = armature.pose.bones[name]
+    bone.rotation_mode = "XYZ"
+    bone.rotation_euler = (0.25, 0.1, 0.2)
+    bpy.context.view_layer.update()
+    traces = {trace.part: trace for trace in algebra.traces(armature, known, "right", ("palm", "pinky-finger"))}
+    frames = np.array(armature.matrix_world) @ posed_frames(armature, known.bindings["right"])
+    knuckle, *_, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS["pinky-finger"])
+    assert np.linalg.norm(named(traces["pinky-finger"], "P₁").centre - knuckle) < 0.1 * MM
+    assert np.linalg.norm(named(traces["pinky-finger"], "T").centre - tip) < 0.1 * MM
+    assert np.linalg.norm(named(traces["palm"], "Q").centre - knuckle) < 0.1 * MM
+
+
+def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
+    known, algebra = known_hands.look(armature), AlgebraOf()
+
+    def ranges() -> list[float]:
+        (trace,) = algebra.traces(armature, known, "right", {"index-finger"})
+        return [
+            float(np.linalg.norm(shape.points[-1] - shape.points[0])) for shape in trace.shapes if shape.kind == "arc"
+        ]
+
+    before = ranges()
+    bone = armature.pose.bones[known.hands["right"].bones["index-finger-phalanx-intermediate"]]
+    limit = next((con for con in bone.constraints if con.type == "LIMIT_ROTATION"), None)
+    limit = limit or bone.constraints.new("LIMIT_ROTATION")
+    limit.owner_space = "LOCAL"
+    for axis in "xyz":
+        setattr(limit, f"use_limit_{axis}", True)
+        setattr(limit, f"min_{axis}", -0.1)
+        setattr(limit, f"max_{axis}", 0.1)
+    bpy.context.view_layer.update()
+    assert known_hands.known(armature) is known, "what is known of its hands is the same"
+    assert np.abs(np.array(ranges()) - before).max() > 1 * MM
+
+
 def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
     traces = AlgebraOf().traces(armature, known_hands.look(armature), "right", PARTS)
     armed = "lowerarm01.R" in armature.pose.bones

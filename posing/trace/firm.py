@@ -1,0 +1,58 @@
+"""A hand whose palm stays as it is: the solver that is shown has its digits on a palm of one piece."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import kinematics
+from ...hand import rotations as rot
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
+from ...hand.kinematics import Pose
+from ...hand.model import Coupling, HandModel
+
+Floats = NDArray[np.float64]
+
+BENDING = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)
+BEYOND = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:])
+
+
+def firm(pose: Pose, seen: Floats) -> Pose:
+    """The pose (one frame) of a hand whose metacarpals are where they are and do not move, so that its digits begin
+    where they are seen (J, 3) m; NaN for joints that are not.
+
+    With A a joint's frame, P its parent's, and R how its angles turn it: rest = P^-1 · A · R^-1 where a digit begins,
+    and P^-1 · A in the palm.
+    """
+    hand = pose.hand
+    frames, turned = kinematics.joint_frames(hand, pose)[0], np.tile(np.eye(4), (len(hand.joints), 1, 1))
+    known = np.isfinite(seen).all(axis=1)
+    frames[known, :3, 3] = seen[known]
+    moving = list(BENDING)
+    turned[moving, :3, :3] = rot.to_matrix(pose.rotations[0, moving])
+    rest = np.array(hand.rest)
+    for joint, parent in enumerate(hand.parents):
+        if parent >= 0 and joint not in BEYOND:
+            rest[joint] = np.linalg.inv(frames[parent]) @ frames[joint] @ np.linalg.inv(turned[joint])
+    kept = np.isin(hand.axis_joint, moving)
+    return Pose(_of_axes(replace(hand, rest=rest), kept, pose.angles[0]), pose.root, pose.angles[:, kept])
+
+
+def _of_axes(hand: HandModel, kept: NDArray[np.bool_], angles: Floats) -> HandModel:
+    """The hand without the axes that are not kept (D,), which stay at angles (D,)."""
+    if kept.all():
+        return hand
+    couplings = []
+    for row in hand.couplings:
+        away = float(row.coefficients[~kept] @ angles[~kept])
+        if np.any(row.coefficients[kept]):
+            couplings.append(Coupling(row.coefficients[kept], row.lower - away, row.upper - away, row.soft))
+    return replace(
+        hand,
+        movements=tuple(name for name, keep in zip(hand.movements, kept, strict=True) if keep),
+        axes=hand.axes[kept],
+        axis_joint=hand.axis_joint[kept],
+        limits=hand.limits[kept],
+        neutral=hand.neutral[kept],
+        couplings=tuple(couplings),
+    )
