@@ -15,6 +15,7 @@ from ..rig import guides, known_hands
 from ..rig.detect import FoundHand
 from ..rig.following import Followed, Follower, follower, go, key, pose
 from ..rig.keyframes import check_keyable
+from ..rig.pins import is_there
 from .posing_hand import can_pose
 from .posing_keys import key_hand, key_posed
 from .posing_sliders import chosen_side
@@ -144,6 +145,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
         """Posed on this frame, and keyed as auto-keying would."""
         chosen = context.scene.knuckle_follow
+        _check_there(chosen.target)
         place = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
         turned = pose(who, followed)
@@ -174,6 +176,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
             raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
+        _check_there(chosen.target, chosen.other)
         frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
         followed = _go(context, who, course_of(chosen, frames), frames)
         key(who, followed, frames, f"Follow {chosen.target.name}")
@@ -196,6 +199,13 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
         return lambda tool: along_line(tool, *guides.line_between(target, other, tool.place), parts)
     points = guides.way_of(target)
     return lambda tool: along_points(tool, points, parts)
+
+
+def _check_there(*objects: "Object | None") -> None:
+    """Raises RigError where a person deleted one: what points to it keeps it in the file."""
+    for obj in objects:
+        if obj is not None and not is_there(obj):
+            raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
 def missed(brought: Brought) -> str:

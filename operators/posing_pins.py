@@ -1,6 +1,6 @@
 """Fingertips pinned to the world, to another object's surface or to another finger: kept on the armature object."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -9,6 +9,7 @@ from bpy.props import (
     BoolProperty,
     EnumProperty,
     FloatVectorProperty,
+    IntProperty,
     IntVectorProperty,
     PointerProperty,
     StringProperty,
@@ -18,11 +19,12 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError, RigError
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side, digit_of, digit_words
 from ..posing.dragging import Pin
+from ..posing.grasp.seats import length
 from ..rig.dragging import moved_bones, reach_pins
 from ..rig.following import Follower
 from ..rig.held import HeldHand, seen_frames
 from ..rig.keyframes import check_keyable
-from ..rig.pins import NOWHERE, Spot, nearest_surface, place_of, spot_on
+from ..rig.pins import NOWHERE, Spot, is_there, nearest_surface, place_of, spot_on
 from .posing_hands import can_drag, hand_of, posed_armatures, pressed_at, under_mouse
 from .posing_keys import key_posed
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
@@ -41,7 +43,7 @@ KINDS = [
 ]
 OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
 NEAR = 0.06
-"""Parts of a hand's length: a surface so near to a fingertip is what it touches."""
+"""Hand lengths: a surface so near to a fingertip is what it touches."""
 
 
 class KnucklePin(bpy.types.PropertyGroup):
@@ -58,7 +60,7 @@ class KnucklePin(bpy.types.PropertyGroup):
     )
     place: FloatVectorProperty(
         name="Place",
-        description="In the world, in the axes of a triangle, or from the other tip",
+        description="In the world; from the surface, in the axes of its triangle; or from the other tip",
         size=3,
         precision=6,
         options=FIXED,
@@ -75,11 +77,27 @@ class KnucklePin(bpy.types.PropertyGroup):
     shares: FloatVectorProperty(
         name="Shares", description="The weights of the corners", size=3, options=FIXED, override=OVERRIDABLE
     )
+    home: FloatVectorProperty(
+        name="Home",
+        description="In the object's own space, what counts where its surface is not seen or another one",
+        size=3,
+        precision=6,
+        options=FIXED,
+        override=OVERRIDABLE,
+    )
+    vertices: IntProperty(name="Vertices", description="How many the surface had", options=FIXED, override=OVERRIDABLE)
+    released: BoolProperty(
+        name="Released",
+        description="It holds nothing: a pin of the linked file, which a library override cannot take away",
+        options=FIXED,
+        override=OVERRIDABLE,
+    )
 
 
-def pins_on(armature: "Object") -> Any:
-    """The collection of KnucklePin of an armature object."""
-    return armature.knuckle_pins
+def pins_on(armature: "Object") -> "list[Any]":
+    """Each KnucklePin of an armature object that was not let go."""
+    kept: Any = armature
+    return [pin for pin in kept.knuckle_pins if not pin.released]
 
 
 def pin_of(armature: "Object", side: Side, digit: str) -> Any:
@@ -87,16 +105,22 @@ def pin_of(armature: "Object", side: Side, digit: str) -> Any:
     return next((pin for pin in pins_on(armature) if pin.side == side and pin.digit == digit), None)
 
 
+def holds(pin: Any) -> bool:
+    """Whether there still is what a pin is to."""
+    return pin.kind != "OBJECT" or is_there(pin.target)
+
+
 def pins_of(armature: "Object", side: Side) -> list[Pin]:
     """Where the fingertips of a hand are pinned now. A pin to an object that is gone holds nothing."""
     size = _scale(armature)
     found = []
     for pin in pins_on(armature):
-        if pin.side != side or (pin.kind == "OBJECT" and pin.target is None):
+        if pin.side != side or not holds(pin):
             continue
         place = np.array(pin.place)
         if pin.kind == "OBJECT":
-            place = place_of(pin.target, Spot(tuple(pin.place), tuple(pin.corners), tuple(pin.shares)))
+            corners, shares = tuple(pin.corners), tuple(pin.shares)
+            place = place_of(pin.target, Spot(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices))
         other = pin.other if pin.kind == "DIGIT" else None
         found.append(Pin(pin.digit, size * place if other else place, other))
     return found
@@ -107,32 +131,45 @@ def pin_digit(armature: "Object", held: HeldHand, digit: str, kind: str, to: "Ob
     side = held.hand.side
     frames = seen_frames(held)
     tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
-    pin = pin_of(armature, side, digit) or pins_on(armature).add()
-    pin.side, pin.digit, pin.kind = side, digit, kind
+    kept: Any = armature
+    # One that was let go of a linked file is there still.
+    of_digit = (pin for pin in kept.knuckle_pins if pin.side == side and pin.digit == digit)
+    pin = next(of_digit, None) or kept.knuckle_pins.add()
+    pin.side, pin.digit, pin.kind, pin.released = side, digit, kind, False
     pin.target, pin.corners, pin.place = None, NOWHERE, tip
     if isinstance(to, str):
         other = frames[JOINT_INDEX[CHAIN_JOINTS[to][-1]], :3, 3]
         pin.other, pin.place = to, (tip - other) @ frames[0, :3, :3] / _scale(armature)
     elif to is not None:
         spot = spot_on(to, tip)
-        pin.target, pin.place, pin.corners, pin.shares = to, spot.place, spot.corners, spot.shares
+        pin.target, pin.place, pin.corners, pin.shares = to, spot.away, spot.corners, spot.shares
+        pin.home, pin.vertices = spot.home, spot.vertices
 
 
 def pin_again(armature: "Object", held: HeldHand, digit: str) -> None:
-    """A pin of a fingertip that was dragged goes along to where it is now."""
+    """A pin of a fingertip that was dragged goes along to where it is now; one to an object that is gone waits for
+    it."""
     pin = pin_of(armature, held.hand.side, digit)
-    if pin is not None and pin.kind != "DIGIT":
+    if pin is not None and pin.kind != "DIGIT" and holds(pin):
         pin_digit(armature, held, digit, pin.kind, pin.target)
+
+
+def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
+    """Lets go of the pins that are wanted; how many there were."""
+    kept: Any = armature
+    let_go = [number for number, pin in enumerate(kept.knuckle_pins) if not pin.released and wanted(pin)]
+    for number in reversed(let_go):
+        try:
+            kept.knuckle_pins.remove(number)
+        except TypeError:
+            # An override keeps what its linked file has.
+            kept.knuckle_pins[number].released = True
+    return len(let_go)
 
 
 def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
     """Whether there was a pin."""
-    pins = pins_on(armature)
-    for number, pin in enumerate(pins):
-        if pin.side == side and pin.digit == digit:
-            pins.remove(number)
-            return True
-    return False
+    return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
 
 
 def others(context: "Context", armature: "Object") -> "Iterator[Object]":
@@ -260,8 +297,8 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
             if named is None:
                 raise RigError(f"there is no object '{self.target}' in this view layer, choose another one")
             return named
-        length = float(np.linalg.norm(held.hand.rest[1:, :3, 3], axis=-1).max()) * 3
-        return nearest_surface(others(context, armature), tip, np.inf if self.to == "OBJECT" else NEAR * length)
+        reach = np.inf if self.to == "OBJECT" else NEAR * length(held.hand)
+        return nearest_surface(others(context, armature), tip, reach)
 
 
 class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
@@ -299,7 +336,7 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
         """Of all hands."""
         for armature in posed_armatures(context):
             if armature.is_editable:
-                pins_on(armature).clear()
+                unpin(armature, lambda _: True)
         return {"FINISHED"}
 
 

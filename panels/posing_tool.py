@@ -7,7 +7,7 @@ import bpy
 
 from ..hand.joints import digit_words
 from ..operators.posing_hands import posed_armatures
-from ..operators.posing_pins import pins_on
+from ..operators.posing_pins import holds, pins_on
 from .posing_gizmos import KNUCKLE_GGT_hand
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
             for pin in pins_on(armature):
                 row = rows.row(align=True)
                 row.label(text=f"{pin.side.capitalize()} {digit_words(pin.digit)}", icon="PINNED")
-                row.label(text=_where(pin))
+                row.label(text=where(pin))
                 unpin = row.operator("knuckle.unpin_fingertip", text="", icon="X", emboss=False)
                 unpin.armature, unpin.side, unpin.digit = armature.name, pin.side, pin.digit
         if not any(pins_on(armature) for armature in posed_armatures(context)):
@@ -77,11 +77,12 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
         row.operator("knuckle.unpin_all")
 
 
-def _where(pin: Any) -> str:
+def where(pin: Any) -> str:
+    """What a fingertip is pinned to, as a person says it."""
     if pin.kind == "DIGIT":
         return f"to the {digit_words(pin.other)}"
     if pin.kind == "OBJECT":
-        return f"on {pin.target.name}" if pin.target else "on nothing any more"
+        return f"on {pin.target.name}" if holds(pin) else "on nothing any more"
     return "in the world"
 
 

@@ -1,7 +1,7 @@
 """Where fingertips are pinned: in the world, on an object's surface as it is evaluated, or to another digit."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..hand import rotations as rot
 
 if TYPE_CHECKING:
-    from bpy.types import Object
+    from bpy.types import Mesh, Object
 
 Floats = NDArray[np.float64]
 
@@ -24,12 +24,24 @@ NOWHERE = (-1, -1, -1)
 class Spot:
     """A place on an object that goes along with it."""
 
-    place: tuple[float, float, float]
-    """In the object's own space; on a surface m from there, in the axes of its triangle."""
+    home: tuple[float, float, float]
+    """In the object's own space, where it was when it was made: what counts where that surface is gone or not seen."""
     corners: tuple[int, int, int] = NOWHERE
     """The vertices of a triangle of the evaluated mesh; NOWHERE for what has no surface."""
     shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """The weights of the corners."""
+    away: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """m from the surface, in the axes of the triangle."""
+    vertices: int = 0
+    """How many the mesh had: one of another number is another mesh, whose triangles are elsewhere."""
+
+
+def is_there(obj: "Object | None") -> bool:
+    """Whether an object is in the view layer. One that was deleted is kept in the file by whatever points to it."""
+    objects = bpy.context.view_layer.objects
+    found = None if obj is None else objects.get(obj.name)
+    # An object that is linked may have the name of another one.
+    return found is not None and (found == obj or any(other == obj for other in objects))
 
 
 def spot_on(obj: "Object", place: Floats) -> Spot:
@@ -37,12 +49,13 @@ def spot_on(obj: "Object", place: Floats) -> Spot:
     evaluated = _evaluated(obj)
     world = evaluated.matrix_world
     local = world.inverted_safe() @ Vector(place.tolist())
-    mesh: Any = evaluated.data if evaluated.type == "MESH" else None
+    home = Spot((local.x, local.y, local.z))
+    mesh = _surface(evaluated)
     if mesh is None or not len(mesh.polygons):
-        return Spot((local.x, local.y, local.z))
+        return home
     there, at, _, face = evaluated.closest_point_on_mesh(local)
     if not there:
-        return Spot((local.x, local.y, local.z))
+        return home
     first, *ring = mesh.polygons[face].vertices
     fans = [(first, b, c) for b, c in pairwise(ring)]
     shares = [_shares(_corners(evaluated, fan), np.array(world @ at)) for fan in fans]
@@ -50,19 +63,20 @@ def spot_on(obj: "Object", place: Floats) -> Spot:
     best = max(range(len(fans)), key=lambda number: min(shares[number]))
     corners = _corners(evaluated, fans[best])
     away = _axes(corners).T @ (place - np.array(shares[best]) @ corners)
-    return Spot(_three(away), fans[best], _three(shares[best]))
+    return replace(
+        home, corners=fans[best], shares=_three(shares[best]), away=_three(away), vertices=len(mesh.vertices)
+    )
 
 
 def place_of(obj: "Object", spot: Spot) -> Floats:
-    """(3,) m in the world, where a spot of an object is now; where its mesh has lost it, the object's origin."""
+    """(3,) m in the world, where a spot of an object is now; where its mesh has lost it, it stays in the object's own
+    space where it was."""
     evaluated = _evaluated(obj)
-    if spot.corners == NOWHERE:
-        return np.array(evaluated.matrix_world @ Vector(spot.place))
-    mesh: Any = evaluated.data if evaluated.type == "MESH" else None
-    if mesh is None or max(spot.corners) >= len(mesh.vertices):
-        return np.array(evaluated.matrix_world.translation)
+    mesh = _surface(evaluated)
+    if spot.corners == NOWHERE or mesh is None or len(mesh.vertices) != spot.vertices:
+        return np.array(evaluated.matrix_world @ Vector(spot.home))
     corners = _corners(evaluated, spot.corners)
-    place: Floats = np.array(spot.shares) @ corners + _axes(corners) @ np.array(spot.place)
+    place: Floats = np.array(spot.shares) @ corners + _axes(corners) @ np.array(spot.away)
     return place
 
 
@@ -71,7 +85,8 @@ def nearest_surface(objects: "Iterable[Object]", place: Floats, reach: float) ->
     best, nearest = reach, None
     for obj in objects:
         evaluated = _evaluated(obj)
-        if evaluated.type != "MESH" or not len(evaluated.data.polygons):
+        mesh = _surface(evaluated)
+        if mesh is None or not len(mesh.polygons):
             continue
         local = evaluated.matrix_world.inverted_safe() @ Vector(place.tolist())
         there, at, _, _ = evaluated.closest_point_on_mesh(local)
@@ -83,6 +98,16 @@ def nearest_surface(objects: "Iterable[Object]", place: Floats, reach: float) ->
 
 def _evaluated(obj: "Object") -> "Object":
     return obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+
+
+def _surface(evaluated: "Object") -> "Mesh | None":
+    """The mesh of an object with what its modifiers and shape keys make of it; None for one that is disabled in
+    viewports, which Blender does not evaluate: its mesh is another one than what was seen."""
+    seen: Any = evaluated.data
+    if evaluated.type != "MESH" or seen.original == evaluated.original.data:
+        return None
+    mesh: Mesh = seen
+    return mesh
 
 
 def _corners(evaluated: "Object", corners: Iterable[int]) -> Floats:

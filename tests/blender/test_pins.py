@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from knuckle.rig.pins import NOWHERE, nearest_surface, place_of, spot_on
+from knuckle.rig.pins import NOWHERE, is_there, nearest_surface, place_of, spot_on
 
 
 def made(points: list[tuple[float, ...]], faces: list[tuple[int, ...]]) -> bpy.types.Object:
@@ -70,13 +70,103 @@ def test_what_has_no_surface_carries_a_spot_by_its_own_axes(kind: str) -> None:
     np.testing.assert_allclose(place_of(obj, spot), place + [1, 0, 0], atol=1e-6)
 
 
-def test_a_mesh_that_lost_the_spot_has_it_at_its_origin() -> None:
-    obj = pentagon()
-    spot = spot_on(obj, np.array([0.5, 0.5, 0.0]))
-    obj.data.clear_geometry()
-    obj.location = (1, 2, 3)
+SHIFT = Matrix.Translation((1, 2, 3)) @ Matrix.Rotation(0.7, 4, (1.0, 2.0, 0.5))
+
+
+def seen_cube() -> bpy.types.Object:
+    """One whose surface is far within its mesh."""
+    bpy.ops.mesh.primitive_cube_add(size=2)
+    cube: Any = bpy.context.object
+    cube.modifiers.new("Round", "SUBSURF").levels = 2
+    return deformed(cube, 0.1)
+
+
+def deformed(cube: Any, strength: float) -> bpy.types.Object:
+    modifier = cube.modifiers.get("Out") or cube.modifiers.new("Out", "DISPLACE")
+    modifier.strength = strength
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(place_of(obj, spot), [1, 2, 3])
+    obj: bpy.types.Object = cube
+    return obj
+
+
+def disable(obj: Any) -> None:
+    obj.hide_viewport = True
+
+
+def disable_while_others_need_it(obj: Any) -> None:
+    empty = bpy.data.objects.new("Empty", None)
+    bpy.context.scene.collection.objects.link(empty)
+    constraint: Any = empty.constraints.new("COPY_LOCATION")
+    constraint.target = obj
+    obj.hide_viewport = True
+
+
+def hide(obj: Any) -> None:
+    obj.hide_set(True)
+
+
+def subdivide_further(obj: Any) -> None:
+    obj.modifiers["Round"].levels = 3
+
+
+def take_vertices(obj: Any) -> None:
+    obj.data.clear_geometry()
+
+
+WAYS = [disable, disable_while_others_need_it, hide, subdivide_further, take_vertices]
+
+
+@pytest.mark.parametrize("change", WAYS)
+def test_a_spot_stays_on_its_object_where_it_was_however_that_is_hidden_or_changed(change: Any) -> None:
+    cube = seen_cube()
+    place = np.array([0.5, 0.3, 0.7])
+    spot = spot_on(cube, place)
+    change(cube)
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(place_of(cube, spot), place, atol=1e-6)
+    cube.matrix_world = SHIFT
+    bpy.context.view_layer.update()
+    moved: Any = SHIFT @ Vector(place.tolist())
+    np.testing.assert_allclose(place_of(cube, spot), np.array(moved), atol=1e-5)
+
+
+def test_a_spot_on_what_is_hidden_is_on_its_surface_again_once_that_is_seen_again() -> None:
+    cube = seen_cube()
+    place = np.array([0.5, 0.3, 0.7])
+    spot = spot_on(cube, place)
+    disable(cube)
+    bpy.context.view_layer.update()
+    place_of(cube, spot)
+    cube.hide_viewport = False
+    deformed(cube, 0.3)
+    # Half of what is displaced more: its middle level is a half.
+    assert np.linalg.norm(place_of(cube, spot) - place) == pytest.approx(0.1, abs=0.005)
+    # Made while its surface is not seen, it is not on it.
+    disable(cube)
+    bpy.context.view_layer.update()
+    spot = spot_on(cube, place)
+    cube.hide_viewport = False
+    deformed(cube, 0.1)
+    np.testing.assert_allclose(place_of(cube, spot), place, atol=1e-6)
+
+
+def test_an_object_is_there_until_it_is_deleted_and_again_with_undo() -> None:
+    cube, other = pentagon(), pentagon()
+    name = cube.name
+    assert is_there(cube)
+    assert not is_there(None)
+    # What points to an object keeps it in the file.
+    bpy.types.Object.knuckle_kept = bpy.props.PointerProperty(type=bpy.types.Object)
+    keeper: Any = other
+    keeper.knuckle_kept = cube
+    bpy.ops.ed.undo_push(message="Before")
+    cube.select_set(True)
+    bpy.ops.object.delete()
+    assert keeper.knuckle_kept is not None and not is_there(keeper.knuckle_kept)
+    bpy.ops.ed.undo_push(message="Delete")
+    bpy.ops.ed.undo()
+    assert is_there(bpy.data.objects[name])
+    del bpy.types.Object.knuckle_kept
 
 
 def test_the_nearest_surface_is_found_within_reach_alone() -> None:

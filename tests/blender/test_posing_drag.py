@@ -149,14 +149,6 @@ def test_nothing_to_touch_pins_to_the_world_and_a_finger_to_the_nearest(armature
     assert not pins_on(armature)
 
 
-def test_a_pin_to_an_object_that_is_gone_holds_nothing(armature: bpy.types.Object) -> None:
-    cube = box(place(armature, TIPS["index-finger"]))
-    drags.knuckle.pin_fingertip(side="right", digit="index-finger", to="OBJECT")
-    bpy.data.objects.remove(cube)
-    assert pins_of(armature, "right") == []
-    assert drag("wrist", place(armature, "wrist") + [0.0, 0.01, 0.0]) == {"FINISHED"}
-
-
 def test_the_dip_is_locked_as_the_scene_says(armature: bpy.types.Object) -> None:
     bent = []
     for lock in (True, False):

@@ -71,6 +71,21 @@ def way(armature: Object, first: int, last: int) -> Floats:
     return np.stack(places)
 
 
+def test_what_was_deleted_in_the_viewport_is_not_touched_or_followed_any_more(hand: Object) -> None:
+    empty = linked("Empty", None, (0.4, 0.2, 0.3))
+    settings(target=empty, kind="POINT", first=1, last=3)
+    before = tip(hand)
+    for obj in bpy.context.scene.objects:
+        obj.select_set(obj == empty)
+    bpy.ops.object.delete()
+    assert bpy.context.scene.knuckle_follow.target is not None, "what points to it keeps it"
+    for operator in (bpy.ops.knuckle.touch, bpy.ops.knuckle.follow):
+        with pytest.raises(RuntimeError, match="'Empty' is not in this view layer"):
+            operator()
+    np.testing.assert_array_equal(tip(hand), before)
+    assert hand.animation_data is None
+
+
 def test_the_cursor_is_touched_where_no_target_is_chosen(hand: Object) -> None:
     bpy.context.scene.cursor.location = (0.4, 0.2, 0.3)
     assert bpy.ops.knuckle.touch() == {"FINISHED"}
