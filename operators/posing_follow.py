@@ -1,6 +1,7 @@
 """The active armature's hand touches a point, or follows a line or a sphere, with its wrist or a fingertip."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -13,11 +14,12 @@ from ..hand.joints import DIGITS, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import guides, known_hands
 from ..rig.detect import FoundHand
-from ..rig.following import Followed, Follower, follower, go, key, pose
+from ..rig.following import Followed, Follower, follower, go, key, pose, posed_bones
 from ..rig.keyframes import check_keyable
+from ..rig.moved import channels_of, moved_since
 from ..rig.pins import is_there
 from .posing_hand import can_pose
-from .posing_keys import key_hand, key_posed
+from .posing_keys import key_posed
 from .posing_sliders import chosen_side
 from .rig_hands import posed_armature
 from .setting_properties import FIXED
@@ -148,9 +150,11 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         _check_there(chosen.target)
         place = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
-        turned = pose(who, followed)
-        key_posed(context, armature, turned)
-        key_hand(context, who.held)
+        # A finger alone leaves the arm as it is, also where it is turned as no solver has it.
+        who = replace(who, arm=None) if chosen.alone and chosen.end != "wrist" else who
+        before = channels_of(armature, [name for name, _ in posed_bones(who)])
+        pose(who, followed)
+        key_posed(context, armature, *moved_since(armature, before))
         return followed.brought
 
 

@@ -20,7 +20,7 @@ from .setting_properties import FIXED
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Context, Object
+    from bpy.types import Context, Object, Scene
 
 DEEP = 1e-3
 """m: skin that is further inside the object is told."""
@@ -65,6 +65,16 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
     keyed: BoolProperty(
         name="Key the Approach",
         description="Key how the hand comes to the object and closes, from how it stands now",
+        options=FIXED,
+    )
+    begins: EnumProperty(
+        name="Begin",
+        description="When the hand comes",
+        items=[
+            ("HERE", "On This Frame", "On the current frame the hand still stands as now"),
+            ("BEFORE", "Before This Frame", "On the current frame the hand holds the object"),
+            ("FRAME", "On a Frame", "On the frame that is told the hand still stands as now"),
+        ],
         options=FIXED,
     )
     start: IntProperty(
@@ -140,14 +150,21 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     return there[0]
 
 
+def first_frame(scene: "Scene") -> int:
+    """The frame on which the approach begins."""
+    chosen = scene.knuckle_grasp
+    now: int = scene.frame_current
+    first: int = {"HERE": now, "BEFORE": now - chosen.length}.get(chosen.begins, chosen.start)
+    return first
+
+
 def _key(context: "Context", armature: "Object", done: Grasped) -> None:
     """Keys the approach if that was asked, else what auto-keying would."""
     chosen = context.scene.knuckle_grasp
-    bones = grasping.posed_bones(done.who)
     if not chosen.keyed:
-        key_posed(context, armature, [name for name, _ in bones], [name for name, placed in bones if placed])
+        key_posed(context, armature, *grasping.moved_bones(done))
         return
-    frames = np.round(chosen.start + done.parts * chosen.length)
+    frames = np.round(first_frame(context.scene) + done.parts * chosen.length)
     # Of steps that fall on one frame the last is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
     grasping.key(done, {int(step): float(frames[step]) for step in steps})

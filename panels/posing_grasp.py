@@ -35,6 +35,6 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
         layout.prop(chosen, "keyed")
         if chosen.keyed:
             frames = layout.column(align=True)
-            for name in ("start", "length", "steps"):
+            for name in ("begins", *(("start",) if chosen.begins == "FRAME" else ()), "length", "steps"):
                 frames.prop(chosen, name)
         layout.operator("knuckle.grasp", icon="VIEW_PAN")

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import RigError
 from ..hand.joints import SIDES, Side
 from .armature_data import plain_bones
-from .binding import is_armature
+from .binding import check_volume, is_armature
 from .detection import DetectedHand, detect
 from .mapping import Mapping, check_whole, saved_mapping
 
@@ -42,11 +42,13 @@ class FoundHand:
 def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
     """The hands of an armature, left before right; at least one. A mapping saved on it comes before what is found.
 
-    Raises RigError for what is no armature or has no bones, for an armature without a hand, with several that could be
-    the same one or whose bones cannot be keyed, and for a saved mapping that is not whole or whose bones are gone.
+    Raises RigError for what is no armature or has no bones, for an armature that is flat, without a hand, with several
+    that could be the same one or whose bones cannot be keyed, and for a saved mapping that is not whole or whose bones
+    are gone.
     """
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
+    check_volume(armature)
     saved = saved_mapping(armature)
     taken: set[str] = set()
     for mapping in saved.values():

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -15,20 +14,16 @@ from ..posing.dragging import WRIST, Drag, Pin, drag
 from .following import Follower, arm_beyond, pointed, pose_arm
 from .held import HeldHand, Standing, armature_held, reached, seen_frames, show, standing
 from .held_bent import bent, only
+from .moved import Channels, channels_of, give_back, moved_since
 from .posing import armature_of
-
-if TYPE_CHECKING:
-    from bpy.types import PoseBone
 
 Floats = NDArray[np.float64]
 
 NEAR = 1e-6
 """m and parts of a turn: a wrist that is so near to where it was meant to be is there."""
-SAME = 2e-6
-"""rad and the armature's unit: what rounding does to the channels of a bone that stays."""
 ROUNDING = 1e-6
-"""The same, of what the bones of a hand that is bent as it stands are turned and moved on top of it."""
-CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle")
+"""rad and the armature's unit: what rounding makes of how the bones of a hand that is bent as it stands are turned and
+moved on top of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +37,8 @@ class Dragged:
     drag: Drag
     joints: frozenset[int]
     """Those whose bones are posed."""
-    before: dict[str, tuple[tuple[float, ...], ...]]
-    """Bone -> its CHANNELS before, of all that are posed."""
+    before: dict[str, Channels]
+    """Bone -> its channels before, of all that are posed."""
     arm: dict[str, Floats]
     """Bone of the arm -> (4,) wxyz, how it is turned on top of what brings the wrist there: an elbow's roll."""
 
@@ -72,7 +67,7 @@ def begin(who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool 
     own = replace(who, held=only(taken, joints), arm=arm)
     names = [str(taken.posed.binding.bones[index]) for index in joints]
     names += [arm.upper, arm.fore] if arm else []
-    before = {name: _channels(armature.pose.bones[name]) for name in names}
+    before = channels_of(armature, names)
     beyond = {index: (way, turn) for index, (way, turn) in stands.beyond.items() if _matters(way, turn)}
     roll = arm_beyond(own, arm, stands.pose) if arm else {}
     return Dragged(own, Standing(stands.pose, beyond), of, joints, before, roll)
@@ -101,21 +96,13 @@ def move(dragged: Dragged, goal: Floats, last: Pose | None = None) -> Pose:
 def put_back(dragged: Dragged) -> None:
     """The bones exactly as they were, where they are still there."""
     armature = armature_of(dragged.who.held.posed)
-    if armature is None:
-        return
-    for name, values in dragged.before.items():
-        bone: PoseBone | None = armature.pose.bones.get(name)
-        if bone is not None:
-            for channel, value in zip(CHANNELS, values, strict=True):
-                setattr(bone, channel, value)
+    if armature is not None:
+        give_back(armature, dragged.before)
 
 
 def moved_bones(dragged: Dragged) -> tuple[list[str], list[str]]:
     """The bones whose channels differ from what they were before, and those of them that are in another place."""
-    armature = armature_held(dragged.who.held)
-    now = {name: _channels(armature.pose.bones[name]) for name in dragged.before}
-    moved = [name for name, before in dragged.before.items() if any(map(_differ, now[name], before))]
-    return moved, [name for name in moved if _differ(now[name][0], dragged.before[name][0])]
+    return moved_since(armature_held(dragged.who.held), dragged.before)
 
 
 def _show(dragged: Dragged, pose: Pose) -> None:
@@ -137,14 +124,6 @@ def _of_whole(held: HeldHand, digits: Collection[str]) -> frozenset[int]:
 
 def _matters(way: Floats, turn: Floats) -> bool:
     return bool(np.abs(way).max() > ROUNDING or np.abs(turn[1:]).max() > ROUNDING)
-
-
-def _differ(values: tuple[float, ...], others: tuple[float, ...]) -> bool:
-    return any(abs(value - other) > SAME for value, other in zip(values, others, strict=True))
-
-
-def _channels(bone: "PoseBone") -> tuple[tuple[float, ...], ...]:
-    return tuple(tuple(getattr(bone, channel)) for channel in CHANNELS)
 
 
 def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> Dragged:

@@ -107,20 +107,22 @@ def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
     return carried.arm, carried.base, elbow(who)[1]
 
 
-def pose(who: Follower, followed: Followed) -> tuple[str, ...]:
-    """Poses arm and hand as the first step has them, without keys; the bones of the arm that were turned.
-
-    Raises RigError where the hand is gone.
-    """
+def pose(who: Follower, followed: Followed) -> None:
+    """Poses arm and hand as the first step has them, without keys. Raises RigError where the hand is gone."""
     held, first = who.held, followed.brought.pose
     wanted = Pose(held.hand, first.root[:1], first.angles[:1])
-    arm = pointed(who) if who.arm else None
-    if arm:
+    if who.arm:
         # The hand stays on the arm, also where that does not quite bring it there.
-        wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, arm, wanted)), wanted.angles)
+        wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, pointed(who), wanted)), wanted.angles)
     show(held, Standing(wanted, followed.stands.beyond))
     bpy.context.view_layer.update()
-    return (arm.upper, arm.fore) if arm else ()
+
+
+def posed_bones(who: Follower) -> list[tuple[str, bool]]:
+    """The bones of hand and arm that `pose` poses, and whether they are moved as well as turned."""
+    binding = who.held.posed.binding
+    bones = [(str(binding.bones[joint]), bool(binding.placed[joint])) for joint in binding.mapped]
+    return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
 
 
 def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":

@@ -24,7 +24,7 @@ from .channels import channel
 from .detect import FoundHand
 from .following import Followed, Follower
 from .held import Standing, armature_held, standing
-from .posing import BasisOf
+from .moved import Channels, channels_of, give_back, moved_since
 from .skin import flesh_of, skins
 from .solid import Solid, solid_of
 from .transfer import into_points
@@ -56,8 +56,8 @@ class Grasped:
     """(N,) 0..1, when it is there."""
     deepest: float
     """m, the distance of the skin that is furthest inside the object, as it is evaluated; below 0 inside."""
-    before: BasisOf
-    """How the bones of hand and arm stood."""
+    before: dict[str, Channels]
+    """Bone of hand or arm -> how it stood."""
     elbow: tuple[float, float, float] | None
     """Where the arm's elbow was, in armature space."""
 
@@ -75,7 +75,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
         raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
     solid = solid_of(obj)
     stands = standing(who.held)
-    before = {name: armature.pose.bones[name].matrix_basis.copy() for name, _ in posed_bones(who)}
+    before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbow = following.pointed(who).pole if who.arm else None
     holder = Holder(who.held.hand, flesh_of(armature, found, who.held), stands.pose.root[0], _carrier(who))
     whole = shape.triangulated(solid.vertices, solid.triangles)
@@ -116,9 +116,7 @@ def pose(grasped: Grasped, step: int) -> None:
     Raises RigError where the hand is gone.
     """
     if step == 0:
-        armature = armature_held(grasped.who.held)
-        for name, basis in grasped.before.items():
-            armature.pose.bones[name].matrix_basis = basis
+        give_back(armature_held(grasped.who.held), grasped.before)
         bpy.context.view_layer.update()
         return
     who, way = grasped.who, grasped.way
@@ -135,18 +133,16 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
     armature = armature_held(grasped.who.held)
     for step, frame in frames.items():
         pose(grasped, step)
-        for name, placed in posed_bones(grasped.who):
+        for name, placed in following.posed_bones(grasped.who):
             bone = armature.pose.bones[name]
             bone.keyframe_insert(channel(bone.rotation_mode), frame=frame, group=name)
             if placed:
                 bone.keyframe_insert("location", frame=frame, group=name)
 
 
-def posed_bones(who: Follower) -> list[tuple[str, bool]]:
-    """The bones of hand and arm that a grasp poses, and whether they are moved as well as turned."""
-    binding = who.held.posed.binding
-    bones = [(str(binding.bones[joint]), bool(binding.placed[joint])) for joint in binding.mapped]
-    return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
+def moved_bones(grasped: Grasped) -> tuple[list[str], list[str]]:
+    """The bones that stand otherwise than before the grasp, and those of them that are in another place."""
+    return moved_since(armature_held(grasped.who.held), grasped.before)
 
 
 def _pose(who: Follower, root: Floats, angles: Floats) -> None:

@@ -151,7 +151,7 @@ def _depends_on(armature: "Object") -> Hashable:
 
 def _stretch(armature: "Object") -> Hashable:
     """The same wherever an armature is, however it is turned and whatever its size; another where it is mirrored."""
-    world = np.array(armature.matrix_world)[:3, :3]
+    world = np.array(armature.matrix_world, float)[:3, :3]
     metric = world.T @ world
     size = float(np.trace(metric))
     # Zero is added since -0.0 has other bytes than 0.0.

@@ -72,9 +72,10 @@ def solid_of(obj: "Object") -> Solid:
     if not np.isfinite(vertices).all():
         raise RigError(f"'{obj.name}' has vertices whose places are not finite numbers, nothing can hold it")
     size = float(np.ptp(vertices, axis=0).max())
-    if size <= 0:
+    if size > 0:
+        vertices, triangles = _merged(vertices, triangles, 1e-7 * size)
+    if not size or not len(triangles):
         raise RigError(f"'{obj.name}' has no extent, choose a mesh object with a surface")
-    vertices, triangles = _merged(vertices, triangles, 1e-7 * size)
     closed = _is_closed(triangles)
     corners = vertices[triangles]
     if closed and np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) < 0:

@@ -13,9 +13,10 @@ from knuckle.errors import RigError
 from knuckle.panels import overlay
 from knuckle.rig import axes, known_hands
 from knuckle.rig.binding import posed_frames
+from knuckle.rig.corrections import own_mapping
 from knuckle.rig.detect import find_hands
 from knuckle.rig.known_hands import KnownHands
-from knuckle.rig.mapping import saved_mapping
+from knuckle.rig.mapping import save_mapping, saved_mapping
 from knuckle.tests.blender.making import rig
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -160,6 +161,22 @@ def test_a_preset_of_a_linked_armature_can_be_exported(armature: Object, tmp_pat
     assert bpy.ops.knuckle.save_mapping(filepath=str(path), side="left") == {"FINISHED"}
     assert json.loads(path.read_text())["bones"] == find_hands(linked)[0].bones
     assert not bpy.ops.knuckle.keep_hand.poll()
+
+
+@pytest.mark.parametrize("scale", [(1.0, 0.0, 1.0), (0.0, 0.0, 0.0), (float("nan"), 1.0, 1.0)])
+@pytest.mark.parametrize("corrected", [False, True])
+def test_an_armature_without_a_volume_is_told(
+    armature: Object, scale: tuple[float, float, float], *, corrected: bool
+) -> None:
+    """A mapping that is kept on it makes that its bones are bound though no hand is found."""
+    if corrected:
+        save_mapping(armature, own_mapping(find_hands(armature)[0]))
+    armature.scale = scale
+    bpy.context.view_layer.update()
+    known = known_hands.look(armature)
+    assert "flat or nowhere" in known.problem and not known.bindings
+    with pytest.raises(RigError, match="flat or nowhere"):
+        find_hands(armature)
 
 
 def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,10 +103,38 @@ def test_an_object_is_touched_and_auto_key_keys_arm_and_hand(body: Object) -> No
     assert np.linalg.norm(tip(body) - place) < 0.5 * MM
     bpy.context.scene.frame_set(7)
     assert np.linalg.norm(tip(body) - place) < 0.5 * MM, "as it is keyed"
-    strip = body.animation_data.action.layers[0].strips[0]
-    keyed = {curve.data_path.split('"')[1] for curve in strip.channelbag(body.animation_data.action_slot).fcurves}
-    assert {"upperarm01.R", "lowerarm01.R", "wrist.R", "finger2-1.R"} <= keyed
-    assert not any(name.endswith(".L") for name in keyed)
+
+
+def keyed_bones(armature: Object) -> set[str]:
+    animation = armature.animation_data
+    strip = animation.action.layers[0].strips[0]
+    return {curve.data_path.split('"')[1] for curve in strip.channelbag(animation.action_slot).fcurves}
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_auto_key_keys_the_bones_that_moved_and_no_others(body: Object, *, alone: bool) -> None:
+    settings(target=linked("Cup", None, tuple((tip(body) + [0.01, -0.01, -0.02]).tolist())), side="right", alone=alone)
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    edit = bpy.context.preferences.edit
+    edit.use_keyframe_insert_available = edit.use_auto_keyframe_insert_needed = False
+    before = {bone.name: np.array(bone.matrix_basis) for bone in body.pose.bones}
+    assert bpy.ops.knuckle.touch() == {"FINISHED"}
+    moved = {
+        bone.name for bone in body.pose.bones if np.abs(np.array(bone.matrix_basis) - before[bone.name]).max() > 1e-5
+    }
+    assert keyed_bones(body) == moved
+    assert moved == ({f"finger2-{k}.R" for k in (1, 2, 3)} if alone else {"upperarm01.R", "lowerarm01.R", "wrist.R"})
+
+
+def test_a_finger_alone_leaves_an_arm_that_is_turned_as_no_solver_has_it(body: Object) -> None:
+    arm = body.pose.bones["upperarm01.R"], body.pose.bones["lowerarm01.R"]
+    for bone in arm:
+        bone.rotation_mode, bone.rotation_quaternion = "QUATERNION", Euler((0.1, 0.7, 0.2)).to_quaternion()
+    bpy.context.view_layer.update()
+    before = [bone.rotation_quaternion.copy() for bone in arm]
+    settings(target=linked("Cup", None, tuple((tip(body) + [0.01, -0.01, -0.01]).tolist())), side="right", alone=True)
+    assert bpy.ops.knuckle.touch() == {"FINISHED"}
+    assert [bone.rotation_quaternion for bone in arm] == before
 
 
 def test_a_moving_object_is_followed(body: Object) -> None:

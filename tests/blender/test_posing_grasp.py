@@ -1,6 +1,7 @@
 """Hands of rigs take hold of things: measured on the skin and the mesh as Blender evaluates them, by another way."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import bpy
 import numpy as np
@@ -215,11 +216,24 @@ class TestWhatCannotBeHeld:
         bpy.ops.mesh.primitive_plane_add(size=0.05)
         self.refused(bpy.context.object, "volume")
 
-    def test_squeezed_to_nothing(self) -> None:
+    @pytest.mark.parametrize("scale", [(0.0, 0.0, 0.0), (0.0, 0.0, 1.0)])
+    def test_squeezed_to_nothing(self, scale: tuple[float, float, float]) -> None:
         thing = things.ball()
-        thing.scale = 0.0, 0.0, 0.0
+        thing.scale = scale
         bpy.context.view_layer.update()
         self.refused(thing, "no extent|no surface", RigError)
+
+    def test_squeezed_flat(self) -> None:
+        thing = things.ball()
+        thing.scale = 1.0, 0.0, 1.0
+        bpy.context.view_layer.update()
+        self.refused(thing, "volume")
+
+    def test_nowhere(self) -> None:
+        thing = things.ball()
+        thing.scale = float("nan"), 1.0, 1.0
+        bpy.context.view_layer.update()
+        self.refused(thing, "not finite", RigError)
 
     def test_an_empty(self) -> None:
         thing = bpy.data.objects.new("Nothing", None)
@@ -273,7 +287,7 @@ def test_the_object_selected_beside_the_armature_is_held(scene: bpy.types.Object
 
 def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.types.Object) -> None:
     chosen = bpy.context.scene.knuckle_grasp
-    chosen.keyed, chosen.start, chosen.length, chosen.steps = True, 10, 20, 4
+    chosen.keyed, chosen.begins, chosen.start, chosen.length, chosen.steps = True, "FRAME", 10, 20, 4
     before = poses_of(scene)
     unkeyed = bpy.data.objects.new("Cup", None)
     unkeyed.keyframe_insert("location", frame=1)
@@ -295,8 +309,39 @@ def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.ty
     assert gaps.min() < 0.5 * MM
 
 
-def test_auto_keying_keys_this_frame(scene: bpy.types.Object) -> None:
+@pytest.mark.parametrize(("begins", "stands", "holds"), [("HERE", 7, 19), ("BEFORE", -5, 7)])
+def test_the_approach_is_about_the_frame_that_is_shown(
+    scene: bpy.types.Object, begins: Literal["HERE", "BEFORE"], stands: int, holds: int
+) -> None:
+    chosen = bpy.context.scene.knuckle_grasp
+    assert chosen.begins == "HERE", "as it is without a choice"
+    chosen.keyed, chosen.begins, chosen.length, chosen.steps = True, begins, 12, 2
+    bpy.context.scene.frame_set(7)
+    assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    np.testing.assert_array_equal(scene.animation_data.action.frame_range, [stands, holds])
+
+
+@pytest.fixture
+def auto_key() -> None:
+    """Keys whatever was changed."""
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    edit = bpy.context.preferences.edit
+    edit.use_keyframe_insert_available = edit.use_auto_keyframe_insert_needed = False
+
+
+@pytest.mark.usefixtures("auto_key")
+def test_auto_keying_keys_the_bones_that_moved_and_no_others(scene: bpy.types.Object) -> None:
+    before = poses_of(scene)
+    assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    away = np.abs(poses_of(scene) - before).max(axis=(1, 2))
+    moved = {bone.name for bone, far in zip(scene.pose.bones, away, strict=True) if far > 1e-5}
+    action = scene.animation_data.action
+    curves = action.layers[0].strips[0].channelbag(scene.animation_data.action_slot).fcurves
+    assert {curve.data_path.split('"')[1] for curve in curves} == moved
+
+
+@pytest.mark.usefixtures("auto_key")
+def test_auto_keying_keys_this_frame(scene: bpy.types.Object) -> None:
     bpy.context.scene.frame_set(7)
     assert bpy.ops.knuckle.grasp() == {"FINISHED"}
     held = poses_of(scene)
