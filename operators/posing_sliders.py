@@ -16,7 +16,8 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.sliders import SLIDERS, Slider, Sliders
 from ..rig import known_hands
-from ..rig.held import HeldHand, Standing, reached, read, show, standing
+from ..rig.held import HeldHand, Standing, reached, read, seen_frames, show, standing
+from ..rig.held_bent import only
 from ..rig.held_known import held_hand
 from ..rig.known_hands import KnownHands
 from .posing_keys import key_hand
@@ -123,6 +124,12 @@ def sliders_of(hand: HandModel, locked: bool) -> Sliders:
     return Sliders(hand, locked)
 
 
+@lru_cache(maxsize=8)
+def _only(held: HeldHand, joints: frozenset[int]) -> HeldHand:
+    """What a drag of a slider works out in each of its steps."""
+    return only(held, joints)
+
+
 def slide(context: "Context", slider: Slider, to: float) -> None:
     """Brings the chosen hand to where a slider stands at a value, keyed as auto-keying would.
 
@@ -131,17 +138,18 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     armature = posed_armature(context)
     if armature is None or not armature.is_editable:
         return
-    held = held_hand(armature, chosen_side(context, armature))
+    known = known_hands.known(armature) or known_hands.look(armature)
+    held = held_hand(armature, chosen_side(context, armature), known)
     sliders, slid = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), _Now.slid
     if slid is not None and slid.slider == slider and slid.left == _left(armature, held):
         # Still the same drag, wherever the arm has gone meanwhile.
-        stands = Standing(Pose(held.hand, read(held).root, slid.began.pose.angles), slid.began.beyond)
+        stands = Standing(Pose(held.hand, seen_frames(held)[:1], slid.began.pose.angles), slid.began.beyond)
     else:
         stands = standing(held)
     angles = sliders.write(stands.pose.angles[0], slider, to)
-    joints = {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}
-    show(held, Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)
-    key_hand(context, held, reached(held, joints))
+    joints = frozenset(reached(held, {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}))
+    show(_only(held, joints), Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)
+    key_hand(context, held, joints)
     _Now.slid = _Slid(slider, stands, _left(armature, held))
     forget_shown()
 

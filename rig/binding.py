@@ -97,10 +97,11 @@ def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
     posed: dict[int, PoseBone | None] = {
         joint: armature.pose.bones.get(str(binding.bones[joint])) for joint in binding.mapped
     }
-    for joint, bone in posed.items():
-        if bone is not None:
-            frames[joint] = np.array(bone.matrix) @ np.linalg.inv(binding.rest_to_bone[joint])
-    points = joint_points(armature, {JOINTS[joint]: str(binding.bones[joint]) for joint, bone in posed.items() if bone})
+    there = {joint: bone for joint, bone in posed.items() if bone is not None}
+    if there:
+        in_bones = np.linalg.inv(binding.rest_to_bone[list(there)])
+        frames[list(there)] = np.array([bone.matrix for bone in there.values()]) @ in_bones
+    points = joint_points(armature, {JOINTS[joint]: bone.name for joint, bone in there.items()})
     for joints in DIGIT_JOINTS.values():
         *others, tip = (JOINT_INDEX[joint] for joint in joints)
         last, bone = next(((joint, posed[joint]) for joint in reversed(others) if posed.get(joint)), (tip, None))

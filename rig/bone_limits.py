@@ -66,6 +66,16 @@ class AxisRanges:
         result[outside] = _put_together(self.middle + np.clip(away, -self.half, self.half), self.order)
         return result
 
+    def within(self, other: "AxisRanges") -> "AxisRanges | None":
+        """Both at once, where they take rotations apart alike and about each axis one of them lies within the other."""
+        if self.order != other.order:
+            return None
+        apart = np.abs(_wrapped(self.middle - other.middle))
+        wide, narrow = np.maximum(self.half, other.half), np.minimum(self.half, other.half)
+        if not np.all(np.isinf(wide) | (apart + narrow <= wide + ROUNDING)):
+            return None
+        return replace(self, middle=np.where(self.half <= other.half, self.middle, other.middle), half=narrow)
+
     @property
     def untwisted(self) -> bool:
         """Whether the bone does not turn about itself."""
@@ -128,6 +138,20 @@ class BoneLimits:
         free: list[int] = np.flatnonzero(~np.any(at_rest, axis=0)).tolist() if at_rest else []
         axis: Floats | None = np.eye(3)[free[0]] if len(free) == 1 else None
         return axis
+
+
+def merged(parts: Sequence[AxisRanges]) -> tuple[AxisRanges, ...]:
+    """The same limits in as few parts as may be: a range that lies in another says all."""
+    result: list[AxisRanges] = []
+    for part in parts:
+        for place, other in enumerate(result):
+            both = other.within(part)
+            if both is not None:
+                result[place] = both
+                break
+        else:
+            result.append(part)
+    return tuple(result)
 
 
 def apart(first: Floats, second: Floats) -> Floats:

@@ -70,15 +70,23 @@ def least_eulers(matrices: Floats, order: str) -> Floats:
     both = _triples(matrices, order)
     near = both - 2 * np.pi * np.round(both / (2 * np.pi))
     least = np.argmin(np.abs(near).sum(axis=-1), axis=-1)
-    picked: Floats = np.take_along_axis(near, least[:, None, None], axis=1)[:, 0]
+    picked: Floats = near[np.arange(len(near)), least]
     return picked
 
 
 def of_eulers(angles: Floats, order: str) -> Floats:
     """(F, 3, 3) rotations of x, y, z (F, 3) rad in Blender's order."""
+    cosines, sines = np.cos(angles), np.sin(angles)
+    turns = np.zeros((3, len(angles), 3, 3))
+    for axis in range(3):
+        following, last = (axis + 1) % 3, (axis + 2) % 3
+        turns[axis, :, axis, axis] = 1.0
+        turns[axis, :, following, following] = turns[axis, :, last, last] = cosines[:, axis]
+        turns[axis, :, last, following] = sines[:, axis]
+        turns[axis, :, following, last] = -sines[:, axis]
     a, b, c = ("XYZ".index(axis) for axis in order)
-    turns = [rot.about(np.eye(3)[axis], angles[:, axis]) for axis in (c, b, a)]
-    return rot.to_matrix(rot.multiply(rot.multiply(turns[0], turns[1]), turns[2]))
+    turned: Floats = turns[c] @ turns[b] @ turns[a]
+    return turned
 
 
 def _triples(matrices: Floats, order: str) -> Floats:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from .bone_limits import AxisRanges, BoneLimits, Order, locks
+from .bone_limits import AxisRanges, BoneLimits, Order, locks, merged
 from .channels import EULER_ORDERS
 
 if TYPE_CHECKING:
@@ -31,8 +31,11 @@ def read_limits(armature: "Object", bones: Iterable[str]) -> dict[str, BoneLimit
 def _of_bone(armature: "Object", bone: "PoseBone") -> BoneLimits:
     where = f"armature '{armature.name}', bone '{bone.name}'"
     parts = [_constraint(con, _order(bone), where) for con in bone.constraints if _limits(con)]
-    parts += [_inverse_kinematics(bone), _locks(bone)]
-    return BoneLimits(bone.name, tuple(part for part in parts if np.isfinite(part.half).any()))
+    if any(getattr(bone, f"lock_ik_{axis}") or getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"):
+        parts.append(_inverse_kinematics(bone))
+    if any(bone.lock_rotation) or bone.lock_rotation_w:
+        parts.append(_locks(bone))
+    return BoneLimits(bone.name, merged([part for part in parts if np.isfinite(part.half).any()]))
 
 
 def _limits(constraint: Any) -> bool:
