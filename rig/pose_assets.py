@@ -19,6 +19,7 @@ from ..hand.poses import NamedPose
 from .hand_poses import pose_curves
 from .held import HeldHand
 from .keyframes import Curves, write_curves
+from .pose_marks import identifier, made_before, mark
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object
@@ -28,8 +29,6 @@ Floats = NDArray[np.float32]
 PREVIEWS = Path(__file__).parents[1] / "data" / "poses.png"
 """The pictures of the poses on a right hand, one below the other in the order of POSES, each as wide as it is high."""
 CATALOG = "Hand Poses"
-MARK = "knuckle_pose"
-"""The custom property by which an action is known again: pose, side and the armature's name."""
 
 
 def add_pose_assets(
@@ -37,16 +36,17 @@ def add_pose_assets(
 ) -> "list[Action]":
     """Makes named poses of hands of an armature pose assets of this file, each hand's its own.
 
-    Those that were made before for an armature of this name are keyed anew, and keep all else that their person gave
-    them. The armature stays as it is. Raises HandError for a name that is not known, and then nothing has changed.
+    Those that were made before for this armature and are as they were made are keyed anew, and keep all else that their
+    person gave them. The armature stays as it is, and keeps by what they are known again, see pose_marks. Raises
+    HandError for a name that is not known, and then nothing has changed.
     """
     keyed = [(hand, name, pose_curves(armature, hand, name)) for hand in hands for name in names]
-    pictures = _pictures()
+    own, pictures = identifier(armature), _pictures()
     catalogs: dict[Side, str] = {}
     made = []
     for hand, name, curves in keyed:
         side = hand.hand.side
-        action = _made_before(armature, name, side)
+        action = made_before(own, name, side)
         if action is None:
             action = _new_asset(armature, poses.named(name), side)
             if side not in catalogs:
@@ -55,25 +55,14 @@ def add_pose_assets(
                 action.asset_data.catalog_id = catalogs[side]
             _show(action, pictures.get(name), side)
         _key(action, armature, curves)
+        mark(action, armature, name, side)
         made.append(action)
     return made
-
-
-def _mark(armature: "Object", name: str, side: Side) -> str:
-    return f"{name} {side} {armature.name}"
-
-
-def _made_before(armature: "Object", name: str, side: Side) -> "Action | None":
-    for action in bpy.data.actions:
-        if action.get(MARK) == _mark(armature, name, side) and action.is_editable and action.asset_data:
-            return action
-    return None
 
 
 def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
     """An action without keys: "Fist L"."""
     action = bpy.data.actions.new(f"{pose.label} {side[0].upper()}")
-    action[MARK] = _mark(armature, pose.name, side)
     action.asset_mark()
     data: Any = action.asset_data
     data.description = f"{pose.about} The {side} hand of {armature.name}"

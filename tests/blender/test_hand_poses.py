@@ -16,8 +16,9 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.rig.detect import find_hands
 from knuckle.rig.hand_poses import apply_pose, posed_joints
-from knuckle.rig.held import HeldHand, read, take
+from knuckle.rig.held import HeldHand, armature_held, read, take
 from knuckle.rig.pose_assets import add_pose_assets
+from knuckle.rig.pose_marks import KEPT, MARK
 from knuckle.rig.take_scene import new_hand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats, evaluated
@@ -134,8 +135,9 @@ def test_a_pose_changes_the_turns_of_the_digits_bones_and_nothing_else(rig: str)
 
 
 def actions_aside(before: dict[str, Any]) -> dict[str, Any]:
-    """What is not as it was, beside that there are more actions."""
-    return {place: pair for place, pair in differences(before, snapshot()).items() if not place.startswith("actions/")}
+    """What is not as it was, beside that there are more actions, and by what they are known again."""
+    changed = differences(before, snapshot()).items()
+    return {place: pair for place, pair in changed if not place.startswith("actions/") and KEPT not in place}
 
 
 @pytest.mark.parametrize("mode", ["OBJECT", "POSE"])
@@ -182,6 +184,68 @@ def test_made_again_they_are_brought_up_to_date_and_not_doubled() -> None:
     paths = {curve.data_path for curve in curves(first[0])}
     assert 'pose.bones["index-finger-phalanx-proximal"].rotation_euler' in paths
     assert {len(curve.keyframe_points) for curve in curves(first[0])} == {1}
+
+
+def keys(action: bpy.types.Action) -> list[list[float]]:
+    return [[point.co.y for point in curve.keyframe_points] for curve in curves(action)]
+
+
+def turned_otherwise(held: HeldHand) -> None:
+    """From now on its poses are keyed otherwise."""
+    armature_held(held).pose.bones["index-finger-phalanx-proximal"].rotation_mode = "XYZ"
+
+
+@pytest.mark.parametrize("which", ["as it was named", "renamed"])
+def test_a_copy_of_a_pose_asset_is_a_persons_own_and_stays(which: str) -> None:
+    (held,) = held_hands(armature := opened("Knuckle's own"))
+    (made,) = add_pose_assets(armature, [held], ["fist"])
+    copy = made.copy()
+    copy.asset_mark()
+    assert copy.get(MARK), "Blender copies custom properties"
+    if which == "renamed":
+        made.name = "Mine"
+        copy.name = "Fist before"
+    before = keys(copy)
+    turned_otherwise(held)
+    (again,) = add_pose_assets(armature, [held], ["fist"])
+    assert keys(copy) == before != keys(again)
+    assert again == made or which == "renamed", "where it cannot be told which is the copy, both stay"
+    assert keys(made) == (before if which == "renamed" else keys(again))
+    count = len(bpy.data.actions)
+    assert add_pose_assets(armature, [held], ["fist"]) == [again]
+    assert len(bpy.data.actions) == count
+
+
+def test_a_pose_asset_that_a_person_edited_stays() -> None:
+    (held,) = held_hands(armature := opened("Knuckle's own"))
+    (made,) = add_pose_assets(armature, [held], ["fist"])
+    curves(made)[0].keyframe_points[0].co.y += 0.1
+    before = keys(made)
+    (again,) = add_pose_assets(armature, [held], ["fist"])
+    assert again != made and keys(made) == before != keys(again)
+    assert add_pose_assets(armature, [held], ["fist"]) == [again]
+    assert keys(made) == before
+
+
+def test_a_renamed_armature_has_the_assets_that_it_had_and_a_copy_of_it_its_own(tmp_path: Path) -> None:
+    (held,) = held_hands(armature := opened("Knuckle's own"))
+    made = add_pose_assets(armature, [held], ["fist"])
+    armature.name = "Renamed"
+    armature.data.bones["thumb-tip"].name = "renamed"
+    assert add_pose_assets(armature, held_hands(armature), ["fist"]) == made
+    del armature[KEPT]
+    assert add_pose_assets(armature, held_hands(armature), ["fist"]) == made, "as a library override that is loaded"
+    copy = armature.copy()
+    copy.data = armature.data.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    of_copy = add_pose_assets(copy, held_hands(copy), ["fist"])
+    assert of_copy != made
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hand.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hand.blend"))
+    for armature in [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]:
+        add_pose_assets(armature, held_hands(armature), ["fist"])
+    assert len(bpy.data.actions) == 2
 
 
 def curves(action: bpy.types.Action) -> list[Any]:
