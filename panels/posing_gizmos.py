@@ -59,12 +59,11 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
                 key = armature.name, side, joint
                 seen.add(key)
                 gizmo = self.made.get(key) or self._new(*key)
-                gizmo.hide = False
                 gizmo.matrix_basis = Matrix.Translation(place.tolist())
                 _show_pin(gizmo, armature, side, joint)
-        for key, gizmo in self.made.items():
-            if key not in seen:
-                gizmo.hide = True
+        # Kept, those of armatures that are renamed or deleted would be more and more.
+        for key in self.made.keys() - seen:
+            self.gizmos.remove(self.made.pop(key))
 
     def _new(self, armature: str, side: Side, joint: str) -> Any:
         gizmo: Any = self.gizmos.new("GIZMO_GT_move_3d")

@@ -90,8 +90,8 @@ def touch_and_follow() -> None:
 
 def dragged() -> None:
     """A hand with the tool's rings: a fingertip that was dragged, and pinned ones under a palm that was."""
-    for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_palm")):
-        write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[40:900, :1310])
+    for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_right_palm")):
+        write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[40:700, :910])
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

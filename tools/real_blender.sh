@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A real Blender with its windows, from Debian sid in a folder of its own, on a virtual screen of 1600x1000.
 #   tools/real_blender.sh setup                                  make the folder once (about a minute)
-#   tools/real_blender.sh play ZIP OUT SECONDS SCENARIO          install ZIP as a person would, play a scenario, see OUT
+#   tools/real_blender.sh play ZIP OUT SECONDS SCENARIO [ARG]... install ZIP as a person would, play a scenario, see OUT
 #   tools/real_blender.sh command ZIP OUT SECONDS ARGUMENTS...   the same without a window: blender --command ARGUMENTS
 # Inside, the sources are /tmp/knuckle and OUT is /tmp/out.
 # Linux and root only. Mounts and processes live in namespaces of their own and end with this script, however it ends;
@@ -84,7 +84,7 @@ inside-play)
   install_extension
   start_screen
   timeout "$2" blender --gpu-backend opengl --window-geometry 0 0 1600 1000 \
-    --python /tmp/knuckle/tests/gui/driver.py -- "$3"
+    --python /tmp/knuckle/tests/gui/driver.py -- "${@:3}"
   ;;
 inside-command)
   install_extension

@@ -1,6 +1,7 @@
 """Gives tests the fixture `play`: a scenario played in a real Blender that has the built zip installed."""
 
 import json
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -9,40 +10,63 @@ from typing import Any
 
 import pytest
 
+from knuckle.tests.blender.rigs import SHARED, generated_rigify
+
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "build" / "gui"
 SECONDS = 400
 
 
-def real_blender(kind: str, *arguments: str, log: Path) -> subprocess.CompletedProcess[str]:
+def real_blender(kind: str, *arguments: str, log: Path, seconds: int = SECONDS) -> subprocess.CompletedProcess[str]:
     """Run tools/real_blender.sh with the zip that `make package` built; what it prints on stderr goes to the log."""
     version = tomllib.loads((ROOT / "blender_manifest.toml").read_text())["version"]
     package = ROOT / "build" / f"knuckle-{version}.zip"
     OUT.mkdir(parents=True, exist_ok=True)  # for the log
-    command = [str(ROOT / "tools" / "real_blender.sh"), kind, str(package), str(OUT), str(SECONDS), *arguments]
+    command = [str(ROOT / "tools" / "real_blender.sh"), kind, str(package), str(OUT), str(seconds), *arguments]
     with log.open("w") as file:
         return subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=file, text=True, check=False
         )
 
 
+def play_scenario(name: str, *arguments: str, seconds: int = SECONDS) -> dict[str, Any]:
+    """Play tests/gui/scenarios/NAME.py and give what it returns; pictures and Blender's log stay in build/gui/.
+
+    Raises RuntimeError where it failed, or something in the console tells of an error or of memory that was not freed.
+    """
+    answer, log = OUT / f"{name}.json", OUT / f"{name}.log"
+    answer.unlink(missing_ok=True)
+    ran = real_blender("play", name, *arguments, log=log, seconds=seconds)
+    told: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
+    if "failure" in told or ran.returncode != 0:
+        end_of_log = "\n".join([*ran.stdout.splitlines()[-30:], *log.read_text().splitlines()[-30:]])
+        raise RuntimeError(f"{name}: exit {ran.returncode}, {told.get('failure', 'after the answer')}\n{end_of_log}")
+    console = ran.stdout + log.read_text()
+    if any(word in console for word in ("Traceback", "Error:", "not freed")):
+        raise RuntimeError(console)
+    return {"blender": told["blender"], **told["result"]}
+
+
 @pytest.fixture
 def play() -> Callable[[str], dict[str, Any]]:
-    """Play tests/gui/scenarios/NAME.py and give what it returns; pictures and Blender's log stay in build/gui/."""
-
-    def play_scenario(name: str) -> dict[str, Any]:
-        answer, log = OUT / f"{name}.json", OUT / f"{name}.log"
-        answer.unlink(missing_ok=True)
-        ran = real_blender("play", name, log=log)
-        told: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
-        if "failure" in told or ran.returncode != 0:
-            end_of_log = "\n".join([*ran.stdout.splitlines()[-30:], *log.read_text().splitlines()[-30:]])
-            pytest.fail(f"{name}: exit {ran.returncode}, {told.get('failure', 'after the answer')}\n{end_of_log}")
-        console = ran.stdout + log.read_text()
-        assert "Traceback" not in console and "Error:" not in console, console
-        return {"blender": told["blender"], **told["result"]}
-
+    """`play_scenario`, to be called with a scenario's name."""
     return play_scenario
+
+
+def bring_rigs() -> Path:
+    """The rigs that scenarios open, as build/gui/rigs/makehuman.blend and rigify.blend, which Rigify generated."""
+    folder = OUT / "rigs"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, source in (("makehuman", SHARED / "makehuman_default.blend"), ("rigify", generated_rigify())):
+        (folder / f"{name}.blend").unlink(missing_ok=True)
+        shutil.copy(source, folder / f"{name}.blend")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def rigs(shared: Path) -> Path:
+    """`bring_rigs`, once; a test that asks for it is skipped where there are none beside the checkout."""
+    return bring_rigs()
 
 
 @pytest.fixture

@@ -1,38 +1,72 @@
 """The tool that drags hands, used by the mouse on three rigs: what goes where, what stays, what one undo gives back."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from knuckle.tests.blender.rigs import SHARED, generated_rigify
-from knuckle.tests.gui.conftest import OUT
+KNUCKLE, JOINT = "middle-finger-phalanx-proximal", "middle-finger-phalanx-intermediate"
 
 
 def test_hands_of_three_rigs_are_dragged_and_pinned_by_the_mouse(
-    play: Callable[[str], dict[str, Any]], shared: Path
+    play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    (OUT / "rigs").mkdir(parents=True, exist_ok=True)
-    for name, source in (("makehuman", SHARED / "makehuman_default.blend"), ("rigify", generated_rigify())):
-        (OUT / "rigs" / f"{name}.blend").unlink(missing_ok=True)
-        shutil.copy(source, OUT / "rigs" / f"{name}.blend")
     told = play("posing_drag")
     for name in ("own", "makehuman", "rigify"):
         rig = told[name]
-        for drag in ("tip", "keyed tip"):
-            assert rig[drag]["pixels off"] < 3, f"{name}: {drag} {rig[drag]}"
-        # What turns about one joint comes no nearer to the mouse than its circle does.
-        for drag in ("knuckle", "middle joint"):
-            assert rig[drag]["pixels off"] < 0.95 * rig[drag]["way"], f"{name}: {drag} {rig[drag]}"
-        assert rig["undone"] and rig["undone with keys"] and rig["all undone"], f"{name}: one undo gives all back"
-        assert rig["unkeyed"] == [] and rig["keys undone"] == [] and len(rig["keyed"]) == 3, name
-        assert rig["left"] == {"moved": True, "as before": True}, f"{name}: Esc"
-        palm = rig["palm"]
-        assert [digit for digit, _ in palm["pins"]] == ["thumb", "index-finger"] and palm["pins undone"] == 0
-        assert palm["held"] < 0.5, f"{name}: {palm['held']:.2f} mm > 0.5 mm"
-        assert palm["went"] > 2.0, f"{name}: the palm went {palm['went']:.1f} mm"
-        # What the bones stand beyond a hand's limits is what the rig was built with.
-        assert max(rig["limits"], palm["limits"]) < rig["built"] + 0.1, f"{name}: limits"
-    surface = told["own"]["surface"]
-    assert surface["on"] < 1.0 and surface["pins"] == [["index-finger", "OBJECT"]]
+        one_hand(rig, name)
+        keyed(rig, name)
+        pins_held(rig["palm"], "right", rig["built"], name)
+        pinned_to_each_other(rig["pinch"], rig["built"], name)
+        left = rig["left hand"]
+        assert left["tip"]["pixels off"] < 3 and left["undone"], f"{name}, left: {left['tip']}"
+        within(left["limits"], rig["built left"], f"{name}, left")
+        pins_held(left["palm"], "left", rig["built left"], f"{name}, left")
+        assert rig["all undone"], name
+    surface = told["surface"]
+    assert surface["on"] < 1.0 and surface["pins"] == [["right", "index-finger", "OBJECT"]]
     assert surface["went along"] < 0.5
+
+
+def one_hand(rig: dict[str, Any], name: str) -> None:
+    """A fingertip under the mouse, a tenth of the way with Shift, back by undo and by Esc."""
+    assert rig["tip"]["pixels off"] < 3, f"{name}: {rig['tip']}"
+    # What turns about one joint comes no nearer to the mouse than its circle does.
+    for joint in (KNUCKLE, JOINT):
+        assert rig[joint]["pixels off"] < 0.95 * rig[joint]["way"], f"{name}: {joint} {rig[joint]}"
+    within(rig["limits"], rig["built"], name)
+    assert rig["undone"] and rig["left as before"], f"{name}: one undo, and Esc, give all back"
+    along, down = rig["fine"]["went"]
+    assert abs(along - 15) < 3 and abs(down - 20) < 3, f"{name}: {rig['fine']}"
+
+
+def keyed(rig: dict[str, Any], name: str) -> None:
+    """What moved is keyed with auto-keying on: how it was turned, or what the keying set says."""
+    assert rig["unkeyed"] == {} and rig["undone with keys"], name
+    assert list(rig["keyed"]) == rig["moved"] and len(rig["moved"]) == 3, f"{name}: {rig['keyed']} {rig['moved']}"
+    assert all(len(of) == 1 and of[0].startswith("rotation") for of in rig["keyed"].values()), f"{name}: {rig['keyed']}"
+    assert rig["keyed Location"] == {bone: ["location"] for bone in rig["moved Location"]} != {}, name
+
+
+def pins_held(palm: dict[str, Any], side: str, built: dict[str, float], where: str) -> None:
+    """Two fingertips stay where they are pinned while the palm goes."""
+    assert palm["pins"] == [[side, "thumb", "WORLD"], [side, "index-finger", "WORLD"]], where
+    assert palm["held"] < 0.5, f"{where}: {palm['held']:.2f} mm > 0.5 mm"
+    assert palm["went"] > 2.0, f"{where}: the palm went {palm['went']:.1f} mm"
+    assert palm["undone"], where
+    within(palm["limits"], built, f"{where}, palm")
+
+
+def pinned_to_each_other(pinch: dict[str, Any], built: dict[str, float], name: str) -> None:
+    """Ring and middle fingertip keep their way, whichever of them is dragged, and under the palm."""
+    assert pinch["pins"] == [["right", "ring-finger", "DIGIT"]], name
+    for way, held, limits in zip(pinch["went"], pinch["held"], pinch["limits"], strict=True):
+        assert way > 2.0 and held < 0.5, f"{name}: went {way:.1f} mm, {held:.2f} mm > 0.5 mm"
+        within(limits, built, f"{name}, pinned to each other")
+    assert pinch["undone"], name
+
+
+def within(seen: dict[str, float], built: dict[str, float], where: str) -> None:
+    """No bone is turned otherwise than a hand turns, further than its rig was built with."""
+    for joint, degrees in seen.items():
+        off = degrees - built[joint]
+        assert off < 0.1, f"{where}: {joint} is {off:.2f} degrees further out of its limits"

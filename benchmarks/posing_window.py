@@ -1,0 +1,67 @@
+"""Hands of three rigs dragged at random in a real Blender's window for minutes: faults, and what memory does.
+
+    python tools/package.py && python benchmarks/posing_window.py [--minutes 10] [--write]
+
+On a virtual screen, with the built zip installed (tools/real_blender.sh), which one Blender can have at a time.
+With --write the result goes to docs/posing.md.
+"""
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def load() -> None:
+    """The checkout as the package `knuckle`."""
+    spec = importlib.util.spec_from_file_location(
+        "knuckle", ROOT / "__init__.py", submodule_search_locations=[str(ROOT)]
+    )
+    assert spec and spec.loader
+    sys.modules["knuckle"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["knuckle"])
+
+
+def sentences(told: dict[str, Any], minutes: float) -> str:
+    """What came of it, for the page."""
+    done = told["done"]
+    drags = done["drag"] + done["drag and undo"]
+    of_rig: dict[str, list[float]] = {}
+    for _, rig, size in told["files"]:
+        of_rig.setdefault(rig, []).append(size)
+    words = {"own": "Knuckle's hands", "makehuman": "MakeHuman", "rigify": "Rigify"}
+    each = "; ".join(f"{words[rig]} {', '.join(f'{size:.0f}' for size in sizes)}" for rig, sizes in of_rig.items())
+    minute = ", ".join(f"{size:.0f}" for _, _, size in told["minutes"])
+    faults = "without an error" if not told["faults"] else f"with {len(told['faults'])} faults"
+    return (
+        f"{minutes:g} minutes of random drags by mouse and keys in a window, {drags} with {done['steps']} moves, "
+        f"{done['slide']} slides and {done['pin']} pins, on three rigs in turn, {faults}. No bone came further out of "
+        f"its limits than {max(told['further'], 0.0):.2f} degrees.\nMB at each minute: {minute}; as each rig was left: "
+        f"{each}."
+    )
+
+
+def main() -> None:
+    """Plays, prints, and with --write fills docs/posing.md."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    load()
+    from standard_page import fill
+
+    from knuckle.tests.gui.conftest import bring_rigs, play_scenario
+
+    bring_rigs()
+    seconds = round(60 * options.minutes)
+    told = play_scenario("posing_wander", str(seconds), seconds=seconds + 300)
+    print(*told["faults"], told, sentences(told, options.minutes), sep="\n")
+    if options.write and not told["faults"]:
+        fill(ROOT / "docs" / "posing.md", {"wander-window": sentences(told, options.minutes)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""Hands of three rigs dragged at random in a window, for a while; benchmarks/posing_window.py does it for long."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def test_hands_dragged_at_random_keep_their_limits_and_come_back_by_undo_and_escape(
+    play: Callable[..., dict[str, Any]], rigs: Path
+) -> None:
+    told = play("posing_wander", "20")
+    assert told["faults"] == []
+    assert told["done"]["moved"] > 5, told["done"]
+    assert told["rings"] > 0 and told["rings of what is gone"] == 0
