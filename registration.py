@@ -113,6 +113,7 @@ CLASSES: tuple[type, ...] = (
     posing_follow.KNUCKLE_OT_follow,
     posing_grasp.KnuckleGrasp,
     posing_grasp.KNUCKLE_OT_grasp,
+    posing_grasp.KNUCKLE_OT_let_go,
     posing_panel.KNUCKLE_PT_posing,
     poses_panel.KNUCKLE_PT_hand_poses,
     posing_tool.KNUCKLE_PT_pins,

@@ -8,6 +8,8 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 
 from ..errors import KnuckleError, RigError
 from ..rig import grasping
+from ..rig.attaching import attach, check_attachable, held_by, let_go
+from ..rig.following import follower
 from ..rig.grasping import Grasped, grasp
 from ..rig.keyframes import check_keyable
 from ..rig.skin import skins
@@ -88,6 +90,12 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
         soft_max=250,
         options=FIXED,
     )
+    attached: BoolProperty(
+        name="Attach Object",
+        description="The object goes along with the hand from when that holds it, by a Child Of constraint. Where the "
+        "hand is keyed, so is the constraint's influence",
+        options=FIXED,
+    )
     steps: IntProperty(
         name="Keys",
         description="In how many keys the hand comes to the object; it closes in a third as many",
@@ -119,8 +127,10 @@ class KNUCKLE_OT_grasp(bpy.types.Operator):
             obj = held_object(context, armature)
             found = chosen_hand(armature, chosen.side)
             grip = None if chosen.grip == "AUTO" else chosen.grip
+            if chosen.attached:
+                check_attachable(follower(armature, found), obj)
             done = grasp(armature, found, obj, grip, steps=chosen.steps)
-            _key(context, armature, done)
+            _key(context, armature, done, obj if chosen.attached else None)
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -129,6 +139,36 @@ class KNUCKLE_OT_grasp(bpy.types.Operator):
             self.report(
                 {"WARNING"}, f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
             )
+        return {"FINISHED"}
+
+
+class KNUCKLE_OT_let_go(bpy.types.Operator):
+    """Let go of what was attached to the hand: it stays where it is, from this frame on where it was attached by keys.
+    The fingers stay as they are"""
+
+    bl_idname = "knuckle.let_go"
+    bl_label = "Let Go"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that may be posed."""
+        return can_pose(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Finds what the hand holds, and lets go of it."""
+        armature = posed_armature(context)
+        assert armature is not None, "poll"
+        try:
+            found = chosen_hand(armature, context.scene.knuckle_grasp.side)
+            held = list(held_by(follower(armature, found)))
+            if not held:
+                raise RigError(f"nothing is attached to the {found.side} hand of '{armature.name}'")
+        except KnuckleError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        for obj, constraint in held:
+            let_go(obj, constraint, context.scene.frame_current)
         return {"FINISHED"}
 
 
@@ -158,15 +198,20 @@ def first_frame(scene: "Scene") -> int:
     return first
 
 
-def _key(context: "Context", armature: "Object", done: Grasped) -> None:
-    """Keys the approach if that was asked, else what auto-keying would."""
-    chosen = context.scene.knuckle_grasp
+def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | None") -> None:
+    """Keys the approach if that was asked, else what auto-keying would; with what is to be attached."""
+    chosen, now = context.scene.knuckle_grasp, context.scene.frame_current
     if not chosen.keyed:
-        key_posed(context, armature, *grasping.moved_bones(done))
+        keyed = key_posed(context, armature, *grasping.moved_bones(done))
+        if obj is not None:
+            attach(done.who, obj, (now - 1, now) if keyed else None)
         return
     frames = np.round(first_frame(context.scene) + done.parts * chosen.length)
     # Of steps that fall on one frame the last is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
     grasping.key(done, {int(step): float(frames[step]) for step in steps})
+    if obj is not None:
+        attach(done.who, obj, (float(frames[0]), float(frames[-1])))
+        obj.update_tag(refresh={"TIME"})
     # Blender shows this frame's keys: to set the frame would lose what of others was changed without a key.
     armature.update_tag(refresh={"TIME"})

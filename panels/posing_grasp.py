@@ -37,4 +37,6 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
             frames = layout.column(align=True)
             for name in ("begins", *(("start",) if chosen.begins == "FRAME" else ()), "length", "steps"):
                 frames.prop(chosen, name)
+        layout.prop(chosen, "attached")
         layout.operator("knuckle.grasp", icon="VIEW_PAN")
+        layout.operator("knuckle.let_go", icon="UNLINKED")

@@ -83,7 +83,11 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     hold = planning.plan(holder, thing, grip)
     _check_reach(armature, obj, holder, hold)
     who = _with_elbow(who, holder.carrier, hold.root)
+    place = obj.matrix_world.copy()
     hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
+    if obj.matrix_world != place:
+        give_back(armature, before)
+        raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
     there = route(holder, thing, stands.pose.angles[0], hold, steps)
     way, parts = approach(stands.pose, hold, there)
     return Grasped(who, hold, way, parts, deepest, before, elbow)
