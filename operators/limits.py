@@ -49,7 +49,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
             check_keyable(armature)
             hands = [
                 (bound_hand(armature, found, hand), hand)
-                for found in find_hands(armature)
+                for found in find_hands(armature, ())
                 for hand in [_hand(context, found.side)]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)

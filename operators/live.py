@@ -27,7 +27,7 @@ def plan_of(context: "Context") -> Plan:
     armature = target(context)
     for driven in filter(None, [armature, *(person.armature for person in chosen.people)]):
         check_keyable(driven)
-        find_hands(driven)
+        find_hands(driven, ())
     return Plan(
         device=chosen.device,
         address=address_of(chosen),

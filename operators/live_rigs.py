@@ -143,7 +143,7 @@ class LiveRigs:
             return None
         if armature is None:
             return self._new(one, hand, before)
-        found = next((found for found in find_hands(armature) if found.side == one.side), None)
+        found = next((found for found in find_hands(armature, [one.side]) if found.side == one.side), None)
         if found is None:
             self.problems[one.name] = (
                 f"armature '{armature.name}' has no {one.side} hand, so that the performer's is not shown"

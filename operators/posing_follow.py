@@ -239,9 +239,10 @@ def chosen_hand(armature: "Object", side: str) -> FoundHand:
     Raises RigError where there is none.
     """
     known = known_hands.known(armature) or known_hands.look(armature)
-    if known.problem:
-        raise RigError(known.problem)
-    wanted = (_active_side(armature) or ("right" if "right" in known.hands else "left")) if side == "AUTO" else side
+    usual = "right" if "right" in known.usable else "left"
+    wanted: Any = (_active_side(armature) or usual) if side == "AUTO" else side
+    if known.why_not(wanted):
+        raise RigError(known.why_not(wanted))
     for found in known.hands.values():
         if found.side == wanted:
             return found

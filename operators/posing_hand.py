@@ -67,7 +67,7 @@ class OfPosedHand:
     def hands(self, armature: "Object") -> list[HeldHand]:
         """Those that were asked for. Raises RigError where there is none."""
         known = known_hands.known(armature) or known_hands.look(armature)
-        there = [side for side in SIDES if side in known.hands] or list(SIDES)
+        there = known.usable or tuple(known.problems) or SIDES
         sides = there if self.side == "BOTH" else [self.side]
         return [held_hand(armature, side, known) for side in sides]
 

@@ -57,9 +57,9 @@ def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]
     """Each hand that is known, and where it can be taken hold of: joint -> (3,) m in the world. Quick."""
     for armature in posed_armatures(context):
         known = known_hands.known(armature)
-        if known is not None and not known.problem and armature.is_editable:
-            for side, binding in known.bindings.items():
-                yield armature, side, grab_points(armature, binding)
+        if known is not None and armature.is_editable:
+            for side in known.usable:
+                yield armature, side, grab_points(armature, known.bindings[side])
 
 
 def pressed_at(event: "Event") -> tuple[int, int]:

@@ -73,7 +73,7 @@ def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
     Nothing is looked for where the hand is the person's own already: the angle can be dragged.
     """
     known = known_hands.known(armature)
-    found = known.hands.get(side) if known and not known.problem else None
+    found = known.hands.get(side) if known and not known.why_not(side) else None
     if known is None or found is None or not found.corrected:
         correct(armature, side, lambda mapping: turned(mapping, digit, degrees))
         return

@@ -55,7 +55,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         if armature is not None:
             # A rig without a hand or an arm is told before the solving and not after it.
             check_target(armature, context.scene)
-            hands = find_hands(armature)
+            hands = find_hands(armature, ())
             if recipe.arm:
                 check_arms(armature, hands)
         self._job = Job(recipe, ArmatureHands.of(armature) if armature else None)

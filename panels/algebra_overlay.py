@@ -138,7 +138,7 @@ def _shown(context: "Context") -> tuple[Trace, ...]:
         return ()
     known = known_or_looked_for(armature)
     side = chosen_side(context, armature)
-    if known is None or known.problem or side not in known.hands:
+    if known is None or side not in known.usable:
         return ()
     try:
         return traces(armature, known, side, context.window_manager.knuckle_algebra.parts)

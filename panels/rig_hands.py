@@ -36,7 +36,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         """The axes can be shown while the panel is closed, and that something is to be looked at is seen."""
         armature = driven_armature(context.scene)
         known = known_or_looked_for(armature) if armature else None
-        if known and (known.problem or any(map(_is_unsure, known.hands.values()))):
+        if known and (known.problem or known.problems or any(map(_is_unsure, known.hands.values()))):
             self.layout.label(text="", icon="ERROR")
         self.layout.prop(context.scene.knuckle_rig, "axes", text="", icon="EMPTY_AXIS")
         self.layout.separator()
@@ -57,7 +57,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         row.operator("knuckle.load_mapping", text="", icon="IMPORT")
         for side in SIDES:
             bones = getattr(context.scene.knuckle_rig, side)
-            _hand(layout, context, _Hand(armature, side, known.hands.get(side), bones))
+            _hand(layout, context, _Hand(armature, side, known.hands.get(side), known.problems.get(side, ""), bones))
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,23 @@ class _Hand:
     armature: "Object"
     side: Side
     found: FoundHand | None
+    problem: str
+    """Why it cannot be keyed, a sentence."""
     bones: Any
     """The properties of `operators.rig_properties` for this side."""
 
 
 def _hand(layout: "UILayout", context: "Context", hand: _Hand) -> None:
     found = hand.found
-    header, body = layout.panel(f"knuckle_rig_{hand.side}", default_closed=hand.found is None)
+    header, body = layout.panel(f"knuckle_rig_{hand.side}", default_closed=hand.found is None and not hand.problem)
     header.label(text=f"{hand.side.capitalize()} Hand", icon="VIEW_PAN")
     right = header.row()
     right.alignment = "RIGHT"
-    right.label(text=_state(found))
+    right.label(text=_state(found), icon="ERROR" if hand.problem else "NONE")
     if not body:
         return
+    if hand.problem:
+        paragraph(body, context, sentence(hand.problem), "ERROR")
     if found is None:
         paragraph(body, context, "Pick the bone of the wrist, and the first bone of each digit that bends.")
     else:

@@ -56,7 +56,7 @@ def built(armature: "Object", hand: HandModel, limited: bool) -> RigHand | None:
     The wrist's frame is the one in which the rig is keyed: the hand's, laid over the rig's palm. limited: whether the
     rig's own limits are read.
     """
-    found = next((found for found in find_hands(armature) if found.side == hand.side), None)
+    found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
     if found is None:
         return None
     return rig_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)

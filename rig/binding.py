@@ -13,6 +13,7 @@ from ..hand import rotations as rot
 from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
 from .bone_limits import BoneLimits
+from .carriers import check_depth
 from .detection.ends import ends
 from .rest_frames import rest_rotations, rest_world
 
@@ -25,8 +26,6 @@ Bools = NDArray[np.bool_]
 
 NO_LIMITS: Mapping[str, BoneLimits] = MappingProxyType({})
 NO_TURNS: Mapping[str, float] = MappingProxyType({})
-FLAT = 1e-6
-"""An armature that is so thin beside its size has no volume: what Blender's numbers hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,17 +111,6 @@ def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
     return frames
 
 
-def check_volume(armature: "Object") -> None:
-    """Raises RigError for an armature that its scale, or that of what it hangs on, makes flat or nowhere."""
-    world = np.array(armature.matrix_world, float)
-    sizes = np.linalg.svd(world[:3, :3], compute_uv=False) if np.isfinite(world).all() else np.zeros(3)
-    if sizes[-1] <= FLAT * sizes[0]:
-        raise RigError(
-            f"armature '{armature.name}' is flat or nowhere in the world, give it and what it hangs on a scale that is "
-            "not 0 on any axis"
-        )
-
-
 def world_points(armature: "Object", points: Floats) -> Floats:
     """(..., 3) m in the world, of points in armature space."""
     world = np.array(armature.matrix_world)
@@ -147,7 +135,7 @@ def bind(
     turns: digit -> degrees, as `mapping.Mapping` has them.
     Raises RigError for a bone that is not there and for an armature that has no volume in the world.
     """
-    check_volume(armature)
+    check_depth(armature.name, np.array(armature.matrix_world, float))
     for joint, name in bones.items():
         if name not in armature.data.bones:
             raise RigError(f"armature '{armature.name}' has no bone '{name}' for {joint}, detect the hand again")

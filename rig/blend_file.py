@@ -116,7 +116,7 @@ def check_rig(rig: str, arm: bool = False, wanted: Wanted = ANY) -> Rig | None:
     """
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None and arm:
-        check_arms(armature, find_hands(armature))
+        check_arms(armature, find_hands(armature, ()))
     return ArmatureHands.of(armature) if armature else None
 
 
@@ -177,7 +177,7 @@ def _armature_with_hand(path: Path, wanted: Wanted) -> "tuple[Object, tuple[str,
             check_target(armature, scene)
             for mapping in wanted.mappings:
                 save_mapping(armature, mapping)
-            find_hands(armature)
+            find_hands(armature, ())
         except RigError as error:
             problem = problem or error
         else:

@@ -1,5 +1,6 @@
 """The hands of an armature: what its person said, else what is found from where its bones are (`rig/detection`)."""
 
+from collections.abc import Collection
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,9 +10,10 @@ import numpy as np
 from ..errors import RigError
 from ..hand.joints import SIDES, Side
 from .armature_data import plain_bones
-from .binding import check_volume, is_armature
+from .binding import is_armature
+from .carriers import check_depth
 from .detection import DetectedHand, detect
-from .mapping import Mapping, check_whole, saved_mapping
+from .mapping import Mapping, check_bones, check_whole, kept_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -39,29 +41,55 @@ class FoundHand:
     """digit -> degrees by which its person turned the plane in which it curls."""
 
 
-def find_hands(armature: "Object") -> tuple[FoundHand, ...]:
+def find_hands(armature: "Object", sides: Collection[Side] = SIDES) -> tuple[FoundHand, ...]:
     """The hands of an armature, left before right; at least one. A mapping saved on it comes before what is found.
 
-    Raises RigError for what is no armature or has no bones, for an armature that is flat, without a hand, with several
-    that could be the same one or whose bones cannot be keyed, and for a saved mapping that is not whole or whose bones
-    are gone.
+    sides: those whose saved mapping must be right; a hand of another side with one that is not is left out, as long as
+    there is one at all. Raises RigError for what is no armature or has no bones, for an armature that is flat, without
+    a hand, with several that could be the same one or whose bones cannot be keyed, and for a saved mapping that is not
+    whole or whose bones are gone.
+    """
+    hands, problems = hands_and_problems(armature)
+    told = [problems[side] for side in SIDES if side in problems and (side in sides or not hands)]
+    if told:
+        raise RigError(told[0])
+    return tuple(hands.values())
+
+
+def hands_and_problems(armature: "Object") -> tuple[dict[Side, FoundHand], dict[Side, str]]:
+    """The hands of an armature, left before right, and what is wrong with what is saved for those that there are not.
+
+    Raises RigError as find_hands does for what is wrong with all of it.
     """
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
-    check_volume(armature)
-    saved = saved_mapping(armature)
-    taken: set[str] = set()
-    for mapping in saved.values():
-        check_whole(mapping)
-        twice = taken.intersection(mapping.bones.values())
-        if twice:
-            raise RigError(
-                f"{mapping.where}: bone '{min(twice)}' is the left hand's as well, pick another bone for one of them"
-            )
-        taken.update(mapping.bones.values())
-    hands = {} if set(saved) == set(SIDES) else _detected(armature, taken)
+    check_depth(armature.name, np.array(armature.matrix_world, float))
+    saved, problems = _saved(armature)
+    taken = {bone for mapping in saved.values() for bone in mapping.bones.values()}
+    hands = {} if set(saved) | set(problems) == set(SIDES) else _detected(armature, taken, told=not problems)
     hands |= {side: _corrected(mapping) for side, mapping in saved.items()}
-    return tuple(hands[side] for side in SIDES if side in hands)
+    return {side: hands[side] for side in SIDES if side in hands and side not in problems}, problems
+
+
+def _saved(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
+    """The mappings saved on an armature, and what is wrong with those that cannot be used."""
+    saved: dict[Side, Mapping] = {}
+    problems: dict[Side, str] = {}
+    for side in SIDES:
+        try:
+            mapping = kept_mapping(armature, side)
+            if mapping is not None:
+                saved[side] = mapping
+                check_bones(armature, mapping)
+                check_whole(mapping)
+        except RigError as error:
+            problems[side] = str(error)
+    bones = [set(mapping.bones.values()) for mapping in saved.values()]
+    twice = set.intersection(*bones) if len(bones) > 1 else set()
+    if twice and not problems:
+        both = f"bone '{min(twice)}' is the left hand's as well, pick another bone for one of them"
+        problems = dict.fromkeys(SIDES, f"{saved['right'].where}: {both}")
+    return saved, problems
 
 
 def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
@@ -70,12 +98,12 @@ def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
     return tuple(map(_found, detect(plain_bones(armature), f"armature '{armature.name}'", mirrored)))
 
 
-def _detected(armature: "Object", taken: set[str]) -> dict[Side, FoundHand]:
-    """By side, without a hand of bones that are another's; none is no error where bones are taken."""
+def _detected(armature: "Object", taken: set[str], *, told: bool) -> dict[Side, FoundHand]:
+    """By side, without a hand of bones that are another's; none is no error where bones are taken, or if not told."""
     try:
         found = detected_hands(armature)
     except RigError:
-        if taken:
+        if taken or not told:
             return {}
         raise
     return {hand.side: hand for hand in found if not taken.intersection(hand.bones.values())}

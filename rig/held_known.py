@@ -24,8 +24,8 @@ def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -
     known: what `known_hands` knows of the armature as it is now. Raises RigError where there is none that can be posed.
     """
     known = known or known_hands.known(armature) or known_hands.look(armature)
-    if known.problem:
-        raise RigError(known.problem)
+    if known.why_not(side):
+        raise RigError(known.why_not(side))
     if side not in known.hands:
         raise RigError(f"armature '{armature.name}' has no {side} hand, pick its bones first")
     key = tuple(_depends_on(armature, known, side))

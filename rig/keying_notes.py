@@ -18,7 +18,7 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
 
     Raises RigError as find_hands does.
     """
-    found = {hand.side: hand for hand in find_hands(armature)}
+    found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
     notes: list[str] = []
     for solved in take.hands:
         if solved.side in found:

@@ -17,7 +17,7 @@ from ..hand.joints import SIDES, Side
 from .binding import RigBinding
 from .bound_hand import bound_hand
 from .corrections import own_mapping, to_correct
-from .detect import FoundHand, detected_hands, find_hands
+from .detect import FoundHand, hands_and_problems
 from .held import HeldHand
 from .mapping import PROPERTIES, check_whole, kept_text
 
@@ -36,15 +36,26 @@ class KnownHands:
     """The hands of an armature, or why there are none."""
 
     hands: Mapping[Side, FoundHand] = field(default_factory=dict)
-    """What was found or picked; where there is a problem, what was picked so far."""
+    """What was found or picked; of those with a problem, what was picked so far."""
     bindings: Mapping[Side, RigBinding] = field(default_factory=dict)
     """How a mean hand is bound to each."""
     problem: str = ""
-    """Why these hands cannot be keyed, a sentence."""
+    """Why no hand can be keyed, a sentence."""
+    problems: Mapping[Side, str] = field(default_factory=dict)
+    """Why a hand cannot be keyed, a sentence; the other one may be."""
     refused: str = ""
     """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
     held: dict[Side, tuple[Hashable, HeldHand | str]] = field(default_factory=dict)
     """What `held_known` remembers of them."""
+
+    @property
+    def usable(self) -> tuple[Side, ...]:
+        """The sides of the hands that can be keyed, left before right."""
+        return tuple(side for side in SIDES if side in self.hands and not self.why_not(side))
+
+    def why_not(self, side: Side) -> str:
+        """Why the hand of a side cannot be keyed, a sentence; empty where nothing is wrong with it."""
+        return self.problem or self.problems.get(side, "")
 
 
 _remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()
@@ -80,7 +91,8 @@ def with_turns(armature: "Object", known: KnownHands, side: Side, turns: Mapping
     Raises RigError for limits that contradict themselves.
     """
     found = replace(known.hands[side], turns=dict(turns))
-    return KnownHands({**known.hands, side: found}, {**known.bindings, side: _bound(armature, found)})
+    bindings = {**known.bindings, side: _bound(armature, found)}
+    return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="", held={})
 
 
 def forget() -> None:
@@ -90,18 +102,21 @@ def forget() -> None:
 
 def _looked(armature: "Object") -> KnownHands:
     problem = ""
+    hands: dict[Side, FoundHand] = {}
+    problems: dict[Side, str] = {}
     try:
-        hands = {found.side: found for found in find_hands(armature)}
+        hands, problems = hands_and_problems(armature)
     except RigError as error:
-        hands, problem = _as_far_as_it_goes(armature), str(error)
+        problem = str(error)
+    hands |= {side: begun for side in SIDES if side not in hands and (begun := _begun(armature, side))}
     bindings: dict[Side, RigBinding] = {}
     for side, found in hands.items():
         try:
             check_whole(own_mapping(found))
             bindings[side] = _bound(armature, found)
         except RigError as error:
-            problem = problem or str(error)
-    return KnownHands(hands, bindings, problem)
+            problems.setdefault(side, str(error))
+    return KnownHands(hands, bindings, problem, problems)
 
 
 def _bound(armature: "Object", found: FoundHand) -> RigBinding:
@@ -109,27 +124,19 @@ def _bound(armature: "Object", found: FoundHand) -> RigBinding:
     return bound_hand(armature, found, proportions.build(proportions.adult(found.side)))
 
 
-def _as_far_as_it_goes(armature: "Object") -> dict[Side, FoundHand]:
-    """What the person has picked so far, of mappings that are not whole or do not fit, and what is found beside it."""
-    begun = {side: to_correct(armature, side, None) for side in SIDES}
-    picked = {
-        side: FoundHand(
-            side,
-            dict(mapping.bones),
-            confidence=dict.fromkeys(mapping.digits, 1.0),
-            carrier=mapping.carrier,
-            corrected=True,
-            turns=mapping.turns,
-        )
-        for side, mapping in begun.items()
-        if mapping.bones
-    }
-    taken = {bone for found in picked.values() for bone in found.bones.values()}
-    try:
-        detected = detected_hands(armature)
-    except RigError:
-        detected = ()
-    return {hand.side: hand for hand in detected if not taken.intersection(hand.bones.values())} | picked
+def _begun(armature: "Object", side: Side) -> FoundHand | None:
+    """What the person has picked so far, of a mapping that is not whole or does not fit."""
+    mapping = to_correct(armature, side, None)
+    if not mapping.bones:
+        return None
+    return FoundHand(
+        side,
+        dict(mapping.bones),
+        confidence=dict.fromkeys(mapping.digits, 1.0),
+        carrier=mapping.carrier,
+        corrected=True,
+        turns=mapping.turns,
+    )
 
 
 def _depends_on(armature: "Object") -> Hashable:

@@ -66,7 +66,7 @@ def new_file_posed(
 def held_hands(armature: "Object", sides: Sequence[Side]) -> list[HeldHand]:
     """Those hands of an armature that can be posed. Raises RigError where it has none of them."""
     check_keyable(armature)
-    found = find_hands(armature)
+    found = find_hands(armature, sides)
     held = [take(armature, hand) for hand in found if hand.side in sides]
     if not held:
         has = " and a ".join(hand.side for hand in found)

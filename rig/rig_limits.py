@@ -32,7 +32,7 @@ def allowed(armature: "Object", hand: HandModel) -> Allowed:
 
     Raises RigError for a bone whose limits and the hand's have nothing in common, or that contradict themselves.
     """
-    found = next((found for found in find_hands(armature) if found.side == hand.side), None)
+    found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
     return Allowed({}) if found is None else allowed_of(armature, found, hand)
 
 

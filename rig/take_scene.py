@@ -71,7 +71,7 @@ def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
     one of them is enough. Raises RigError.
     """
     check_keyable(armature)
-    found = {hand.side: hand for hand in find_hands(armature)}
+    found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
     wanted = [solved for solved in take.hands if solved.side in found]
     lacking = [solved.side for solved in take.hands if solved.side not in found]
     if not wanted or (lacking and take.recipe.hand != "auto"):

@@ -23,8 +23,10 @@ from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
 from knuckle.rig.detect import detected_hands, find_hands
+from knuckle.rig.held import show, standing
+from knuckle.rig.held_known import held_hand
 from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset
-from knuckle.rig.take_scene import Placing, write_take
+from knuckle.rig.take_scene import Placing, bind_hands, write_take
 from knuckle.tests.blender.making import find_hand, rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
 
@@ -96,7 +98,7 @@ def test_a_hand_is_picked_from_nothing_by_its_wrist_and_the_first_bone_of_each_d
     armature["knuckle_mapping_right"] = json.dumps({"version": 2, "side": "right", "bones": {}})
     with pytest.raises(RigError, match="it has 0 bones, expected a wrist and at least one digit"):
         find_hands(armature)
-    assert "0 bones" in known_hands.look(armature).problem
+    assert "0 bones" in known_hands.look(armature).problems["right"]
     for what in ("wrist", *DIGITS):
         joint = what if what == "wrist" else CHAIN_JOINTS[what][0]
         bone = armature.data.bones[str(JOINT_INDEX[joint])].name
@@ -114,10 +116,35 @@ def test_while_one_hand_is_picked_the_other_one_stays_known(shared: Path) -> Non
         {"version": 2, "side": "left", "bones": {"wrist": truth["left"]["wrist"]}}
     )
     known = known_hands.look(armature)
-    assert "1 bones, expected a wrist and at least one digit" in known.problem
+    assert "1 bones, expected a wrist and at least one digit" in known.why_not("left")
+    assert known.usable == ("right",)
     assert known.hands["left"].bones == {"wrist": truth["left"]["wrist"]}
     assert known.hands["right"].bones == truth["right"]
     assert set(known.bindings) == {"right"}
+
+
+@pytest.mark.parametrize("broken", ["one bone", "no JSON", "bones that are gone"])
+def test_one_hand_that_is_broken_keeps_nobody_from_posing_and_keying_the_other(broken: str, shared: Path) -> None:
+    armature, truth = RIGS["MakeHuman for games"]()
+    chosen(armature)
+    bones = {"wrist": truth["left"]["wrist"]} if broken == "one bone" else truth["left"] | {"thumb-tip": "gone"}
+    text = json.dumps({"version": 2, "side": "left", "bones": bones})
+    armature["knuckle_mapping_left"] = "{" if broken == "no JSON" else text
+    known = known_hands.look(armature)
+    assert known.usable == ("right",)
+    assert not known.problem
+    right = held_hand(armature, "right", known)
+    stands = standing(right)
+    show(right, stands.toward(right.hand.neutral, 1.0, right.posed.binding.mapped))
+    for refused in (lambda: held_hand(armature, "left"), lambda: find_hands(armature, ["left"])):
+        with pytest.raises(RigError, match="its own mapping of the left hand"):
+            refused()
+    bpy.context.view_layer.objects.active = armature
+    assert bpy.ops.knuckle.pose_relax(side="BOTH") == {"FINISHED"}
+    assert [found.side for found in find_hands(armature, ["right"])] == ["right"]
+    assert [keyed.hand.side for keyed in bind_hands(armature, take(("right",), frames=3))] == ["right"]
+    with pytest.raises(RigError, match="its own mapping of the left hand"):
+        bind_hands(armature, take(frames=3))
 
 
 @pytest.mark.parametrize("name", ["MakeHuman", "Rigify generated", "Rigify metarig", "named as SMPL-X"])
@@ -169,11 +196,11 @@ def test_what_is_wrong_with_a_kept_mapping_can_be_corrected_in_the_panel() -> No
     bones = find_hand(armature, "left").bones
     save_mapping(armature, Mapping("left", bones))
     armature.data.bones[bones["thumb-tip"]].name = "renamed"
-    assert "has no bone 'thumb-tip'" in known_hands.look(armature).problem
+    assert "has no bone 'thumb-tip'" in known_hands.look(armature).problems["left"]
     assert bpy.ops.knuckle.pick_bone(side="left", what="thumb-tip", bone="renamed") == {"FINISHED"}
     assert find_hand(armature, "left").bones == bones | {"thumb-tip": "renamed"}
     armature[PROPERTIES["left"]] = "{"
-    assert "not JSON" in known_hands.look(armature).problem
+    assert "not JSON" in known_hands.look(armature).problems["left"]
     assert bpy.ops.knuckle.detect_again() == {"FINISHED"}
     assert find_hands(armature)
 
