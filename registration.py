@@ -23,6 +23,7 @@ from .operators import (
     posing_follow,
     posing_grasp,
     posing_hand,
+    posing_pinned,
     posing_pins,
     posing_poses,
     posing_sliders,
@@ -38,6 +39,7 @@ from .panels import live as live_panel
 from .panels import posing_algebra as algebra_panel
 from .panels import posing_follow as follow_panel
 from .panels import posing_grasp as grasp_panel
+from .panels import posing_pins as pins_panel
 from .panels import posing_poses as poses_panel
 from .panels import posing_sliders as posing_panel
 from .panels import rig_hands as rig_hands_panel
@@ -54,7 +56,7 @@ CLASSES: tuple[type, ...] = (
     live_settings.KnuckleTake,
     live_settings.KnuckleLive,
     posing_sliders.KnucklePosing,
-    posing_pins.KnucklePin,
+    posing_pinned.KnucklePin,
     posing_pins.KNUCKLE_OT_pin_fingertip,
     posing_pins.KNUCKLE_OT_unpin_fingertip,
     posing_pins.KNUCKLE_OT_unpin_all,
@@ -116,7 +118,7 @@ CLASSES: tuple[type, ...] = (
     posing_grasp.KNUCKLE_OT_let_go,
     posing_panel.KNUCKLE_PT_posing,
     poses_panel.KNUCKLE_PT_hand_poses,
-    posing_tool.KNUCKLE_PT_pins,
+    pins_panel.KNUCKLE_PT_pins,
     follow_panel.KNUCKLE_PT_follow,
     grasp_panel.KNUCKLE_PT_grasp,
     posing_algebra.KnuckleAlgebra,
@@ -163,7 +165,7 @@ def register() -> None:
     bpy.types.WindowManager.knuckle_algebra = bpy.props.PointerProperty(type=posing_algebra.KnuckleAlgebra)
     algebra_overlay.register()
     bpy.types.Object.knuckle_pins = bpy.props.CollectionProperty(
-        type=posing_pins.KnucklePin, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
+        type=posing_pinned.KnucklePin, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}
     )
     posing_tool.register()
     for handlers, handler in HANDLERS:

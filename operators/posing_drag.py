@@ -15,9 +15,11 @@ from ..hand.kinematics import Pose
 from ..posing.dragging import GRABBED, WRIST
 from ..posing.trace import watched
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
+from ..rig.reaching import as_they_stand
 from .posing_hands import can_drag, hand_of, pressed_at, under_mouse
 from .posing_keys import key_posed
-from .posing_pins import named_armature, others, pin_again, pins_of
+from .posing_pinned import pin_again, pins_of
+from .posing_pins import named_armature, others
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -132,7 +134,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature = named_armature(context, self.armature)
         self.armature = armature.name
         locked = context.scene.knuckle_posing.dip_lock
-        return begin(hand_of(armature, self.side), self.joint, pins_of(armature, self.side), coupled=locked)
+        who = hand_of(armature, self.side)
+        return begin(who, self.joint, as_they_stand(who.held, pins_of(armature, self.side)), coupled=locked)
 
     def _follow(self, context: "Context", event: "Event") -> None:
         mouse = event.mouse_region_x, event.mouse_region_y

@@ -1,175 +1,35 @@
-"""Fingertips pinned to the world, to another object's surface or to another finger: kept on the armature object."""
+"""Pinning fingertips, letting them go, and bringing them to their pins."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from bpy.props import (
-    BoolProperty,
-    EnumProperty,
-    FloatVectorProperty,
-    IntProperty,
-    IntVectorProperty,
-    PointerProperty,
-    StringProperty,
-)
+from bpy.props import BoolProperty, EnumProperty, StringProperty
 from numpy.typing import NDArray
 
 from ..errors import KnuckleError, RigError
-from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side, digit_of, digit_words
-from ..posing.dragging import Pin
+from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of, digit_words
 from ..posing.grasp.seats import length
-from ..rig.dragging import moved_bones, reach_pins
-from ..rig.following import Follower
+from ..rig.dragging import moved_bones, put_back
 from ..rig.held import HeldHand, seen_frames
 from ..rig.keyframes import check_keyable
-from ..rig.pins import NOWHERE, Spot, is_there, nearest_surface, place_of, spot_on
+from ..rig.pins import nearest_surface
+from ..rig.reaching import MET, reach_pins, shortfalls
 from .posing_hands import can_drag, hand_of, posed_armatures, pressed_at, under_mouse
 from .posing_keys import key_posed
+from .posing_pinned import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
-from .setting_properties import FIXED
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Event, Object
 
 Floats = NDArray[np.float64]
+Items = list[tuple[str, str, str, str, int]]
 
-KINDS = [
-    ("WORLD", "World", "Where it is now in the world"),
-    ("OBJECT", "Surface", "On another object's surface, and along with it"),
-    ("DIGIT", "Finger", "As it is now to another finger's tip"),
-]
-OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
 NEAR = 0.06
 """Hand lengths: a surface so near to a fingertip is what it touches."""
-
-
-class KnucklePin(bpy.types.PropertyGroup):
-    """Where a fingertip of an armature is pinned."""
-
-    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options=FIXED, override=OVERRIDABLE)
-    digit: EnumProperty(
-        name="Digit", description="Whose tip is pinned", items=DIGIT_ITEMS, options=FIXED, override=OVERRIDABLE
-    )
-    kind: EnumProperty(name="To", description="What it is pinned to", items=KINDS, options=FIXED, override=OVERRIDABLE)
-    target: PointerProperty(name="Object", description="Whose surface", type=bpy.types.Object, override=OVERRIDABLE)
-    other: EnumProperty(
-        name="Other Digit", description="Which other digit", items=DIGIT_ITEMS, options=FIXED, override=OVERRIDABLE
-    )
-    place: FloatVectorProperty(
-        name="Place",
-        description="In the world; from the surface, in the axes of its triangle; or from the other tip",
-        size=3,
-        precision=6,
-        options=FIXED,
-        override=OVERRIDABLE,
-    )
-    corners: IntVectorProperty(
-        name="Corners",
-        description="The vertices of the triangle, below zero without one",
-        size=3,
-        default=NOWHERE,
-        options=FIXED,
-        override=OVERRIDABLE,
-    )
-    shares: FloatVectorProperty(
-        name="Shares", description="The weights of the corners", size=3, options=FIXED, override=OVERRIDABLE
-    )
-    home: FloatVectorProperty(
-        name="Home",
-        description="In the object's own space, what counts where its surface is not seen or another one",
-        size=3,
-        precision=6,
-        options=FIXED,
-        override=OVERRIDABLE,
-    )
-    vertices: IntProperty(name="Vertices", description="How many the surface had", options=FIXED, override=OVERRIDABLE)
-    released: BoolProperty(
-        name="Released",
-        description="It holds nothing: a pin of the linked file, which a library override cannot take away",
-        options=FIXED,
-        override=OVERRIDABLE,
-    )
-
-
-def pins_on(armature: "Object") -> "list[Any]":
-    """Each KnucklePin of an armature object that was not let go."""
-    kept: Any = armature
-    return [pin for pin in kept.knuckle_pins if not pin.released]
-
-
-def pin_of(armature: "Object", side: Side, digit: str) -> Any:
-    """The pin of a digit, None where it has none."""
-    return next((pin for pin in pins_on(armature) if pin.side == side and pin.digit == digit), None)
-
-
-def holds(pin: Any) -> bool:
-    """Whether there still is what a pin is to."""
-    return pin.kind != "OBJECT" or is_there(pin.target)
-
-
-def pins_of(armature: "Object", side: Side) -> list[Pin]:
-    """Where the fingertips of a hand are pinned now. A pin to an object that is gone holds nothing."""
-    size = _scale(armature)
-    found = []
-    for pin in pins_on(armature):
-        if pin.side != side or not holds(pin):
-            continue
-        place = np.array(pin.place)
-        if pin.kind == "OBJECT":
-            corners, shares = tuple(pin.corners), tuple(pin.shares)
-            place = place_of(pin.target, Spot(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices))
-        other = pin.other if pin.kind == "DIGIT" else None
-        found.append(Pin(pin.digit, size * place if other else place, other))
-    return found
-
-
-def pin_digit(armature: "Object", held: HeldHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
-    """Pins a fingertip where it is now; to: the object, or the other digit."""
-    side = held.hand.side
-    frames = seen_frames(held)
-    tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
-    kept: Any = armature
-    # One that was let go of a linked file is there still.
-    of_digit = (pin for pin in kept.knuckle_pins if pin.side == side and pin.digit == digit)
-    pin = next(of_digit, None) or kept.knuckle_pins.add()
-    pin.side, pin.digit, pin.kind, pin.released = side, digit, kind, False
-    pin.target, pin.corners, pin.place = None, NOWHERE, tip
-    if isinstance(to, str):
-        other = frames[JOINT_INDEX[CHAIN_JOINTS[to][-1]], :3, 3]
-        pin.other, pin.place = to, (tip - other) @ frames[0, :3, :3] / _scale(armature)
-    elif to is not None:
-        spot = spot_on(to, tip)
-        pin.target, pin.place, pin.corners, pin.shares = to, spot.away, spot.corners, spot.shares
-        pin.home, pin.vertices = spot.home, spot.vertices
-
-
-def pin_again(armature: "Object", held: HeldHand, digit: str) -> None:
-    """A pin of a fingertip that was dragged goes along to where it is now; one to an object that is gone waits for
-    it."""
-    pin = pin_of(armature, held.hand.side, digit)
-    if pin is not None and pin.kind != "DIGIT" and holds(pin):
-        pin_digit(armature, held, digit, pin.kind, pin.target)
-
-
-def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
-    """Lets go of the pins that are wanted; how many there were."""
-    kept: Any = armature
-    let_go = [number for number, pin in enumerate(kept.knuckle_pins) if not pin.released and wanted(pin)]
-    for number in reversed(let_go):
-        try:
-            kept.knuckle_pins.remove(number)
-        except TypeError:
-            # An override keeps what its linked file has.
-            kept.knuckle_pins[number].released = True
-    return len(let_go)
-
-
-def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
-    """Whether there was a pin."""
-    return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
 
 
 def others(context: "Context", armature: "Object") -> "Iterator[Object]":
@@ -185,10 +45,6 @@ def _hangs_on(obj: "Object", armature: "Object") -> bool:
     while above is not None and above != armature:
         above = above.parent
     return above is not None
-
-
-def _scale(armature: "Object") -> float:
-    return float(np.cbrt(abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))))
 
 
 class _OfDigit:
@@ -235,11 +91,30 @@ def named_armature(context: "Context", name: str) -> "Object":
     """
     for armature in posed_armatures(context):
         if name in ("", armature.name):
-            check_keyable(armature)
-            if armature.data.pose_position == "REST":
-                raise RigError(f"armature '{armature.name}' is shown at rest, choose its Pose Position first")
+            check_posable(armature)
             return armature
     raise RigError(f"no armature '{name}' is in Pose Mode, choose it and enter Pose Mode first")
+
+
+def check_posable(armature: "Object") -> None:
+    """Raises RigError for an armature that cannot be posed, or not so that it is seen."""
+    check_keyable(armature)
+    if armature.data.pose_position == "REST":
+        raise RigError(f"armature '{armature.name}' is shown at rest, choose its Pose Position first")
+
+
+def _pin_to() -> dict[str, Items]:
+    """Digit -> what it can be pinned to."""
+    kinds = [("TOUCHED", "What It Touches", "The surface that it touches, or else the world"), *KINDS]
+    fingers = [
+        (digit, digit_words(digit).capitalize(), f"As it is now to the tip of the {digit_words(digit)}")
+        for digit in DIGITS
+    ]
+    every: Items = [(*item, "NONE", number) for number, item in enumerate([*kinds, *fingers])]
+    return {digit: [item for item in every if item[0] != digit] for digit in DIGITS}
+
+
+PIN_TO = _pin_to()
 
 
 class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
@@ -251,14 +126,11 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
     to: EnumProperty(
         name="To",
         description="What it is pinned to",
-        items=[("TOUCHED", "What It Touches", "The surface that it touches, or else the world"), *KINDS],
+        items=lambda self, _context: PIN_TO[self.digit],
+        # The next finger is not meant to be pinned to what the last one was.
+        options={"SKIP_SAVE"},
     )
-    target: StringProperty(name="Object", description="Whose surface; empty: the nearest one")
-    other: EnumProperty(
-        name="Other Digit",
-        description="Which other digit",
-        items=[("NEAREST", "Nearest", "The nearest of the others"), *DIGIT_ITEMS],
-    )
+    target: StringProperty(name="Object", description="Whose surface; empty: the nearest one", options={"SKIP_SAVE"})
     toggle: BoolProperty(name="Toggle", description="Unpin it if it is pinned", options={"SKIP_SAVE", "HIDDEN"})
 
     def change(self, context: "Context", armature: "Object") -> bool:
@@ -276,12 +148,12 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         frames = seen_frames(held)
         tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
         own = tips[self.digit]
-        if self.to == "DIGIT":
-            beside = {digit: tip for digit, tip in tips.items() if digit != self.digit}
-            if self.other != "NEAREST":
-                beside = {digit: tip for digit, tip in beside.items() if digit == self.other}
+        if self.to in DIGITS and self.to not in tips:
+            raise RigError(f"armature '{armature.name}' has no {digit_words(self.to)} on its {self.side} hand")
+        if self.to == "DIGIT" or self.to in DIGITS:
+            beside = {digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)}
             if not beside:
-                raise RigError(f"the {digit_words(self.digit)} has no such digit beside it, choose another one")
+                raise RigError(f"there is no digit beside the {digit_words(self.digit)}, pin it to something else")
             return "DIGIT", min(beside, key=lambda digit: float(np.linalg.norm(beside[digit] - own)))
         if self.to in ("TOUCHED", "OBJECT"):
             found = self._surface(context, armature, own, held)
@@ -353,14 +225,44 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
         return _can_reach(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Each hand, and keyed as auto-keying would."""
-        try:
-            for armature in posed_armatures(context):
-                for side in sorted({pin.side for pin in pins_on(armature)}):
-                    who: Follower = hand_of(armature, side)
-                    dragged = reach_pins(who, pins_of(armature, side), coupled=context.scene.knuckle_posing.dip_lock)
-                    key_posed(context, armature, *moved_bones(dragged))
-        except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        """Each hand, and keyed as auto-keying would; a hand that cannot be posed is no reason to leave the others."""
+        moved, told, refused = False, [], []
+        hands = [(armature, side) for armature in posed_armatures(context) for side in SIDES]
+        for armature, side in hands:
+            try:
+                one, short = _reach(context, armature, side)
+            except KnuckleError as error:
+                refused.append(str(error))
+                continue
+            moved |= one
+            told += short
+        if told:
+            refused.insert(0, f"Out of reach: {', '.join(told)}")
+        if refused:
+            self.report({"WARNING" if moved or told else "ERROR"}, "; ".join(refused))
+        elif not moved:
+            self.report({"INFO"}, "All pinned fingertips are where they are pinned")
+        return {"FINISHED"} if moved else {"CANCELLED"}
+
+
+def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, list[str]]:
+    """Whether a hand was moved to its pins, and which of its digits are short of theirs. Raises KnuckleError, and then
+    nothing has changed."""
+    pins = pins_of(armature, side)
+    if not pins:
+        return False, []
+    check_posable(armature)
+    who = hand_of(armature, side)
+    dragged = reach_pins(who, pins, coupled=context.scene.knuckle_posing.dip_lock)
+    context.view_layer.update()
+    bones, placed = moved_bones(dragged)
+    if bones:
+        key_posed(context, armature, bones, placed)
+    else:
+        put_back(dragged)
+    of, enough = f" of '{armature.name}'" if len(posed_armatures(context)) > 1 else "", MET * length(who.held.hand)
+    return bool(bones), [
+        f"the {side} {digit_words(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
+        for digit, far in shortfalls(who.held, pins).items()
+        if far > enough
+    ]

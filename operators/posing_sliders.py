@@ -16,11 +16,14 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.sliders import SLIDERS, Slider, Sliders
 from ..rig import known_hands
-from ..rig.held import HeldHand, Standing, reached, read, seen_frames, show, standing
+from ..rig.held import HeldHand, Standing, armature_held, reached, read, seen_frames, show, standing
 from ..rig.held_bent import only
 from ..rig.held_known import held_hand
 from ..rig.known_hands import KnownHands
+from ..rig.making_up import Pinned, pose_pinned, take_pinned
+from ..rig.reaching import as_they_stand
 from .posing_keys import key_hand
+from .posing_pinned import pins_along, pins_of, pins_on
 from .rig_hands import posed_armature
 from .setting_properties import FIXED
 
@@ -66,8 +69,10 @@ class _Slid:
 
     slider: Slider
     began: Standing
+    pinned: Pinned | None
+    """The same with its pins, where it has any."""
     left: Hashable
-    """How the bones of which hand stood after it."""
+    """How the bones and the pins of which hand stood after it."""
 
 
 class _Now:
@@ -144,19 +149,35 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     if slid is not None and slid.slider == slider and slid.left == _left(armature, held):
         # Still the same drag, wherever the arm has gone meanwhile.
         stands = Standing(Pose(held.hand, seen_frames(held)[:1], slid.began.pose.angles), slid.began.beyond)
+        pinned = slid.pinned
     else:
         stands = standing(held)
+        pinned = _pinned(context, held, stands, slider)
     angles = sliders.write(stands.pose.angles[0], slider, to)
     joints = frozenset(reached(held, {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}))
-    show(_only(held, joints), Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)
+    if pinned is None:
+        show(_only(held, joints), Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)
+    else:
+        joints = pose_pinned(pinned, Pose(pinned.held.hand, stands.pose.root, angles[None]), joints)
+        pins_along(held, [pinned.driven] if pinned.driven else [])
     key_hand(context, held, joints)
-    _Now.slid = _Slid(slider, stands, _left(armature, held))
+    _Now.slid = _Slid(slider, stands, pinned, _left(armature, held))
     forget_shown()
+
+
+def _pinned(context: "Context", held: HeldHand, stands: Standing, slider: Slider) -> Pinned | None:
+    """A hand with pinned fingertips before a slider is moved; None where nothing is pinned."""
+    pins = as_they_stand(held, pins_of(armature_held(held), held.hand.side))
+    driven = "thumb" if slider.word == "oppose" else slider.digit
+    if not pins:
+        return None
+    return take_pinned(held, stands, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
 
 
 def _left(armature: "Object", held: HeldHand) -> Hashable:
     bones = [armature.pose.bones[str(held.posed.binding.bones[joint])] for joint in held.posed.binding.mapped]
-    return armature.name, held.hand.side, np.array([bone.matrix_basis for bone in bones]).tobytes()
+    pins = tuple((pin.digit, pin.kind, pin.other, tuple(pin.place)) for pin in pins_on(armature))
+    return armature.name, held.hand.side, np.array([bone.matrix_basis for bone in bones]).tobytes(), pins
 
 
 def _slider(slider: Slider) -> Any:

@@ -9,7 +9,7 @@ from mathutils import Matrix
 from ..hand.joints import KNUCKLES, Side, digit_of
 from ..operators.posing_drag import KNUCKLE_OT_drag_hand
 from ..operators.posing_hands import grabs, posed_armatures
-from ..operators.posing_pins import pin_of
+from ..operators.posing_pinned import pin_of
 from ..posing.dragging import WRIST
 from .looking import known_or_looked_for
 from .overlay import COLOURS, PALM

@@ -1,13 +1,10 @@
-"""The tool in Pose Mode's toolbar that drags hands, and the panel of what is pinned."""
+"""The tool in Pose Mode's toolbar that drags hands."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from ..hand.joints import digit_words
-from ..operators.posing_hands import posed_armatures
-from ..operators.posing_pins import holds, pins_on
 from .posing_gizmos import KNUCKLE_GGT_hand
 
 if TYPE_CHECKING:
@@ -43,47 +40,6 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
         layout.prop(context.scene.knuckle_posing, "dip_lock")
         layout.operator("knuckle.reach_pins")
         layout.operator("knuckle.unpin_all")
-
-
-class KNUCKLE_PT_pins(bpy.types.Panel):
-    """Pinned fingertips"""
-
-    bl_label = "Pins"
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Knuckle"
-    bl_options = {"DEFAULT_CLOSED"}
-
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """In Pose Mode."""
-        return bool(posed_armatures(context))
-
-    def draw(self, context: "Context") -> None:
-        """Each pin, and what can be done with all of them."""
-        layout = self.layout
-        rows = layout.column(align=True)
-        for armature in posed_armatures(context):
-            for pin in pins_on(armature):
-                row = rows.row(align=True)
-                row.label(text=f"{pin.side.capitalize()} {digit_words(pin.digit)}", icon="PINNED")
-                row.label(text=where(pin))
-                unpin = row.operator("knuckle.unpin_fingertip", text="", icon="X", emboss=False)
-                unpin.armature, unpin.side, unpin.digit = armature.name, pin.side, pin.digit
-        if not any(pins_on(armature) for armature in posed_armatures(context)):
-            rows.label(text="P over a fingertip pins it", icon="UNPINNED")
-        row = layout.row(align=True)
-        row.operator("knuckle.reach_pins")
-        row.operator("knuckle.unpin_all")
-
-
-def where(pin: Any) -> str:
-    """What a fingertip is pinned to, as a person says it."""
-    if pin.kind == "DIGIT":
-        return f"to the {digit_words(pin.other)}"
-    if pin.kind == "OBJECT":
-        return f"on {pin.target.name}" if holds(pin) else "on nothing any more"
-    return "in the world"
 
 
 def register() -> None:

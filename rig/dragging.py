@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
+from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ..hand.kinematics import Pose
 from ..posing.dragging import WRIST, Drag, Pin, drag
 from .following import Follower, arm_beyond, pointed, pose_arm
@@ -124,12 +124,3 @@ def _of_whole(held: HeldHand, digits: Collection[str]) -> frozenset[int]:
 
 def _matters(way: Floats, turn: Floats) -> bool:
     return bool(np.abs(way).max() > ROUNDING or np.abs(turn[1:]).max() > ROUNDING)
-
-
-def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> Dragged:
-    """Brings pinned fingertips to their pins and leaves all else. Raises RigError for a hand that is gone."""
-    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.held.digits)
-    dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
-    stands = dragged.stands.pose
-    _show(dragged, dragged.drag.held(stands.root[0], stands))
-    return dragged

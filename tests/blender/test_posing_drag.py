@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.operators.posing_hands import hand_of
-from knuckle.operators.posing_pins import pin_of, pins_of, pins_on
+from knuckle.operators.posing_pinned import pin_of, pins_of, pins_on
 from knuckle.rig import known_hands
 from knuckle.rig.grabbing import POINTS, grab_points
 from knuckle.rig.held import seen_frames

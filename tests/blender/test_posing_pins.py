@@ -8,10 +8,13 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.operators.posing_pins import holds, pin_of, pins_of, pins_on
-from knuckle.panels.posing_tool import where
+from knuckle.hand.joints import CHAIN_JOINTS
+from knuckle.operators.posing_hands import hand_of
+from knuckle.operators.posing_pinned import holds, pin_of, pins_of, pins_on
+from knuckle.panels.posing_pins import where
+from knuckle.rig.reaching import shortfalls
 from knuckle.tests.blender.making import Floats
-from knuckle.tests.blender.test_held import default
+from knuckle.tests.blender.test_held import channels, default
 from knuckle.tests.blender.test_posing_drag import TIPS, apart, bend, box, drag, place
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -57,7 +60,7 @@ def test_a_pin_to_an_object_that_is_gone_holds_nothing(armature: Object, delete:
     pin("index-finger", to="OBJECT")
     delete(cube)
     assert pins_of(armature, "right") == []
-    assert where(pin_of(armature, "right", "index-finger")) == "on nothing any more"
+    assert where(pin_of(armature, "right", "index-finger")) == "On nothing any more"
     assert drag("wrist", place(armature, "wrist") + [0.0, 0.01, 0.0]) == {"FINISHED"}
     drag(INDEX, place(armature, INDEX) + [0.0, 0.0, 0.005])
     assert not holds(pin_of(armature, "right", "index-finger"))
@@ -74,7 +77,7 @@ def test_a_pin_holds_again_when_the_deletion_of_its_object_is_undone(armature: O
     bpy.ops.ed.undo_push(message="Deleted")
     bpy.ops.ed.undo()
     again = bpy.data.objects[name]
-    assert where(pin_of(again, "right", "index-finger")) == "on Cube"
+    assert where(pin_of(again, "right", "index-finger")) == "On Cube"
     np.testing.assert_allclose(pins_of(again, "right")[0].place, before, atol=1e-6)
 
 
@@ -145,3 +148,161 @@ def test_pins_of_a_library_override_are_let_go_and_set_anew(armature: Object, tm
     own = reopened(tmp_path)
     assert set(pinned(own)) == {"index-finger"}
     np.testing.assert_allclose(pinned(own)["index-finger"], tip, atol=1e-6)
+
+
+def test_a_finger_is_pinned_to_another_by_its_name_and_none_to_itself(armature: Object) -> None:
+    for digit, other in (("thumb", "index-finger"), ("index-finger", "thumb"), ("pinky-finger", "ring-finger")):
+        pin(digit, to=other)
+        found = pin_of(armature, "right", digit)
+        assert (found.kind, found.other) == ("DIGIT", other)
+    for digit in CHAIN_JOINTS:
+        with pytest.raises(TypeError, match="not found in"):
+            pin(digit, to=digit)
+
+
+def cube_under(armature: Object, digit: str) -> Object:
+    """What a fingertip touches and is pinned to."""
+    cube = box(place(armature, TIPS[digit]) - [0.0, 0.0, 0.0102])
+    pin(digit, to="OBJECT")
+    return cube
+
+
+def test_pins_beyond_the_fingers_bring_the_hand(armature: Object) -> None:
+    cube = cube_under(armature, "index-finger")
+    thumb = place(armature, TIPS["thumb"])
+    goal = place(armature, INDEX) + [0.05, 0.12, 0.1]
+    cube.location = (np.array(cube.location) + [0.05, 0.12, 0.1]).tolist()
+    bpy.context.view_layer.update()
+    assert operators.knuckle.reach_pins() == {"FINISHED"}
+    assert apart(armature, INDEX, goal) < 0.5
+    assert apart(armature, TIPS["thumb"], thumb) > 50.0
+    wrist = place(armature, "wrist")
+    operators.knuckle.reach_pins()
+    assert apart(armature, "wrist", wrist) < 0.5, "it is there already"
+
+
+def test_what_stays_out_of_reach_is_told_of_with_its_finger(
+    armature: Object, capfd: pytest.CaptureFixture[str]
+) -> None:
+    gap = place(armature, TIPS["thumb"]) - place(armature, INDEX)
+    pin("index-finger", to="WORLD")
+    pin("thumb", to="WORLD")
+    pin_of(armature, "right", "thumb").place = place(armature, TIPS["thumb"]) + 3.0 * gap
+    capfd.readouterr()
+    assert operators.knuckle.reach_pins() == {"FINISHED"}
+    told = capfd.readouterr().out
+    short = {each.digit: apart(armature, TIPS[each.digit], each.place) for each in pins_of(armature, "right")}
+    assert min(short.values()) > 0.6
+    for digit, far in short.items():
+        assert f"the right {digit.replace('-', ' ')} by {far:.{0 if far > 10 else 1}f} mm" in told, (told, short)
+
+
+def test_a_drag_that_begins_away_from_the_pins_does_not_leap_to_them(armature: Object) -> None:
+    cube = cube_under(armature, "index-finger")
+    cube.location.y += 0.03
+    bpy.context.view_layer.update()
+    tip, kept = place(armature, INDEX), pins_of(armature, "right")[0].place
+    wrist = place(armature, "wrist")
+    drag("wrist", wrist + [0.0, 0.0, 0.004])
+    assert apart(armature, INDEX, tip) < 0.5, "the fingertip stays where it was"
+    assert apart(armature, "wrist", wrist) > 2.0
+    np.testing.assert_array_equal(pins_of(armature, "right")[0].place, kept)
+    drag(TIPS["ring-finger"], place(armature, TIPS["ring-finger"]) + [0.0, -0.01, -0.01])
+    assert apart(armature, INDEX, tip) < 0.5
+
+
+def both_in_pose_mode(armature: Object) -> Object:
+    """A second armature beside the hand."""
+    bpy.ops.object.mode_set(mode="OBJECT")
+    other = default()
+    other.location.x = 0.5
+    for each in (other, armature):
+        each.select_set(True)
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.context.view_layer.update()
+    for each in (armature, other):
+        pin("index-finger", armature=each.name, to="WORLD")
+        found = pin_of(each, "right", "index-finger")
+        found.place = np.array(found.place) + [0.0, -0.01, -0.01]
+    return other
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_hand_that_cannot_be_posed_keeps_no_other_from_its_pins(
+    armature: Object, number: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    hands = [armature, both_in_pose_mode(armature)]
+    broken = hands.pop(number)
+    broken.data.pose_position = "REST"
+    exact = channels(broken)
+    (whole,) = hands
+    before = channels(whole)
+    assert operators.knuckle.reach_pins() == {"FINISHED"}
+    assert np.array_equal(channels(broken), exact)
+    assert not np.array_equal(channels(whole), before)
+    assert f"'{broken.name}' is shown at rest" in capfd.readouterr().out
+    whole.data.pose_position = "REST"
+    with pytest.raises(RuntimeError, match="at rest"):
+        operators.knuckle.reach_pins()
+
+
+def slide(slider: str, value: float) -> None:
+    setattr(bpy.context.scene.knuckle_posing, slider, value)
+    bpy.context.view_layer.update()
+
+
+def test_a_slider_of_a_pinned_digit_takes_its_pin_along(armature: Object) -> None:
+    pin("index-finger", to="WORLD")
+    pin("thumb", to="WORLD")
+    thumb, tip = place(armature, TIPS["thumb"]), place(armature, INDEX)
+    slide("curl_index", 0.6)
+    assert bpy.context.scene.knuckle_posing.curl_index == pytest.approx(0.6, abs=1e-3)
+    assert apart(armature, INDEX, tip) > 5.0
+    np.testing.assert_allclose(pinned(armature)["index-finger"], place(armature, INDEX), atol=1e-6)
+    np.testing.assert_allclose(pinned(armature)["thumb"], thumb, atol=1e-6)
+    slide("oppose", 0.7)
+    assert apart(armature, TIPS["thumb"], thumb) > 5.0
+    np.testing.assert_allclose(pinned(armature)["thumb"], place(armature, TIPS["thumb"]), atol=1e-6)
+
+
+def test_sliders_of_the_whole_hand_leave_pinned_fingertips(armature: Object) -> None:
+    pin("index-finger", to="WORLD")
+    pin("ring-finger", to="WORLD")
+    tips = {digit: place(armature, TIPS[digit]) for digit in TIPS}
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    bpy.context.preferences.edit.use_keyframe_insert_available = False
+    before = channels(armature)
+    for slider, value in (("curl", 0.7), ("spread", 0.5), ("cup", 0.6)):
+        slide(slider, value)
+        for digit in ("index-finger", "ring-finger"):
+            assert apart(armature, TIPS[digit], tips[digit]) < 0.5, slider
+            np.testing.assert_allclose(pinned(armature)[digit], tips[digit], atol=1e-6)
+    assert apart(armature, TIPS["middle-finger"], tips["middle-finger"]) > 5.0
+    (bag,) = armature.animation_data.action.layers[0].strips[0].channelbags
+    keyed = {curve.group.name for curve in bag.fcurves}
+    assert not keyed & set(CHAIN_JOINTS["index-finger"]) and set(CHAIN_JOINTS["middle-finger"][:2]) <= keyed
+    moved = np.abs(channels(armature) - before).max(axis=(1, 2)) > 1e-6
+    assert {bone.name for bone, one in zip(armature.pose.bones, moved, strict=True) if one} <= keyed
+
+
+def test_a_pinch_is_kept_while_one_of_its_fingers_is_slid(armature: Object) -> None:
+    pin("thumb", to="index-finger")
+    wanted, curl = pins_of(armature, "right")[0].place, bpy.context.scene.knuckle_posing.curl_index
+    slide("curl_index", curl + 0.05)
+    (still,) = pins_of(armature, "right")
+    assert still.other == "index-finger"
+    np.testing.assert_array_equal(still.place, wanted)
+    assert max(shortfalls(hand_of(armature, "right").held, [still]).values()) < 5e-4
+
+
+def test_a_slider_dragged_back_in_one_go_leaves_pins_and_bones_as_they_were(armature: Object) -> None:
+    pin("index-finger", to="WORLD")
+    pin("thumb", to="index-finger")
+    began = bpy.context.scene.knuckle_posing.curl_index
+    slide("curl_index", began)
+    exact, place_before = channels(armature), pinned(armature)["index-finger"]
+    for value in (began + 0.1, began + 0.4, began):
+        slide("curl_index", value)
+    np.testing.assert_allclose(channels(armature), exact, atol=1e-5)
+    np.testing.assert_allclose(pinned(armature)["index-finger"], place_before, atol=1e-5)

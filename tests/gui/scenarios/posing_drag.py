@@ -127,7 +127,7 @@ def pinned_to_each_other(screen: "Screen", name: str) -> "Steps":
     yield from hands.drag(screen, RING, (round(0.8 * (middle[0] - ring[0])), round(0.8 * (middle[1] - ring[1]))))
     side = {"side": "right", "armature": hands.armature_of(screen).name}
     with screen.in_view():
-        bpy.ops.knuckle.pin_fingertip(**side, digit="ring-finger", to="DIGIT", other="middle-finger")
+        bpy.ops.knuckle.pin_fingertip(**side, digit="ring-finger", to="middle-finger")
         bpy.ops.ed.undo_push(message="Pin Fingertip")  # which Blender does for what a person starts
     told: dict[str, Any] = {"pins": [pin[:3] for pin in hands.pins(screen)], "held": [], "went": [], "limits": []}
     for joint, way in ((MIDDLE, (25, 35)), (RING, (-15, -20)), ("wrist", (-14, -22))):

@@ -1,0 +1,172 @@
+"""What fingertips are pinned to: the world, another object's surface, another finger. Kept on the armature object."""
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from bpy.props import (
+    BoolProperty,
+    EnumProperty,
+    FloatVectorProperty,
+    IntProperty,
+    IntVectorProperty,
+    PointerProperty,
+)
+
+from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side
+from ..posing.dragging import Pin
+from ..rig.held import HeldHand, armature_held, seen_frames
+from ..rig.pins import NOWHERE, Spot, is_there, place_of, spot_on
+from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
+from .setting_properties import FIXED
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+KINDS = [
+    ("WORLD", "World", "Where it is now in the world"),
+    ("OBJECT", "Surface", "On another object's surface, and along with it"),
+    ("DIGIT", "Finger", "As it is now to another finger's tip"),
+]
+OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
+
+
+class KnucklePin(bpy.types.PropertyGroup):
+    """Where a fingertip of an armature is pinned."""
+
+    side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options=FIXED, override=OVERRIDABLE)
+    digit: EnumProperty(
+        name="Digit", description="Whose tip is pinned", items=DIGIT_ITEMS, options=FIXED, override=OVERRIDABLE
+    )
+    kind: EnumProperty(name="To", description="What it is pinned to", items=KINDS, options=FIXED, override=OVERRIDABLE)
+    target: PointerProperty(name="Object", description="Whose surface", type=bpy.types.Object, override=OVERRIDABLE)
+    other: EnumProperty(
+        name="Other Digit", description="Which other digit", items=DIGIT_ITEMS, options=FIXED, override=OVERRIDABLE
+    )
+    place: FloatVectorProperty(
+        name="Place",
+        description="In the world; from the surface, in the axes of its triangle; or from the other tip",
+        size=3,
+        precision=6,
+        options=FIXED,
+        override=OVERRIDABLE,
+    )
+    corners: IntVectorProperty(
+        name="Corners",
+        description="The vertices of the triangle, below zero without one",
+        size=3,
+        default=NOWHERE,
+        options=FIXED,
+        override=OVERRIDABLE,
+    )
+    shares: FloatVectorProperty(
+        name="Shares", description="The weights of the corners", size=3, options=FIXED, override=OVERRIDABLE
+    )
+    home: FloatVectorProperty(
+        name="Home",
+        description="In the object's own space, what counts where its surface is not seen or another one",
+        size=3,
+        precision=6,
+        options=FIXED,
+        override=OVERRIDABLE,
+    )
+    vertices: IntProperty(name="Vertices", description="How many the surface had", options=FIXED, override=OVERRIDABLE)
+    released: BoolProperty(
+        name="Released",
+        description="It holds nothing: a pin of the linked file, which a library override cannot take away",
+        options=FIXED,
+        override=OVERRIDABLE,
+    )
+
+
+def pins_on(armature: "Object") -> "list[Any]":
+    """Each KnucklePin of an armature object that was not let go."""
+    kept: Any = armature
+    return [pin for pin in kept.knuckle_pins if not pin.released]
+
+
+def pin_of(armature: "Object", side: Side, digit: str) -> Any:
+    """The pin of a digit, None where it has none."""
+    return next((pin for pin in pins_on(armature) if pin.side == side and pin.digit == digit), None)
+
+
+def holds(pin: Any) -> bool:
+    """Whether there still is what a pin is to."""
+    return pin.kind != "OBJECT" or is_there(pin.target)
+
+
+def pins_of(armature: "Object", side: Side) -> list[Pin]:
+    """Where the fingertips of a hand are pinned now. A pin to an object that is gone holds nothing."""
+    size = _scale(armature)
+    found = []
+    for pin in pins_on(armature):
+        if pin.side != side or not holds(pin):
+            continue
+        place = np.array(pin.place)
+        if pin.kind == "OBJECT":
+            corners, shares = tuple(pin.corners), tuple(pin.shares)
+            place = place_of(pin.target, Spot(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices))
+        other = pin.other if pin.kind == "DIGIT" else None
+        found.append(Pin(pin.digit, size * place if other else place, other))
+    return found
+
+
+def pin_digit(armature: "Object", held: HeldHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
+    """Pins a fingertip where it is now; to: the object, or the other digit."""
+    side = held.hand.side
+    frames = seen_frames(held)
+    tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
+    kept: Any = armature
+    # One that was let go of a linked file is there still.
+    of_digit = (pin for pin in kept.knuckle_pins if pin.side == side and pin.digit == digit)
+    pin = next(of_digit, None) or kept.knuckle_pins.add()
+    pin.side, pin.digit, pin.kind, pin.released = side, digit, kind, False
+    pin.target, pin.corners, pin.place = None, NOWHERE, tip
+    if isinstance(to, str):
+        other = frames[JOINT_INDEX[CHAIN_JOINTS[to][-1]], :3, 3]
+        pin.other, pin.place = to, (tip - other) @ frames[0, :3, :3] / _scale(armature)
+    elif to is not None:
+        spot = spot_on(to, tip)
+        pin.target, pin.place, pin.corners, pin.shares = to, spot.away, spot.corners, spot.shares
+        pin.home, pin.vertices = spot.home, spot.vertices
+
+
+def pin_again(armature: "Object", held: HeldHand, digit: str) -> None:
+    """A pin of a fingertip that was dragged goes along to where it is now; one to an object that is gone waits for
+    it."""
+    pin = pin_of(armature, held.hand.side, digit)
+    if pin is not None and pin.kind != "DIGIT" and holds(pin):
+        pin_digit(armature, held, digit, pin.kind, pin.target)
+
+
+def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
+    """Lets go of the pins that are wanted; how many there were."""
+    kept: Any = armature
+    let_go = [number for number, pin in enumerate(kept.knuckle_pins) if not pin.released and wanted(pin)]
+    for number in reversed(let_go):
+        try:
+            kept.knuckle_pins.remove(number)
+        except TypeError:
+            # An override keeps what its linked file has.
+            kept.knuckle_pins[number].released = True
+    return len(let_go)
+
+
+def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
+    """Whether there was a pin."""
+    return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
+
+
+def pins_along(held: HeldHand, digits: Collection[str]) -> None:
+    """The pins of digits that were posed go along, as pin_again has it."""
+    armature = armature_held(held)
+    pinned = [digit for digit in digits if pin_of(armature, held.hand.side, digit) is not None]
+    if pinned:
+        bpy.context.view_layer.update()
+    for digit in pinned:
+        pin_again(armature, held, digit)
+
+
+def _scale(armature: "Object") -> float:
+    return float(np.cbrt(abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))))

@@ -1,0 +1,86 @@
+"""The panel of what the fingertips of hands in Pose Mode are pinned to."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ..errors import KnuckleError
+from ..hand.joints import SIDES, Side, digit_words
+from ..operators.posing_hands import posed_armatures
+from ..operators.posing_pinned import holds, pin_of, pins_on
+from ..operators.posing_sliders import chosen_side
+from ..rig.held_known import held_hand
+from .looking import known_or_looked_for
+from .text import DIGIT_NAMES, paragraph, sentence
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object, UILayout
+
+
+class KNUCKLE_PT_pins(bpy.types.Panel):
+    """What fingertips are pinned to"""
+
+    bl_label = "Pins"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Knuckle"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """In Pose Mode."""
+        return bool(posed_armatures(context))
+
+    def draw(self, context: "Context") -> None:
+        """Each digit of the chosen hand, the pins of others, and what can be done with all of them."""
+        layout, armatures = self.layout, posed_armatures(context)
+        known = known_or_looked_for(armatures[0])
+        if known is None:
+            layout.label(text="Looking for hands", icon="VIEWZOOM")
+            return
+        hand = armatures[0], chosen_side(context, armatures[0])
+        if len(known.hands) > 1:
+            row = layout.row(align=True)
+            for side in SIDES:
+                row.prop_enum(context.scene.knuckle_posing, "side", side)
+        try:
+            digits = held_hand(*hand).digits
+        except KnuckleError as error:
+            digits = ()
+            paragraph(layout, context, sentence(str(error)), "INFO")
+        rows = layout.column(align=True)
+        for digit in digits:
+            _row(rows, *hand, digit, DIGIT_NAMES[digit])
+        elsewhere = [(armature, pin) for armature in armatures for pin in pins_on(armature)]
+        elsewhere = [(armature, pin) for armature, pin in elsewhere if (armature, pin.side) != hand]
+        if elsewhere:
+            rows = layout.column(align=True)
+        for armature, pin in elsewhere:
+            _row(rows, armature, pin.side, pin.digit, f"{pin.side.capitalize()} {DIGIT_NAMES[pin.digit].lower()}")
+        row = layout.row(align=True)
+        row.operator("knuckle.reach_pins")
+        row.operator("knuckle.unpin_all")
+
+
+def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: str) -> None:
+    """A digit, what it is pinned to with a menu of what it could be, and what lets go of it."""
+    pin = pin_of(armature, side, digit)
+    split = layout.split(factor=0.36, align=True)
+    split.enabled = armature.is_editable
+    split.label(text=name, icon="PINNED" if pin else "UNPINNED")
+    row = split.row(align=True)
+    to = row.operator_menu_enum("knuckle.pin_fingertip", "to", text=where(pin) if pin else "Free")
+    of_digit: list[Any] = [to]
+    if pin:
+        of_digit.append(row.operator("knuckle.unpin_fingertip", text="", icon="X"))
+    for operator in of_digit:
+        operator.armature, operator.side, operator.digit = armature.name, side, digit
+
+
+def where(pin: Any) -> str:
+    """What a fingertip is pinned to, as a person says it."""
+    if pin.kind == "DIGIT":
+        return f"To the {digit_words(pin.other)}"
+    if pin.kind == "OBJECT":
+        return f"On {pin.target.name}" if holds(pin) else "On nothing any more"
+    return "In the world"

@@ -1,0 +1,109 @@
+"""Rigs whose fingertips are brought to their pins: by fingers, by the palm and its arm, as near as they come."""
+
+from dataclasses import replace
+
+import bpy
+import numpy as np
+import pytest
+
+from knuckle.errors import RigError
+from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
+from knuckle.posing.dragging import Pin
+from knuckle.rig import reaching
+from knuckle.rig.dragging import moved_bones, put_back
+from knuckle.rig.following import Follower, standing_arm
+from knuckle.rig.held import seen_frames
+from knuckle.rig.reaching import as_they_stand, reach_pins, shortfalls
+from knuckle.tests.blender.making import Floats
+from knuckle.tests.blender.test_dragging import TIPS, armature, inwards, place, who
+from knuckle.tests.blender.test_held import channels
+
+__all__ = ["armature", "who"]
+
+PINNED = ("thumb", "index-finger", "ring-finger")
+
+
+def pins_at(who: Follower, way: Floats) -> list[Pin]:
+    """On the fingertips, and then moved."""
+    return [Pin(digit, place(who, TIPS[digit]) + way) for digit in PINNED if digit in who.held.digits]
+
+
+def off(who: Follower, pin: Pin) -> float:
+    """mm"""
+    return 1000 * float(np.linalg.norm(place(who, TIPS[pin.digit]) - pin.place))
+
+
+def test_fingers_that_reach_their_pins_leave_the_palm(who: Follower) -> None:
+    pins = pins_at(who, inwards(who, (0.0, -0.03, -0.04)))
+    wrist = seen_frames(who.held)[0]
+    reach_pins(who, pins)
+    assert max(off(who, pin) for pin in pins) < 0.5
+    np.testing.assert_allclose(seen_frames(who.held)[0], wrist, atol=1e-5)
+
+
+def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(who: Follower) -> None:
+    if who.fixed:
+        pytest.skip("its wrist stays")
+    way = inwards(who, (0.1, -0.2, -0.6))
+    if (arm := standing_arm(who)) is not None:
+        # Towards the shoulder, where there is room for the wrist.
+        back = arm[1] - place(who, "wrist")
+        way = 0.6 * np.linalg.norm(inwards(who, (1.0, 0.0, 0.0))) * back / np.linalg.norm(back)
+    pins = pins_at(who, way)
+    reach_pins(who, pins)
+    assert max(off(who, pin) for pin in pins) < 0.5
+    assert max(shortfalls(who.held, pins).values()) < 5e-4
+
+
+def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
+    way = inwards(who, (30.0, -40.0, 0.0))
+    before, pins = place(who, "wrist"), pins_at(who, way)
+    dragged = reach_pins(who, pins)
+    told = shortfalls(who.held, pins)
+    for pin in pins:
+        assert 1000 * told[pin.digit] == pytest.approx(off(who, pin), abs=1e-3)
+    if who.arm is None and not who.fixed:
+        assert max(told.values()) < 5e-4, "nothing holds a wrist that hangs on no arm"
+        return
+    assert min(told.values()) > 0.5
+    if who.arm is not None:
+        arm = standing_arm(who)
+        assert arm is not None
+        straight = np.linalg.norm(place(who, "wrist") - arm[1])
+        assert straight > 0.97 * (arm[0].upper + arm[0].fore), "the arm stretches"
+        assert (place(who, "wrist") - before) @ way > 0
+    rig = bpy.data.objects[who.held.posed.binding.armature]
+    exact = channels(rig)
+    put_back(dragged)
+    assert np.abs(channels(rig) - exact).max() > 1e-3 or not moved_bones(dragged)[0]
+
+
+def test_a_hand_that_cannot_be_brought_is_left_as_it_was(who: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
+    if who.fixed:
+        pytest.skip("its wrist stays")
+    rig = bpy.data.objects[who.held.posed.binding.armature]
+    exact = channels(rig)
+
+    def gone(*_: object) -> None:
+        raise RigError("for this test")
+
+    monkeypatch.setattr(reaching, "_by_palm", gone)
+    with pytest.raises(RigError, match="for this test"):
+        reach_pins(who, pins_at(who, inwards(who, (0.1, -0.2, -0.6))))
+    assert np.array_equal(channels(rig), exact)
+
+
+def test_pins_that_are_not_met_hold_fingertips_where_they_are(who: Follower) -> None:
+    near, far = inwards(who, (0.0, 0.005, 0.0)), inwards(who, (0.0, 0.2, 0.0))
+    pins = pins_at(who, near)[:1] + pins_at(who, far)[1:]
+    pins.append(Pin("middle-finger", np.array([0.3, 0.0, 0.0]), "index-finger"))
+    stand = as_they_stand(who.held, pins)
+    np.testing.assert_array_equal(stand[0].place, pins[0].place)
+    for pin in stand[1:-1]:
+        np.testing.assert_allclose(pin.place, place(who, TIPS[pin.digit]), atol=1e-9)
+    assert max(shortfalls(who.held, stand[1:]).values()) < 1e-9
+    middle, index = (JOINT_INDEX[CHAIN_JOINTS[digit][-1]] for digit in ("middle-finger", "index-finger"))
+    seen = seen_frames(who.held)
+    np.testing.assert_allclose(seen[0, :3, :3] @ stand[-1].place, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9)
+    fewer = replace(who.held, digits=("thumb",))
+    assert [pin.digit for pin in as_they_stand(fewer, pins)] == ["thumb"]
