@@ -105,14 +105,19 @@ def _joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
     if not (np.isfinite(wrist).all() and np.isfinite(knuckle).all()):
         return own
     ahead, size = rot.unit_vector(knuckle - wrist), 2.0 * float(np.linalg.norm(knuckle - wrist))
-    segments = [
-        (parent, places[parent], places[joint])
-        for joint, parent in enumerate(PARENTS)
-        if parent >= 0 and np.isfinite(places[[joint, parent]]).all()
-    ]
+    there = np.all(np.isfinite(places), axis=1)
+    segments = []
+    for joint in np.flatnonzero(there)[1:].tolist():
+        # Where a rig has no metacarpals its palm goes from the wrist to the knuckles.
+        parent = PARENTS[joint]
+        while not there[parent]:
+            parent = PARENTS[parent]
+        segments.append((parent, places[parent], places[joint]))
     result = dict(own)
+    if found.carrier is not None:
+        result[found.carrier] = 0
     for bone in armature.data.bones:
-        if bone.name in own or not bone.use_deform:
+        if bone.name in result or not bone.use_deform:
             continue
         middle = 0.5 * (np.array(bone.head_local) + np.array(bone.tail_local))
         if (middle - wrist) @ ahead < -BEHIND * size * 0.5:

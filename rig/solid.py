@@ -20,9 +20,13 @@ ON_EDGE = 1e-5
 """A foot whose barycentric coordinate is less is on an edge; with two of them, on a corner."""
 
 
+MOST = 8
+"""So many pieces of a surface are looked at each for itself; what is left of more counts as one."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Solid:
-    """A triangulated surface and the tree of its bounding volumes."""
+class Shell:
+    """A piece of a triangulated surface, and the tree of its bounding volumes."""
 
     vertices: Floats
     """(V, 3) m in the world; none twice in one place."""
@@ -61,6 +65,28 @@ class Solid:
         return self.normals[which, rows]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A triangulated surface of pieces that may go into each other, as a mug's handle ends inside its wall: a place is
+    inside where it is inside of one of them."""
+
+    vertices: Floats
+    """(V, 3) m in the world; none twice in one place."""
+    triangles: Ints
+    """(T, 3)"""
+    shells: tuple[Shell, ...]
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has an inside."""
+        return all(shell.closed for shell in self.shells)
+
+    def distance(self, points: Floats) -> Floats:
+        """(N,) m from the surface at points (N, 3), below 0 inside: there at least as deep as it says."""
+        least: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
+        return least
+
+
 def solid_of(obj: "Object") -> Solid:
     """The mesh of an object as its modifiers leave it, in the world.
 
@@ -76,12 +102,60 @@ def solid_of(obj: "Object") -> Solid:
         vertices, triangles = _merged(vertices, triangles, 1e-7 * size)
     if not size or not len(triangles):
         raise RigError(f"'{obj.name}' has no extent, choose a mesh object with a surface")
+    return Solid(vertices, triangles, tuple(_shell(vertices, rows) for rows in _shells(vertices, triangles)))
+
+
+def _shell(vertices: Floats, triangles: Ints) -> Shell:
     closed = _is_closed(triangles)
-    corners = vertices[triangles]
-    if closed and np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) < 0:
+    if closed and _volume(vertices, triangles) < 0:
         triangles = triangles[:, ::-1]
-    tree = BVHTree.FromPolygons(vertices.tolist(), triangles.tolist(), all_triangles=True)
-    return Solid(vertices, triangles, closed, tree, _normals(vertices, triangles))
+    used, rows = np.unique(triangles, return_inverse=True)
+    places, triangles = vertices[used], rows.reshape(-1, 3)
+    tree = BVHTree.FromPolygons(places.tolist(), triangles.tolist(), all_triangles=True)
+    return Shell(places, triangles, closed, tree, _normals(places, triangles))
+
+
+def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
+    """The triangles of each shell: what is connected; with it what is hollow in it, whose normals face the other way.
+    What is open is one."""
+    piece = _pieces(triangles, len(vertices))
+    each = [triangles[piece == one] for one in np.unique(piece)]
+    opened = [rows for rows in each if not _is_closed(rows)]
+    closed = sorted((rows for rows in each if _is_closed(rows)), key=lambda rows: -abs(_volume(vertices, rows)))
+    shells: list[list[Ints]] = []
+    for rows in closed:
+        around = next((shell for shell in shells if _is_hollow_in(vertices, rows, shell[0])), None)
+        if around is None:
+            shells.append(around := [])
+        around.append(rows)
+    apart, rest = shells[: MOST - 1], [rows for shell in shells[MOST - 1 :] for rows in shell]
+    return [np.concatenate(rows) for rows in (*apart, rest, opened) if rows]
+
+
+def _pieces(triangles: Ints, count: int) -> Ints:
+    """(T,) alike for triangles that hang together, of so many vertices."""
+    label = np.arange(count)
+    while True:
+        least = label.copy()
+        np.minimum.at(least, triangles.reshape(-1), np.repeat(label[triangles].min(axis=1), 3))
+        least = least[least]
+        if np.array_equal(least, label):
+            return label[triangles[:, 0]]
+        label = least
+
+
+def _is_hollow_in(vertices: Floats, inner: Ints, outer: Ints) -> bool:
+    """Whether a closed piece, within the box of a larger one, faces the other way."""
+    within, around = vertices[np.unique(inner)], vertices[np.unique(outer)]
+    boxed = bool(np.all(within.min(axis=0) > around.min(axis=0)) and np.all(within.max(axis=0) < around.max(axis=0)))
+    return boxed and _volume(vertices, inner) * _volume(vertices, outer) < 0
+
+
+def _volume(vertices: Floats, triangles: Ints) -> float:
+    """m³, six times; below 0 where the normals face inwards."""
+    corners = vertices[triangles]
+    corners = corners - corners[0, 0]
+    return float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))
 
 
 def _evaluated(obj: "Object") -> tuple[Floats, Ints]:

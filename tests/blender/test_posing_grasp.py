@@ -1,18 +1,22 @@
 """Hands of rigs take hold of things: measured on the skin and the mesh as Blender evaluates them, by another way."""
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
+import bmesh
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 from numpy.typing import NDArray
 
 from knuckle.errors import HandError, RigError
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import joint_frames
+from knuckle.hand.surface import surface
 from knuckle.posing.grasp import seats
+from knuckle.posing.grasp.flesh import fitted
 from knuckle.rig.detect import FoundHand, find_hands
 from knuckle.rig.grasping import Grasped, grasp, pose
 from knuckle.rig.held import standing, take
@@ -97,6 +101,47 @@ def test_a_thing_is_held_without_going_into_it(rig: str, side: Side, what: str) 
     surround(skin, thing)
 
 
+def rigify_with_a_skin() -> bpy.types.Object:
+    """A generated Rigify rig whose deforming bones carry a skin of the right hand, as its arms stand by themselves."""
+    armature = opened("Rigify generated")
+    bpy.context.view_layer.update()
+    held = take(armature, found_hand(armature))
+    flesh = fitted(held.hand)
+    data = bpy.data.meshes.new("Skin")
+    places = flesh.moved(joint_frames(held.hand, standing(held).pose))[0]
+    data.from_pydata(places.tolist(), [], surface(proportions.adult("right")).quads.tolist())
+    skin = bpy.data.objects.new("Skin", data)
+    bpy.context.scene.collection.objects.link(skin)
+    controls = held.posed.binding.bones
+    carried = [f"DEF-{controls[joint]}" if joint else "DEF-hand.R" for joint in range(len(JOINTS))]
+    for row, (joints, weights) in enumerate(zip(flesh.joints.tolist(), flesh.weights.tolist(), strict=True)):
+        for joint, weight in zip(joints, weights, strict=True):
+            name = carried[joint]
+            if weight > 0:
+                if name not in skin.vertex_groups:
+                    skin.vertex_groups.new(name=name)
+                skin.vertex_groups[name].add([row], weight, "ADD")
+    modifier: Any = skin.modifiers.new("Armature", "ARMATURE")
+    modifier.object = armature
+    bpy.context.view_layer.update()
+    return armature
+
+
+@pytest.mark.parametrize("what", ["mug", "ball"])
+def test_deforming_bones_carry_the_palm_as_well(what: str) -> None:
+    """A rig without metacarpals: what no joint is named after carries the skin of the palm, which must not be gone
+    into either."""
+    armature, thing = rigify_with_a_skin(), THINGS[what]()
+    (skin,) = skins(armature)
+    assert {group.name for group in skin.vertex_groups} <= set(armature.data.bones.keys())
+    found = found_hand(armature)
+    assert len(flesh_of(armature, found, take(armature, found)).points) == len(skin.data.vertices)
+    beside_hand(thing, armature)
+    done = grasp(armature, found, thing)
+    bpy.context.view_layer.update()
+    check(done, thing, what, things.evaluated(skin)[0])
+
+
 def surround(skin: Floats, thing: bpy.types.Object) -> None:
     """What touches cannot be left in any direction: somewhere skin is in the way."""
     vertices, triangles = things.evaluated(thing)
@@ -104,7 +149,8 @@ def surround(skin: Floats, thing: bpy.types.Object) -> None:
     solid = solid_of(thing)
     near = skin[np.linalg.norm(skin - middle, axis=1) < np.linalg.norm(np.ptp(vertices, axis=0))]
     touching = near[solid.distance(near) < 1.5 * MM]
-    normals = np.array([solid.tree.find_nearest(point)[1] for point in touching.tolist()])
+    feet = [[shell.tree.find_nearest(point) for shell in solid.shells] for point in touching.tolist()]
+    normals = np.array([min(hits, key=lambda hit: hit[3])[1] for hits in feet])
     axis = np.linalg.svd(normals - normals.mean(axis=0))[2]
     # Along the axis of a bar friction holds: directions across it are asked.
     turn = np.linspace(0, 2 * np.pi, 90, endpoint=False)[:, None]
@@ -187,11 +233,31 @@ def test_distances_from_a_mesh_are_those_by_every_triangle(flipped: bool) -> Non
     points = np.random.default_rng(0).uniform(solid.vertices.min(0), solid.vertices.max(0), (400, 3))
     far, deep = solid.distance(points), things.depths(points, thing)
     assert solid.closed
-    # Where the handle ends inside the wall, what is inside both is told by the nearest of the two.
-    alike = (far < 0) == (deep > 0)
-    assert alike.mean() > 0.98
+    # Where the handle ends inside the wall what is inside both is told too, also beside the wall.
+    np.testing.assert_array_equal(far < 0, deep > 0)
     both = (far < 0) & (deep > 0)
-    np.testing.assert_allclose(-far[both], deep[both], atol=1e-5)
+    assert np.all(deep[both] <= -far[both] + 1e-5), "by every triangle also those inside the other piece are near"
+    assert np.mean(-far[both] - deep[both] < 1e-5) > 0.9
+    np.testing.assert_array_equal(far > 0, deep == 0)
+
+
+def test_what_is_hollow_has_no_inside_there() -> None:
+    """A ball with a ball of air in it, and another ball that goes into it."""
+    mesh = bmesh.new()
+    for radius, place in ((0.05, 0.0), (0.03, 0.0), (0.02, 0.06)):
+        made = bmesh.ops.create_icosphere(mesh, subdivisions=4, radius=radius, matrix=Matrix.Translation((place, 0, 0)))
+        if radius == 0.03:
+            faces = {face for vertex in made["verts"] for face in vertex.link_faces}
+            bmesh.ops.reverse_faces(mesh, faces=list(faces))
+    data = bpy.data.meshes.new("Hollow")
+    mesh.to_mesh(data)
+    thing = bpy.data.objects.new("Hollow", data)
+    bpy.context.scene.collection.objects.link(thing)
+    bpy.context.view_layer.update()
+    along = np.linspace(-0.1, 0.1, 401)
+    far = solid_of(thing).distance(np.stack([along, 0 * along, 0 * along], -1))
+    ring = np.maximum(np.abs(along) - 0.05, 0.03 - np.abs(along))
+    np.testing.assert_allclose(far, np.minimum(ring, np.abs(along - 0.06) - 0.02), atol=2e-4)
 
 
 class TestWhatCannotBeHeld:
