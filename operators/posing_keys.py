@@ -67,7 +67,7 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
     """
     edit, tools = context.preferences.edit, context.scene.tool_settings
     armature: Any = bone.id_data
-    frame, values = _frame(context, armature), list(getattr(bone, path))
+    frame, values = frame_of(context, armature), list(getattr(bone, path))
     curves = [_curve(armature, bone.path_from_id(path), index) for index in range(len(values))]
     wanted = [True] * len(values)
     if edit.use_auto_keyframe_insert_needed:
@@ -84,7 +84,7 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
             yield index
 
 
-def _frame(context: "Context", armature: "Object") -> float:
+def frame_of(context: "Context", armature: "Object") -> float:
     """The scene's frame in the time of the armature's action."""
     frame, animation = context.scene.frame_current_final, armature.animation_data
     if animation is None:

@@ -1,7 +1,7 @@
 """The sliders of the active armature's hand as properties: they show how it stands now, and pose it when dragged."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from ..rig.known_hands import KnownHands
 from ..rig.making_up import Pinned, pose_pinned, take_pinned
 from ..rig.reaching import as_they_stand
 from .posing_keys import key_hand
+from .posing_keys_before import KeysBefore, give_back, keys_before, keys_now
 from .posing_pinned import pins_along, pins_of, pins_on
 from .rig_hands import posed_armature
 from .setting_properties import FIXED
@@ -71,8 +72,12 @@ class _Slid:
     began: Standing
     pinned: Pinned | None
     """The same with its pins, where it has any."""
-    left: Hashable
-    """How the bones and the pins of which hand stood after it."""
+    at: float
+    """Where the slider was then, in 32 bits as Blender has it."""
+    keys: KeysBefore | None
+    """What was keyed then; None without auto-keying."""
+    left: Hashable = None
+    """How the bones and the pins of which hand stood after it, on which frame; with auto-keying, all keys."""
 
 
 class _Now:
@@ -146,13 +151,17 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     known = known_hands.known(armature) or known_hands.look(armature)
     held = held_hand(armature, chosen_side(context, armature), known)
     sliders, slid = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), _Now.slid
-    if slid is not None and slid.slider == slider and slid.left == _left(armature, held):
+    if slid is not None and slid.slider == slider and slid.left == _left(context, armature, held):
         # Still the same drag, wherever the arm has gone meanwhile.
         stands = Standing(Pose(held.hand, seen_frames(held)[:1], slid.began.pose.angles), slid.began.beyond)
-        pinned = slid.pinned
+        # Escape gives back where it began, and Blender tells nothing else of it.
+        came_back = to == slid.at
     else:
-        stands = standing(held)
-        pinned = _pinned(context, held, stands, slider)
+        stands, came_back = standing(held), False
+        at = float(np.float32(_settled(sliders.read(stands.pose.angles[0], slider))))
+        keys = keys_before(context, armature)
+        slid = _Slid(slider, stands, _pinned(context, held, stands, slider), at, keys)
+    pinned = slid.pinned
     angles = sliders.write(stands.pose.angles[0], slider, to)
     joints = frozenset(reached(held, {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}))
     if pinned is None:
@@ -160,8 +169,11 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     else:
         joints = pose_pinned(pinned, Pose(pinned.held.hand, stands.pose.root, angles[None]), joints)
         pins_along(held, [pinned.driven] if pinned.driven else [])
-    key_hand(context, held, joints)
-    _Now.slid = _Slid(slider, stands, pinned, _left(armature, held))
+    if came_back and slid.keys is not None:
+        give_back(armature, slid.keys)
+    else:
+        key_hand(context, held, joints)
+    _Now.slid = replace(slid, began=stands, left=_left(context, armature, held))
     forget_shown()
 
 
@@ -174,10 +186,12 @@ def _pinned(context: "Context", held: HeldHand, stands: Standing, slider: Slider
     return take_pinned(held, stands, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
 
 
-def _left(armature: "Object", held: HeldHand) -> Hashable:
+def _left(context: "Context", armature: "Object", held: HeldHand) -> Hashable:
     bones = [armature.pose.bones[str(held.posed.binding.bones[joint])] for joint in held.posed.binding.mapped]
     pins = tuple((pin.digit, pin.kind, pin.other, tuple(pin.place)) for pin in pins_on(armature))
-    return armature.name, held.hand.side, np.array([bone.matrix_basis for bone in bones]).tobytes(), pins
+    stood = np.array([bone.matrix_basis for bone in bones]).tobytes()
+    keys = keys_now(armature) if context.scene.tool_settings.use_keyframe_insert_auto else None
+    return armature.name, held.hand.side, context.scene.frame_current_final, stood, pins, keys
 
 
 def _slider(slider: Slider) -> Any:

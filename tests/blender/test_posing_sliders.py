@@ -18,6 +18,7 @@ from knuckle.rig.held import HeldHand, read
 from knuckle.rig.held_known import held_hand
 from knuckle.rig.held_mirror import digit_joints
 from knuckle.rig.take_scene import new_hand
+from knuckle.rig.unkeyed import curves_of
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import default
@@ -181,6 +182,53 @@ def test_auto_key_keys_exactly_what_a_slider_moves_and_nothing_is_keyed_without_
     own = {bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
     assert own <= keyed(armature)
     assert keyed(armature) - own <= {bones[JOINT_INDEX["index-finger-tip"]]}, "a tip that hangs on nothing goes along"
+
+
+@pytest.mark.parametrize("keyed_on", [(), (5,), (1, 5), (1,)])
+def test_a_slider_that_is_left_by_escape_leaves_no_key(keyed_on: tuple[int, ...]) -> None:
+    armature, index = opened(OWN), Slider("curl", "index-finger")
+    bone = armature.pose.bones["index-finger-phalanx-proximal"]
+    for frame in keyed_on:
+        bone.keyframe_insert("rotation_quaternion", index=frame % 4, frame=frame, group="Mine")
+        bone.keyframe_insert("rotation_quaternion", index=0, frame=frame, group="Mine")
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    before, began = all_keys(armature), got(index)
+    # As Blender does: it gives back the value that it read.
+    for to in (0.3, 0.6, began):
+        put(index, to)
+        assert (all_keys(armature) == before) == (to == began)
+    assert (armature.animation_data is None) == (not keyed_on) and len(bpy.data.actions) == bool(keyed_on)
+
+
+def test_keys_that_were_set_between_two_drags_are_not_taken_back_with_the_second() -> None:
+    armature, index = opened(OWN), Slider("curl", "index-finger")
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    began = got(index)
+    put(index, 0.4)
+    put(index, began)
+    armature.pose.bones["index-finger-phalanx-proximal"].keyframe_insert("rotation_quaternion", frame=5)
+    before = all_keys(armature)
+    put(index, 0.4)
+    put(index, began)
+    assert all_keys(armature) == before != []
+
+
+def all_keys(armature: bpy.types.Object) -> list[Any]:
+    animation = armature.animation_data
+    if animation is None or animation.action is None:
+        return []
+    return [
+        (
+            curve.data_path,
+            curve.array_index,
+            curve.group.name if curve.group else "",
+            [
+                (key.interpolation, key.type, *key.co, *key.handle_left, *key.handle_right)
+                for key in curve.keyframe_points
+            ],
+        )
+        for curve in curves_of(animation.action, animation.action_slot)
+    ]
 
 
 def test_a_hand_that_was_moved_by_other_means_is_shown_as_it_stands(two_hands: bpy.types.Object) -> None:

@@ -1,33 +1,34 @@
 """The sliders of a posed hand, dragged by a mouse: what they move, one undo step each, and keys where wanted."""
 
-import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS
-from knuckle.tests.blender.rigs import SHARED
-from knuckle.tests.gui.conftest import OUT
 
 INDEX = set(CHAIN_JOINTS["index-finger"][:3])
 
 
 def test_a_drag_poses_its_own_bones_is_one_undo_step_and_is_keyed_where_that_is_asked_for(
-    play: Callable[[str], dict[str, Any]],
+    play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    if not SHARED.is_dir():
-        pytest.skip("no rigs beside the checkout (../shared/data/rigs)")
-    (OUT / "rigs").mkdir(parents=True, exist_ok=True)
-    shutil.copy(SHARED / "makehuman_default.blend", OUT / "rigs" / "makehuman.blend")
     seen = play("posing_sliders")
-    for rig in ("own", "makehuman"):
+    for rig in ("own", "makehuman", "rigify"):
         for name, told in seen[rig].items():
             assert told["to"] > told["from"] + 0.2, f"{rig} {name}: {told}"
             assert told["undone"], f"{rig} {name}: {told}"
+            assert told["further out of limits"] < 0.1, f"{rig} {name}: {told}"
     assert set(seen["own"]["index"]["moved"]) == INDEX
     assert set(seen["makehuman"]["index"]["moved"]) == {"finger2-1.R", "finger2-2.R", "finger2-3.R"}
     assert set(seen["makehuman"]["cup"]["moved"]) == {"metacarpal3.R", "metacarpal4.R"}
+    assert set(seen["rigify"]["index"]["moved"]) == {"f_index.01.R", "f_index.02.R", "f_index.03.R"}
     assert seen["escaped"]["dragged"] > 0.1 and seen["escaped"]["left"] < 1e-6
     assert seen["keyed"] == {"keyed": sorted(INDEX), "undone": True, "left": []}
+    for name in ("nothing keyed", "keyed elsewhere", "keyed here"):
+        told = seen["escaped with keys"][name]
+        assert told["dragged"] > 0.1 and told["left"] < 1e-6 and told["as before"], f"{name}: {told}"
+    # As with Blender's own fields.
+    assert seen["blender's own"]["as before"] and not seen["blender's own"]["let go as before"]
     assert seen["mirrored"]["left"] == pytest.approx(seen["mirrored"]["right"], abs=0.01)

@@ -1,6 +1,11 @@
-"""The sliders of a hand are dragged with the mouse, undone, and dragged with auto-keying on; hands are mirrored."""
+"""The sliders of three rigs' hands are dragged with the mouse, undone, left by Esc, and dragged with auto-keying on, as
+one of Blender's own fields is; hands are mirrored.
+"""
 
+import runpy
+from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -9,18 +14,19 @@ from mathutils import Euler
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
-RIGS = Path("/tmp/out/rigs")
+hands = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "hands.py")))
 OPEN = ("KNUCKLE_PT_posing",)
 WORDS = {
     "own": {"index": "curl_index", "spread": "spread", "oppose": "oppose", "fist": "curl"},
     "makehuman": {"index": "curl_index", "oppose": "oppose", "cup": "cup"},
+    "rigify": {"index": "curl_index", "spread": "spread", "oppose": "oppose", "cup": "cup", "fist": "curl"},
 }
 """Rig -> picture -> the slider that is dragged for it."""
-POSED_BY = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 Places = dict[str, tuple[int, int]]
 
 
 def play(screen: "Screen") -> "Steps":
+    yield from screen.resize(1200, 800)
     panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
     fold(panels)
     yield from screen.show_sidebar("Knuckle")
@@ -28,13 +34,17 @@ def play(screen: "Screen") -> "Steps":
     yield from own_hand(screen)
     places = yield from sliders(screen)
     told: dict[str, Any] = {"own": (yield from dragged(screen, places, "own"))}
-    told["escaped"] = yield from escaped(screen, places)
+    told["escaped"] = yield from escaped(screen, places["curl"])
     told["keyed"] = yield from keyed(screen, places)
-    yield from makehuman(screen)
-    told["makehuman"] = yield from dragged(screen, places, "makehuman")
-    told["mirrored"] = yield from mirrored(screen, places)
+    told["escaped with keys"] = yield from escaped_with_keys(screen, places["curl"])
+    for rig in ("makehuman", "rigify"):
+        yield from body(screen, rig)
+        told[rig] = yield from dragged(screen, places, rig)
+        if rig == "makehuman":
+            told["mirrored"] = yield from mirrored(screen, places)
     region = screen.region(screen.area(), "UI")
     told["sidebar"] = [region.x, screen.window.height - region.y - region.height, region.width, region.height]
+    told["blender's own"] = yield from blenders_own(screen)
     return told
 
 
@@ -50,61 +60,125 @@ def own_hand(screen: "Screen") -> "Steps":
     return {}
 
 
-def makehuman(screen: "Screen") -> "Steps":
-    """A rig's right hand in Pose Mode."""
-    bpy.ops.wm.open_mainfile(filepath=str(RIGS / "makehuman.blend"), load_ui=False)
-    yield 1.0
-    armature = next(thing for thing in screen.scene.objects if thing.type == "ARMATURE")
+def body(screen: "Screen", rig: str) -> "Steps":
+    """A rig's right hand in Pose Mode, as it was built."""
+    yield from hands.opened(screen, rig, sides=())
     screen.scene.knuckle_posing.side = "right"
     with screen.in_view():
-        bpy.context.view_layer.objects.active = armature
-        bpy.ops.object.mode_set(mode="POSE")
-    yield from look(screen, "wrist.R")
+        bpy.ops.wm.tool_set_by_id(name="builtin.select_box")
+    screen.scene.tool_settings.use_keyframe_insert_auto = False
+    if rig == "makehuman":
+        yield from look(screen, "wrist.R")
+    else:
+        yield from hands.look(screen, "front")
     return {}
 
 
 def dragged(screen: "Screen", places: Places, rig: str) -> "Steps":
     """Each slider from its middle to the right, undone and brought back by one step each: what its hand was like."""
     bpy.ops.ed.undo_push()
-    yield 1.0
     told: dict[str, Any] = {}
     screen.move(20, screen.window.height - 20)
-    yield 0.5
+    yield 0.4
     screen.picture(f"posing_sliders_{rig}_before")
     for name, word in WORDS[rig].items():
-        before, stood = channels(), getattr(screen.scene.knuckle_posing, word)
+        before, stood = hands.channels(screen), getattr(screen.scene.knuckle_posing, word)
+        limits = hands.outside(screen)
         yield from slid(screen, places[word])
-        after, shows = channels(), getattr(screen.scene.knuckle_posing, word)
+        after, shows = hands.channels(screen), getattr(screen.scene.knuckle_posing, word)
         screen.move(20, screen.window.height - 20)
-        yield 0.7
+        yield 0.4
         screen.picture(f"posing_sliders_{rig}_{name}")
-        yield from pressed(screen, "ctrl+z")
-        undone = channels()
+        further = max(degrees - limits[joint] for joint, degrees in hands.outside(screen).items())
+        yield from hands.undone(screen)
         told[name] = {
             "from": stood,
             "to": shows,
-            "moved": sorted(bone for bone in after if after[bone] != before[bone]),
-            "undone": undone == before,
+            "moved": [bone for armature, bone in sorted(after) if after[armature, bone] != before[armature, bone]],
+            "further out of limits": further,
+            "undone": hands.channels(screen) == before,
         }
     return told
 
 
-def escaped(screen: "Screen", places: Places) -> "Steps":
+def escaped(screen: "Screen", place: tuple[int, int]) -> "Steps":
     """A drag that is left by Escape: how far any channel then is from where it was, and was while it was dragged."""
-    before, (x, y) = channels(), places["curl"]
+    before, (x, y) = hands.channels(screen), place
     screen.move(x - 5, y)
     yield 0.3
     meanwhile = 0.0
     for wait in screen.drag((x, y), (x + 40, y), escape=True):
-        meanwhile = max(meanwhile, furthest(channels(), before))
+        meanwhile = max(meanwhile, furthest(hands.channels(screen), before))
         yield wait
+    yield 0.4
+    return {"dragged": meanwhile, "left": furthest(hands.channels(screen), before)}
+
+
+def escaped_with_keys(screen: "Screen", place: tuple[int, int]) -> "Steps":
+    """A drag that is left by Escape with auto-keying on: what is keyed then, where nothing was and where something was
+    on another frame and on this one.
+    """
+    told: dict[str, Any] = {"before": animation(screen)}
+    screen.scene.tool_settings.use_keyframe_insert_auto = True
+    for name, frame in (("nothing keyed", None), ("keyed elsewhere", 5), ("keyed here", 1)):
+        if frame is not None:
+            screen.scene.frame_set(frame)
+            for bone in hands.armature_of(screen).pose.bones[:9]:
+                bone.keyframe_insert("rotation_quaternion", group="Mine")
+            screen.scene.frame_set(1)
+        before = animation(screen)
+        there = yield from escaped(screen, place)
+        told[name] = {**there, "as before": animation(screen) == before, "left over": len(animation(screen))}
+    screen.scene.tool_settings.use_keyframe_insert_auto = False
+    return told
+
+
+def blenders_own(screen: "Screen") -> "Steps":
+    """The same of a bone's rotation in the tab Item."""
+    armature = hands.armature_of(screen)
+    known_bone = hands.known(armature).hands["right"].bones["index-finger-phalanx-proximal"]
+    for bone in armature.pose.bones:
+        bone.select = bone.name == known_bone
+    armature.data.bones.active = armature.data.bones[known_bone]
+    # A field of Blender's own is keyed where it has keys already.
+    bone = armature.pose.bones[known_bone]
+    for channel in ("rotation_quaternion", "rotation_euler"):
+        bone.keyframe_insert(channel, frame=5)
+    screen.scene.frame_set(1)
+    yield from screen.show_sidebar("Item")
+    found = yield from field(screen, ".rotation_")
+    screen.scene.tool_settings.use_keyframe_insert_auto = True
+    before = animation(screen)
+    told: dict[str, Any] = {"left": (yield from escaped(screen, found)), "as before": animation(screen) == before}
+    yield from slid(screen, found)
     yield 0.5
-    return {"dragged": meanwhile, "left": furthest(channels(), before)}
+    told["let go as before"] = animation(screen) == before
+    screen.picture("posing_sliders_blenders_own")
+    return told
 
 
-def furthest(one: dict[str, list[float]], other: dict[str, list[float]]) -> float:
+def animation(screen: "Screen") -> list[Any]:
+    """All curves that are played, their groups and their keys; whether there is an action at all."""
+    found: list[Any] = []
+    for armature in hands.posed(screen):
+        data = armature.animation_data
+        if data is not None and data.action is not None:
+            found.append((data.action.name, data.action_slot.identifier if data.action_slot else ""))
+        for curve in hands.curves(armature):
+            keys = [
+                (*key.co, *key.handle_left, *key.handle_right, key.interpolation, key.type)
+                for key in curve.keyframe_points
+            ]
+            found.append((curve.data_path, curve.array_index, curve.group.name if curve.group else "", keys))
+    return found
+
+
+def furthest(one: dict[str, Any], other: dict[str, Any]) -> float:
     """The largest difference of a channel."""
-    return max(abs(a - b) for bone in one for a, b in zip(one[bone], other[bone], strict=True))
+    values = (
+        (a, b) for bone in one for x, y in zip(one[bone], other[bone], strict=True) for a, b in zip(x, y, strict=True)
+    )
+    return float(max(abs(a - b) for a, b in values))
 
 
 def keyed(screen: "Screen", places: Places) -> "Steps":
@@ -112,11 +186,12 @@ def keyed(screen: "Screen", places: Places) -> "Steps":
     screen.scene.tool_settings.use_keyframe_insert_auto = True
     bpy.context.preferences.edit.use_keyframe_insert_available = False
     bpy.ops.ed.undo_push()
-    before = channels()
+    before = hands.channels(screen)
     yield from slid(screen, places["curl_index"])
-    told: dict[str, Any] = {"keyed": sorted(keyed_bones())}
-    yield from pressed(screen, "ctrl+z")
-    return told | {"undone": channels() == before, "left": sorted(keyed_bones())}
+    told: dict[str, Any] = {"keyed": sorted(hands.keyed(screen))}
+    yield from hands.undone(screen)
+    screen.scene.tool_settings.use_keyframe_insert_auto = False
+    return told | {"undone": hands.channels(screen) == before, "left": sorted(hands.keyed(screen))}
 
 
 def mirrored(screen: "Screen", places: Places) -> "Steps":
@@ -128,14 +203,13 @@ def mirrored(screen: "Screen", places: Places) -> "Steps":
     screen.click(*below)
     yield 1.0
     screen.picture("posing_sliders_menu")
-    before = channels()
+    before = hands.channels(screen)
     screen.key("r")  # Right to Left
-    yield from screen.wait_until(lambda: channels() != before)
-    yield 0.5
+    yield from screen.wait_until(lambda: hands.channels(screen) != before)
     posing = screen.scene.knuckle_posing
     right = posing.curl
     posing.side = "left"
-    yield 0.5
+    yield 0.2
     return {"right": right, "left": posing.curl}
 
 
@@ -145,7 +219,7 @@ def sliders(screen: "Screen") -> "Steps":
     places: dict[str, tuple[int, int]] = {}
     top = screen.window.height - region.y - region.height
     x = region.x + round(0.36 * region.width)
-    for y in range(top + 4, top + 340, 9):
+    for y in range(top + 4, top + 340, 10):
         screen.move(x - 3, y)
         yield 0.03
         screen.move(x, y)
@@ -165,50 +239,36 @@ def sliders(screen: "Screen") -> "Steps":
 
 def slid(screen: "Screen", place: tuple[int, int]) -> "Steps":
     """A slider is dragged to the right."""
+    before = hands.channels(screen)
     screen.move(place[0] - 5, place[1])
-    yield 0.3  # a slider that the mouse was over takes the drag
+    yield 0.2  # a slider that the mouse was over takes the drag
     yield from screen.drag(place, (place[0] + 60, place[1]))
-    yield 0.5
-    return {}
-
-
-def pressed(screen: "Screen", key: str) -> "Steps":
-    """A key over the view."""
-    screen.move(*screen.view_middle())
+    yield from screen.wait_until(lambda: hands.channels(screen) != before)
     yield 0.2
-    screen.key(key)
-    yield 0.6
     return {}
 
 
-def armature() -> bpy.types.Object:
-    found = bpy.context.window_manager.windows[0].view_layer.objects.active
-    assert found is not None
-    return found
-
-
-def channels() -> dict[str, list[float]]:
-    """Bone -> all that it is posed by, to the last bit."""
-    bones = armature().pose.bones
-    return {bone.name: [value for name in POSED_BY for value in getattr(bone, name)] for bone in bones}
-
-
-def keyed_bones() -> set[str]:
-    animation = armature().animation_data
-    action = animation.action if animation else None
-    return {
-        curve.data_path.split('"')[1]
-        for layer in (action.layers if action else ())
-        for strip in layer.strips
-        for bag in strip.channelbags
-        for curve in bag.fcurves
-    }
+def field(screen: "Screen", path: str) -> Generator[float, None, tuple[int, int]]:
+    """Where the sidebar's first field of a property is."""
+    manager, region = bpy.context.window_manager, screen.region(screen.area(), "UI")
+    top, x = screen.window.height - region.y - region.height, region.x + round(0.6 * region.width)
+    for y in range(top + 4, top + 340, 10):
+        screen.move(x - 3, y)
+        yield 0.03
+        screen.move(x, y)
+        yield 0.03
+        manager.clipboard = ""
+        screen.key("ctrl+shift+alt+c")
+        yield 0.05
+        if path in manager.clipboard:
+            return (x, y + 4)
+    raise LookupError(f"the sidebar has no {path}")
 
 
 def look(screen: "Screen", wrist: str) -> "Steps":
     """The view is turned to a hand, from the palm's side and a little from the fingertips."""
     bpy.context.view_layer.update()
-    view, own = screen.area().spaces.active.region_3d, armature()
+    view, own = screen.area().spaces.active.region_3d, hands.armature_of(screen)
     bone = own.pose.bones[wrist]
     hand = [own.matrix_world @ point for one in bone.children_recursive for point in (one.head, one.tail)]
     middle = sum(hand[1:], hand[0]) / len(hand)
@@ -218,9 +278,10 @@ def look(screen: "Screen", wrist: str) -> "Steps":
     view.view_distance = 3.4 * max((place - middle).length for place in hand)
     view.view_location = middle
     screen.area().spaces.active.clip_start = 1e-4
-    for _ in range(3):
+    view.update()
+    for _ in range(2):
         screen.area().tag_redraw()
-        yield 0.5
+        yield 0.3
     return {}
 
 

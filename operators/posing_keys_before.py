@@ -1,0 +1,128 @@
+"""What is keyed on a frame before auto-keying keys it, to be given back: a drag in the panel that is left by Escape."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rig.unkeyed import curves_of
+from .posing_keys import frame_of
+
+if TYPE_CHECKING:
+    from bpy.types import Context, FCurve, Keyframe, Object
+
+SAME_FRAME = 0.01
+"""Blender takes keys that are nearer to each other than this for one."""
+OF_A_KEY = (
+    "interpolation",
+    "easing",
+    "type",
+    "handle_left_type",
+    "handle_right_type",
+    "handle_left",
+    "handle_right",
+    "co",
+)
+
+Key = tuple[Any, ...]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeysBefore:
+    """Names and numbers, so that it outlives undo."""
+
+    frame: float
+    """In the time of the action."""
+    animated: bool
+    """Whether there were animation data."""
+    action: str
+    """What was played; empty: nothing."""
+    keys: dict[tuple[str, int], tuple[Key | None, Floats, Floats]]
+    """A curve's path and index -> its key on the frame, None without; the left and right handles of all its keys, for
+    a key makes those of its neighbours shorter."""
+
+
+def keys_before(context: "Context", armature: "Object") -> KeysBefore | None:
+    """What an armature has on the scene's frame; None where auto-keying is off."""
+    if not context.scene.tool_settings.use_keyframe_insert_auto:
+        return None
+    animation, frame = armature.animation_data, frame_of(context, armature)
+    action = animation.action if animation else None
+    keys = {}
+    for curve in _curves(armature):
+        key = _key_on(curve, frame)
+        had = None if key is None else tuple(_values(key))
+        keys[curve.data_path, curve.array_index] = had, _of_all(curve, "handle_left"), _of_all(curve, "handle_right")
+    return KeysBefore(frame, animation is not None, action.name if action else "", keys)
+
+
+def keys_now(armature: "Object") -> Hashable:
+    """What tells whether anything was keyed or taken away since."""
+    animation = armature.animation_data
+    played = animation.action.name if animation and animation.action else ""
+    return played, *((c.data_path, c.array_index, _of_all(c, "co").tobytes()) for c in _curves(armature))
+
+
+def give_back(armature: "Object", before: KeysBefore) -> None:
+    """The frame has the keys of before; curves that were made meanwhile are gone, and an action that was."""
+    animation: Any = armature.animation_data
+    if animation is None or animation.action is None:
+        return
+    action = animation.action
+    if not before.action:
+        animation.action = None
+        bpy.data.actions.remove(action)
+        if not before.animated:
+            armature.animation_data_clear()
+        return
+    if action.name != before.action:
+        return
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag: Any = strip.channelbag(animation.action_slot)
+            for curve in list(bag.fcurves) if bag else ():
+                _give_back_to(bag, curve, before)
+
+
+def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
+    name = curve.data_path, curve.array_index
+    if name not in before.keys:
+        bag.fcurves.remove(curve)
+        return
+    key, (had, left, right) = _key_on(curve, before.frame), before.keys[name]
+    if key is not None and had is None:
+        curve.keyframe_points.remove(key)
+    elif key is not None and had is not None:
+        for setting, value in zip(OF_A_KEY, had, strict=True):
+            setattr(key, setting, value)
+    curve.update()
+    curve.keyframe_points.foreach_set("handle_left", left)
+    curve.keyframe_points.foreach_set("handle_right", right)
+
+
+def _curves(armature: "Object") -> "Iterator[FCurve]":
+    animation = armature.animation_data
+    if animation is not None and animation.action is not None and animation.action_slot is not None:
+        yield from curves_of(animation.action, animation.action_slot)
+
+
+def _key_on(curve: "FCurve", frame: float) -> "Keyframe | None":
+    found = np.flatnonzero(np.abs(_of_all(curve, "co")[::2] - frame) < SAME_FRAME)
+    return curve.keyframe_points[int(found[0])] if len(found) else None
+
+
+def _of_all(curve: "FCurve", setting: str) -> Floats:
+    """(2 N,) frames and values of a curve's N keys."""
+    values = np.empty(2 * len(curve.keyframe_points), np.float32)
+    curve.keyframe_points.foreach_get(setting, values)
+    return values
+
+
+def _values(key: "Keyframe") -> Iterator[Any]:
+    for setting in OF_A_KEY:
+        value = getattr(key, setting)
+        yield value if isinstance(value, str) else tuple(value)
