@@ -190,6 +190,16 @@ class Screen:
         area.tag_redraw()
         yield 0.5
 
+    def open_panels(self, *names: str) -> None:
+        """Open some of Knuckle's panels and fold its others; a person does it by their titles."""
+        panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
+        parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
+        for panel in reversed(parents_first):
+            bpy.utils.unregister_class(panel)
+        for panel in parents_first:
+            panel.bl_options = set() if panel.__name__ in names else {"DEFAULT_CLOSED"}
+            bpy.utils.register_class(panel)
+
     def reports(self) -> Generator[float, None, list[str]]:
         """What Blender told the person so far, line by line: `lines = yield from screen.reports()`."""
         area = min(self.window.screen.areas, key=lambda area: (area.type == "VIEW_3D", -area.width * area.height))

@@ -10,14 +10,12 @@ if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
 RIGS = Path("/tmp/out/rigs")
-OPEN = ("KNUCKLE_PT_posing", "KNUCKLE_PT_follow")
 
 
 def play(screen: "Screen") -> "Steps":
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
     bpy.ops.wm.open_mainfile(filepath=str(RIGS / "makehuman.blend"), load_ui=False)
     yield 1.0
-    only(panels)
+    screen.open_panels("KNUCKLE_PT_posing", "KNUCKLE_PT_follow")
     armature = next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
     bpy.context.view_layer.objects.active = armature
     screen.scene.knuckle_posing.side = "right"
@@ -109,13 +107,3 @@ def look(screen: "Screen") -> None:
     view.view_perspective, view.view_rotation = "PERSP", Euler((1.35, 0.0, -0.3)).to_quaternion()
     view.view_distance, view.view_location = 1.3, tip(screen) + Vector((0.35, 0.0, 0.2))
     screen.area().spaces.active.clip_start = 1e-3
-
-
-def only(panels: list[Any]) -> None:
-    """Opens the panels that are used and folds the others; a person does it by their titles."""
-    parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
-    for panel in reversed(parents_first):
-        bpy.utils.unregister_class(panel)
-    for panel in parents_first:
-        panel.bl_options = set() if panel.__name__ in OPEN else {"DEFAULT_CLOSED"}
-        bpy.utils.register_class(panel)
