@@ -33,8 +33,8 @@ GRID = 0.016
 """and between the places where the distance is kept for them."""
 SEARCHED = 4e-4
 """m, what is as near touches, for candidates."""
-CLEARINGS = 6
-"""How often an open hand is moved out of the object where it is deepest."""
+CLEARINGS = 24
+"""How often at most an open hand is moved out of the object where it is deepest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -191,6 +191,18 @@ def test_a_sheet_without_an_inside_is_held_from_one_side() -> None:
     assert np.hypot(local[within, 0], local[within, 1]).min() > 0.0349
 
 
+def test_the_rim_of_a_plate_is_pinched_and_not_gone_into() -> None:
+    """Its slope is deep in the open hand at first."""
+    armature, thing = own(), things.plate()
+    armature.matrix_world = Matrix.Translation((-0.15, -0.1, 0.0)) @ Matrix.Rotation(-np.pi / 2, 4, "Y")
+    bpy.context.view_layer.update()
+    done = grasp(armature, found_hand(armature), thing)
+    bpy.context.view_layer.update()
+    deepest = things.depths(things.evaluated(skins(armature)[0])[0], thing).max()
+    assert deepest <= 1 * MM, f"{deepest / MM:.2f} mm deep > 1 mm"
+    assert done.hold.grip.name == "pinch" and np.all(done.hold.gaps[:3].min(axis=1) < 1 * MM)
+
+
 def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() -> None:
     armature, thing = own(), things.mug()
     beside_hand(thing, armature)

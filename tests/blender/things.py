@@ -44,6 +44,15 @@ def ball(radius: float = 0.033) -> bpy.types.Object:
     return _object(mesh, "Ball", (0.75, 0.8, 0.2, 1.0))
 
 
+def plate(radius: float = 0.12) -> bpy.types.Object:
+    """A plate about Z."""
+    mesh = bmesh.new()
+    foot, rim = 0.07, radius + 0.001
+    profile = [(0.0, 0.0), (foot, 0.0), (radius, 0.018), (rim, 0.02), (radius - 0.002, 0.021), (foot, 0.004)]
+    _turned(mesh, [*profile, (0.0, 0.004)], 64)
+    return _object(mesh, "Plate", (0.9, 0.9, 0.88, 1.0))
+
+
 def depths(points: Floats, obj: bpy.types.Object) -> Floats:
     """(N,) m, how deep points (N, 3) in the world are inside an object's evaluated mesh; 0 outside.
 
