@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
-from ..hand.kinematics import Pose
-from ..posing.dragging import GRABBED, WRIST
+from ..posing.dragging import GRABBED, LABELS, WRIST, Course
 from ..posing.trace import watched
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.reaching import as_they_stand
@@ -20,6 +19,7 @@ from .posing_hands import can_drag, hand_of, pressed_at, under_mouse
 from .posing_keys import key_posed
 from .posing_pinned import pin_again, pins_of
 from .posing_pins import named_armature, others
+from .posing_solver import solver_property
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     goal: FloatVectorProperty(
         name="To", description="Where it is dragged, in the world", size=3, subtype="TRANSLATION", precision=4
     )
+    # The scene's choice, unless one is named.
+    solver: solver_property(options={"SKIP_SAVE"})
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -97,7 +99,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         try:
             self._dragged: Dragged = self._begin(context)
             self._goal: Floats = self._dragged.place
-            self._pose: Pose | None = None
+            self._course: Course | None = None
             self._mouse = mouse
             self._follow(context, event)
         except KnuckleError as error:
@@ -133,9 +135,12 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     def _begin(self, context: "Context") -> Dragged:
         armature = named_armature(context, self.armature)
         self.armature = armature.name
-        locked = context.scene.knuckle_posing.dip_lock
+        scene = context.scene.knuckle_posing
+        if not self.properties.is_property_set("solver"):
+            self.solver = scene.solver
         who = hand_of(armature, self.side)
-        return begin(who, self.joint, as_they_stand(who.held, pins_of(armature, self.side)), coupled=locked)
+        pins = as_they_stand(who.held, pins_of(armature, self.side))
+        return begin(who, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
 
     def _follow(self, context: "Context", event: "Event") -> None:
         mouse = event.mouse_region_x, event.mouse_region_y
@@ -146,10 +151,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if event.ctrl and self.joint != WRIST:
             surface = _surface(context, named_armature(context, self.armature), mouse)
             goal = goal if surface is None else surface
-        self._pose = move(self._dragged, goal, self._pose)
-        digit = digit_of(self.joint)
-        if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
-            watched.watch(self.armature, self.side, {digit: goal})
+        self._course = move(self._dragged, goal, self._course)
+        watched.watch(self.armature, self.side, self._dragged.drag.tips(self._course))
         self.goal = goal.tolist()
         self._tell(context)
 
@@ -175,7 +178,10 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         way = self._goal - self._dragged.place
         along = "   ".join(f"D{axis}: {_length(context, part)}" for axis, part in zip("xyz", way, strict=True))
         if context.area:
-            context.area.header_text_set(f"{joint_words(self.joint)}   {along}   ({_length(context, _size(way))})")
+            by = f"Solver: {LABELS[self.solver].name}"
+            context.area.header_text_set(
+                f"{joint_words(self.joint)}   {along}   ({_length(context, _size(way))})   {by}"
+            )
         context.workspace.status_text_set(KEYS)
 
     def _untell(self, context: "Context") -> None:

@@ -25,6 +25,7 @@ from ..rig.reaching import as_they_stand
 from .posing_keys import key_hand
 from .posing_keys_before import KeysBefore, give_back, keys_before, keys_now
 from .posing_pinned import pins_along, pins_of, pins_on
+from .posing_solver import solver_property
 from .rig_hands import posed_armature
 from .setting_properties import FIXED
 
@@ -239,6 +240,7 @@ class KnucklePosing(bpy.types.PropertyGroup):
             default=True,
             options=FIXED,  # type: ignore[arg-type]
         ),
+        "solver": solver_property(options=FIXED),
         **{setting(slider): _slider(slider) for slider in SLIDERS},
     }
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ..posing.dragging import NEAREST
 from .posing_gizmos import KNUCKLE_GGT_hand
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
     @staticmethod
     def draw_settings(context: "Context", layout: "UILayout", _tool: "WorkSpaceTool") -> None:
         """In the header."""
-        layout.prop(context.scene.knuckle_posing, "dip_lock")
+        asked = context.scene.knuckle_posing
+        layout.prop(asked, "solver")
+        lock = layout.row()
+        lock.active = asked.solver == NEAREST
+        lock.prop(asked, "dip_lock")
         layout.operator("knuckle.reach_pins")
         layout.operator("knuckle.unpin_all")
 

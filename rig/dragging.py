@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ..hand.kinematics import Pose
-from ..posing.dragging import WRIST, Drag, Pin, drag
+from ..posing.dragging import KINDS, NEAREST, WRIST, Course, Drag, Pin, drag
+from ..posing.trace import firm
 from .following import Follower, arm_beyond, pointed, pose_arm
 from .held import HeldHand, Standing, armature_held, reached, seen_frames, show, standing
 from .held_bent import bent, only
@@ -48,8 +49,11 @@ class Dragged:
         return self.drag.place
 
 
-def begin(who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True) -> Dragged:
+def begin(
+    who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True, solver: str = NEAREST
+) -> Dragged:
     """Takes a hand by one of dragging.GRABBED. coupled: whether a finger's last joint goes with the one before it.
+    solver: one of dragging.KINDS.
 
     Raises RigError for a hand that is gone, a digit that it lacks and a wrist that nothing moves.
     """
@@ -59,9 +63,11 @@ def begin(who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool 
         raise RigError(f"armature '{armature.name}' has no {joint} on this hand, choose another digit")
     if joint == WRIST and who.fixed:
         raise RigError(who.fixed)
-    taken, stands = bent(held, standing(held))
+    stood = standing(held)
+    taken, stands = bent(held, stood)
     wanted = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    of = drag(stands.pose, joint, wanted, coupled=coupled)
+    by = KINDS[solver](firm(stood.pose, seen_frames(held)[:, :3, 3]).hand)
+    of = drag(stands.pose, joint, wanted, coupled=coupled, by=by)
     joints = frozenset(reached(taken, of.joints if of.joints is not None else _of_whole(taken, of.digits)))
     arm = pointed(who) if who.arm and joint == WRIST else None
     own = replace(who, held=only(taken, joints), arm=arm)
@@ -73,24 +79,25 @@ def begin(who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool 
     return Dragged(own, Standing(stands.pose, beyond), of, joints, before, roll)
 
 
-def move(dragged: Dragged, goal: Floats, last: Pose | None = None) -> Pose:
+def move(dragged: Dragged, goal: Floats, last: Course | None = None) -> Course:
     """Poses the hand with what is dragged at a goal (3,) m in the world, or straight towards it; last: what the step
-    before returned. Raises RigError where the hand is gone."""
+    before returned. Raises RigError where the hand is gone, HandError for one that the solver does not take."""
     who, of = dragged.who, dragged.drag
-    pose = of.step(goal, last)
+    course = of.step(goal, last)
     if who.arm is not None:
+        pose = course.pose
         root = pose.root.copy()
         root[0, :3, 3] = pose_arm(who, who.arm, pose, dragged.arm)
-        pose = Pose(pose.hand, root, pose.angles)
-    _show(dragged, pose)
+        course = replace(course, pose=Pose(pose.hand, root, pose.angles))
+    _show(dragged, course.pose)
     if of.joints is None and of.wishes:
         # What an arm or limits of the rig keep the wrist from, the pinned fingers make up for.
         bpy.context.view_layer.update()
         seen = seen_frames(who.held)[0]
-        if np.abs(seen - pose.root[0]).max() > NEAR or who.arm is not None:
-            pose = of.held(seen, pose)
-            _show(dragged, pose)
-    return pose
+        if np.abs(seen - course.pose.root[0]).max() > NEAR or who.arm is not None:
+            course = of.held(seen, course)
+            _show(dragged, course.pose)
+    return course
 
 
 def put_back(dragged: Dragged) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
-from ..posing.dragging import WRIST, Pin
+from ..posing.dragging import WRIST, Course, Pin
 from ..posing.grasp.seats import length
 from .dragging import Dragged, begin, move, put_back
 from .following import Follower
@@ -51,7 +51,9 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> D
     try:
         stands = dragged.stands.pose
         show(
-            dragged.who.held, Standing(dragged.drag.held(stands.root[0], stands), dragged.stands.beyond), dragged.joints
+            dragged.who.held,
+            Standing(dragged.drag.held(stands.root[0], Course(stands)).pose, dragged.stands.beyond),
+            dragged.joints,
         )
         if _missed(who, pins) <= MET * length(who.held.hand) or who.fixed:
             return dragged
@@ -70,7 +72,7 @@ def _by_palm(dragged: Dragged, pins: Sequence[Pin]) -> None:
     for _ in range(ROUNDS):
         last = move(dragged, goal, last)
         now = _missed(who, pins)
-        goal = last.root[0, :3, 3]
+        goal = last.pose.root[0, :3, 3]
         if now <= MET * length(who.held.hand) or now > 0.9 * before:
             return
         before = now

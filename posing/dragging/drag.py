@@ -6,7 +6,7 @@ much more than the goal that what is dragged stops where they would break.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from ...hand.jacobians import BASE
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from .nearest import Question, Wish, length, nearest, question
+from .bending import Bending, Course
+from .nearest import Question, Wish, length, question
+from .settled import Nearest
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,6 +60,7 @@ class Drag:
     digits: tuple[str, ...]
     """Those that bend."""
     coupled: bool
+    by: Bending
     hangs: Floats
     """(3,) m in the world, where what the point hangs on is; it does not move."""
     reach: float
@@ -80,19 +83,25 @@ class Drag:
             return None
         return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit][:-1])
 
-    def step(self, goal: Floats, last: Pose | None = None) -> Pose:
-        """The pose of one frame with the point at its goal (3,) m in the world, or straight towards it; last: the pose
-        of the step before."""
+    def step(self, goal: Floats, last: Course | None = None) -> Course:
+        """The pose of one frame with the point at its goal (3,) m in the world, or straight towards it; last: what the
+        step before came to. Raises HandError for a hand that the solver does not take."""
         site = self.hand.site_index(self.joint)
-        return nearest(self.question, (Wish(site, self._within(goal)), *self.wishes), last)
+        return self.by.step(self.question, (Wish(site, self._within(goal)), *self.wishes), last)
 
-    def held(self, root: Floats, last: Pose) -> Pose:
+    def held(self, root: Floats, last: Course) -> Course:
         """The pins' fingertips held where they are with the wrist at root (4, 4), wherever it was meant to be."""
         begun = Pose(self.hand, root[None], self.begun.angles)
         if not self.wishes:
-            return begun
+            return replace(last, pose=begun)
         asked = question(begun, _dofs(self.hand, self.digits), tuple(self.question.paths), coupled=self.coupled)
-        return nearest(asked, self.wishes, Pose(self.hand, root[None], last.angles))
+        pose = Pose(self.hand, root[None], last.pose.angles)
+        return self.by.step(asked, self.wishes, replace(last, pose=pose, wishes=()))
+
+    def tips(self, course: Course) -> dict[str, Floats]:
+        """digit -> (3,) m in the world, where the solver was told to bring its tip."""
+        names = {self.hand.site_index(joints[-1]): digit for digit, joints in CHAIN_JOINTS.items()}
+        return {names[site]: place for site, place in course.aims.items() if site in names}
 
     def _within(self, goal: Floats) -> Floats:
         """The goal, no farther from where the point hangs than it could ever come; of a knuckle exactly so far."""
@@ -106,9 +115,9 @@ class Drag:
         return within
 
 
-def drag(begun: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True) -> Drag:
+def drag(begun: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True, by: Bending | None = None) -> Drag:
     """A drag of a joint that begins at a pose of one frame. coupled: whether a finger's last joint goes with the one
-    before it."""
+    before it. by: what bends the digits, one of kinds.KINDS, Nearest unless said."""
     hand = begun.hand
     whole = joint == WRIST or joint in KNUCKLES
     own = None if whole else digit_of(joint)
@@ -129,6 +138,7 @@ def drag(begun: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = T
         question(begun, free, sorted(sites), coupled=coupled),
         bent,
         coupled,
+        by or Nearest(),
         *_reach(begun, joint),
     )
 

@@ -5,8 +5,7 @@ With the weights in metres, what is minimised over the angles q and, where it is
     Σ worth² |p − p̂|² + COUPLING² Σ (c·(q − q₀))² + POSTURE² Σ ((q − q₀) / range)²
 
 A fingertip takes three of a finger's five angles: the tendons' coupling and the pose q₀ at which it began have the
-rest. Steps are Newton's, inside the limits (`solvers/qp`), from the last pose of a drag: of one so near few are
-needed.
+rest. Steps are Newton's, inside the limits (`solvers/qp`), from a pose that is near: few are needed then.
 """
 
 from collections.abc import Sequence
@@ -102,8 +101,9 @@ def question(begun: Pose, free: Ints, sites: Sequence[int], *, coupled: bool = T
     return Question(begun, free, np.concatenate([base, posture])[free], rows[np.any(rows != 0, axis=1)], paths)
 
 
-def nearest(asked: Question, wishes: Sequence[Wish], last: Pose | None = None) -> Pose:
-    """The pose of one frame; `last` is where the search begins, the pose at the beginning if it is None."""
+def nearest(asked: Question, wishes: Sequence[Wish], last: Pose | None = None) -> tuple[Pose, float]:
+    """The pose of one frame and m² what it costs; `last` is where the search begins, the pose at the beginning if it
+    is None."""
     start = last or asked.begun
     root, angles = start.root, start.angles
     at, trust = _at(asked, wishes, root, angles), 0.0
@@ -124,7 +124,7 @@ def nearest(asked: Question, wishes: Sequence[Wish], last: Pose | None = None) -
             trust = max(trust * HARDER, TRUST)
         if np.abs(step).max(initial=0.0) < SMALL:
             break
-    return Pose(asked.hand, root, angles)
+    return Pose(asked.hand, root, angles), at.cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from knuckle.hand import kinematics
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose
-from knuckle.posing.dragging import WRIST, Pin
+from knuckle.posing.dragging import NEAREST, WRIST, Pin
 from knuckle.rig.detect import find_hands
 from knuckle.rig.dragging import Dragged, begin, move, put_back
 from knuckle.rig.following import Follower, follower
@@ -66,7 +66,7 @@ def dragged_to(of: Dragged, goal: Floats, steps: int = 8) -> Pose:
         last = move(of, of.place + part * (goal - of.place), last)
     assert last is not None
     bpy.context.view_layer.update()
-    return last
+    return last.pose
 
 
 def inwards(who: Follower, way: tuple[float, float, float]) -> Floats:
@@ -97,10 +97,11 @@ def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(who: Foll
         bpy.context.view_layer.update()
 
 
-def test_the_rigs_own_fingertip_comes_to_where_it_is_dragged(who: Follower) -> None:
+@pytest.mark.parametrize("solver", [NEAREST, "cga", "whole-hand"])
+def test_the_rigs_own_fingertip_comes_to_where_it_is_dragged(who: Follower, solver: str) -> None:
     low, high = who.held.hand.limits.T
     for digit in DIGITS:
-        of = begin(who, TIPS[digit])
+        of = begin(who, TIPS[digit], solver=solver)
         own = np.isin(of.drag.hand.axis_joint, list(of.joints))
         bends = own & (np.array(who.held.hand.movements) == "flexion")
         angles = of.stands.pose.angles + np.where(bends, 0.3, 0.0)

@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.posing.trace import Shape, Trace, forget, watch
+from knuckle.posing.trace import Shape, Trace, Tracer, firm, forget, watch
 from knuckle.rig import known_hands
 from knuckle.rig.algebra import PARTS, AlgebraOf
 from knuckle.rig.binding import posed_frames
+from knuckle.rig.dragging import begin, move
+from knuckle.rig.held import read, seen_frames
+from knuckle.rig.held_known import held_follower
 from knuckle.rig.take_scene import new_hand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.snapshot import snapshot
@@ -50,6 +53,26 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
         assert np.linalg.norm(named(trace, "P₁").centre - first) < 0.5 * MM, trace.part
         off = np.linalg.norm(named(trace, "T").centre - tip)
         assert off < 0.5 * MM, f"{trace.part}: {off / MM:.2f} mm"
+
+
+def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
+    known = known_hands.look(armature)
+    of = begin(held_follower(armature, "right", known), "index-finger-tip", solver="cga")
+    way = seen_frames(of.who.held)[0, :3, :3] @ [0.002, -0.02, -0.025]
+    course = move(of, of.place + 0.5 * way)
+    course = move(of, of.place + way, course)
+    bpy.context.view_layer.update()
+    goals = of.drag.tips(course)
+    watch(armature.name, "right", goals)
+    try:
+        (trace,) = AlgebraOf().traces(armature, known, "right", ["index-finger"])
+    finally:
+        forget()
+    assert np.linalg.norm(named(trace, "T").centre - goals["index-finger"]) < 1e-6
+    held = held_follower(armature, "right", known).held
+    stands = firm(read(held), seen_frames(held)[:, :3, 3])
+    drawn = Tracer(stands.hand).solved(stands, "index-finger", goals["index-finger"])
+    assert np.rad2deg(np.abs(drawn.angles - stands.angles).max()) < 0.1
 
 
 def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) -> None:

@@ -9,6 +9,7 @@ import pytest
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.operators.posing_hands import hand_of
 from knuckle.operators.posing_pinned import pin_of, pins_of, pins_on
+from knuckle.posing.dragging import KINDS, NEAREST
 from knuckle.rig import known_hands
 from knuckle.rig.grabbing import POINTS, grab_points
 from knuckle.rig.held import seen_frames
@@ -147,6 +148,38 @@ def test_nothing_to_touch_pins_to_the_world_and_a_finger_to_the_nearest(armature
     assert 1000 * np.linalg.norm(now - gap) < 0.5
     drags.knuckle.pin_fingertip(side="right", digit="ring-finger", toggle=True)
     assert not pins_on(armature)
+
+
+@pytest.mark.parametrize("solver", KINDS)
+def test_each_solver_that_the_scene_chooses_brings_the_tip_there(armature: bpy.types.Object, solver: str) -> None:
+    assert bpy.context.scene.knuckle_posing.solver == NEAREST
+    bpy.context.scene.knuckle_posing.solver = solver
+    goal = place(armature, TIPS["index-finger"]) + [0.003, -0.01, -0.01]
+    assert drag(TIPS["index-finger"], goal) == {"FINISHED"}
+    assert apart(armature, TIPS["index-finger"], goal) < 0.5
+
+
+def test_the_solver_of_the_operator_comes_before_the_scenes_and_is_not_kept(armature: bpy.types.Object) -> None:
+    goal, before = place(armature, TIPS["index-finger"]) + [0.0, -0.02, -0.02], channels(armature)
+    ends = []
+    for solver in ({}, {"solver": "cga"}, {}):
+        drags.knuckle.drag_hand(side="right", joint=TIPS["index-finger"], goal=goal.tolist(), **solver)
+        ends.append(channels(armature))
+        for bone, matrix in zip(armature.pose.bones, before, strict=True):
+            bone.matrix_basis = matrix.T
+        bpy.context.view_layer.update()
+    np.testing.assert_allclose(ends[0], ends[2], atol=1e-6)
+    assert np.abs(ends[0] - ends[1]).max() > 0.01
+
+
+@pytest.mark.parametrize("solver", KINDS)
+def test_pinned_tips_stay_with_each_solver(armature: bpy.types.Object, solver: str) -> None:
+    bpy.context.scene.knuckle_posing.solver = solver
+    tips = {digit: place(armature, TIPS[digit]) for digit in ("thumb", "index-finger")}
+    for digit in tips:
+        drags.knuckle.pin_fingertip(side="right", digit=digit, to="WORLD")
+    assert drag("wrist", place(armature, "wrist") + [0.0, 0.01, 0.01]) == {"FINISHED"}
+    assert max(apart(armature, TIPS[digit], tip) for digit, tip in tips.items()) < 0.5
 
 
 def test_the_dip_is_locked_as_the_scene_says(armature: bpy.types.Object) -> None:

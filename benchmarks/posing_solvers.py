@@ -1,0 +1,91 @@
+"""Knuckle's own hand dragged by each solver, without Blender: how near, how fast, how smoothly, whether pins hold.
+
+python benchmarks/posing_solvers.py [--drags 20] [--write]
+"""
+
+import argparse
+import time
+from typing import Any
+
+from posing import ROOT, both, load
+
+HEAD = [
+    "solver",
+    "ms of CPU a step, median / p99",
+    "mm a tip is off, most",
+    "degrees beyond limits",
+    "degrees for a mm, median / p99 / most",
+    "degrees off when back from 60 mm, most",
+    "mm a pinned tip is off, most",
+    "ms, with pins",
+]
+STEPS = 40
+
+
+def measured(name: str, drags: int) -> list[str]:
+    """The row of a solver."""
+    import numpy as np
+
+    from knuckle.hand.joints import DIGITS, KNUCKLES
+    from knuckle.posing.dragging import KINDS, WRIST, Pin, drag, place_of
+    from knuckle.tests.pure.posing.test_dragging import HANDS, TIPS, as_bent, some_pose
+
+    times: list[float] = []
+    pinned_times: list[float] = []
+    off, over, pace, back, pinned = [], [0.0], [], [], []
+
+    def led(of: Any, ways: Any, spent: list[float]) -> list[Any]:
+        courses: list[Any] = []
+        low, high = of.hand.limits.T
+        for way in ways:
+            began = time.thread_time()
+            courses.append(of.step(of.place + way, courses[-1] if courses else None))
+            spent.append(time.thread_time() - began)
+            angles = courses[-1].pose.angles
+            over.append(float(np.rad2deg(np.maximum(low - angles, angles - high).max())))
+        return [course.pose for course in courses]
+
+    parts = np.linspace(0.0, 1.0, STEPS + 1)[1:, None]
+    for seed in range(drags):
+        hand, digit, rng = HANDS[("left", "right")[seed % 2]], DIGITS[seed % 5], np.random.default_rng(seed)
+        begun, by = some_pose(hand, seed), KINDS[name](hand)
+        goal = place_of(as_bent(begun, some_pose(hand, seed + 1), digit), TIPS[digit])
+        of = drag(begun, TIPS[digit], by=by)
+        poses = led(of, parts * (goal - of.place), times)
+        off.append(1000 * float(np.linalg.norm(place_of(poses[-1], TIPS[digit]) - goal)))
+        turned = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
+        pace += (turned / (1000 * np.linalg.norm(goal - of.place) / STEPS)).tolist()
+        out = 0.06 * rng.normal(size=3) / np.sqrt(3) * parts
+        last = led(of, np.concatenate([out, out[::-1], np.zeros((1, 3))]), [])[-1]
+        back.append(float(np.rad2deg(np.abs(last.angles - begun.angles).max())))
+        begun = some_pose(hand, seed, 0.5)
+        pins = [Pin(held, place_of(begun, TIPS[held])) for held in DIGITS[: 1 + seed % 3]]
+        of = drag(begun, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, by=by)
+        way = rng.normal(size=3)
+        for pose in led(of, 0.03 * way / np.linalg.norm(way) * parts, pinned_times):
+            pinned += [1000 * float(np.linalg.norm(place_of(pose, TIPS[pin.digit]) - pin.place)) for pin in pins]
+    paces = " / ".join(f"{value:.1f}" for value in np.quantile(pace, [0.5, 0.99, 1.0]))
+    ends = [f"{max(values):.2f}" for values in (off, over)]
+    return [name, both(times), *ends, paces, f"{max(back):.3f}", f"{max(pinned):.2f}", both(pinned_times)]
+
+
+def main() -> None:
+    """Measures, prints, and with --write fills docs/posing.md."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--drags", type=int, default=20)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    load()
+    from standard_page import fill, table
+    from standard_runs import machine
+
+    from knuckle.posing.dragging import KINDS
+
+    text = table(HEAD, [measured(name, options.drags) for name in KINDS]) + f"\n\nOn {machine()}."
+    print(text)
+    if options.write:
+        fill(ROOT / "docs" / "posing.md", {"drag solvers": text})
+
+
+if __name__ == "__main__":
+    main()
