@@ -16,6 +16,7 @@ from ..rig.held import HeldHand, seen_frames
 from ..rig.keyframes import check_keyable
 from ..rig.pins import nearest_surface
 from ..rig.reaching import MET, reach_pins, shortfalls
+from .job import redraw_views
 from .posing_hands import can_drag, hand_of, posed_armatures, pressed_at, under_mouse
 from .posing_keys import key_posed
 from .posing_pinned import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
@@ -78,10 +79,13 @@ class _OfDigit:
         asked: Any = self
         try:
             armature = named_armature(context, asked.armature)
-            return {"FINISHED"} if asked.change(context, armature) else {"CANCELLED"}
+            changed = asked.change(context, armature)
         except KnuckleError as error:
             asked.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        # The ring and the tool's header are in other regions than the panel.
+        redraw_views(context)
+        return {"FINISHED"} if changed else {"CANCELLED"}
 
 
 def named_armature(context: "Context", name: str) -> "Object":
@@ -105,10 +109,10 @@ def check_posable(armature: "Object") -> None:
 
 def _pin_to() -> dict[str, Items]:
     """Digit -> what it can be pinned to."""
-    kinds = [("TOUCHED", "What It Touches", "The surface that it touches, or else the world"), *KINDS]
+    touched = ("TOUCHED", "What It Touches", "The surface that it touches, or else the world")
+    kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Finger", "As it is now to the tip that is nearest")]
     fingers = [
-        (digit, digit_words(digit).capitalize(), f"As it is now to the tip of the {digit_words(digit)}")
-        for digit in DIGITS
+        (digit, digit_words(digit).title(), f"As it is now to the tip of the {digit_words(digit)}") for digit in DIGITS
     ]
     every: Items = [(*item, "NONE", number) for number, item in enumerate([*kinds, *fingers])]
     return {digit: [item for item in every if item[0] != digit] for digit in DIGITS}
@@ -209,6 +213,7 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
         for armature in posed_armatures(context):
             if armature.is_editable:
                 unpin(armature, lambda _: True)
+        redraw_views(context)
         return {"FINISHED"}
 
 
