@@ -168,7 +168,7 @@ def wander(minutes: float) -> str:
             steps += 1
         if rng.random() < 0.7:
             put_back(dragged)
-        assert last is not None and np.isfinite(last.angles).all() and np.isfinite(last.root).all()
+        assert last is not None and np.isfinite(last.pose.angles).all() and np.isfinite(last.pose.root).all()
         drags += 1
     return (
         f"{minutes:g} minutes of random drags, {drags} of them with {steps} steps, without an error: "
