@@ -31,9 +31,13 @@ def driven_armature(scene: "Scene") -> "Object | None":
 
 
 def posed_armature(context: "Context") -> "Object | None":
-    """The armature whose hands are posed: the active object, else the one that the scene's hands drive."""
+    """The armature whose hands are posed: the active object, or the one that carries it, as a hand's skin is clicked on
+    that a person means; else the only one that is selected, else the one that the scene's hands drive.
+    """
     active = context.view_layer.objects.active if context.view_layer else None
-    armature = active if is_armature(active) else driven_armature(context.scene)
+    carrier = active if active is None or is_armature(active) else active.find_armature()
+    selected = [obj for obj in context.selected_objects if is_armature(obj)] if carrier is None else []
+    armature = carrier or (selected[0] if len(selected) == 1 else driven_armature(context.scene))
     return armature if armature is not None and armature.mode != "EDIT" else None
 
 

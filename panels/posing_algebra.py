@@ -23,7 +23,7 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
     bl_label = "Algebra"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
-    bl_category = "Knuckle"
+    bl_category = "Knuckle Pose"
     bl_parent_id = "KNUCKLE_PT_posing"
     bl_order = 30
     bl_options = {"DEFAULT_CLOSED"}

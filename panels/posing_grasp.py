@@ -16,7 +16,7 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
     bl_label = "Grasp"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
-    bl_category = "Knuckle"
+    bl_category = "Knuckle Pose"
     bl_order = 12
     bl_options = {"DEFAULT_CLOSED"}
 

@@ -23,7 +23,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
     bl_label = "Pins"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
-    bl_category = "Knuckle"
+    bl_category = "Knuckle Pose"
     bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod

@@ -18,7 +18,7 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
     bl_label = "Poses"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
-    bl_category = "Knuckle"
+    bl_category = "Knuckle Pose"
     bl_parent_id = KNUCKLE_PT_posing.__name__
 
     def draw(self, context: "Context") -> None:

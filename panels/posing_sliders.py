@@ -32,7 +32,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
     bl_label = "Hand Pose"
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
-    bl_category = "Knuckle"
+    bl_category = "Knuckle Pose"
 
     @classmethod
     def poll(cls, context: "Context") -> bool:

@@ -12,6 +12,7 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.operators.posing_sliders import setting, sliders_of, value
+from knuckle.operators.rig_hands import posed_armature
 from knuckle.posing.sliders import SLIDERS, Slider
 from knuckle.rig import known_hands
 from knuckle.rig.held import HeldHand, read
@@ -403,3 +404,22 @@ def test_the_way_between_two_keyed_poses_has_no_turn_in_it(two_hands: bpy.types.
         angles.append(np.rad2deg(read(held).angles[0]))
     leap = np.abs(np.diff(angles, axis=0)).max()
     assert leap < 25, f"{leap:.0f} degrees from one frame to the next"
+
+
+def test_a_hand_is_meant_by_its_skin_and_by_an_armature_that_is_selected_beside_the_active_object() -> None:
+    armature = opened(OWN)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    skin = next(child for child in armature.children if child.type == "MESH")
+    other = bpy.data.objects.new("Can", bpy.data.meshes.new("Can"))
+    bpy.context.collection.objects.link(other)
+    for active, selected, meant in (
+        (armature, (), armature),
+        (skin, (), armature),
+        (other, (), None),
+        (other, (armature,), armature),
+    ):
+        bpy.ops.object.select_all(action="DESELECT")
+        bpy.context.view_layer.objects.active = active
+        for obj in selected:
+            obj.select_set(True)
+        assert posed_armature(bpy.context) == meant, f"{active.name} with {selected}"

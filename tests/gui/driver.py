@@ -192,7 +192,7 @@ class Screen:
 
     def open_panels(self, *names: str) -> None:
         """Open some of Knuckle's panels and fold its others; a person does it by their titles."""
-        panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
+        panels = [kind for kind in bpy.types.Panel.__subclasses__() if "Knuckle" in getattr(kind, "bl_category", "")]
         parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
         for panel in reversed(parents_first):
             bpy.utils.unregister_class(panel)

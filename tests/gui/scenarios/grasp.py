@@ -29,7 +29,7 @@ def play(screen: "Screen") -> "Steps":
     bpy.context.view_layer.objects.active = rig(screen)
     bpy.ops.ed.undo_push()
     yield from screen.fill_window()
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.show_sidebar("Knuckle Pose")
     look(screen)
     yield 1.0
     before = channels(screen)

@@ -25,7 +25,7 @@ def play(screen: "Screen") -> "Steps":
     select(armature)
     bpy.ops.ed.undo_push(message="Ready")
     fold()
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.show_sidebar("Knuckle Pose")
     yield from look(screen)
     told: dict[str, Any] = {"at first": channels()}
     place = yield from screen.button("knuckle.add_hand_poses")
@@ -46,7 +46,7 @@ def play(screen: "Screen") -> "Steps":
 
 def fold() -> None:
     """Opens the panels that are looked at, closes the others; a person does it by their titles."""
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
+    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle Pose"]
     parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
     for panel in reversed(parents_first):
         bpy.utils.unregister_class(panel)

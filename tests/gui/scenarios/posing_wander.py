@@ -46,9 +46,9 @@ FURTHER = 0.1
 def play(screen: "Screen") -> "Steps":
     seconds = float(screen.arguments[0]) if screen.arguments else 20.0
     yield from screen.resize(1000, 720)
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
+    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle Pose"]
     panel.fold(panels)
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.show_sidebar("Knuckle Pose")
     yield from opened(screen, "own")
     places = yield from panel.sliders(screen)
     wander = Wander(screen, {word: place for word, place in places.items() if word not in ("bottom", "dip_lock")})

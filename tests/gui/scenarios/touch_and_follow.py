@@ -22,7 +22,7 @@ def play(screen: "Screen") -> "Steps":
     screen.scene.cursor.location = tip(screen) + Vector((0.12, -0.15, 0.12))
     bpy.ops.ed.undo_push()
     yield from screen.fill_window()
-    yield from screen.show_sidebar("Knuckle")
+    yield from screen.show_sidebar("Knuckle Pose")
     look(screen)
     yield 1.5
     region = screen.region(screen.area())
