@@ -185,8 +185,11 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     own = {armature.name, *(skin.name for skin in skins(armature))}
     there = [obj for obj in context.selected_objects if obj.type in SOLID and obj.name not in own]
     if len(there) != 1:
-        names = ", ".join(f"'{obj.name}'" for obj in there[:3]) or "none"
-        raise RigError(f"selected beside the armature are {names}, expected one mesh object to take hold of")
+        names = ", ".join(f"'{obj.name}'" for obj in there[:3])
+        found = (
+            f"selected beside the armature are {names}" if there else "none is chosen or selected beside the armature"
+        )
+        raise RigError(f"{found}, expected one mesh object to take hold of: choose it in the panel Grasp")
     return there[0]
 
 
