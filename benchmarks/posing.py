@@ -86,10 +86,10 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     import numpy as np
     from mathutils import Vector
 
-    from knuckle.operators.posing_hands import hand_of
     from knuckle.rig.dragging import begin, move, put_back
+    from knuckle.rig.held_known import held_follower
 
-    who = hand_of(armature, "right")
+    who = held_follower(armature, "right")
     dragged = begin(who, joint)
     size = float(np.linalg.norm(dragged.drag.begun.hand.rest[1:, :3, 3], axis=-1).max())
     ways = goals(steps, 2 * size)
@@ -144,10 +144,10 @@ def wander(minutes: float) -> str:
     import bpy
     import numpy as np
 
-    from knuckle.operators.posing_hands import hand_of
     from knuckle.operators.posing_pins import pins_of
     from knuckle.posing.dragging import GRABBED
     from knuckle.rig.dragging import begin, move, put_back
+    from knuckle.rig.held_known import held_follower
 
     armature = opened("default hand")
     rng, end = np.random.default_rng(0), time.monotonic() + 60 * minutes
@@ -160,7 +160,7 @@ def wander(minutes: float) -> str:
             bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
                 side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
             )
-        dragged = begin(hand_of(armature, "right"), str(rng.choice(GRABBED)), pins_of(armature, "right"))
+        dragged = begin(held_follower(armature, "right"), str(rng.choice(GRABBED)), pins_of(armature, "right"))
         last = None
         for way in goals(30, 0.2, drags):
             last = move(dragged, dragged.place + way, last)

@@ -14,11 +14,13 @@ from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
 from ..posing.dragging import GRABBED, LABELS, WRIST, Course
 from ..posing.trace import watched
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
+from ..rig.held_known import held_follower
 from ..rig.reaching import as_they_stand
-from .posing_hands import can_drag, hand_of, pressed_at, under_mouse
+from .posed_hands import can_drag, named_armature
 from .posing_keys import key_posed
+from .posing_mouse import pressed_at, under_mouse
 from .posing_pinned import pin_again, pins_of
-from .posing_pins import named_armature, others
+from .posing_pins import others
 from .posing_solver import solver_property
 from .rig_hands import SIDE_ITEMS
 
@@ -138,7 +140,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         scene = context.scene.knuckle_posing
         if not self.properties.is_property_set("solver"):
             self.solver = scene.solver
-        who = hand_of(armature, self.side)
+        who = held_follower(armature, self.side)
         pins = as_they_stand(who.held, pins_of(armature, self.side))
         return begin(who, self.joint, pins, coupled=scene.dip_lock, solver=self.solver)
 

@@ -9,23 +9,20 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
 from numpy.typing import NDArray
 
-from ..errors import KnuckleError, RigError
+from ..errors import RigError
 from ..hand.joints import DIGITS, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import guides, known_hands
-from ..rig.detect import FoundHand
 from ..rig.following import Followed, Follower, follower, go, key, pose, posed_bones
-from ..rig.keyframes import check_keyable
+from ..rig.held import armature_held
 from ..rig.moved import channels_of, moved_since
 from ..rig.pins import is_there
-from .posing_hand import can_pose
+from .posed_hands import hand_to_pose
 from .posing_keys import key_posed
-from .posing_sliders import chosen_side
-from .rig_hands import posed_armature
+from .posing_operator import PosesHands
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Object
 
 Floats = NDArray[np.float64]
@@ -108,30 +105,15 @@ class KnuckleFollow(bpy.types.PropertyGroup):
     )
 
 
-class _Follows:
-    """What the operators are made of, beside bpy.types.Operator."""
+class _Follows(PosesHands):
+    """Beside bpy.types.Operator."""
 
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """With an armature that can be posed."""
-        return can_pose(cls, context)
+    def change(self, context: "Context") -> str:
+        """Tells by how much the hand is off."""
+        armature, side = hand_to_pose(context)
+        return missed(self.done(context, follower(armature, known_hands.found(armature, side))))
 
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Does it, or says why not."""
-        operator: Any = self
-        armature = posed_armature(context)
-        assert armature is not None, "poll"
-        try:
-            check_keyable(armature)
-            brought = self.done(context, armature, _follower(context, armature))
-        except KnuckleError as error:
-            operator.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        if told := missed(brought):
-            operator.report({"WARNING"}, told)
-        return {"FINISHED"}
-
-    def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
+    def done(self, context: "Context", who: Follower) -> Brought:
         """What is done. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
@@ -144,7 +126,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     bl_label = "Touch"
     bl_options = {"REGISTER", "UNDO"}
 
-    def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
+    def done(self, context: "Context", who: Follower) -> Brought:
         """Posed on this frame, and keyed as auto-keying would."""
         chosen = context.scene.knuckle_follow
         _check_there(chosen.target)
@@ -152,6 +134,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
         # A finger alone leaves the arm as it is, also where it is turned as no solver has it.
         who = replace(who, arm=None) if chosen.alone and chosen.end != "wrist" else who
+        armature = armature_held(who.held)
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
         pose(who, followed)
         key_posed(context, armature, *moved_since(armature, before))
@@ -175,7 +158,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
             return False
         return True
 
-    def done(self, context: "Context", armature: "Object", who: Follower) -> Brought:
+    def done(self, context: "Context", who: Follower) -> Brought:
         """Keyed on each frame, in a new action."""
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
@@ -226,38 +209,6 @@ def missed(brought: Brought) -> str:
 def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], frames: Floats | None = None) -> Followed:
     chosen = context.scene.knuckle_follow
     return go(who, chosen.end, course, frames, alone=chosen.alone)
-
-
-def _follower(context: "Context", armature: "Object") -> Follower:
-    """The hand that was chosen, as it is now. Raises RigError where there is none."""
-    return follower(armature, chosen_hand(armature, chosen_side(context, armature)))
-
-
-def chosen_hand(armature: "Object", side: str) -> FoundHand:
-    """A hand of an armature by its side; AUTO is that of the active bone, else the only one or the right one.
-
-    Raises RigError where there is none.
-    """
-    known = known_hands.known(armature) or known_hands.look(armature)
-    usual = "right" if "right" in known.usable else "left"
-    wanted: Any = (_active_side(armature) or usual) if side == "AUTO" else side
-    if known.why_not(wanted):
-        raise RigError(known.why_not(wanted))
-    for found in known.hands.values():
-        if found.side == wanted:
-            return found
-    raise RigError(f"armature '{armature.name}' has no {wanted} hand, choose the other")
-
-
-def _active_side(armature: "Object") -> str | None:
-    """The side of the hand to which the active bone belongs, or which hangs on it; None where that is both or none."""
-    active = armature.data.bones.active
-    known = known_hands.known(armature)
-    if active is None or known is None:
-        return None
-    near = {active.name, *(bone.name for bone in active.children_recursive)}
-    sides = [side for side, found in known.hands.items() if near & set(found.bones.values())]
-    return sides[0] if len(sides) == 1 else None
 
 
 def _kept(tool: Tool, places: Floats) -> Floats:

@@ -6,22 +6,18 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 
-from ..errors import KnuckleError, RigError
-from ..rig import grasping
+from ..errors import RigError
+from ..rig import grasping, known_hands
 from ..rig.attaching import attach, check_attachable, held_by, let_go
 from ..rig.following import follower
 from ..rig.grasping import Grasped, grasp
-from ..rig.keyframes import check_keyable
 from ..rig.skin import skins
-from .posing_follow import chosen_hand
-from .posing_hand import can_pose
+from .posed_hands import hand_to_pose
 from .posing_keys import key_posed
-from .posing_sliders import forget_shown
-from .rig_hands import SIDE_ITEMS, posed_armature
+from .posing_operator import PosesHands
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
-    from bpy.stub_internal.rna_enums import OperatorReturnItems
     from bpy.types import Context, Object, Scene
 
 DEEP = 1e-3
@@ -37,15 +33,6 @@ def _is_solid(_: Any, obj: "Object") -> bool:
 class KnuckleGrasp(bpy.types.PropertyGroup):
     """What a hand takes hold of."""
 
-    side: EnumProperty(
-        name="Hand",
-        description="Which hand",
-        items=[
-            ("AUTO", "Active", "The hand of the active bone; else the only one, or the right one"),
-            *SIDE_ITEMS,
-        ],
-        options=FIXED,
-    )
     target: PointerProperty(
         name="Object",
         description="What the hand takes hold of; without one, the mesh that is selected beside the armature",
@@ -106,70 +93,43 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
     )
 
 
-class KNUCKLE_OT_grasp(bpy.types.Operator):
+class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
     """Take hold of an object: the hand comes to it, and closes until its skin touches. The arm carries the hand"""
 
     bl_idname = "knuckle.grasp"
     bl_label = "Grasp Object"
-    bl_options = {"REGISTER", "UNDO"}
 
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """With an armature that may be posed."""
-        return can_pose(cls, context)
-
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+    def change(self, context: "Context") -> str:
         """Finds the object and the hand, grasps, keys."""
-        armature, chosen = posed_armature(context), context.scene.knuckle_grasp
-        assert armature is not None, "poll"
-        try:
-            check_keyable(armature)
-            obj = held_object(context, armature)
-            found = chosen_hand(armature, chosen.side)
-            grip = None if chosen.grip == "AUTO" else chosen.grip
-            if chosen.attached:
-                check_attachable(follower(armature, found), obj)
-            done = grasp(armature, found, obj, grip, steps=chosen.steps)
-            _key(context, armature, done, obj if chosen.attached else None)
-        except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
-        forget_shown()
+        (armature, side), chosen = hand_to_pose(context), context.scene.knuckle_grasp
+        found = known_hands.found(armature, side)
+        obj = held_object(context, armature)
+        grip = None if chosen.grip == "AUTO" else chosen.grip
+        if chosen.attached:
+            check_attachable(follower(armature, found), obj)
+        done = grasp(armature, found, obj, grip, steps=chosen.steps)
+        _key(context, armature, done, obj if chosen.attached else None)
         if done.deepest < -DEEP:
-            self.report(
-                {"WARNING"}, f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
-            )
-        return {"FINISHED"}
+            return f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
+        return ""
 
 
-class KNUCKLE_OT_let_go(bpy.types.Operator):
+class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
     """Let go of what was attached to the hand: it stays where it is, from this frame on where it was attached by keys.
     The fingers stay as they are"""
 
     bl_idname = "knuckle.let_go"
     bl_label = "Let Go"
-    bl_options = {"REGISTER", "UNDO"}
 
-    @classmethod
-    def poll(cls, context: "Context") -> bool:
-        """With an armature that may be posed."""
-        return can_pose(cls, context)
-
-    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+    def change(self, context: "Context") -> str:
         """Finds what the hand holds, and lets go of it."""
-        armature = posed_armature(context)
-        assert armature is not None, "poll"
-        try:
-            found = chosen_hand(armature, context.scene.knuckle_grasp.side)
-            held = list(held_by(follower(armature, found)))
-            if not held:
-                raise RigError(f"nothing is attached to the {found.side} hand of '{armature.name}'")
-        except KnuckleError as error:
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        armature, side = hand_to_pose(context)
+        held = list(held_by(follower(armature, known_hands.found(armature, side))))
+        if not held:
+            raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
         for obj, constraint in held:
             let_go(obj, constraint, context.scene.frame_current)
-        return {"FINISHED"}
+        return ""
 
 
 def held_object(context: "Context", armature: "Object") -> "Object":

@@ -28,9 +28,15 @@ def key_hand(context: "Context", held: HeldHand, joints: Collection[int] | None 
     return key_posed(context, armature, names, placed)
 
 
-def key_posed(context: "Context", armature: "Object", bones: Collection[str], placed: Collection[str] = ()) -> bool:
-    """Keys bones that were turned, and those of them that were `placed` as well, as auto-keying would; whether it is
-    on.
+def key_posed(
+    context: "Context",
+    armature: "Object",
+    bones: Collection[str],
+    placed: Collection[str] = (),
+    scaled: Collection[str] = (),
+) -> bool:
+    """Keys bones that were turned, and those of them that were `placed` and `scaled` as well, as auto-keying would;
+    whether it is on.
 
     As Blender does: the active keying set alone, if only that is to be keyed; else the channels that were changed, and
     of those with Only Insert Available the ones that have a curve, with Only Insert Needed the ones that differ from
@@ -48,16 +54,18 @@ def key_posed(context: "Context", armature: "Object", bones: Collection[str], pl
         options.add("INSERTKEY_VISUAL")
     for name in bones:
         bone = armature.pose.bones[name]
-        for path in _channels(bone, name in placed):
+        for path in _channels(bone, name in placed, name in scaled):
             for index in _wanted(context, bone, path):
                 bone.keyframe_insert(path, index=index, group=name, keytype=tools.keyframe_type, options=options)
     return True
 
 
-def _channels(bone: "PoseBone", placed: bool) -> Iterator[str]:
+def _channels(bone: "PoseBone", placed: bool, scaled: bool) -> Iterator[str]:
     yield channel(bone.rotation_mode)
     if placed:
         yield "location"
+    if scaled:
+        yield "scale"
 
 
 def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:

@@ -13,12 +13,13 @@ from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_
 from ..posing.grasp.seats import length
 from ..rig.dragging import moved_bones, put_back
 from ..rig.held import HeldHand, seen_frames
-from ..rig.keyframes import check_keyable
+from ..rig.held_known import held_follower
 from ..rig.pins import nearest_surface
 from ..rig.reaching import MET, reach_pins, shortfalls
 from .job import redraw_views
-from .posing_hands import can_drag, hand_of, posed_armatures, pressed_at, under_mouse
+from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
 from .posing_keys import key_posed
+from .posing_mouse import pressed_at, under_mouse
 from .posing_pinned import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 
@@ -88,25 +89,6 @@ class _OfDigit:
         return {"FINISHED"} if changed else {"CANCELLED"}
 
 
-def named_armature(context: "Context", name: str) -> "Object":
-    """The armature in Pose Mode of this name, the active one for none.
-
-    Raises RigError where there is none, or it cannot be posed so that it is seen.
-    """
-    for armature in posed_armatures(context):
-        if name in ("", armature.name):
-            check_posable(armature)
-            return armature
-    raise RigError(f"no armature '{name}' is in Pose Mode, choose it and enter Pose Mode first")
-
-
-def check_posable(armature: "Object") -> None:
-    """Raises RigError for an armature that cannot be posed, or not so that it is seen."""
-    check_keyable(armature)
-    if armature.data.pose_position == "REST":
-        raise RigError(f"armature '{armature.name}' is shown at rest, choose its Pose Position first")
-
-
 def _pin_to() -> dict[str, Items]:
     """Digit -> what it can be pinned to."""
     touched = ("TOUCHED", "What It Touches", "The surface that it touches, or else the world")
@@ -141,7 +123,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         """Kept on the armature object. Raises RigError where there is nothing to pin it to."""
         if self.toggle and unpin_digit(armature, self.side, self.digit):
             return True
-        held = hand_of(armature, self.side).held
+        held = held_follower(armature, self.side).held
         if self.digit not in held.digits:
             raise RigError(f"armature '{armature.name}' has no {digit_words(self.digit)} on its {self.side} hand")
         kind, to = self._meant(context, armature, held)
@@ -190,7 +172,7 @@ class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
 
 def _can_reach(operator: Any, context: "Context") -> bool:
     if can_drag(operator, context):
-        if any(pins_on(armature) for armature in posed_armatures(context)):
+        if any(pins_on(armature) for armature in in_pose_mode(context)):
             return True
         operator.poll_message_set("No fingertip is pinned")
     return False
@@ -210,7 +192,7 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Of all hands."""
-        for armature in posed_armatures(context):
+        for armature in in_pose_mode(context):
             if armature.is_editable:
                 unpin(armature, lambda _: True)
         redraw_views(context)
@@ -232,7 +214,7 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Each hand, and keyed as auto-keying would; a hand that cannot be posed is no reason to leave the others."""
         moved, told, refused = False, [], []
-        hands = [(armature, side) for armature in posed_armatures(context) for side in SIDES]
+        hands = [(armature, side) for armature in in_pose_mode(context) for side in SIDES]
         for armature, side in hands:
             try:
                 one, short = _reach(context, armature, side)
@@ -257,7 +239,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
     if not pins:
         return False, []
     check_posable(armature)
-    who = hand_of(armature, side)
+    who = held_follower(armature, side)
     dragged = reach_pins(who, pins, coupled=context.scene.knuckle_posing.dip_lock)
     context.view_layer.update()
     bones, placed = moved_bones(dragged)
@@ -265,7 +247,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         key_posed(context, armature, bones, placed)
     else:
         put_back(dragged)
-    of, enough = f" of '{armature.name}'" if len(posed_armatures(context)) > 1 else "", MET * length(who.held.hand)
+    of, enough = f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "", MET * length(who.held.hand)
     return bool(bones), [
         f"the {side} {digit_words(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
         for digit, far in shortfalls(who.held, pins).items()

@@ -1,30 +1,30 @@
 """Named poses: put on a hand at once, or made pose assets that Blender's asset shelf shows."""
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import bpy
 from bpy.props import EnumProperty, FloatProperty
 
 from ..errors import RigError
-from ..hand.joints import SIDES
 from ..hand.poses import POSES
-from ..rig import known_hands
 from ..rig.hand_poses import apply_pose, posed_joints
-from ..rig.held import HeldHand
-from ..rig.held_known import held_hand
+from ..rig.held import HeldHand, armature_held
 from ..rig.keyframes import check_keyable
 from ..rig.pose_assets import add_pose_assets
-from .posing_hand import OfPosedHand, side_property
+from .posed_hands import hands_asked
 from .posing_keys import key_hand
+from .posing_operator import PosesHands, hands_to_pose, side_property
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
-    from bpy.types import Context, Object
+    from bpy.types import Context
 
 POSE_ITEMS = [(pose.name, pose.label, pose.about) for pose in POSES.values()]
 
 
-class KNUCKLE_OT_apply_hand_pose(OfPosedHand, bpy.types.Operator):
+class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
     """Pose the fingers of a hand as a named pose has them, all the way or a part of it. The wrist stays"""
 
     bl_idname = "knuckle.apply_hand_pose"
@@ -51,26 +51,32 @@ class KNUCKLE_OT_apply_hand_pose(OfPosedHand, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
-    def change(self, context: "Context", armature: "Object") -> None:
+    def change(self, context: "Context") -> str:
         """Each hand that was asked for."""
-        for held in self._asked(context, armature):
+        for held in self._asked(context):
             apply_pose(held, self.pose, self.factor)
             if self.factor > 0:
                 key_hand(context, held, posed_joints(held))
+        return ""
 
-    def _asked(self, context: "Context", armature: "Object") -> list[HeldHand]:
+    def _asked(self, context: "Context") -> list[HeldHand]:
         """Raises RigError where there is none."""
         if self.side != "SELECTED":
-            return self.hands(armature)
-        selected = {bone.name for bone in context.selected_pose_bones or () if bone.id_data == armature}
-        known = known_hands.known(armature) or known_hands.look(armature)
-        sides = [side for side in SIDES if side in known.hands and selected & {*known.hands[side].bones.values()}]
-        if not sides:
+            return hands_to_pose(context, self.side)
+        selected = {(bone.id_data.name, bone.name) for bone in context.selected_pose_bones or ()}
+        hands = [held for held in hands_to_pose(context, "BOTH") if selected.intersection(_bones(held))]
+        if not hands:
             raise RigError("no bone of a hand is selected, select one in Pose Mode")
-        return [held_hand(armature, side, known) for side in sides]
+        return hands
 
 
-class KNUCKLE_OT_add_hand_poses(OfPosedHand, bpy.types.Operator):
+def _bones(held: HeldHand) -> Iterator[tuple[str, str]]:
+    """The armature and the bone of each joint that has one."""
+    binding, armature = held.posed.binding, armature_held(held).name
+    return ((armature, str(binding.bones[joint])) for joint in binding.mapped)
+
+
+class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
     """Make the named poses of the hands pose assets of this file: the asset shelf of Pose Mode shows them, a click
     applies one, dragging blends it. Again, it brings them up to date"""
 
@@ -79,9 +85,13 @@ class KNUCKLE_OT_add_hand_poses(OfPosedHand, bpy.types.Operator):
 
     side: side_property()
 
-    def change(self, _context: "Context", armature: "Object") -> None:
+    def change(self, context: "Context") -> str:
         """All poses of each hand that was asked for."""
-        check_keyable(armature)
-        made = add_pose_assets(armature, self.hands(armature))
+        by_armature = [(armature, list(of)) for armature, of in groupby(hands_asked(context, self.side), armature_held)]
+        for armature, _ in by_armature:
+            check_keyable(armature)
+        made = sum(len(add_pose_assets(armature, of)) for armature, of in by_armature)
+        of_all = " and ".join(armature.name for armature, _ in by_armature)
         report: Any = self.report
-        report({"INFO"}, f"{len(made)} hand poses of {armature.name} are in the asset shelf of Pose Mode")
+        report({"INFO"}, f"{made} hand poses of {of_all} are in the asset shelf of Pose Mode")
+        return ""

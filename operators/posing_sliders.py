@@ -22,11 +22,11 @@ from ..rig.held_known import held_hand
 from ..rig.known_hands import KnownHands
 from ..rig.making_up import Pinned, pose_pinned, take_pinned
 from ..rig.reaching import as_they_stand
+from .posed_hands import chosen_hand, hand_to_pose, posed_armature
 from .posing_keys import key_hand
 from .posing_keys_before import KeysBefore, give_back, keys_before, keys_now
 from .posing_pinned import pins_along, pins_of, pins_on
 from .posing_solver import solver_property
-from .rig_hands import posed_armature
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -47,13 +47,6 @@ OF_ALL = {"curl": "all digits", "spread": "all digits"}
 def setting(slider: Slider) -> str:
     """What the property of a slider is called."""
     return slider.word if slider.digit is None else f"{slider.word}_{slider.digit.split('-')[0]}"
-
-
-def chosen_side(context: "Context", armature: "Object") -> Side:
-    """The hand that the sliders pose: the one that was chosen, or the only one that there is."""
-    chosen: Side = context.scene.knuckle_posing.side
-    known = known_hands.known(armature)
-    return next(iter(known.hands)) if known and len(known.hands) == 1 else chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,17 +95,17 @@ def show_anew_if_not(known: KnownHands) -> None:
 
 def value(context: "Context", slider: Slider) -> float:
     """Where a slider of the chosen hand stands; 0 where there is no such hand."""
-    armature = posed_armature(context)
-    if armature is None:
+    first, asked = posed_armature(context), context.scene.knuckle_posing
+    if first is None:
         return 0.0
-    asked = context.scene.knuckle_posing
-    chosen = armature.name, asked.side, asked.dip_lock
+    chosen = first.name, asked.side, asked.dip_lock
     if _Now.shown is None or _Now.shown.chosen != chosen:
-        known = known_hands.known(armature)
-        if known is None:
+        hand = chosen_hand(context)
+        known = known_hands.known(hand[0]) if hand else None
+        if hand is None or known is None:
             return 0.0
         try:
-            values = _values(held_hand(armature, chosen_side(context, armature), known), asked.dip_lock)
+            values = _values(held_hand(*hand, known), asked.dip_lock)
         except KnuckleError:
             values = dict.fromkeys(SLIDERS, 0.0)
         _Now.shown = _Shown(chosen, known, values)
@@ -144,13 +137,11 @@ def _only(held: HeldHand, joints: frozenset[int]) -> HeldHand:
 def slide(context: "Context", slider: Slider, to: float) -> None:
     """Brings the chosen hand to where a slider stands at a value, keyed as auto-keying would.
 
-    Raises RigError where there is no such hand.
+    Raises RigError where there is no such hand, or it cannot be posed.
     """
-    armature = posed_armature(context)
-    if armature is None or not armature.is_editable:
-        return
-    known = known_hands.known(armature) or known_hands.look(armature)
-    held = held_hand(armature, chosen_side(context, armature), known)
+    armature, side = hand_to_pose(context)
+    known = known_hands.now(armature)
+    held = held_hand(armature, side, known)
     sliders, slid = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), _Now.slid
     if slid is not None and slid.slider == slider and slid.left == _left(context, armature, held):
         # Still the same drag, wherever the arm has gone meanwhile.

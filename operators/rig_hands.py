@@ -30,17 +30,6 @@ def driven_armature(scene: "Scene") -> "Object | None":
     return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
 
 
-def posed_armature(context: "Context") -> "Object | None":
-    """The armature whose hands are posed: the active object, or the one that carries it, as a hand's skin is clicked on
-    that a person means; else the only one that is selected, else the one that the scene's hands drive.
-    """
-    active = context.view_layer.objects.active if context.view_layer else None
-    carrier = active if active is None or is_armature(active) else active.find_armature()
-    selected = [obj for obj in context.selected_objects if is_armature(obj)] if carrier is None else []
-    armature = carrier or (selected[0] if len(selected) == 1 else driven_armature(context.scene))
-    return armature if armature is not None and armature.mode != "EDIT" else None
-
-
 def can_look(operator: type, context: "Context") -> bool:
     """For poll: an armature is chosen."""
     if driven_armature(context.scene) is not None:
@@ -243,7 +232,7 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """The armature becomes the active object."""
-        known = known_hands.known(armature) or known_hands.look(armature)
+        known = known_hands.now(armature)
         found = known.hands.get(self.side)
         if found is None:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand, pick its bones first")

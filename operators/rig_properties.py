@@ -47,7 +47,7 @@ def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
         change(armature)
     except RigError as error:
         # A field cannot report: it shows what there was, and the panel says why.
-        known = known_hands.known(armature) or known_hands.look(armature)
+        known = known_hands.now(armature)
         known_hands.remember(armature, replace(known, refused=str(error)))
 
 

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import Side
+from ..operators.posed_hands import chosen_hand
 from ..operators.posing_algebra import Showing
-from ..operators.posing_sliders import chosen_side
-from ..operators.rig_hands import posed_armature
 from ..posing.trace.shapes import Kind, Shape, Trace
 from ..posing.trace.strokes import Strokes, View, strokes
 from ..rig.algebra import AlgebraOf
@@ -132,12 +131,12 @@ def draw_names() -> None:
 
 def _shown(context: "Context") -> tuple[Trace, ...]:
     """What there is to draw in this view."""
-    armature, space = posed_armature(context), context.space_data
+    hand, space = chosen_hand(context), context.space_data
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
-    if armature is None or not space.overlay.show_overlays or not armature.visible_in_viewport_get(space):
+    if hand is None or not space.overlay.show_overlays or not hand[0].visible_in_viewport_get(space):
         return ()
+    armature, side = hand
     known = known_or_looked_for(armature)
-    side = chosen_side(context, armature)
     if known is None or side not in known.usable:
         return ()
     try:

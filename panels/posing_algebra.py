@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError
+from ..operators.posed_hands import chosen_hand
 from ..operators.posing_algebra import STEPS
-from ..operators.posing_sliders import chosen_side
-from ..operators.rig_hands import posed_armature
 from ..rig.algebra import PARTS
 from . import algebra_overlay
 from .looking import known_or_looked_for
@@ -50,13 +49,12 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
 
 def _told(layout: "UILayout", context: "Context", chosen: Any) -> None:
     """What the step does, for each part that is shown."""
-    armature = posed_armature(context)
-    known = known_or_looked_for(armature) if armature else None
-    if armature is None or known is None:
+    hand = chosen_hand(context)
+    known = known_or_looked_for(hand[0]) if hand else None
+    if hand is None or known is None:
         return
-    side = chosen_side(context, armature)
     try:
-        traces = algebra_overlay.traces(armature, known, side, chosen.parts)
+        traces = algebra_overlay.traces(hand[0], known, hand[1], chosen.parts)
     except KnuckleError as error:
         paragraph(layout, context, sentence(str(error)), "INFO")
         return

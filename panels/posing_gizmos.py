@@ -7,8 +7,9 @@ import numpy as np
 from mathutils import Matrix
 
 from ..hand.joints import KNUCKLES, Side, digit_of
+from ..operators.posed_hands import in_pose_mode
 from ..operators.posing_drag import KNUCKLE_OT_drag_hand
-from ..operators.posing_hands import grabs, posed_armatures
+from ..operators.posing_mouse import grabs
 from ..operators.posing_pinned import pin_of
 from ..posing.dragging import WRIST
 from .looking import known_or_looked_for
@@ -43,7 +44,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """In Pose Mode."""
-        return bool(posed_armatures(context))
+        return bool(in_pose_mode(context))
 
     def setup(self, _context: "Context") -> None:
         """Gizmos are made as they are needed."""
@@ -51,7 +52,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
 
     def draw_prepare(self, context: "Context") -> None:
         """Called before each drawing: bones may have moved, been hidden or gone since the last."""
-        for armature in posed_armatures(context):
+        for armature in in_pose_mode(context):
             known_or_looked_for(armature)
         seen = set()
         for armature, side, points in grabs(context):

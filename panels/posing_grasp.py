@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.rig_hands import posed_armature
+from ..operators.posed_hands import posed_armature
 
 if TYPE_CHECKING:
     from bpy.types import Context
@@ -29,7 +29,6 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
         """What, how, and what is keyed."""
         layout, chosen = self.layout, context.scene.knuckle_grasp
         layout.use_property_split, layout.use_property_decorate = True, False
-        layout.prop(chosen, "side")
         layout.prop(chosen, "target")
         layout.prop(chosen, "grip")
         layout.prop(chosen, "keyed")

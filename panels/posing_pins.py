@@ -6,9 +6,8 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
-from ..operators.posing_hands import posed_armatures
+from ..operators.posed_hands import chosen_hand, in_pose_mode, posed_armatures, sides_of
 from ..operators.posing_pinned import holds, pin_of, pins_on
-from ..operators.posing_sliders import chosen_side
 from ..rig.held_known import held_hand
 from .looking import known_or_looked_for
 from .text import DIGIT_NAMES, paragraph, sentence
@@ -29,17 +28,17 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """In Pose Mode."""
-        return bool(posed_armatures(context))
+        return bool(in_pose_mode(context))
 
     def draw(self, context: "Context") -> None:
         """Each digit of the chosen hand, the pins of others, and what can be done with all of them."""
-        layout, armatures = self.layout, posed_armatures(context)
-        known = known_or_looked_for(armatures[0])
-        if known is None:
+        layout, armatures = self.layout, in_pose_mode(context)
+        if None in [known_or_looked_for(each) for each in posed_armatures(context)]:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
-        hand = armatures[0], chosen_side(context, armatures[0])
-        if len(known.hands) > 1:
+        hand = chosen_hand(context)
+        assert hand is not None, "poll"
+        if len(sides_of(posed_armatures(context))) > 1:
             row = layout.row(align=True)
             for side in SIDES:
                 row.prop_enum(context.scene.knuckle_posing, "side", side)

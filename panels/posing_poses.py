@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.posing_sliders import chosen_side
-from ..operators.rig_hands import posed_armature
+from ..operators.posed_hands import chosen_hand
 from .posing_sliders import KNUCKLE_PT_posing
 
 if TYPE_CHECKING:
@@ -23,12 +22,12 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """One to apply, and all of them for the asset shelf."""
-        armature = posed_armature(context)
-        if armature is None:
+        hand = chosen_hand(context)
+        if hand is None:
             return
         column = self.layout.column(align=True)
         column.operator_context = "EXEC_DEFAULT"
         row = column.row(align=True)
         applied = row.operator_menu_enum("knuckle.apply_hand_pose", "pose", text="Apply Pose", icon="VIEW_PAN")
-        applied.side = chosen_side(context, armature)
+        applied.side = hand[1]
         column.operator("knuckle.add_hand_poses", text="Add to Asset Shelf", icon="ASSET_MANAGER").side = "BOTH"

@@ -6,15 +6,10 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
-from ..operators.posing_hand import other_armatures
-from ..operators.posing_sliders import (
-    chosen_side,
-    setting,
-    show_anew_if_not,
-    sliders_of,
-)
-from ..operators.rig_hands import posed_armature
+from ..operators.posed_hands import AT_REST, chosen_hand, posed_armature, posed_armatures, sides_of
+from ..operators.posing_sliders import setting, show_anew_if_not, sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
+from ..rig import known_hands
 from ..rig.held import HeldHand
 from ..rig.held_known import held_hand
 from .looking import known_or_looked_for
@@ -41,28 +36,31 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Which hand, its sliders, what is done to it."""
-        layout, armature = self.layout, posed_armature(context)
-        assert armature is not None, "poll"
-        known = known_or_looked_for(armature)
-        if known is None:
+        layout, asked, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
+        assert hand is not None, "poll"
+        answers = [known_or_looked_for(each) for each in posed_armatures(context)]
+        if None in answers:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
+        armature, side = hand
+        both = len(sides_of(posed_armatures(context))) > 1
+        row = layout.row(align=True)
+        row.enabled = both
+        for one in SIDES:
+            row.prop_enum(asked, "side", one)
+        known = known_hands.now(armature)
         show_anew_if_not(known)
-        asked, side = context.scene.knuckle_posing, chosen_side(context, armature)
         try:
             held = held_hand(armature, side, known)
         except KnuckleError as error:
-            if len(known.hands) > 1:
-                layout.row().prop(asked, "side", expand=True)
             paragraph(layout, context, sentence(str(error)), "INFO")
             return
-        row = layout.row(align=True)
-        row.enabled = len(known.hands) > 1
-        for one in SIDES:
-            row.prop_enum(asked, "side", one)
-        layout.active = armature.is_editable
-        _sliders(layout, asked, held, sliders_of(held.hand, asked.dip_lock))
-        _buttons(layout, side, len(known.hands) > 1 or bool(other_armatures(context, armature)))
+        if armature.data.pose_position == "REST":
+            paragraph(layout, context, sentence(AT_REST.format(armature.name)), "INFO")
+        body = layout.column()
+        body.enabled = armature.is_editable and armature.data.pose_position == "POSE"
+        _sliders(body, asked, held, sliders_of(held.hand, asked.dip_lock))
+        _buttons(body, side, both)
 
 
 def _sliders(layout: "UILayout", asked: Any, held: HeldHand, sliders: Sliders) -> None:

@@ -9,6 +9,7 @@ from ..errors import KnuckleError, RigError
 from ..hand.joints import Side
 from ..posing.sliders import ARCH
 from . import known_hands
+from .detect import FoundHand
 from .following import Follower, follower
 from .held import HeldHand, take
 from .known_hands import KnownHands
@@ -23,15 +24,12 @@ def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -
 
     known: what `known_hands` knows of the armature as it is now. Raises RigError where there is none that can be posed.
     """
-    known = known or known_hands.known(armature) or known_hands.look(armature)
-    if known.why_not(side):
-        raise RigError(known.why_not(side))
-    if side not in known.hands:
-        raise RigError(f"armature '{armature.name}' has no {side} hand, pick its bones first")
+    known = known or known_hands.now(armature)
+    found = known_hands.found(armature, side, known)
     key = tuple(_depends_on(armature, known, side))
     remembered, answer = known.held.get(side, (None, ""))
     if remembered != key:
-        answer = _taken(armature, known, side)
+        answer = _taken(armature, found)
         known.held[side] = key, answer
     if isinstance(answer, str):
         raise RigError(answer)
@@ -40,14 +38,14 @@ def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -
 
 def held_follower(armature: "Object", side: Side, known: KnownHands | None = None) -> Follower:
     """The same hand, and what carries it. Raises RigError as held_hand does."""
-    known = known or known_hands.known(armature) or known_hands.look(armature)
+    known = known or known_hands.now(armature)
     held = held_hand(armature, side, known)
     return follower(armature, known.hands[side], held=held)
 
 
-def _taken(armature: "Object", known: KnownHands, side: Side) -> HeldHand | str:
+def _taken(armature: "Object", found: FoundHand) -> HeldHand | str:
     try:
-        return take(armature, known.hands[side], further=ARCH)
+        return take(armature, found, further=ARCH)
     except KnuckleError as error:
         return str(error)
 

@@ -70,6 +70,26 @@ def known(armature: "Object") -> KnownHands | None:
     return _remembered[key]
 
 
+def now(armature: "Object") -> KnownHands:
+    """What is known of an armature as it is now; if nobody has looked yet, they are looked for."""
+    return known(armature) or look(armature)
+
+
+def found(armature: "Object", side: Side, known: KnownHands | None = None) -> FoundHand:
+    """The hand of a side; known: what is known of the armature as it is now.
+
+    Raises RigError where there is none that can be posed.
+    """
+    known = known or now(armature)
+    if known.why_not(side):
+        raise RigError(known.why_not(side))
+    if side not in known.hands:
+        raise RigError(
+            f"armature '{armature.name}' has no {side} hand, select the armature that has it as well or pick its bones"
+        )
+    return known.hands[side]
+
+
 def look(armature: "Object") -> KnownHands:
     """Finds the hands of an armature and remembers them."""
     return remember(armature, _looked(armature))

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.operators.posing_hands import hand_of
 from knuckle.operators.posing_pinned import pin_of, pins_of, pins_on
 from knuckle.posing.dragging import KINDS, NEAREST
 from knuckle.rig import known_hands
 from knuckle.rig.grabbing import POINTS, grab_points
 from knuckle.rig.held import seen_frames
+from knuckle.rig.held_known import held_follower
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import channels, default
 
@@ -42,7 +42,7 @@ def bend(armature: bpy.types.Object, *joints: str) -> None:
 def place(armature: bpy.types.Object, joint: str) -> Floats:
     """(3,) m"""
     bpy.context.view_layer.update()
-    found: Floats = seen_frames(hand_of(armature, "right").held)[JOINT_INDEX[joint], :3, 3]
+    found: Floats = seen_frames(held_follower(armature, "right").held)[JOINT_INDEX[joint], :3, 3]
     return found
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS
-from knuckle.operators.posing_hands import hand_of
 from knuckle.operators.posing_pinned import holds, pin_of, pins_of, pins_on
 from knuckle.panels.posing_pins import where
+from knuckle.rig.held_known import held_follower
 from knuckle.rig.reaching import shortfalls
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import channels, default
@@ -293,7 +293,7 @@ def test_a_pinch_is_kept_while_one_of_its_fingers_is_slid(armature: Object) -> N
     (still,) = pins_of(armature, "right")
     assert still.other == "index-finger"
     np.testing.assert_array_equal(still.place, wanted)
-    assert max(shortfalls(hand_of(armature, "right").held, [still]).values()) < 5e-4
+    assert max(shortfalls(held_follower(armature, "right").held, [still]).values()) < 5e-4
 
 
 def test_a_slider_dragged_back_in_one_go_leaves_pins_and_bones_as_they_were(armature: Object) -> None:

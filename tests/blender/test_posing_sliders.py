@@ -11,8 +11,8 @@ from mathutils import Quaternion
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of
 from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.operators.posed_hands import posed_armature
 from knuckle.operators.posing_sliders import setting, sliders_of, value
-from knuckle.operators.rig_hands import posed_armature
 from knuckle.posing.sliders import SLIDERS, Slider
 from knuckle.rig import known_hands
 from knuckle.rig.held import HeldHand, read

@@ -231,6 +231,8 @@ class Screen:
         return texts
 
 
+SHOWN = {"rna_type", "knuckle_posing"}
+"""What is worked out as it is drawn: the sliders are read from the bones once the hands are found."""
 OF_THE_SCREEN = {"WINDOWMANAGER", "SCREEN", "WORKSPACE", "BRUSH", "LIBRARY"}
 """Data that is not the scene's."""
 
@@ -275,7 +277,7 @@ def settings(block: bpy.types.bpy_struct) -> dict[str, str]:
         if item.type == "POINTER":
             if isinstance(value, bpy.types.ID) and item.identifier not in {"original", "id_data"}:
                 found[item.identifier] = value.name
-            elif isinstance(value, bpy.types.PropertyGroup) and item.identifier != "rna_type":
+            elif isinstance(value, bpy.types.PropertyGroup) and item.identifier not in SHOWN:
                 found.update({f"{item.identifier}.{name}": inner for name, inner in settings(value).items()})
         else:
             found[item.identifier] = plain(value)

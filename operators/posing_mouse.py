@@ -1,7 +1,7 @@
-"""The armatures in Pose Mode whose hands are taken by the mouse, and what of them is under it."""
+"""Where the hands in Pose Mode can be taken hold of, and what of them is under the mouse."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from ..hand.joints import Side
 from ..rig import known_hands
-from ..rig.binding import is_armature
-from ..rig.following import Follower, follower
 from ..rig.grabbing import grab_points
-from ..rig.held_known import held_hand
+from .posed_hands import in_pose_mode
 
 if TYPE_CHECKING:
     from bpy.types import Context, Event, Object
@@ -24,38 +22,9 @@ WITHIN = 20.0
 """pixels at a scale of 1: what is farther from the mouse is not under it."""
 
 
-def posed_armatures(context: "Context") -> "list[Object]":
-    """The armatures in Pose Mode, the active one first."""
-    if context.mode != "POSE":
-        return []
-    active = context.view_layer.objects.active
-    others = [obj for obj in context.objects_in_mode_unique_data if obj != active]
-    return [obj for obj in (active, *others) if is_armature(obj)]
-
-
-def can_drag(operator: type, context: "Context") -> bool:
-    """For poll: an armature is in Pose Mode, and may be changed."""
-    armatures = posed_armatures(context)
-    asked: Any = operator
-    if not armatures:
-        asked.poll_message_set("Hands are taken hold of in Pose Mode")
-    elif not any(armature.is_editable for armature in armatures):
-        asked.poll_message_set("The armature is linked from another file, make a library override of it first")
-    else:
-        return True
-    return False
-
-
-def hand_of(armature: "Object", side: Side) -> Follower:
-    """A hand of an armature, taken hold of. Raises RigError where there is none that can be posed."""
-    known = known_hands.known(armature) or known_hands.look(armature)
-    held = held_hand(armature, side, known)
-    return follower(armature, known.hands[side], held=held)
-
-
 def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
     """Each hand that is known, and where it can be taken hold of: joint -> (3,) m in the world. Quick."""
-    for armature in posed_armatures(context):
+    for armature in in_pose_mode(context):
         known = known_hands.known(armature)
         if known is not None and armature.is_editable:
             for side in known.usable:

@@ -1,0 +1,139 @@
+"""Which hands are posed: those of the active armature and of the others beside it, and of them the one that the person
+has chosen."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import RigError
+from ..hand.joints import SIDES, Side
+from ..rig import known_hands
+from ..rig.binding import is_armature
+from ..rig.held import HeldHand
+from ..rig.held_known import held_hand
+from ..rig.keyframes import check_keyable
+from .rig_hands import driven_armature
+
+if TYPE_CHECKING:
+    from bpy.types import Context, Object
+
+AT_REST = "armature '{}' is shown at rest, choose Pose Position in its Object Data properties first"
+
+
+def posed_armatures(context: "Context") -> "list[Object]":
+    """The armatures whose hands are posed: the active one, the others in Pose Mode, those selected beside them; where
+    there is none, the one that the scene's hands drive.
+    """
+    active, driven = _active(context), driven_armature(context.scene)
+    there = in_pose_mode(context) or ([active] if active is not None else [])
+    selected = [obj for obj in context.selected_objects if is_armature(obj) and obj.mode != "EDIT" and obj.is_editable]
+    there += [obj for obj in selected if obj not in there]
+    return there or ([driven] if driven is not None and driven.mode != "EDIT" else [])
+
+
+def posed_armature(context: "Context") -> "Object | None":
+    """The first of them, None without one."""
+    return _active(context) or next(iter(posed_armatures(context)), None)
+
+
+def _active(context: "Context") -> "Object | None":
+    """The active armature, or the one that carries the active object: a hand's skin is clicked on that is meant."""
+    active = context.view_layer.objects.active if context.view_layer else None
+    armature = active if active is None or is_armature(active) else active.find_armature()
+    return armature if armature is not None and armature.mode != "EDIT" else None
+
+
+def in_pose_mode(context: "Context") -> "list[Object]":
+    """The armatures in Pose Mode, the active one first: those whose hands are taken hold of by the mouse."""
+    if context.mode != "POSE":
+        return []
+    active = context.view_layer.objects.active
+    others = [obj for obj in context.objects_in_mode_unique_data if obj != active]
+    return [obj for obj in (active, *others) if is_armature(obj)]
+
+
+def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
+    """The sides of which hands are known, and of each the first armature that has it. Quick."""
+    answers = [(armature, known_hands.known(armature)) for armature in armatures]
+    having = {side: [armature for armature, known in answers if known and side in known.hands] for side in SIDES}
+    return {side: there[0] for side, there in having.items() if there}
+
+
+def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
+    """The hand that is posed from the panel: the one that was chosen, or the only one that is known; its armature may
+    have none. None without an armature. Quick.
+    """
+    armature = posed_armature(context)
+    if armature is None:
+        return None
+    asked: Side = context.scene.knuckle_posing.side
+    there = sides_of(posed_armatures(context))
+    side = asked if asked in there or not there else next(iter(there))
+    return there.get(side, armature), side
+
+
+def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
+    """The same for what poses it: hands that are not known yet are looked for.
+
+    Raises RigError where there is no armature, or one that cannot be posed.
+    """
+    for armature in posed_armatures(context):
+        known_hands.now(armature)
+    hand = chosen_hand(context)
+    if hand is None:
+        raise RigError("no armature is active or selected, choose the one of the hand")
+    check_posable(hand[0])
+    return hand
+
+
+def hands_asked(context: "Context", side: str) -> list[HeldHand]:
+    """The hands of a side, or of BOTH sides each that there is. Raises RigError where there is none."""
+    armatures = posed_armatures(context)
+    wanted = [each for each in SIDES if side in ("BOTH", each)]
+    there = [(armature, each) for armature in armatures for each in wanted if each in known_hands.now(armature).usable]
+    # Where there is none, asking for it says why.
+    first = known_hands.now(armatures[0])
+    there = there or [(armatures[0], next(filter(first.why_not, wanted), wanted[0]))]
+    return [held_hand(*hand) for hand in (there if side == "BOTH" else there[:1])]
+
+
+def named_armature(context: "Context", name: str) -> "Object":
+    """The armature in Pose Mode of this name, the active one for none.
+
+    Raises RigError where there is none, or it cannot be posed so that it is seen.
+    """
+    for armature in in_pose_mode(context):
+        if name in ("", armature.name):
+            check_posable(armature)
+            return armature
+    raise RigError(f"no armature '{name}' is in Pose Mode, choose it and enter Pose Mode first")
+
+
+def check_posable(armature: "Object") -> None:
+    """Raises RigError for an armature that cannot be posed, or not so that it is seen."""
+    check_keyable(armature)
+    if armature.data.pose_position == "REST":
+        raise RigError(AT_REST.format(armature.name))
+
+
+def can_pose(operator: type, context: "Context") -> bool:
+    """For poll: there is an armature whose bones can be posed."""
+    return _can_pose(
+        operator,
+        posed_armatures(context),
+        "Make the armature of the hand the active object, in Pose Mode or Object Mode",
+    )
+
+
+def can_drag(operator: type, context: "Context") -> bool:
+    """For poll: an armature is in Pose Mode, and may be changed."""
+    return _can_pose(operator, in_pose_mode(context), "Hands are taken hold of in Pose Mode")
+
+
+def _can_pose(operator: Any, armatures: "list[Object]", none: str) -> bool:
+    if not armatures:
+        operator.poll_message_set(none)
+    elif not any(armature.is_editable for armature in armatures):
+        operator.poll_message_set("The armature is linked from another file, make a library override of it first")
+    else:
+        return True
+    return False

@@ -1,0 +1,167 @@
+"""What is done to a posed hand at once: mirrored, relaxed, put back to rest, its bones selected."""
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, FloatProperty
+
+from ..hand.joints import DIGITS, SIDES, Side
+from ..rig.held import HeldHand, armature_held, show, standing
+from ..rig.held_mirror import digit_joints, mirrored
+from ..rig.locks import to_rest
+from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
+from .posing_keys import key_hand, key_posed
+from .posing_operator import PosesHands, hands_to_pose, side_property
+from .rig_hands import DIGIT_ITEMS
+
+if TYPE_CHECKING:
+    from bpy.types import Context, PoseBone
+
+WHOLE = "ALL"
+
+
+def _digits() -> Any:
+    return EnumProperty(
+        name="Digit", description="What of the hand", items=[(WHOLE, "All", "The whole hand"), *DIGIT_ITEMS]
+    )
+
+
+def _joints(held: HeldHand, digit: str) -> list[int]:
+    """Those of a digit, or of the whole hand."""
+    return digit_joints(held, DIGITS if digit == WHOLE else (digit,))
+
+
+class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
+    """Pose a hand like the armature's other one, as seen in a mirror. The wrists stay. Of hands that are armatures of
+    their own, select both"""
+
+    bl_idname = "knuckle.pose_mirror"
+    bl_label = "Mirror Hand"
+
+    way: EnumProperty(
+        name="Way",
+        description="Which hand is posed like which",
+        items=[
+            ("TO_LEFT", "Right to Left", "The left hand is posed like the right one"),
+            ("TO_RIGHT", "Left to Right", "The right hand is posed like the left one"),
+            ("SWAP", "Swap", "Each hand is posed like the other"),
+        ],
+    )
+
+    def change(self, context: "Context") -> str:
+        """Both are read before one is posed."""
+        left, right = ((held, standing(held)) for held in (_hand_of(context, side) for side in SIDES))
+        ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
+        posed = [(other, mirrored(*one, *other)) for one, other in ways]
+        for (held, _), _ in posed:
+            check_posable(armature_held(held))
+        for (held, _), stands in posed:
+            show(held, stands, digit_joints(held))
+            key_hand(context, held, digit_joints(held))
+        return ""
+
+
+def _hand_of(context: "Context", side: Side) -> HeldHand:
+    """The hand of a side of the first armature that has it. Raises RigError."""
+    (held,) = hands_asked(context, side)
+    return held
+
+
+class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
+    """Bring a hand nearer to how it hangs at ease"""
+
+    bl_idname = "knuckle.pose_relax"
+    bl_label = "Relax Hand"
+
+    side: side_property()
+    digit: _digits()
+    factor: FloatProperty(
+        name="Factor",
+        description="How far: 0 leaves it, 1 is at ease",
+        subtype="FACTOR",
+        min=0.0,
+        max=1.0,
+        default=0.5,
+    )
+
+    def change(self, context: "Context") -> str:
+        """Each digit, with all that was posed on top of it."""
+        for held in hands_to_pose(context, self.side):
+            joints = _joints(held, self.digit)
+            show(held, standing(held).toward(held.hand.neutral, self.factor, joints), joints)
+            key_hand(context, held, joints)
+        return ""
+
+
+class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
+    """Put the bones of a hand back to rest; its wrist stays"""
+
+    bl_idname = "knuckle.pose_reset"
+    bl_label = "Reset Hand"
+
+    side: side_property()
+    digit: _digits()
+
+    def change(self, context: "Context") -> str:
+        """All channels of exactly these bones that are not locked."""
+        for held in hands_to_pose(context, self.side):
+            armature = armature_held(held)
+            bones = [armature.pose.bones[str(held.posed.binding.bones[joint])] for joint in _joints(held, self.digit)]
+            moved = [bone.name for bone in bones if bone.location.length > 0]
+            scaled = [bone.name for bone in bones if any(part != 1.0 for part in bone.scale)]
+            for bone in bones:
+                to_rest(bone)
+            key_posed(context, armature, [bone.name for bone in bones], moved, scaled)
+        return ""
+
+
+class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
+    """Select the bones that posing a hand moves"""
+
+    bl_idname = "knuckle.pose_select"
+    bl_label = "Select Hand"
+
+    side: side_property()
+    digit: _digits()
+    extend: BoolProperty(name="Extend", description="Keep what is selected", default=False)
+    wrist: BoolProperty(name="Wrist", description="The wrist as well, with the whole hand", default=False)
+    tips: BoolProperty(name="Tips", description="Bones of fingertips as well, which no joint turns", default=False)
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """Bones are selected in Pose Mode."""
+        if not can_pose(cls, context):
+            return False
+        if context.mode != "POSE":
+            cls.poll_message_set("Bones are selected in Pose Mode")
+            return False
+        return True
+
+    def change(self, context: "Context") -> str:
+        """Those of a hidden collection cannot be."""
+        hands = hands_asked(context, self.side)
+        wanted = {(armature_held(held).name, name) for held in hands for name in self._names(held)}
+        for armature in posed_armatures(context):
+            for bone in armature.pose.bones:
+                _select(bone, (armature.name, bone.name) in wanted, self.extend)
+        first = armature_held(hands[0])
+        there = sorted(name for armature, name in wanted if armature == first.name)
+        if there:
+            first.data.bones.active = first.data.bones[there[0]]
+        return ""
+
+    def _names(self, held: HeldHand) -> Iterator[str]:
+        moving: Collection[int] = {int(joint) for joint in held.hand.axis_joint}
+        bones = held.posed.binding.bones
+        for joint in _joints(held, self.digit):
+            if joint in moving or (self.tips and held.hand.joints[joint].endswith("-tip")):
+                yield str(bones[joint])
+        if self.wrist and self.digit == WHOLE:
+            yield str(bones[0])
+
+
+def _select(bone: "PoseBone", wanted: bool, extend: bool) -> None:
+    # Blender 5 keeps the selection of Pose Mode in the pose.
+    holder: Any = bone if hasattr(bone, "select") else bone.bone
+    holder.select = wanted or (extend and holder.select)

@@ -1,0 +1,61 @@
+"""What the operators that pose hands at once are made of."""
+
+from typing import TYPE_CHECKING, Any
+
+from bpy.props import EnumProperty
+
+from ..errors import KnuckleError
+from ..rig.held import HeldHand, armature_held
+from .posed_hands import can_pose, check_posable, hands_asked
+from .posing_sliders import forget_shown
+from .rig_hands import SIDE_ITEMS
+
+if TYPE_CHECKING:
+    from bpy.stub_internal.rna_enums import OperatorReturnItems
+    from bpy.types import Context
+
+
+def side_property() -> Any:
+    """Which hands an operator is for."""
+    return EnumProperty(
+        name="Hand", description="Which hand", items=[("BOTH", "Both", "Each hand that there is"), *SIDE_ITEMS]
+    )
+
+
+class PosesHands:
+    """Beside bpy.types.Operator: does something with hands, or says why not. Either it is done, or nothing is."""
+
+    bl_options: Any = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: "Context") -> bool:
+        """With an armature that may be posed."""
+        return can_pose(cls, context)
+
+    def execute(self, context: "Context") -> "set[OperatorReturnItems]":
+        """Does it, or says why not."""
+        operator: Any = self
+        try:
+            told = self.change(context)
+        except KnuckleError as error:
+            operator.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        if told:
+            operator.report({"WARNING"}, told)
+        forget_shown()
+        return {"FINISHED"}
+
+    def change(self, context: "Context") -> str:
+        """What is done; what a person should be told of it, empty for nothing.
+
+        Raises KnuckleError, and then nothing has changed.
+        """
+        raise NotImplementedError
+
+
+def hands_to_pose(context: "Context", side: str) -> list[HeldHand]:
+    """The hands of a side, or of BOTH. Raises RigError where there is none, or one that cannot be posed."""
+    hands = hands_asked(context, side)
+    for held in hands:
+        check_posable(armature_held(held))
+    return hands
