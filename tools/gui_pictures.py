@@ -91,7 +91,7 @@ def touch_and_follow() -> None:
 def dragged() -> None:
     """A hand with the tool's rings: a fingertip that was dragged, and pinned ones under a palm that was."""
     for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_right_palm")):
-        write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[40:700, :910])
+        write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[28:646, :820])
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

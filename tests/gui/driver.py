@@ -40,8 +40,9 @@ class Screen:
         self.arguments = arguments
 
     def picture(self, name: str) -> None:
-        """Save the whole screen as OUT/name.png."""
-        write_png(OUT / f"{name}.png", read_xwd(FRAME_BUFFER.read_bytes()))
+        """Save the whole window as OUT/name.png."""
+        seen = read_xwd(FRAME_BUFFER.read_bytes())[: self.window.height, : self.window.width]
+        write_png(OUT / f"{name}.png", seen)
 
     def resize(self, width: int, height: int) -> Iterator[float]:
         """Give the window so many pixels: `yield from screen.resize(1200, 800)`. Drawing fewer is quicker."""

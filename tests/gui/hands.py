@@ -133,8 +133,6 @@ def drag(
     """A point is dragged so many pixels, with a key held; left: by Esc. In pixels, the way and how far off it ends."""
     x, y = spot(screen, joint, side)
     before = channels(screen)
-    screen.move(x - 30, y - 30)
-    yield 0.1
     screen.move(x, y)
     yield 0.2
     with holding(held):

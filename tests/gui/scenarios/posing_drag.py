@@ -21,7 +21,7 @@ KNUCKLE, JOINT = "middle-finger-phalanx-proximal", "middle-finger-phalanx-interm
 
 
 def play(screen: "Screen") -> "Steps":
-    yield from screen.resize(1200, 800)
+    yield from screen.resize(1000, 720)
     told: dict[str, Any] = {}
     for name in ("own", "makehuman", "rigify"):
         yield from hands.opened(screen, name, sides=("left", "right"))
@@ -33,7 +33,6 @@ def play(screen: "Screen") -> "Steps":
         rig |= yield from keyed(screen)
         for joint in (KNUCKLE, JOINT):
             rig[joint] = yield from hands.drag(screen, joint, (20, 40))
-            screen.picture(f"drag_{name}_{joint.rpartition('-')[2]}")
             yield from hands.undone(screen)
         rig["palm"] = yield from palm_under_pins(screen, name)
         rig["pinch"] = yield from pinned_to_each_other(screen, name)
@@ -181,7 +180,7 @@ def on_surface(screen: "Screen") -> "Steps":
     yield 0.5
     at = hands.spot(screen, INDEX)
     centre = hands.on_screen(screen, np.array(ball.location))
-    yield from hands.drag(screen, INDEX, (centre[0] - at[0] - 6, centre[1] - at[1] - 9), held="ctrl")
+    yield from hands.drag(screen, INDEX, (centre[0] - at[0] - 5, centre[1] - at[1] - 8), held="ctrl")
     tip = hands.place(screen, INDEX)
     told["on"] = abs(1000 * float(np.linalg.norm(tip - np.array(ball.location))) - 20.0)
     yield from pinned(screen, INDEX)

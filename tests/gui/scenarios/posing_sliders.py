@@ -29,9 +29,9 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1200, 800)
     panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle Pose"]
     fold(panels)
+    yield from own_hand(screen)
     yield from screen.show_sidebar("Knuckle Pose")
     yield from screen.widen_sidebar(130)
-    yield from own_hand(screen)
     places = yield from sliders(screen)
     told: dict[str, Any] = {"own": (yield from dragged(screen, places, "own"))}
     told["escaped"] = yield from escaped(screen, places["curl"])

@@ -48,8 +48,9 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1000, 720)
     panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle Pose"]
     panel.fold(panels)
-    yield from screen.show_sidebar("Knuckle Pose")
     yield from opened(screen, "own")
+    yield from screen.show_sidebar("Knuckle Pose")
+    yield from hands.look(screen)
     places = yield from panel.sliders(screen)
     wander = Wander(screen, {word: place for word, place in places.items() if word not in ("bottom", "dip_lock")})
     began, each = time.monotonic(), max(LEAST, seconds / (3 * ROUNDS))
@@ -91,7 +92,11 @@ class Wander:
         what = self.random.choices(list(DOES), list(DOES.values()))[0]
         poses = what in ("drag", "drag and undo", "slide")
         before = outside(self.screen) if poses else {}
-        yield from getattr(self, what.replace(" ", "_"))()
+        try:
+            yield from getattr(self, what.replace(" ", "_"))()
+        except TimeoutError:
+            self.fault(f"{what}: nothing came of it")
+            self.screen.key("Escape")
         yield 0.05
         if poses:
             self.check(what, before)
@@ -178,6 +183,9 @@ class Wander:
         return {}
 
     def unpin(self) -> "Steps":
+        """Without a pin Alt+P is Blender's own, a menu."""
+        if not hands.pins(self.screen):
+            return {}
         self.screen.move(*self.screen.view_middle())
         yield 0.1
         self.screen.key("alt+p")
