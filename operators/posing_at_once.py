@@ -11,8 +11,8 @@ from ..rig.held import HeldHand, armature_held, show, standing
 from ..rig.held_mirror import digit_joints, mirrored
 from ..rig.locks import to_rest
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
-from .posing_keys import key_hand, key_posed
-from .posing_operator import PosesHands, hands_to_pose, side_property
+from .posing_keys import bones_of
+from .posing_operator import PosesHands, hands_to_pose, posed, side_property
 from .rig_hands import DIGIT_ITEMS
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
         """Both are read before one is posed."""
         left, right = ((held, standing(held)) for held in (_hand_of(context, side) for side in SIDES))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
-        posed = [(other, mirrored(*one, *other)) for one, other in ways]
-        for (held, _), _ in posed:
+        wanted = [(other, mirrored(*one, *other)) for one, other in ways]
+        for (held, _), _ in wanted:
             check_posable(armature_held(held))
-        for (held, _), stands in posed:
+        for (held, _), stands in wanted:
             show(held, stands, digit_joints(held))
-            key_hand(context, held, digit_joints(held))
+            posed(context, held, *bones_of(held, digit_joints(held)))
         return ""
 
 
@@ -89,8 +89,9 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
         """Each digit, with all that was posed on top of it."""
         for held in hands_to_pose(context, self.side):
             joints = _joints(held, self.digit)
-            show(held, standing(held).toward(held.hand.neutral, self.factor, joints), joints)
-            key_hand(context, held, joints)
+            if self.factor > 0:
+                show(held, standing(held).toward(held.hand.neutral, self.factor, joints), joints)
+                posed(context, held, *bones_of(held, joints))
         return ""
 
 
@@ -112,7 +113,7 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
             scaled = [bone.name for bone in bones if any(part != 1.0 for part in bone.scale)]
             for bone in bones:
                 to_rest(bone)
-            key_posed(context, armature, [bone.name for bone in bones], moved, scaled)
+            posed(context, held, [bone.name for bone in bones], moved, scaled)
         return ""
 
 

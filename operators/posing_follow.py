@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.joints import DIGITS, digit_words
+from ..hand.joints import DIGITS, digit_of, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import guides, known_hands
 from ..rig.following import Followed, Follower, follower, go, key, pose, posed_bones
@@ -18,8 +18,7 @@ from ..rig.held import armature_held
 from ..rig.moved import channels_of, moved_since
 from ..rig.pins import is_there
 from .posed_hands import hand_to_pose
-from .posing_keys import key_posed
-from .posing_operator import PosesHands
+from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         armature = armature_held(who.held)
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
         pose(who, followed)
-        key_posed(context, armature, *moved_since(armature, before))
+        posed(context, who.held, *moved_since(armature, before), led=digit_of(chosen.end))
         return followed.brought
 
 

@@ -13,8 +13,7 @@ from ..rig.following import follower
 from ..rig.grasping import Grasped, grasp
 from ..rig.skin import skins
 from .posed_hands import hand_to_pose
-from .posing_keys import key_posed
-from .posing_operator import PosesHands
+from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
@@ -165,7 +164,7 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
     """Keys the approach if that was asked, else what auto-keying would; with what is to be attached."""
     chosen, now = context.scene.knuckle_grasp, context.scene.frame_current
     if not chosen.keyed:
-        keyed = key_posed(context, armature, *grasping.moved_bones(done))
+        keyed = posed(context, done.who.held, *grasping.moved_bones(done))
         if obj is not None:
             attach(done.who, obj, (now - 1, now) if keyed else None)
         return

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..rig.channels import channel
-from ..rig.held import HeldHand
-from ..rig.posing import armature_of
+from ..rig.held import HeldHand, armature_held
 from ..rig.unkeyed import curves_of
 
 if TYPE_CHECKING:
@@ -17,15 +16,18 @@ ALIKE = 1e-6
 """A channel that is nearer than this to what its curve has needs no key."""
 
 
-def key_hand(context: "Context", held: HeldHand, joints: Collection[int] | None = None) -> bool:
-    """Keys the bones of a held hand, or of some of its joints, as auto-keying would; whether it is on."""
-    armature, binding = armature_of(held.posed), held.posed.binding
-    if armature is None:
-        return False
-    posed = [joint for joint in binding.mapped if joints is None or joint in joints]
+def key_hand(context: "Context", held: HeldHand, joints: Collection[int]) -> bool:
+    """Keys the bones of some joints of a held hand as auto-keying would; whether it is on. Raises RigError where the
+    hand is gone."""
+    return key_posed(context, armature_held(held), *bones_of(held, joints))
+
+
+def bones_of(held: HeldHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
+    """The bones of joints, and those of them that are placed as well as turned: what key_posed asks for."""
+    binding = held.posed.binding
+    posed = [joint for joint in binding.mapped if joint in joints]
     names = [str(binding.bones[joint]) for joint in posed]
-    placed = [str(binding.bones[joint]) for joint in posed if binding.placed[joint]]
-    return key_posed(context, armature, names, placed)
+    return names, [str(binding.bones[joint]) for joint in posed if binding.placed[joint]]
 
 
 def key_posed(

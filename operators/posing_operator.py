@@ -1,12 +1,16 @@
 """What the operators that pose hands at once are made of."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from bpy.props import EnumProperty
 
 from ..errors import KnuckleError
+from ..hand.joints import digit_of
 from ..rig.held import HeldHand, armature_held
 from .posed_hands import can_pose, check_posable, hands_asked
+from .posing_keys import key_posed
+from .posing_pinned import pins_along
 from .posing_sliders import forget_shown
 from .rig_hands import SIDE_ITEMS
 
@@ -59,3 +63,24 @@ def hands_to_pose(context: "Context", side: str) -> list[HeldHand]:
     for held in hands:
         check_posable(armature_held(held))
     return hands
+
+
+def posed(
+    context: "Context",
+    held: HeldHand,
+    bones: Collection[str],
+    placed: Collection[str] = (),
+    scaled: Collection[str] = (),
+    *,
+    led: str | None = None,
+) -> bool:
+    """What follows when bones of a hand were posed whatever its fingertips are pinned to: pins of the digits that they
+    bend go along, and the bones are keyed as key_posed has it; whether auto-keying is on.
+
+    led: a digit that was led somewhere, maybe by the arm alone. Its pin goes along as well. Raises RigError where the
+    hand is gone.
+    """
+    binding = held.posed.binding
+    joints = [held.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
+    pins_along(held, {led, *map(digit_of, joints)} - {None})
+    return key_posed(context, armature_held(held), bones, placed, scaled)

@@ -14,8 +14,8 @@ from ..rig.held import HeldHand, armature_held
 from ..rig.keyframes import check_keyable
 from ..rig.pose_assets import add_pose_assets
 from .posed_hands import hands_asked
-from .posing_keys import key_hand
-from .posing_operator import PosesHands, hands_to_pose, side_property
+from .posing_keys import bones_of
+from .posing_operator import PosesHands, hands_to_pose, posed, side_property
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         for held in self._asked(context):
             apply_pose(held, self.pose, self.factor)
             if self.factor > 0:
-                key_hand(context, held, posed_joints(held))
+                posed(context, held, *bones_of(held, posed_joints(held)))
         return ""
 
     def _asked(self, context: "Context") -> list[HeldHand]:
