@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE, cross_matrix, log_errors, moved
+from ...hand.jacobians import BASE, log_errors, moved
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -45,6 +45,9 @@ HARDER, EASIER, TRUST = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: what λ is multiplied by after a step that failed, and after one that did not; the first λ that
 is not zero, as part of the Hessian's largest element."""
 SAME = 1.0 + 1e-9
+UNITS: Floats = np.eye(3)
+GAIN = 1e-7
+"""Part of what a pose costs: a step that saves less is the last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +86,11 @@ class Question:
         """Whether the wrist may move."""
         return bool(self.free.size and self.free[0] < BASE)
 
+    @property
+    def turns(self) -> bool:
+        """Whether the wrist may turn."""
+        return bool(np.any((self.free[:BASE] >= 3) & (self.free[:BASE] < BASE)))
+
 
 def question(begun: Pose, free: Ints, sites: Sequence[int], *, coupled: bool = True) -> Question:
     """What is asked of a hand. coupled: whether the last joint of a finger goes with the one before it."""
@@ -101,30 +109,59 @@ def question(begun: Pose, free: Ints, sites: Sequence[int], *, coupled: bool = T
     return Question(begun, free, np.concatenate([base, posture])[free], rows[np.any(rows != 0, axis=1)], paths)
 
 
-def nearest(asked: Question, wishes: Sequence[Wish], last: Pose | None = None) -> tuple[Pose, float]:
+def nearest(
+    asked: Question, wishes: Sequence[Wish], last: Pose | None = None, *, patient: bool = True
+) -> tuple[Pose, float]:
     """The pose of one frame and m² what it costs; `last` is where the search begins, the pose at the beginning if it
-    is None."""
+    is None; patient: whether it goes on where a step has led it astray."""
     start = last or asked.begun
-    root, angles = start.root, start.angles
-    at, trust = _at(asked, wishes, root, angles), 0.0
-    low, high = asked.hand.limits.T
-    ends = np.full(BASE, LARGEST)
+    here, trust = _Here(start.root, start.angles, _at(asked, wishes, start.root, start.angles)), 0.0
     for _ in range(STEPS):
-        least = np.concatenate([-ends, np.maximum(low - angles[0], -LARGEST)])[asked.free]
-        most = np.concatenate([ends, np.minimum(high - angles[0], LARGEST)])[asked.free]
-        step = np.zeros((1, BASE + asked.hand.dofs))
-        step[0, asked.free] = at.step(trust, least, most)
-        after_root = moved(root, angles, step)[0] if asked.floats else root
-        after_angles = np.clip(angles + step[:, BASE:], low, high)
-        after = _at(asked, wishes, after_root, after_angles)
-        if after.cost <= SAME * at.cost:
-            root, angles, at = after_root, after_angles, after
+        there, way = _stepped(asked, wishes, here, trust)
+        astray = there.at.cost > SAME * here.at.cost
+        if astray and not patient:
+            break
+        if astray and len(wishes) > 1:
+            # A step that was long for the bend of a pin's way has left the pin: the next one brings it back.
+            there, _ = _stepped(asked, wishes, there, trust)
+        if there.at.cost <= SAME * here.at.cost:
+            gained, here = here.at.cost - there.at.cost, there
             trust = trust * EASIER if trust > TRUST else 0.0
+            if gained < GAIN * here.at.cost:
+                break
         else:
             trust = max(trust * HARDER, TRUST)
-        if np.abs(step).max(initial=0.0) < SMALL:
+        if way < SMALL:
             break
-    return Pose(asked.hand, root, angles), at.cost
+    return Pose(asked.hand, here.root, here.angles), here.at.cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Here:
+    """Where a search is."""
+
+    root: Floats
+    """(1, 4, 4)"""
+    angles: Floats
+    """(1, D) rad"""
+    at: "_Slopes"
+
+
+def _stepped(asked: Question, wishes: Sequence[Wish], here: _Here, trust: float) -> tuple[_Here, float]:
+    """Where a step leads, and its largest part."""
+    low, high = asked.hand.limits.T
+    ends, root = np.full(BASE, LARGEST), here.root
+    least = np.concatenate([-ends, np.maximum(low - here.angles[0], -LARGEST)])[asked.free]
+    most = np.concatenate([ends, np.minimum(high - here.angles[0], LARGEST)])[asked.free]
+    step = np.zeros((1, BASE + asked.hand.dofs))
+    step[0, asked.free] = here.at.step(trust, least, most, stiff=len(wishes) > 1)
+    if asked.turns:
+        root, _ = moved(root, here.angles, step)
+    elif asked.floats:
+        root = root.copy()
+        root[0, :3, 3] += step[0, :3]
+    angles = np.clip(here.angles + step[:, BASE:], low, high)
+    return _Here(root, angles, _at(asked, wishes, root, angles)), float(np.abs(step).max(initial=0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,14 +177,19 @@ class _Slopes:
     bends: Floats
     """(k, k) what it leaves out."""
 
-    def step(self, trust: float, low: Floats, high: Floats) -> Floats:
-        """(k,) Newton's step between low and high (k,); without the bends where there is no least with them."""
-        square = self.square + trust * self.square.diagonal().max() * np.eye(len(self.gradient))
-        whole = square + self.bends
+    def step(self, trust: float, low: Floats, high: Floats, *, stiff: bool) -> Floats:
+        """(k,) Newton's step between low and high (k,). Where there is no least it goes without the bends; stiff: down
+        what bends downwards as if it bent upwards as much, which takes fewer steps, but now and then to farther off."""
+        whole = self.square + self.bends
+        whole[np.diag_indices_from(whole)] += trust * self.square.diagonal().max()
         try:
             np.linalg.cholesky(whole)
         except np.linalg.LinAlgError:
-            whole = square
+            if not stiff:
+                whole -= self.bends
+            else:
+                values, ways = np.linalg.eigh(whole)
+                whole = np.asarray((ways * np.maximum(np.abs(values), 1e-9 * values[-1])) @ ways.T, float)
         step: Floats = -np.linalg.solve(whole, self.gradient)
         if np.any(step < low) or np.any(step > high):
             step = qp.solve(qp.Program(whole, self.gradient, low, high, np.zeros((0, len(step))))).x
@@ -161,6 +203,7 @@ def _at(asked: Question, wishes: Sequence[Wish], root: Floats, angles: Floats) -
     off[BASE:] = (angles - begun.angles)[0]
     if asked.floats:
         off[:3] = (root - begun.root)[0, :3, 3]
+    if asked.turns:
         off[3:BASE] = log_errors(root[0, :3, :3], begun.root[0, :3, :3])
     own, rowed = asked.weights * off[free], asked.rows @ off[free]
     cost = own @ own + rowed @ rowed
@@ -196,12 +239,12 @@ def _of_wish(asked: Question, wish: Wish, root: Floats, angles: Floats, bends: F
         lever = turn @ (lever - wish.worth * wish.place)
         error = lever
     if asked.floats:
-        slopes[:, :3] = wish.worth * np.eye(3) if wish.other is None else 0.0
-        slopes[:, 3:BASE] = -cross_matrix(lever)
+        slopes[:, :3] = wish.worth * UNITS if wish.other is None else 0.0
+        slopes[:, 3:BASE] = crossed(UNITS, lever).T
     for path, worth, axes, own in parts:
         # Turning about a moves a point's slope J about any axis farther out by a × J, and e·(a × J) = (e × a)·J.
-        half = np.triu(worth * crossed(error @ turn, axes) @ own.T)
-        bends[path.dofs[:, None], path.dofs] += half + np.triu(half, 1).T
+        half = path.outwards * (worth * crossed(error @ turn, axes) @ own.T)
+        bends[path.dofs[:, None], path.dofs] += half + half.T - np.diag(half.diagonal())
     return error, slopes
 
 

@@ -30,6 +30,8 @@ class Path:
     """(n, 3, 3) S(axis)"""
     squares: Floats
     """(n, 3, 3) S(axis)²"""
+    outwards: Floats
+    """(n, n) 1 where the second is no nearer to the wrist than the first, else 0."""
     end: Floats
     """(3,) m the site in the frame after the last turn."""
 
@@ -52,7 +54,15 @@ class Path:
         axes: Floats = hand.axes[dofs].reshape(-1, 3)
         crosses = cross_matrix(axes)
         end = between[:3, :3] @ np.array(hand.sites[site].offset) + between[:3, 3]
-        return cls(np.array(dofs, int) + BASE, tuple(steps), axes, crosses, crosses @ crosses, end)
+        return cls(
+            np.array(dofs, int) + BASE,
+            tuple(steps),
+            axes,
+            crosses,
+            crosses @ crosses,
+            np.triu(np.ones((len(dofs), len(dofs)))),
+            end,
+        )
 
     def at(self, angles: Floats) -> tuple[Floats, Floats, Floats]:
         """(3,) m the site, (n, 3) the axes and (n, 3) m what they go through, in the wrist's frame; angles (D,) rad."""

@@ -2,7 +2,8 @@
 
 A search from the last pose finds the bend next to it. Out of reach digits go over into other bends, and in one of those
 a search may stay when the mouse has come back. So from then on there is a second search from the beginning, and the
-cheaper of both is taken, until they agree. To another bend a digit goes at a pace, while its point stays at the mouse.
+cheaper of both is taken, until they agree. With pins it is given up where it is led astray: it then has a long way.
+To another bend a digit goes at a pace, while its point stays at the mouse.
 """
 
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Nearest:
         pose, cost = nearest(asked, wishes, last.pose if last else None)
         strayed = last is not None and bool(last.own)
         if strayed:
-            other, less = nearest(asked, wishes)
+            other, less = nearest(asked, wishes, patient=len(wishes) == 1)
             strayed = bool(np.abs(other.angles - pose.angles).max() > ALIKE)
             if less < cost:
                 pose, cost = other, less

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.jacobians import BASE
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ...solvers.solver import Solver, State
 from .bending import Course
-from .nearest import USUAL, Question, Wish, length
+from .nearest import USUAL, Question, Wish, length, nearest
 from .path import Path
 from .settled import Nearest
 
@@ -26,6 +27,8 @@ TRIES = 6
 NEAR = 2e-5
 """m for a hand of the usual length: a point that is seen so near to where it is wanted is there."""
 
+HELD = 2e-4
+"""m for a hand of the usual length: a pin that is farther off is missed."""
 MISSED = 10.0
 """Times NEAR: a point that can be reached and is farther off was missed."""
 
@@ -62,6 +65,7 @@ class BySolver:
             angles, aims = begun, wanted
         else:
             angles, aims, kept = self._solved(asked, wanted, near, kept, led)
+        angles = _held(asked, wishes, Pose(asked.hand, root, angles[None])).angles[0]
         in_world = {site: root[0, :3, :3] @ place + root[0, :3, 3] for site, place in aims.items()}
         return Course(Pose(asked.hand, root, angles[None]), tuple(wishes), in_world, kept)
 
@@ -110,6 +114,28 @@ class BySolver:
                     break
                 state, missed = replace(state, angles=missed[0, own]), None
         return angles, aims, replace(kept, state=state, shifts=shifts, led=led)
+
+
+def _held(asked: Question, wishes: Sequence[Wish], pose: Pose) -> Pose:
+    """The pose, or where a pin is missed the one nearest to it whose wrist is there and whose digits hold the pins."""
+    pins = [wish for wish in wishes if wish.worth > 1.0]
+    most = HELD * length(asked.hand) / USUAL
+    if not any(_off(asked, pin, pose) > most for pin in pins):
+        return pose
+    digits = asked.free >= BASE
+    narrowed = replace(
+        asked, begun=pose, free=asked.free[digits], weights=asked.weights[digits], rows=asked.rows[:, digits]
+    )
+    return nearest(narrowed, pins, pose)[0]
+
+
+def _off(asked: Question, wish: Wish, pose: Pose) -> float:
+    """m"""
+    angles = pose.angles[0]
+    place = asked.paths[wish.site].at(angles)[0]
+    if wish.other is not None:
+        return float(np.linalg.norm(place - asked.paths[wish.other].at(angles)[0] - wish.place))
+    return float(np.linalg.norm(pose.root[0, :3, :3] @ place + pose.root[0, :3, 3] - wish.place))
 
 
 def _within(near: float, places: dict[int, Floats], others: dict[int, Floats]) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from knuckle.hand import rotations as rot
@@ -27,7 +27,7 @@ from knuckle.tests.pure.posing.test_dragging import (
 )
 
 few = settings(max_examples=4, deadline=None)
-# They now and then go over to another bend at once; pair by pair a pin is missed by a little more.
+# They now and then go over to another bend at once.
 LEAPING = {"jacobian", "whole-hand", "pair-wise"}
 solvers = pytest.mark.parametrize("solver", KINDS)
 
@@ -109,15 +109,15 @@ def test_the_tip_that_is_seen_comes_there_on_a_rig_whose_bones_are_not_in_a_plan
 
 @solvers
 @few
+@example(side="left", seed=247, joint=WRIST)
 @given(side=sides, seed=seeds, joint=st.sampled_from([WRIST, "middle-finger-phalanx-proximal"]))
 def test_pins_hold_while_the_hand_moves(solver: str, side: str, seed: int, joint: str) -> None:
     begun = some_pose(HANDS[side], seed, 0.5)
     pins = [Pin(digit, place_of(begun, TIPS[digit])) for digit in DIGITS[: 1 + seed % 3]]
     of = drag(begun, joint, pins, by=KINDS[solver](begun.hand))
     way = 0.03 * rot.unit_vector(np.random.default_rng(seed).normal(size=3))
-    most = 1.0 if solver == "pair-wise" else 0.5
     for course in led(of, np.linspace(0.0, 1.0, 5)[:, None] * way):
-        assert max(apart(course.pose, TIPS[pin.digit], pin.place) for pin in pins) < most
+        assert max(apart(course.pose, TIPS[pin.digit], pin.place) for pin in pins) < 0.5
         stopped = course.pose.root[0].copy()
         stopped[:3, 3] = (stopped[:3, 3] + begun.root[0, :3, 3]) / 2
         held = of.held(stopped, course).pose
