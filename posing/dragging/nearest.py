@@ -180,7 +180,7 @@ class _Slopes:
     def step(self, trust: float, low: Floats, high: Floats, *, stiff: bool) -> Floats:
         """(k,) Newton's step between low and high (k,). Where there is no least it goes without the bends; stiff: down
         what bends downwards as if it bent upwards as much, which takes fewer steps, but now and then to farther off."""
-        whole = self.square + self.bends
+        whole: Floats = self.square + self.bends
         whole[np.diag_indices_from(whole)] += trust * self.square.diagonal().max()
         try:
             np.linalg.cholesky(whole)
