@@ -57,8 +57,7 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
     if arm := _arm_of(armature, found, wrist):
         _check_turns(armature, wrist, arm)
         return arm
-    carrier = armature.data.bones[found.carrier or wrist.name]
-    if carrier == wrist or not _arm_of(armature, found, carrier):
+    if not arm_led(armature, found):
         raise RigError(
             f"armature '{armature.name}' has no arm above its {found.side} wrist, expected bones from shoulder to "
             "elbow and from there to the wrist, about as long as a person's: choose another armature, or leave the arm "
@@ -70,6 +69,13 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
             "location, or leave the arm as it is"
         )
     return None
+
+
+def arm_led(armature: "Object", found: FoundHand) -> ArmBones | None:
+    """The arm that goes along with the control that its wrist is placed by, as one in IK; None where there is none."""
+    if found.carrier is None or found.carrier == found.bones["wrist"]:
+        return None
+    return _arm_of(armature, found, armature.data.bones[found.carrier])
 
 
 def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:

@@ -18,8 +18,8 @@ from ..posing.grasp.path import screw_path
 from ..posing.grasp.planning import Hold
 from ..posing.grasp.route import route
 from ..posing.grasp.trying import Holder, Task, Thing
-from ..solvers import arm as arms
 from . import following
+from .carrying import carrier
 from .channels import channel
 from .detect import FoundHand
 from .following import Followed, Follower
@@ -77,7 +77,8 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     stands = standing(who.held)
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbow = following.pointed(who).pole if who.arm else None
-    holder = Holder(who.held.hand, flesh_of(armature, found, who.held), stands.pose.root[0], _carrier(who))
+    root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
+    holder = Holder(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
     whole = shape.triangulated(solid.vertices, solid.triangles)
     thing = Thing(shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
     hold = planning.plan(holder, thing, grip)
@@ -172,18 +173,10 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
         if deepest > -DEEPEST:
             break
         again = replace(task, holder=replace(task.holder, flesh=seen))
+        root = planning.cleared(again, solid.outwards, root, hold.opened)
         touching = planning.close_hand(again, root, (hold.opened, hold.closed), hold.paces)
         hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
     return hold, deepest
-
-
-def _carrier(who: Follower) -> Carrier | None:
-    """The arm that carries the hand, as it stands."""
-    shoulder = following.shoulder(who, None)
-    if shoulder is None:
-        return None
-    base = arms.base_of(shoulder.base, 1)[0, :3, 3]
-    return Carrier(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
 
 
 def _with_elbow(who: Follower, carrier: Carrier | None, root: Floats) -> Follower:

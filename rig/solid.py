@@ -9,6 +9,7 @@ from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
 from ..errors import RigError
+from ..hand import rotations as rot
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ON_EDGE = 1e-5
-"""A foot whose barycentric coordinate is less is on an edge; with two of them, on a corner."""
+ON_EDGE = 1e-4
+"""A foot whose barycentric coordinate is less is on an edge; with two of them, on a corner. Far above what single
+precision leaves, of small triangles too."""
 
 
 MOST = 8
@@ -34,22 +36,27 @@ class Shell:
     """(T, 3)"""
     closed: bool
     """Whether it has an inside: no edge belongs to one triangle only."""
+    middle: Floats
+    """(3,) m"""
     tree: BVHTree
+    """Of the places beside the middle: it is in single precision, and the world's origin may be far."""
     normals: Floats
     """(7, T, 3) outwards, as the distance's sign needs them: of each triangle, across its edges (opposite the corners
     0, 1, 2), at its corners. Bærentzen & Aanæs 2005."""
 
+    def nearest(self, points: Floats) -> tuple[Floats, Ints, Floats]:
+        """(N, 3) m the places that are nearest to points (N, 3), (N,) on which triangles, and (N,) m how far."""
+        hits = [self.tree.find_nearest(point) for point in (points - self.middle).tolist()]
+        feet = np.array([hit[0] for hit in hits], float).reshape(-1, 3) + self.middle
+        return feet, np.array([hit[2] for hit in hits], int), np.array([hit[3] for hit in hits], float)
+
     def distance(self, points: Floats) -> Floats:
         """(N,) m from the surface at points (N, 3), below 0 inside. Of an open surface nothing is inside."""
-        found = [self.tree.find_nearest(point) for point in points.tolist()]
-        far = np.array([hit[3] for hit in found], float)
-        return np.where(self._inside(points, found), -far, far) if self.closed else far
-
-    def _inside(self, points: Floats, found: list) -> NDArray[np.bool_]:  # type: ignore[type-arg]
-        feet = np.array([hit[0] for hit in found], float)
-        rows = np.array([hit[2] for hit in found], int)
-        inside: NDArray[np.bool_] = np.einsum("ni,ni->n", points - feet, self._facing(feet, rows)) < 0
-        return inside
+        feet, rows, far = self.nearest(points)
+        if not self.closed:
+            return far
+        inside = np.einsum("ni,ni->n", points - feet, self._facing(feet, rows)) < 0
+        return np.where(inside, -far, far)
 
     def _facing(self, feet: Floats, rows: Ints) -> Floats:
         """(N, 3) the normals of the feet (N, 3) of perpendiculars on triangles."""
@@ -86,6 +93,16 @@ class Solid:
         least: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
         return least
 
+    def nearest(self, point: Floats) -> Floats:
+        """(3,) m, the place of the surface that is nearest to a point (3,)."""
+        found = [shell.nearest(point[None]) for shell in self.shells]
+        place: Floats = min(found, key=lambda one: float(one[2][0]))[0][0]
+        return place
+
+    def outwards(self, point: Floats) -> Floats:
+        """(3,) unit, the shortest way out of it from a point (3,) inside."""
+        return rot.unit_vector(self.nearest(point) - point)
+
 
 def solid_of(obj: "Object") -> Solid:
     """The mesh of an object as its modifiers leave it, in the world.
@@ -111,8 +128,9 @@ def _shell(vertices: Floats, triangles: Ints) -> Shell:
         triangles = triangles[:, ::-1]
     used, rows = np.unique(triangles, return_inverse=True)
     places, triangles = vertices[used], rows.reshape(-1, 3)
-    tree = BVHTree.FromPolygons(places.tolist(), triangles.tolist(), all_triangles=True)
-    return Shell(places, triangles, closed, tree, _normals(places, triangles))
+    middle: Floats = (places.min(axis=0) + places.max(axis=0)) / 2
+    tree = BVHTree.FromPolygons((places - middle).tolist(), triangles.tolist(), all_triangles=True)
+    return Shell(places, triangles, closed, middle, tree, _normals(places, triangles))
 
 
 def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:

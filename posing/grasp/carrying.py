@@ -1,6 +1,6 @@
 """What an arm has to do to bring a hand to a grasp: whether it reaches, where its elbow goes, how its wrist bends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ SWIVELS = np.deg2rad(np.linspace(-100.0, 100.0, 21))
 """How far the elbow may go about the line from shoulder to wrist,"""
 SWIVELLED = 0.25
 """and what each radian of it costs beside one of the wrist's."""
+RIGID = np.zeros(1)
+"""Of an elbow that is where the rig has it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,8 +32,13 @@ class Carrier:
     fore: float
     """m, elbow to wrist."""
     elbow: Floats
-    """(3,) m, where it is now."""
+    """(3,) m, where it is now; or (K, 3) m, on which side of the line from shoulder to wrist it is with the wrist at
+    each of `wrists`."""
     side: Side = "right"
+    wrists: Floats | None = None
+    """(K, 3) m"""
+    swivels: Floats = field(default_factory=lambda: SWIVELS)
+    """(S,) rad"""
 
     def lacking(self, roots: Floats) -> Floats:
         """(F,) m, what it lacks to bring the wrist to roots (F, 4, 4)."""
@@ -42,32 +49,62 @@ class Carrier:
     def strain(self, roots: Floats) -> tuple[Floats, Floats]:
         """(F,) rad, how far beyond ease the wrist bends at roots (F, 4, 4), and (F, 3) m where its elbow is then best.
 
-        The elbow is on the circle in which the spheres of the upper arm about the shoulder and of the forearm about the
-        wrist meet; from where it would stay it swivels so that the wrist bends less.
+        From where the elbow would stay it swivels so that the wrist bends less.
         """
         wrists = roots[:, :3, 3]
+        elbows = self._elbows(wrists, self.swivels)
+        hinges = np.cross(elbows - self.shoulder, wrists - elbows) * self._sign
+        beyond = _bent(wrists - elbows, roots[:, :3, :3]) + _twisted(wrists - elbows, hinges, roots[:, :3, 2])
+        beyond += SWIVELLED * np.abs(self.swivels)[:, None]
+        best = beyond.argmin(axis=0)
+        each = np.arange(len(roots))
+        return beyond[best, each], elbows[best, each]
+
+    def at_ease(self, place: Floats) -> Floats:
+        """(3, 3) how a hand at (3,) m is turned that is in line with its forearm and faces the body."""
+        root = np.eye(4)[None]
+        root[0, :3, 3] = place
+        elbow = self._elbows(root[:, :3, 3], np.zeros(1))[0, 0]
+        hinge = np.cross(elbow - self.shoulder, place - elbow) * self._sign
+        # Of a straight arm nothing tells the elbow's axis.
+        back = _across(hinge[None], _unit(place - elbow)[None])[0]
+        turned: Floats = rot.basis(place - elbow, back)
+        return turned
+
+    @property
+    def _sign(self) -> float:
+        """Where the hand faces the body its back is along the elbow's axis, of a left arm the other way."""
+        return 1.0 if self.side == "right" else -1.0
+
+    def _elbows(self, wrists: Floats, swivels: Floats) -> Floats:
+        """(S, F, 3) m, where elbows are with wrists (F, 3), swivelled by (S,) rad.
+
+        On the circle in which the spheres of the upper arm about the shoulder and of the forearm about the wrist meet.
+        """
         way = wrists - self.shoulder
         far = np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-9)
         along = way / far
         reach = np.clip(far, abs(self.upper - self.fore) + 1e-9, self.upper + self.fore - 1e-9)
         part = (reach**2 + self.upper**2 - self.fore**2) / (2 * reach)
         out = np.sqrt(np.maximum(self.upper**2 - part**2, 0.0))
-        first = _across(self.elbow - self.shoulder, along)
+        first = _across(self._sides(wrists), along)
         second = np.cross(along, first)
-        cosine, sine = np.cos(SWIVELS)[:, None, None], np.sin(SWIVELS)[:, None, None]
-        elbows = self.shoulder + part * along + out * (cosine * first + sine * second)
-        # Where the hand faces the body its back is along the elbow's axis, of a left arm the other way.
-        hinges = np.cross(elbows - self.shoulder, wrists - elbows) * (1.0 if self.side == "right" else -1.0)
-        beyond = _bent(wrists - elbows, roots[:, :3, :3]) + _twisted(wrists - elbows, hinges, roots[:, :3, 2])
-        beyond += SWIVELLED * np.abs(SWIVELS)[:, None]
-        best = beyond.argmin(axis=0)
-        each = np.arange(len(roots))
-        return beyond[best, each], elbows[best, each]
+        cosine, sine = np.cos(swivels)[:, None, None], np.sin(swivels)[:, None, None]
+        elbows: Floats = self.shoulder + part * along + out * (cosine * first + sine * second)
+        return elbows
+
+    def _sides(self, wrists: Floats) -> Floats:
+        """(F, 3) m from the shoulder, to which side elbows of arms are with wrists (F, 3)."""
+        if self.wrists is None:
+            return np.broadcast_to(self.elbow - self.shoulder, wrists.shape)
+        nearest = np.linalg.norm(wrists[:, None] - self.wrists, axis=-1).argmin(axis=1)
+        sides: Floats = self.elbow[nearest] - self.shoulder
+        return sides
 
 
 def _across(way: Floats, along: Floats) -> Floats:
-    """(F, 3) unit, a way (3,) as far as it is across directions (F, 3); any where it is none."""
-    across = way - (along @ way)[:, None] * along
+    """(F, 3) unit, ways (F, 3) as far as they are across directions (F, 3); any where that is none."""
+    across = way - (along * way).sum(axis=-1, keepdims=True) * along
     length = np.linalg.norm(across, axis=-1, keepdims=True)
     other = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=-1)])
     other = other / np.linalg.norm(other, axis=-1, keepdims=True)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from .closing import CREASE_DEPTH, Touching
+from .closing import Touching
 from .field import Field
 from .trying import Task
 
@@ -18,8 +18,8 @@ ASIDE = 0.3
 """What a phalanx that touches there is worth, in parts."""
 OPPOSED, BALANCED = 2.5, 2.0
 """What it is worth that the thumb pushes straight against the fingers, and that all that touches is in balance."""
-DEEP = 2.0
-"""What is lost for a phalanx that is inside the object."""
+DEEP, INSIDE = 2.0, 0.95e-3
+"""What is lost for a phalanx that is inside the object, and m from which on it is."""
 
 
 def worth(task: Task, touching: Touching, digits: range) -> Floats:
@@ -30,7 +30,7 @@ def worth(task: Task, touching: Touching, digits: range) -> Floats:
         away = touching.points - shape.centre
         radial = np.linalg.norm(away - (away @ shape.axes[0])[..., None] * shape.axes[0], axis=-1)
         beside = radial > 0.5 * shape.thickness() + BESIDE
-    inside = touching.gaps < -2 * CREASE_DEPTH
+    inside = touching.gaps < -INSIDE
     each = np.array(task.grip.finds) * near * np.where(beside, ASIDE, 1.0) - DEEP * inside
     result: Floats = each[:, list(digits)].sum(axis=(1, 2))
     return result

@@ -141,6 +141,22 @@ def close_hand(task: Task, root: Floats, bends: tuple[Floats, Floats], paces: Fl
     return _with(touching, 0, closes.close(roots, (begin, end), (0,), capsules=rods), 0)
 
 
+def cleared(task: Task, outwards: Distance, root: Floats, opened: Floats) -> Floats:
+    """(4, 4) the open hand beside the object, where it is placed so that some of its skin would be inside.
+
+    outwards: the way (3,) out of the object at a place (3,) in it.
+    """
+    root = root.copy()
+    for _ in range(CLEARINGS):
+        skin = task.holder.flesh.moved(joint_frames(task.hand, Pose(task.hand, root[None], opened[None])))[0]
+        far = task.thing.distance(skin)
+        deepest = int(far.argmin())
+        if far[deepest] >= 0:
+            break
+        root[:3, 3] += (NEAR - far[deepest]) * outwards(skin[deepest])
+    return root
+
+
 def _check_thickness(shape: Shape, hand: HandModel) -> float:
     """m, what has to go between the fingers: of an object that is flat how flat it is. Raises HandError."""
     thick = {"ball": shape.extents.max(), "bar": min(shape.thickness(), shape.length), "block": shape.extents[2]}
@@ -203,19 +219,6 @@ def _come(task: Task, flesh: Flesh, distance: Distance, places: Tries, opened: F
     return replace(places, roots=roots)
 
 
-def _cleared(task: Task, field: Field, root: Floats, opened: Floats) -> Floats:
-    """(4, 4) the open hand beside the object, where it is placed so that some of its skin would be inside."""
-    root = root.copy()
-    for _ in range(CLEARINGS):
-        skin = task.holder.flesh.moved(joint_frames(task.hand, Pose(task.hand, root[None], opened[None])))[0]
-        far = task.thing.distance(skin)
-        deepest = int(far.argmin())
-        if far[deepest] >= 0:
-            break
-        root[:3, 3] += (NEAR - far[deepest]) * field.gradient(skin[deepest])
-    return root
-
-
 def _thumb(task: Task, closes: closing.Closing, root: Floats, fingers: Floats) -> Touching:
     """The thumb closed on each of its ways, with the fingers (D,) as they hold."""
     hand, count = task.hand, len(task.grip.thumbs)
@@ -243,7 +246,7 @@ def _exact(task: Task, field: Field, found: _Found) -> Hold:
         back = place.roots.copy()
         back[:, :3, 3] -= (0.5 * float(task.thing.shape.extents.max()) + BACK * task.size) * place.ways
         place = _come(task, task.holder.flesh, task.thing.distance, replace(place, roots=back), opened)
-    root = _cleared(task, field, place.roots[0], opened)
+    root = cleared(task, field.gradient, place.roots[0], opened)
     touching = close_hand(task, root, (opened, closed), place.paces[0])
     before = root.copy()
     before[:3, 3] -= BACK * task.size * place.ways[0]

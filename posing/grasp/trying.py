@@ -32,9 +32,9 @@ ASIDES = (0.0, 0.01, 0.02)
 """Hand lengths by which a pen may lie nearer to the middle finger than in Knuckle's own hand."""
 ROOM = 0.3
 """Hand lengths that a hand takes on either side along what it is wrapped around."""
-TURNED, LACKING, STRAINED = 1.0, 40.0, 6.0
+TURNED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
 """What a half turn from how the hand stands costs, in phalanges that hold; each metre by which an arm is too short, and
-each radian by which a wrist bends further than it does at ease."""
+each radian by which a wrist bends further than it does at ease, and its square: no person bends it far."""
 SHEET = 0.0015
 """m, what stands on either side of a surface without an inside, for candidates."""
 
@@ -153,7 +153,8 @@ def cost(task: Task, places: Tries, *, ahead: bool = False) -> Floats:
     turned = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
     result: Floats = TURNED * turned / np.pi
     if holder.carrier is not None:
-        result = result + LACKING * holder.carrier.lacking(roots) + STRAINED * holder.carrier.strain(roots)[0]
+        strain = holder.carrier.strain(roots)[0]
+        result = result + LACKING * holder.carrier.lacking(roots) + STRAINED * strain + BENT * strain**2
     return result
 
 
@@ -224,9 +225,11 @@ def _to_tip(shape: Shape, holder: Holder) -> Floats:
 
 
 def _about_ball(task: Task) -> list[tuple[_Line, Floats]]:
-    """A ball is alike from everywhere: as the hand is turned, and beside that."""
+    """A ball is alike from everywhere: as the hand is turned, and as it is at ease on its arm, and beside both."""
     result = []
     turns = turns_about(task.holder.root[:3, :3])
+    if carrier := task.holder.carrier:
+        turns += turns_about(carrier.at_ease(task.thing.shape.centre))
     for back in (0.0, 0.05, 0.1):
         for aside in (0.3, 0.45):
             seat = seats.palm_seat(task.hand, tilt=0.0, back=back, aside=aside)

@@ -101,9 +101,9 @@ def test_a_thing_is_held_without_going_into_it(rig: str, side: Side, what: str) 
     surround(skin, thing)
 
 
-def rigify_with_a_skin() -> bpy.types.Object:
-    """A generated Rigify rig whose deforming bones carry a skin of the right hand, as its arms stand by themselves."""
-    armature = opened("Rigify generated")
+def rigify_with_a_skin(arm: Literal["IK", "FK"] = "IK") -> bpy.types.Object:
+    """A generated Rigify rig whose deforming bones carry a skin of the right hand; its arms are in IK by themselves."""
+    armature = opened("Rigify generated, FK" if arm == "FK" else "Rigify generated")
     bpy.context.view_layer.update()
     held = take(armature, found_hand(armature))
     flesh = fitted(held.hand)
@@ -142,6 +142,69 @@ def test_deforming_bones_carry_the_palm_as_well(what: str) -> None:
     check(done, thing, what, things.evaluated(skin)[0])
 
 
+@pytest.mark.parametrize("arm", ["IK", "FK"])
+@pytest.mark.parametrize("what", ["mug", "pen", "ball"])
+def test_a_wrist_bends_no_further_than_a_person_bends_it(what: str, arm: Literal["IK", "FK"]) -> None:
+    """Also where the arm goes along with the control that the hand is placed by, its elbow where the rig has it."""
+    armature, thing = rigify_with_a_skin(arm), THINGS[what]()
+    (skin,) = skins(armature)
+    before_body(thing, armature)
+    found = found_hand(armature)
+    done = grasp(armature, found, thing)
+    bpy.context.view_layer.update()
+    check(done, thing, what, things.evaluated(skin)[0])
+    _, elbow, wrist = arm_places(armature, posed=True)
+    forearm = (wrist - elbow) / np.linalg.norm(wrist - elbow)
+    x, y, z = forearm @ standing(done.who.held).pose.root[0, :3, :3]
+    assert np.rad2deg(np.arccos(y)) < 50.0
+    assert abs(np.rad2deg(np.arctan2(z, y))) < 45.0 and abs(np.rad2deg(np.arcsin(x))) < 20.0
+
+
+def test_the_control_of_an_arm_in_ik_alone_is_moved() -> None:
+    armature, thing = rigify_with_a_skin(), things.ball()
+    before_body(thing, armature)
+    before = {bone.name: np.array(bone.matrix_basis) for bone in armature.pose.bones}
+    done = grasp(armature, found_hand(armature), thing)
+    now = {bone.name: np.array(bone.matrix_basis) for bone in armature.pose.bones}
+    moved = {name for name, stood in before.items() if np.abs(now[name] - stood).max() > 1e-5}
+    fingers = {str(bone) for bone in done.who.held.posed.binding.bones[1:]}
+    assert "hand_ik.R" in moved and moved - {"hand_ik.R"} <= fingers
+    pose(done, 0)
+    for bone in armature.pose.bones:
+        np.testing.assert_array_equal(np.array(bone.matrix_basis), before[bone.name])
+
+
+def test_an_arm_in_ik_whose_hand_would_not_come_there_is_told() -> None:
+    armature, thing = opened("Rigify generated"), things.ball()
+    bpy.context.view_layer.update()
+    before = {bone.name: np.array(bone.matrix_basis) for bone in armature.pose.bones}
+    thing.location = -2.0, 0.0, 1.0
+    bpy.context.view_layer.update()
+    with pytest.raises(RigError, match="out of the reach"):
+        grasp(armature, found_hand(armature), thing)
+    for bone in armature.pose.bones:
+        np.testing.assert_array_equal(np.array(bone.matrix_basis), before[bone.name])
+
+
+def arm_places(armature: bpy.types.Object, *, posed: bool) -> Floats:
+    """(3, 3) m, shoulder, elbow and wrist of Rigify's deforming bones."""
+    names = ("DEF-upper_arm.R", "DEF-forearm.R", "DEF-hand.R")
+    bones = [armature.pose.bones[name] for name in names]
+    heads = [bone.head if posed else bone.bone.head_local for bone in bones]
+    return np.array([armature.matrix_world @ head for head in heads])
+
+
+def before_body(thing: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Scales a thing to the hand and stands it where a person has what it looks at."""
+    places = arm_places(armature, posed=False)
+    reach = np.linalg.norm(np.diff(places, axis=0), axis=1).sum()
+    size = seats.length(take(armature, found_hand(armature)).hand) / 0.185
+    thing.scale = (size, size, size)
+    thing.location = (places[0] + reach * np.array([-0.1, -0.62, -0.35])).tolist()
+    thing.rotation_euler = {"Mug": (0.0, 0.0, -2.2), "Pen": (0.5, 0.2, 0.0), "Ball": (0.0, 0.0, 0.0)}[thing.name]
+    bpy.context.view_layer.update()
+
+
 def surround(skin: Floats, thing: bpy.types.Object) -> None:
     """What touches cannot be left in any direction: somewhere skin is in the way."""
     vertices, triangles = things.evaluated(thing)
@@ -149,8 +212,7 @@ def surround(skin: Floats, thing: bpy.types.Object) -> None:
     solid = solid_of(thing)
     near = skin[np.linalg.norm(skin - middle, axis=1) < np.linalg.norm(np.ptp(vertices, axis=0))]
     touching = near[solid.distance(near) < 1.5 * MM]
-    feet = [[shell.tree.find_nearest(point) for shell in solid.shells] for point in touching.tolist()]
-    normals = np.array([min(hits, key=lambda hit: hit[3])[1] for hits in feet])
+    normals = np.array([-np.sign(solid.distance(point[None])) * solid.outwards(point) for point in touching])
     axis = np.linalg.svd(normals - normals.mean(axis=0))[2]
     # Along the axis of a bar friction holds: directions across it are asked.
     turn = np.linspace(0, 2 * np.pi, 90, endpoint=False)[:, None]
@@ -234,9 +296,11 @@ def test_an_arm_comes_from_where_it_stood() -> None:
     np.testing.assert_allclose([np.array(bone.matrix) for bone in armature.pose.bones], held, atol=1e-4)
 
 
+@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (-4.0, 7.0, 1.4)])
 @pytest.mark.parametrize("flipped", [False, True])
-def test_distances_from_a_mesh_are_those_by_every_triangle(flipped: bool) -> None:
+def test_distances_from_a_mesh_are_those_by_every_triangle(flipped: bool, place: tuple[float, float, float]) -> None:
     thing = things.mug()
+    thing.location = place
     thing.rotation_euler, thing.scale = (0.3, 1.0, 2.0), (1.0, 1.5, -0.8)
     if flipped:
         thing.data.flip_normals()

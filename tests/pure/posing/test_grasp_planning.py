@@ -1,5 +1,6 @@
 """Whole grasps on solids whose distance is a formula: what grip, how deep, how near, and what cannot be held."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from knuckle.errors import HandError
 from knuckle.hand.joints import SIDES, Side
 from knuckle.posing.grasp import judging
-from knuckle.posing.grasp.carrying import Carrier
+from knuckle.posing.grasp.carrying import RIGID, Carrier
 from knuckle.posing.grasp.path import screw_path
 from knuckle.posing.grasp.planning import Hold, choose_grip, plan
 from knuckle.posing.grasp.route import route
@@ -160,3 +161,25 @@ class TestCarrier:
         bent = root.copy()
         bent[0, :3, :3] = np.stack([[0.0, 0, -1], [-1.0, 0, 0], [0.0, 1, 0]], axis=1)
         assert elbow_below.strain(bent)[0][0] > 0.2
+
+    @pytest.mark.parametrize("side", ["right", "left"])
+    def test_a_hand_at_ease_on_its_arm_is_not_strained(self, side: Side) -> None:
+        rng = np.random.default_rng(1)
+        arm = replace(self.arm, side=side)
+        for way in rng.normal(size=(20, 3)):
+            place = rng.uniform(0.1, 0.54) * way / np.linalg.norm(way)
+            root = self.root(place)
+            root[0, :3, :3] = arm.at_ease(place)
+            assert arm.strain(root)[0][0] == pytest.approx(0, abs=1e-6)
+            np.testing.assert_allclose(root[0, :3, :3].T @ root[0, :3, :3], np.eye(3), atol=1e-9)
+
+    def test_an_elbow_that_is_where_the_rig_has_it_is_there_and_does_not_swivel(self) -> None:
+        wrists = np.array([[0.0, 0.4, 0.0], [0.4, 0.0, 0.0]])
+        sides = np.array([[0.0, 0.0, 0.1], [0.0, -0.1, 0.0]])
+        arm = replace(self.arm, elbow=sides, wrists=wrists, swivels=RIGID)
+        root = np.tile(np.eye(4), (2, 1, 1))
+        root[:, :3, 3] = wrists
+        root[:, :3, :3] = solids.rigid(np.random.default_rng(2))[:3, :3]
+        elbows = arm.strain(root)[1]
+        aside = elbows - (elbows * wrists).sum(axis=1, keepdims=True) * wrists / 0.16
+        np.testing.assert_allclose(aside / np.linalg.norm(aside, axis=1, keepdims=True), sides / 0.1, atol=1e-9)
