@@ -189,8 +189,8 @@ class _Slopes:
                 whole -= self.bends
             else:
                 values, ways = np.linalg.eigh(whole)
-                whole = np.asarray((ways * np.maximum(np.abs(values), 1e-9 * values[-1])) @ ways.T, float)
-        step: Floats = -np.linalg.solve(whole, self.gradient)
+                whole[:] = (ways * np.maximum(np.abs(values), 1e-9 * values[-1])) @ ways.T
+        step: Floats = np.asarray(-np.linalg.solve(whole, self.gradient), np.float64)
         if np.any(step < low) or np.any(step > high):
             step = qp.solve(qp.Program(whole, self.gradient, low, high, np.zeros((0, len(step))))).x
         return step
