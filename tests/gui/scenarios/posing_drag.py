@@ -47,7 +47,7 @@ def play(screen: "Screen") -> "Steps":
 def fingertip(screen: "Screen", name: str) -> "Steps":
     """Dragged, finely by Shift, and left by Esc."""
     before = hands.channels(screen)
-    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (40, 60)))}
+    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (32, 48)))}
     screen.picture(f"drag_{name}_tip")
     told["limits"] = hands.outside(screen)
     yield from hands.undone(screen)
@@ -152,7 +152,7 @@ def left_hand(screen: "Screen", name: str) -> "Steps":
     """The other hand: a fingertip, and the palm under pins."""
     yield from hands.look(screen, "thumb", "left")
     before = hands.channels(screen)
-    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (-40, 60), side="left"))}
+    told: dict[str, Any] = {"tip": (yield from hands.drag(screen, INDEX, (-32, 48), side="left"))}
     screen.picture(f"drag_{name}_left")
     told["limits"] = hands.outside(screen, "left")
     yield from hands.undone(screen)

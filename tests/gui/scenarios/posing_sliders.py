@@ -232,7 +232,7 @@ def sliders(screen: "Screen") -> "Steps":
             places.setdefault(found, (x, y + 5))
             places["bottom"] = (x, y)
     lock = places["dip_lock"]
-    places["bottom"] = (lock[0], lock[1] + 58)
+    places["bottom"] = (lock[0], lock[1] + 44)
     spread = places["curl"][0] + round(0.38 * region.width), places["curl"][1]
     return places | {"spread": spread}
 
@@ -244,7 +244,10 @@ def slid(screen: "Screen", place: tuple[int, int]) -> "Steps":
     yield 0.2  # a slider that the mouse was over takes the drag
     yield from screen.drag(place, (place[0] + 60, place[1]))
     yield from screen.wait_until(lambda: hands.channels(screen) != before)
-    yield 0.2
+    last: Any = None
+    while last != hands.channels(screen):  # a busy machine is late
+        last = hands.channels(screen)
+        yield 0.3
     return {}
 
 
