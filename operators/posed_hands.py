@@ -10,19 +10,22 @@ from ..rig import known_hands
 from ..rig.binding import is_armature
 from ..rig.held import HeldHand
 from ..rig.held_known import held_hand
-from ..rig.keyframes import check_keyable
+from ..rig.keyframes import check_changeable, check_keyable
 from .rig_hands import driven_armature
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object
 
-AT_REST = "armature '{}' is shown at rest, choose Pose Position in its Object Data properties first"
+MODES = ("OBJECT", "POSE")
+"""In which hands are posed: undo in others is of what is edited alone."""
 
 
 def posed_armatures(context: "Context") -> "list[Object]":
     """The armatures whose hands are posed: the active one, the others in Pose Mode, those selected beside them; where
     there is none, the one that the scene's hands drive.
     """
+    if context.mode not in MODES:
+        return []
     active, driven = _active(context), driven_armature(context.scene)
     there = in_pose_mode(context) or ([active] if active is not None else [])
     selected = [obj for obj in context.selected_objects if is_armature(obj) and obj.mode != "EDIT" and obj.is_editable]
@@ -37,7 +40,7 @@ def posed_armature(context: "Context") -> "Object | None":
 
 def _active(context: "Context") -> "Object | None":
     """The active armature, or the one that carries the active object: a hand's skin is clicked on that is meant."""
-    active = context.view_layer.objects.active if context.view_layer else None
+    active = context.view_layer.objects.active if context.mode in MODES and context.view_layer else None
     armature = active if active is None or is_armature(active) else active.find_armature()
     return armature if armature is not None and armature.mode != "EDIT" else None
 
@@ -111,8 +114,16 @@ def named_armature(context: "Context", name: str) -> "Object":
 def check_posable(armature: "Object") -> None:
     """Raises RigError for an armature that cannot be posed, or not so that it is seen."""
     check_keyable(armature)
+    check_shown(armature)
+
+
+def check_shown(armature: "Object") -> None:
+    """Of that what may be asked while Blender draws: nothing is worked out anew."""
+    check_changeable(armature)
     if armature.data.pose_position == "REST":
-        raise RigError(AT_REST.format(armature.name))
+        raise RigError(
+            f"armature '{armature.name}' is shown at rest, choose Pose Position in its Object Data properties first"
+        )
 
 
 def can_pose(operator: type, context: "Context") -> bool:

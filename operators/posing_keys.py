@@ -1,6 +1,7 @@
 """The keys that auto-keying sets after a pose was changed: those that Blender's own tools would have set."""
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -54,11 +55,12 @@ def key_posed(
     options = {"INSERTKEY_CYCLE_AWARE"} if tools.use_keyframe_cycle_aware else set()
     if context.preferences.edit.use_visual_keying:
         options.add("INSERTKEY_VISUAL")
+    frame, kind = context.scene.frame_current_final, tools.keyframe_type
     for name in bones:
         bone = armature.pose.bones[name]
         for path in _channels(bone, name in placed, name in scaled):
             for index in _wanted(context, bone, path):
-                bone.keyframe_insert(path, index=index, group=name, keytype=tools.keyframe_type, options=options)
+                bone.keyframe_insert(path, index=index, frame=frame, group=name, keytype=kind, options=options)
     return True
 
 
@@ -131,19 +133,21 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
     window, area = _view(context)
     posed: Any = [armature.pose.bones[name] for name in bones]
     here: Any = {"window": window, "area": area} if area else {}
-    with context.temp_override(**here, active_object=armature, object=armature, selected_pose_bones=posed, mode="POSE"):
+    here |= {"active_object": armature, "object": armature, "selected_pose_bones": posed, "mode": "POSE"}
+    # A set that asks for what there is not refuses: no fault of the pose, and Blender's own tools go on as well.
+    with context.temp_override(**here), suppress(RuntimeError):
         bpy.ops.anim.keyframe_insert()
 
 
 def _key_what_has_curves(armature: "Object", bones: Collection[str]) -> None:
-    animation = armature.animation_data
+    animation, frame = armature.animation_data, bpy.context.scene.frame_current_final
     if animation is None or animation.action is None or animation.action_slot is None:
         return
     for name in bones:
         path = armature.pose.bones[name].path_from_id()
         for curve in list(curves_of(animation.action, animation.action_slot)):
             if curve.data_path.startswith(path):
-                armature.keyframe_insert(curve.data_path, index=curve.array_index, group=name)
+                armature.keyframe_insert(curve.data_path, index=curve.array_index, frame=frame, group=name)
 
 
 def _view(context: "Context") -> "tuple[Window | None, Area | None]":

@@ -41,9 +41,13 @@ class KeysBefore:
     """Whether there were animation data."""
     action: str
     """What was played; empty: nothing."""
-    keys: dict[tuple[str, int], tuple[Key | None, Floats, Floats]]
-    """A curve's path and index -> its key on the frame, None without; the left and right handles of all its keys, for
-    a key makes those of its neighbours shorter."""
+    slot: bool
+    """Whether a slot of it was."""
+    slots: frozenset[tuple[int, int]]
+    """All that the file had, by action and handle: Blender may key in one that is another's, or was played before."""
+    keys: dict[tuple[str, int], tuple[Key | None, Floats, Floats, Floats]]
+    """A curve's path and index -> its key on the frame, None without; the places and the left and right handles of all
+    its keys, for a key makes those of its neighbours shorter, and a curve that repeats itself is keyed at both ends."""
 
 
 def keys_before(context: "Context", armature: "Object") -> KeysBefore | None:
@@ -56,8 +60,11 @@ def keys_before(context: "Context", armature: "Object") -> KeysBefore | None:
     for curve in _curves(armature):
         key = _key_on(curve, frame)
         had = None if key is None else tuple(_values(key))
-        keys[curve.data_path, curve.array_index] = had, _of_all(curve, "handle_left"), _of_all(curve, "handle_right")
-    return KeysBefore(frame, animation is not None, action.name if action else "", keys)
+        places, left, right = (_of_all(curve, of) for of in ("co", "handle_left", "handle_right"))
+        keys[curve.data_path, curve.array_index] = had, places, left, right
+    there = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
+    slot = bool(animation and animation.action_slot)
+    return KeysBefore(frame, animation is not None, action.name if action else "", slot, there, keys)
 
 
 def keys_now(armature: "Object") -> Hashable:
@@ -68,24 +75,33 @@ def keys_now(armature: "Object") -> Hashable:
 
 
 def give_back(armature: "Object", before: KeysBefore) -> None:
-    """The frame has the keys of before; curves that were made meanwhile are gone, and an action that was."""
+    """The frame has the keys of before; curves that were made meanwhile are gone, and a slot and an action that were.
+
+    What others have in the action stays.
+    """
     animation: Any = armature.animation_data
-    if animation is None or animation.action is None:
+    if animation is None or animation.action is None or before.action not in ("", animation.action.name):
         return
-    action = animation.action
-    if not before.action:
-        animation.action = None
-        bpy.data.actions.remove(action)
-        if not before.animated:
-            armature.animation_data_clear()
-        return
-    if action.name != before.action:
+    action, slot = animation.action, animation.action_slot
+    made = slot is not None and (action.session_uid, slot.handle) not in before.slots
+    if slot is None or not (before.slot or made):
+        # It had curves that are not known here.
         return
     for layer in action.layers:
         for strip in layer.strips:
-            bag: Any = strip.channelbag(animation.action_slot)
+            bag: Any = strip.channelbag(slot)
             for curve in list(bag.fcurves) if bag else ():
                 _give_back_to(bag, curve, before)
+    if before.slot:
+        return
+    action.slots.remove(slot)
+    if before.action:
+        return
+    animation.action = None
+    if not action.users and not len(action.slots):
+        bpy.data.actions.remove(action)
+    if not before.animated:
+        armature.animation_data_clear()
 
 
 def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
@@ -93,15 +109,17 @@ def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
     if name not in before.keys:
         bag.fcurves.remove(curve)
         return
-    key, (had, left, right) = _key_on(curve, before.frame), before.keys[name]
-    if key is not None and had is None:
+    had, places, left, right = before.keys[name]
+    for key in [key for key in curve.keyframe_points if np.abs(places[::2] - key.co[0]).min(initial=1.0) > SAME_FRAME]:
         curve.keyframe_points.remove(key)
-    elif key is not None and had is not None:
+    key = _key_on(curve, before.frame)
+    if key is not None and had is not None:
         for setting, value in zip(OF_A_KEY, had, strict=True):
             setattr(key, setting, value)
     curve.update()
-    curve.keyframe_points.foreach_set("handle_left", left)
-    curve.keyframe_points.foreach_set("handle_right", right)
+    if len(places) == 2 * len(curve.keyframe_points):
+        for of, values in (("co", places), ("handle_left", left), ("handle_right", right)):
+            curve.keyframe_points.foreach_set(of, values)
 
 
 def _curves(armature: "Object") -> "Iterator[FCurve]":

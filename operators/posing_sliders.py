@@ -87,6 +87,12 @@ def forget_shown(*_of_handler: Any) -> None:
     _Now.shown = None
 
 
+@persistent  # type: ignore[untyped-decorator]  # Blender's own
+def forget_slid(*_of_handler: Any) -> None:
+    """No slider is being dragged: the same bones in another file are others."""
+    _Now.slid = None
+
+
 def show_anew_if_not(known: KnownHands) -> None:
     """Sliders that were read of other hands than are known now are read anew."""
     if _Now.shown is not None and _Now.shown.known is not known:
@@ -236,13 +242,11 @@ class KnucklePosing(bpy.types.PropertyGroup):
     }
 
 
-HANDLERS = tuple(
-    (handlers, forget_shown)
-    for handlers in (
-        bpy.app.handlers.depsgraph_update_post,
-        bpy.app.handlers.frame_change_post,
-        bpy.app.handlers.undo_post,
-        bpy.app.handlers.redo_post,
-        bpy.app.handlers.load_post,
-    )
+HANDLERS = (
+    (bpy.app.handlers.load_post, forget_slid),
+    (bpy.app.handlers.load_post, forget_shown),
+    (bpy.app.handlers.depsgraph_update_post, forget_shown),
+    (bpy.app.handlers.frame_change_post, forget_shown),
+    (bpy.app.handlers.undo_post, forget_shown),
+    (bpy.app.handlers.redo_post, forget_shown),
 )

@@ -8,20 +8,21 @@ from ..operators.job import redraw_views
 from ..rig import known_hands
 from ..rig.binding import is_armature
 from ..rig.known_hands import KnownHands
+from ..rig.reference import Reference
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 
-_wanted: set[str] = set()
-"""Armatures that are looked at next, by name."""
+_wanted: set[Reference] = set()
+"""Armatures that are looked at next."""
 
 
 def known_or_looked_for(armature: "Object") -> KnownHands | None:
     """What is known of an armature's hands; if nothing is, None, and what asks is drawn again once they are found."""
     known = known_hands.known(armature)
     if known is None:
-        _wanted.add(armature.name)
+        _wanted.add(Reference.of(armature))
         if not bpy.app.timers.is_registered(_look):
             bpy.app.timers.register(_look, first_interval=0.0)
     return known
@@ -36,7 +37,7 @@ def stop() -> None:
 
 def _look() -> None:
     while _wanted:
-        armature: Object | None = bpy.data.objects.get(_wanted.pop())
+        armature: Object | None = _wanted.pop().among(bpy.data.objects)
         if is_armature(armature) and known_hands.known(armature) is None:
             known_hands.look(armature)
     redraw_views(bpy.context)

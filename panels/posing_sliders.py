@@ -6,7 +6,7 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
-from ..operators.posed_hands import AT_REST, chosen_hand, posed_armature, posed_armatures, sides_of
+from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
 from ..operators.posing_sliders import setting, show_anew_if_not, sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig import known_hands
@@ -55,10 +55,13 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         except KnuckleError as error:
             paragraph(layout, context, sentence(str(error)), "INFO")
             return
-        if armature.data.pose_position == "REST":
-            paragraph(layout, context, sentence(AT_REST.format(armature.name)), "INFO")
         body = layout.column()
-        body.enabled = armature.is_editable and armature.data.pose_position == "POSE"
+        try:
+            check_shown(armature)
+        except KnuckleError as error:
+            paragraph(body, context, sentence(str(error)), "INFO")
+            body = layout.column()
+            body.enabled = False
         _sliders(body, asked, held, sliders_of(held.hand, asked.dip_lock))
         _buttons(body, side, both)
 

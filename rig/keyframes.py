@@ -165,6 +165,14 @@ def write_curves(channelbag: Any, curves: Sequence[Curves]) -> None:
 
 def check_keyable(armature: "Object") -> None:
     """Raises RigError for an armature that cannot be given an action, and says what to do."""
+    check_changeable(armature)
+    # What was moved since the last redraw, by a script or a file that was just opened, is not worked out yet.
+    bpy.context.view_layer.update()
+    carriers.check_depth(armature.name, np.array(armature.matrix_world))
+
+
+def check_changeable(armature: "Object") -> None:
+    """The same but for how the world stretches it, and nothing is worked out."""
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     if not armature.is_editable:
@@ -178,9 +186,6 @@ def check_keyable(armature: "Object") -> None:
             f"armature '{armature.name}' is excluded from this view layer or disabled in viewports, so that Blender "
             "does not work out where it is: include it first"
         )
-    # What was moved since the last redraw, by a script or a file that was just opened, is not worked out yet.
-    bpy.context.view_layer.update()
-    carriers.check_depth(armature.name, np.array(armature.matrix_world))
 
 
 def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _Played | None]":

@@ -118,3 +118,13 @@ def test_reset_keys_what_it_gave_back_of_places_and_sizes(monkeypatch: pytest.Mo
     paths = {curve.data_path.rsplit(".", 1)[1] for curve in bag.fcurves if bone.name in curve.data_path}
     assert {"location", "scale"} < paths
     assert not any("scale" in curve.data_path for curve in bag.fcurves if bone.name not in curve.data_path)
+
+
+def test_no_hand_is_posed_while_a_mesh_is_edited() -> None:
+    """Its undo is of the mesh alone."""
+    armature = opened("Knuckle's own")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.objects.active = armature.children[0]
+    assert posed_armature(bpy.context) == armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    assert chosen_hand(bpy.context) is None and not bpy.ops.knuckle.pose_relax.poll()

@@ -173,3 +173,20 @@ def test_a_keying_set_of_the_persons_own_keys_its_channels(armature: bpy.types.O
     scene.tool_settings.use_keyframe_insert_keyingset = True
     key_posed(bpy.context, armature, [BONE])
     assert {path for path, _ in keys(armature)} == {PLACE}
+
+
+def test_a_keying_set_that_refuses_leaves_the_pose(armature: bpy.types.Object) -> None:
+    scene = bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_keyingset = True
+    scene.keying_sets.new(idname="Empty", name="Empty")
+    scene.keying_sets.active = scene.keying_sets["Empty"]
+    turned(armature)
+    assert key_posed(bpy.context, armature, [BONE])
+    assert keys(armature) == {} and armature.pose.bones[BONE].rotation_quaternion[1] > 0
+
+
+def test_between_two_frames_keys_are_between_them(armature: bpy.types.Object) -> None:
+    bpy.context.scene.frame_set(7, subframe=0.5)
+    turned(armature)
+    key_posed(bpy.context, armature, [BONE])
+    assert {frame for frames in keys(armature).values() for frame in frames} == {7.5}

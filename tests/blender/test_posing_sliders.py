@@ -1,6 +1,7 @@
 """The sliders of the active armature's hand: they show how it stands, pose it, key it, and leave all else alone."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -212,6 +213,46 @@ def test_keys_that_were_set_between_two_drags_are_not_taken_back_with_the_second
     put(index, 0.4)
     put(index, began)
     assert all_keys(armature) == before != []
+
+
+def test_escape_leaves_what_others_have_in_the_action() -> None:
+    """Blender keys an object in the action that its data play already."""
+    armature, index = opened(OWN), Slider("curl", "index-finger")
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
+    armature.data["flag"] = 1.0
+    armature.data.keyframe_insert('["flag"]', frame=1)
+    action, began = armature.data.animation_data.action, got(index)
+    put(index, 0.5)
+    put(index, began)
+    assert armature.data.animation_data.action == action and not keyed(armature)
+    assert len(list(curves_of(action, armature.data.animation_data.action_slot))) == 1
+
+
+def test_escape_takes_back_both_ends_of_a_cycle() -> None:
+    armature, index, scene = opened(OWN), Slider("curl", "index-finger"), bpy.context.scene
+    scene.tool_settings.use_keyframe_insert_auto = True
+    for frame, to in ((1, 0.2), (25, 0.3)):
+        scene.frame_set(frame)
+        put(index, to)
+    for curve in curves_of(armature.animation_data.action, armature.animation_data.action_slot):
+        curve.modifiers.new("CYCLES")
+    scene.tool_settings.use_keyframe_cycle_aware = True
+    scene.frame_set(30)
+    before, began = all_keys(armature), got(index)
+    put(index, 0.7)
+    put(index, began)
+    assert all_keys(armature) == before
+
+
+def test_a_slider_that_was_dragged_in_another_file_is_dragged_anew(tmp_path: Path) -> None:
+    index = Slider("curl", "index-finger")
+    opened(OWN)
+    bpy.ops.knuckle.pin_fingertip(side="right", digit="thumb", to="WORLD")
+    put(index, 0.5)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hand.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hand.blend"))
+    put(index, 0.9)
+    assert got(index) == pytest.approx(0.9, abs=0.03)
 
 
 def all_keys(armature: bpy.types.Object) -> list[Any]:
