@@ -2,7 +2,7 @@
 
 import importlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -128,9 +128,19 @@ def look(screen: "Screen", eye: str = "thumb", side: str = "right") -> "Steps":
 
 
 def drag(
-    screen: "Screen", joint: str, way: tuple[int, int], held: str = "", side: str = "right", *, left: bool = False
+    screen: "Screen",
+    joint: str,
+    way: tuple[int, int],
+    held: str = "",
+    side: str = "right",
+    *,
+    left: bool = False,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> "Steps":
-    """A point is dragged so many pixels, with a key held; left: by Esc. In pixels, the way and how far off it ends."""
+    """A point is dragged so many pixels, with a key held; left: by Esc. In pixels, the way and how far off it ends.
+
+    meanwhile: called before the button is let go.
+    """
     x, y = spot(screen, joint, side)
     before = channels(screen)
     screen.move(x, y)
@@ -143,6 +153,7 @@ def drag(
             yield 0.03
         # A busy machine is late.
         yield from screen.wait_until(lambda: channels(screen) != before)
+        meanwhile()
         if left:
             screen.key("Escape")
             yield from screen.wait_until(lambda: not screen.window.modal_operators)
@@ -163,6 +174,34 @@ def holding(key: str) -> Iterator[None]:
     yield
     if key:
         subprocess.run(["xdotool", "keyup", key], check=True)
+
+
+def pinned(screen: "Screen", joint: str, side: str = "right") -> "Steps":
+    """P over a fingertip."""
+    before = len(pins(screen))
+    screen.move(*spot(screen, joint, side))
+    yield 0.2
+    screen.key("p")
+    yield from screen.wait_until(lambda: len(pins(screen)) > before)
+    return {}
+
+
+def ball_under(screen: "Screen", joint: str) -> "Steps":
+    """A ball of 2 cm beside a fingertip of the right hand, which goes on in Pose Mode; where it is on the screen."""
+    tip, axes = place(screen, joint), frame(screen, "wrist")[:3, :3]
+    armatures, active = posed(screen), armature_of(screen)
+    with screen.in_view():
+        bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.02, location=tip + axes @ np.array([0.0, 0.0, -0.028]))
+        ball = screen.window.view_layer.objects.active
+        for armature in armatures:
+            armature.select_set(True)
+        screen.window.view_layer.objects.active = active
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.ops.wm.tool_set_by_id(name="knuckle.hand_tool")
+        bpy.ops.ed.undo_push(message="Ball")
+    yield 0.5
+    return {"ball": ball, "at": on_screen(screen, np.array(ball.location))}
 
 
 def undone(screen: "Screen", key: str = "ctrl+z") -> "Steps":

@@ -27,6 +27,33 @@ def test_hands_of_three_rigs_are_dragged_and_pinned_by_the_mouse(
     assert surface["went along"] < 0.5
 
 
+def test_hands_are_dragged_beside_pins_keys_other_armatures_and_the_algebra(
+    play: Callable[[str], dict[str, Any]],
+) -> None:
+    told = play("posing_drag_more")
+    words = {"index-finger-tip": "Index finger's tip", JOINT: "Middle finger's middle joint"}
+    words |= {KNUCKLE: "Middle finger's knuckle", "wrist": "Palm"}
+    for joint, texts in told["header"].items():
+        *meanwhile, after = texts
+        assert after is None and len(meanwhile) >= 2
+        assert all(text.startswith(f"{words[joint]}   Dx: ") for text in meanwhile), texts
+        assert all(text.endswith("Solver: Nearest") for text in meanwhile), texts
+    escape = told["escape"]
+    assert escape["exact"] == [True, True], "Esc gives back the channels to the last bit"
+    assert escape["keys"] == [[], escape["keyed"]] and escape["keyed"], "and leaves the keys"
+    other = told["other"]
+    assert other["tip"]["pixels off"] < 3 and other["active"] != other["own"]
+    assert other["moved"] == other["keyed"] == [other["own"]] and other["undone"]
+    algebra = told["algebra"]
+    assert algebra["pixels off"] < 3 and algebra["undone"] and algebra["left as before"]
+    assert algebra["asked"].keys() == {"index-finger"} and algebra["asked"]["index-finger"] < 0.5
+    assert algebra["drawn"] > 3 and algebra["after"] == {}
+    assert algebra["header"].endswith("Solver: CGA")
+    surface = told["surface"]
+    assert surface["off"] < 1.0 and surface["held"] < 0.5 and surface["pin stays"]
+    assert surface["pins"] == [["right", "thumb", "WORLD"]]
+
+
 def one_hand(rig: dict[str, Any], name: str) -> None:
     """A fingertip under the mouse, a tenth of the way with Shift, back by undo and by Esc."""
     assert rig["tip"]["pixels off"] < 3, f"{name}: {rig['tip']}"

@@ -86,21 +86,11 @@ def moved(before: dict[Any, Any], after: dict[Any, Any]) -> list[Any]:
     return [name for name in after if after[name] != before[name]]
 
 
-def pinned(screen: "Screen", joint: str, side: str = "right") -> "Steps":
-    """P over a fingertip."""
-    before = len(hands.pins(screen))
-    screen.move(*hands.spot(screen, joint, side))
-    yield 0.2
-    screen.key("p")
-    yield from screen.wait_until(lambda: len(hands.pins(screen)) > before)
-    return {}
-
-
 def palm_under_pins(screen: "Screen", name: str, side: str = "right") -> "Steps":
     """Thumb and index finger pinned to the world, then the palm is dragged."""
     before, tips = hands.channels(screen), ("thumb-tip", INDEX)
     for joint in tips:
-        yield from pinned(screen, joint, side)
+        yield from hands.pinned(screen, joint, side)
     there = [hands.place(screen, joint, side) for joint in tips]
     wrist = hands.place(screen, "wrist", side)
     told: dict[str, Any] = {"pins": [pin[:3] for pin in hands.pins(screen)]}
@@ -165,25 +155,12 @@ def left_hand(screen: "Screen", name: str) -> "Steps":
 def on_surface(screen: "Screen") -> "Steps":
     """A ball under the index finger: the tip is dragged onto it with Ctrl, pinned to it by P, and goes along."""
     told: dict[str, Any] = {}
-    tip = hands.place(screen, INDEX)
-    axes = hands.frame(screen, "wrist")[:3, :3]
-    armature = hands.armature_of(screen)
-    with screen.in_view():
-        bpy.ops.object.mode_set(mode="OBJECT")
-        bpy.ops.mesh.primitive_uv_sphere_add(radius=0.02, location=tip + axes @ np.array([0.0, 0.0, -0.028]))
-        ball = bpy.context.view_layer.objects.active
-        bpy.context.view_layer.objects.active = armature
-        armature.select_set(True)
-        bpy.ops.object.mode_set(mode="POSE")
-        bpy.ops.wm.tool_set_by_id(name="knuckle.hand_tool")
-        bpy.ops.ed.undo_push(message="Ball")
-    yield 0.5
-    at = hands.spot(screen, INDEX)
-    centre = hands.on_screen(screen, np.array(ball.location))
+    made = yield from hands.ball_under(screen, INDEX)
+    ball, centre, at = made["ball"], made["at"], hands.spot(screen, INDEX)
     yield from hands.drag(screen, INDEX, (centre[0] - at[0] - 5, centre[1] - at[1] - 8), held="ctrl")
     tip = hands.place(screen, INDEX)
     told["on"] = abs(1000 * float(np.linalg.norm(tip - np.array(ball.location))) - 20.0)
-    yield from pinned(screen, INDEX)
+    yield from hands.pinned(screen, INDEX)
     told["pins"] = [pin[:3] for pin in hands.pins(screen)]
     screen.picture("drag_own_surface")
     ball.location += Vector((0.0, -0.004, 0.003))
