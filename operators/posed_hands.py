@@ -55,10 +55,15 @@ def in_pose_mode(context: "Context") -> "list[Object]":
 
 
 def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
-    """The sides of which hands are known, and of each the first armature that has it. Quick."""
-    answers = [(armature, known_hands.known(armature)) for armature in armatures]
-    having = {side: [armature for armature, known in answers if known and side in known.hands] for side in SIDES}
-    return {side: there[0] for side, there in having.items() if there}
+    """The sides of which hands are known, and of each the first armature that has it, best one that can be posed.
+    Quick."""
+    answers = [(armature, known) for armature in armatures if (known := known_hands.known(armature)) is not None]
+    there: dict[Side, Object] = {}
+    for side in SIDES:
+        having = [(side not in known.usable, armature) for armature, known in answers if side in known.hands]
+        if having:
+            there[side] = min(having, key=lambda one: one[0])[1]
+    return there
 
 
 def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":

@@ -1,6 +1,6 @@
 """What is keyed on a frame before auto-keying keys it, to be given back: a drag in the panel that is left by Escape."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -45,33 +45,37 @@ class KeysBefore:
     """Whether a slot of it was."""
     slots: frozenset[tuple[int, int]]
     """All that the file had, by action and handle: Blender may key in one that is another's, or was played before."""
+    paths: frozenset[str]
+    """Of the bones."""
     keys: dict[tuple[str, int], tuple[Key | None, Floats, Floats, Floats]]
     """A curve's path and index -> its key on the frame, None without; the places and the left and right handles of all
     its keys, for a key makes those of its neighbours shorter, and a curve that repeats itself is keyed at both ends."""
 
 
-def keys_before(context: "Context", armature: "Object") -> KeysBefore | None:
-    """What an armature has on the scene's frame; None where auto-keying is off."""
+def keys_before(context: "Context", armature: "Object", bones: Collection[str]) -> KeysBefore | None:
+    """What bones have on the scene's frame; None where auto-keying is off."""
     if not context.scene.tool_settings.use_keyframe_insert_auto:
         return None
     animation, frame = armature.animation_data, frame_of(context, armature)
     action = animation.action if animation else None
     keys = {}
-    for curve in _curves(armature):
+    for curve in _curves(armature, bones):
         key = _key_on(curve, frame)
         had = None if key is None else tuple(_values(key))
         places, left, right = (_of_all(curve, of) for of in ("co", "handle_left", "handle_right"))
         keys[curve.data_path, curve.array_index] = had, places, left, right
     there = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
     slot = bool(animation and animation.action_slot)
-    return KeysBefore(frame, animation is not None, action.name if action else "", slot, there, keys)
+    return KeysBefore(
+        frame, animation is not None, action.name if action else "", slot, there, _paths(armature, bones), keys
+    )
 
 
-def keys_now(armature: "Object") -> Hashable:
-    """What tells whether anything was keyed or taken away since."""
+def keys_now(armature: "Object", bones: Collection[str]) -> Hashable:
+    """What tells whether anything of bones was keyed or taken away since."""
     animation = armature.animation_data
     played = animation.action.name if animation and animation.action else ""
-    return played, *((c.data_path, c.array_index, _of_all(c, "co").tobytes()) for c in _curves(armature))
+    return played, *((c.data_path, c.array_index, hash(_of_all(c, "co").tobytes())) for c in _curves(armature, bones))
 
 
 def give_back(armature: "Object", before: KeysBefore) -> None:
@@ -90,7 +94,10 @@ def give_back(armature: "Object", before: KeysBefore) -> None:
     for layer in action.layers:
         for strip in layer.strips:
             bag: Any = strip.channelbag(slot)
-            for curve in list(bag.fcurves) if bag else ():
+            of_bones = (
+                [curve for curve in bag.fcurves if curve.data_path.rpartition(".")[0] in before.paths] if bag else ()
+            )
+            for curve in of_bones:
                 _give_back_to(bag, curve, before)
     if before.slot:
         return
@@ -122,10 +129,15 @@ def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
             curve.keyframe_points.foreach_set(of, values)
 
 
-def _curves(armature: "Object") -> "Iterator[FCurve]":
-    animation = armature.animation_data
+def _curves(armature: "Object", bones: Collection[str]) -> "Iterator[FCurve]":
+    animation, paths = armature.animation_data, _paths(armature, bones)
     if animation is not None and animation.action is not None and animation.action_slot is not None:
-        yield from curves_of(animation.action, animation.action_slot)
+        curves = curves_of(animation.action, animation.action_slot)
+        yield from (curve for curve in curves if curve.data_path.rpartition(".")[0] in paths)
+
+
+def _paths(armature: "Object", bones: Collection[str]) -> frozenset[str]:
+    return frozenset(armature.pose.bones[name].path_from_id() for name in bones)
 
 
 def _key_on(curve: "FCurve", frame: float) -> "Keyframe | None":

@@ -29,6 +29,10 @@ KINDS = [
     ("OBJECT", "Surface", "On another object's surface, and along with it"),
     ("DIGIT", "Finger", "As it is now to another finger's tip"),
 ]
+SPOT = ("kind", "other", "place", "corners", "shares", "home", "vertices")
+"""Of a KnucklePin, where it is on what it is to."""
+Spots = dict[tuple[str, str], tuple[Any, ...]]
+"""Side and digit -> SPOT."""
 OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
 
 
@@ -138,6 +142,22 @@ def pin_again(armature: "Object", held: HeldHand, digit: str) -> None:
     pin = pin_of(armature, held.hand.side, digit)
     if pin is not None and pin.kind != "DIGIT" and holds(pin):
         pin_digit(armature, held, digit, pin.kind, pin.target)
+
+
+def spots_of(armature: "Object") -> Spots:
+    """Where pins are, to be put back by put_pins_back."""
+    return {(pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in SPOT) for pin in pins_on(armature)}
+
+
+def put_pins_back(armature: "Object", spots: Spots) -> None:
+    """Pins that went along are where they were."""
+    for pin in pins_on(armature):
+        for name, value in zip(SPOT, spots.get((pin.side, pin.digit), ()), strict=False):
+            setattr(pin, name, value)
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int | str) else tuple(value)
 
 
 def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:

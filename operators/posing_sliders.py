@@ -1,36 +1,27 @@
 """The sliders of the active armature's hand as properties: they show how it stands now, and pose it when dragged."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bpy
-import numpy as np
 from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
-from ..hand.kinematics import Pose
-from ..hand.model import HandModel
-from ..posing.sliders import SLIDERS, Slider, Sliders
+from ..posing.sliders import SLIDERS, Slider
 from ..rig import known_hands
-from ..rig.held import HeldHand, Standing, armature_held, reached, read, seen_frames, show, standing
-from ..rig.held_bent import only
+from ..rig.held import HeldHand, read
 from ..rig.held_known import held_hand
 from ..rig.known_hands import KnownHands
-from ..rig.making_up import Pinned, pose_pinned, take_pinned
-from ..rig.reaching import as_they_stand
-from .posed_hands import chosen_hand, hand_to_pose, posed_armature
-from .posing_keys import key_hand
-from .posing_keys_before import KeysBefore, give_back, keys_before, keys_now
-from .posing_pinned import pins_along, pins_of, pins_on
+from .posed_hands import chosen_hand, posed_armature
+from .posing_slide import forget_slid, settled, slide, sliders_of
 from .posing_solver import solver_property
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
-    from bpy.types import Context, Object
+    from bpy.types import Context
 
 ROUNDING = 2e-4
 """A slider that is nearer than this to an end, or to zero, is there."""
@@ -58,39 +49,16 @@ class _Shown:
     values: dict[Slider, float]
 
 
-@dataclass(frozen=True, eq=False)
-class _Slid:
-    """A slider that was moved: where it began, so that to its end and back leaves no trace."""
-
-    slider: Slider
-    began: Standing
-    pinned: Pinned | None
-    """The same with its pins, where it has any."""
-    at: float
-    """Where the slider was then, in 32 bits as Blender has it."""
-    keys: KeysBefore | None
-    """What was keyed then; None without auto-keying."""
-    left: Hashable = None
-    """How the bones and the pins of which hand stood after it, on which frame; with auto-keying, all keys."""
-
-
 class _Now:
-    """Both may be forgotten at any time: they are worked out anew."""
+    """May be forgotten at any time: it is worked out anew."""
 
     shown: _Shown | None = None
-    slid: _Slid | None = None
 
 
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
 def forget_shown(*_of_handler: Any) -> None:
     """Sliders read the hand anew when they are drawn next. A handler of whatever changes poses."""
     _Now.shown = None
-
-
-@persistent  # type: ignore[untyped-decorator]  # Blender's own
-def forget_slid(*_of_handler: Any) -> None:
-    """No slider is being dragged: the same bones in another file are others."""
-    _Now.slid = None
 
 
 def show_anew_if_not(known: KnownHands) -> None:
@@ -120,88 +88,25 @@ def value(context: "Context", slider: Slider) -> float:
 
 def _values(held: HeldHand, locked: bool) -> dict[Slider, float]:
     sliders, angles = sliders_of(held.hand, locked), read(held).angles[0]
-    return {slider: _settled(sliders.read(angles, slider)) for slider in SLIDERS}
+    return {slider: settled(sliders.read(angles, slider)) for slider in SLIDERS}
 
 
-def _settled(value: float) -> float:
-    """Bones have 32 bits: an end of a slider would be read a little beyond it, and nothing as -0.0."""
-    return round(value) + 0.0 if abs(value - round(value)) < ROUNDING else value
-
-
-@lru_cache(maxsize=8)
-def sliders_of(hand: HandModel, locked: bool) -> Sliders:
-    """The sliders of a hand."""
-    return Sliders(hand, locked)
-
-
-@lru_cache(maxsize=8)
-def _only(held: HeldHand, joints: frozenset[int]) -> HeldHand:
-    """What a drag of a slider works out in each of its steps."""
-    return only(held, joints)
-
-
-def slide(context: "Context", slider: Slider, to: float) -> None:
-    """Brings the chosen hand to where a slider stands at a value, keyed as auto-keying would.
-
-    Raises RigError where there is no such hand, or it cannot be posed.
-    """
-    armature, side = hand_to_pose(context)
-    known = known_hands.now(armature)
-    held = held_hand(armature, side, known)
-    sliders, slid = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), _Now.slid
-    if slid is not None and slid.slider == slider and slid.left == _left(context, armature, held):
-        # Still the same drag, wherever the arm has gone meanwhile.
-        stands = Standing(Pose(held.hand, seen_frames(held)[:1], slid.began.pose.angles), slid.began.beyond)
-        # Escape gives back where it began, and Blender tells nothing else of it.
-        came_back = to == slid.at
-    else:
-        stands, came_back = standing(held), False
-        at = float(np.float32(_settled(sliders.read(stands.pose.angles[0], slider))))
-        keys = keys_before(context, armature)
-        slid = _Slid(slider, stands, _pinned(context, held, stands, slider), at, keys)
-    pinned = slid.pinned
-    angles = sliders.write(stands.pose.angles[0], slider, to)
-    joints = frozenset(reached(held, {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slider)}))
-    if pinned is None:
-        show(_only(held, joints), Standing(Pose(held.hand, stands.pose.root, angles[None]), stands.beyond), joints)
-    else:
-        joints = pose_pinned(pinned, Pose(pinned.held.hand, stands.pose.root, angles[None]), joints)
-        pins_along(held, [pinned.driven] if pinned.driven else [])
-    if came_back and slid.keys is not None:
-        give_back(armature, slid.keys)
-    else:
-        key_hand(context, held, joints)
-    _Now.slid = replace(slid, began=stands, left=_left(context, armature, held))
-    forget_shown()
-
-
-def _pinned(context: "Context", held: HeldHand, stands: Standing, slider: Slider) -> Pinned | None:
-    """A hand with pinned fingertips before a slider is moved; None where nothing is pinned."""
-    pins = as_they_stand(held, pins_of(armature_held(held), held.hand.side))
-    driven = "thumb" if slider.word == "oppose" else slider.digit
-    if not pins:
-        return None
-    return take_pinned(held, stands, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
-
-
-def _left(context: "Context", armature: "Object", held: HeldHand) -> Hashable:
-    bones = [armature.pose.bones[str(held.posed.binding.bones[joint])] for joint in held.posed.binding.mapped]
-    pins = tuple((pin.digit, pin.kind, pin.other, tuple(pin.place)) for pin in pins_on(armature))
-    stood = np.array([bone.matrix_basis for bone in bones]).tobytes()
-    keys = keys_now(armature) if context.scene.tool_settings.use_keyframe_insert_auto else None
-    return armature.name, held.hand.side, context.scene.frame_current_final, stood, pins, keys
+def _is_shown(group: Any) -> bool:
+    """Whether it is the scene's whose hands are seen: sliders are of what stands there."""
+    shown: bool = group.id_data == bpy.context.scene
+    return shown
 
 
 def _slider(slider: Slider) -> Any:
-    def get(_group: Any) -> float:
-        return value(bpy.context, slider)
+    def get(group: Any) -> float:
+        return value(bpy.context, slider) if _is_shown(group) else 0.0
 
-    def put(_group: Any, to: float) -> None:
-        try:
-            slide(bpy.context, slider, to)
-        except KnuckleError:
-            # A field cannot report: the panel says why there are no sliders.
-            forget_shown()
+    def put(group: Any, to: float) -> None:
+        # A field cannot report: the panel says why there are no sliders.
+        with suppress(KnuckleError):
+            if _is_shown(group):
+                slide(bpy.context, slider, to)
+        forget_shown()
 
     digit = f"the {digit_words(slider.digit)}" if slider.digit else OF_ALL.get(slider.word, "")
     return FloatProperty(

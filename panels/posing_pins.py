@@ -6,7 +6,7 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
-from ..operators.posed_hands import chosen_hand, in_pose_mode, posed_armatures, sides_of
+from ..operators.posed_hands import in_pose_mode, sides_of
 from ..operators.posing_pinned import holds, pin_of, pins_on
 from ..rig.held_known import held_hand
 from .looking import known_or_looked_for
@@ -33,12 +33,13 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
     def draw(self, context: "Context") -> None:
         """Each digit of the chosen hand, the pins of others, and what can be done with all of them."""
         layout, armatures = self.layout, in_pose_mode(context)
-        if None in [known_or_looked_for(each) for each in posed_armatures(context)]:
+        if None in [known_or_looked_for(each) for each in armatures]:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
             return
-        hand = chosen_hand(context)
-        assert hand is not None, "poll"
-        if len(sides_of(posed_armatures(context))) > 1:
+        there = sides_of(armatures)
+        side = next(iter(there)) if len(there) == 1 else context.scene.knuckle_posing.side
+        hand = there.get(side, armatures[0]), side
+        if len(there) > 1:
             row = layout.row(align=True)
             for side in SIDES:
                 row.prop_enum(context.scene.knuckle_posing, "side", side)

@@ -7,7 +7,8 @@ import bpy
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
 from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
-from ..operators.posing_sliders import setting, show_anew_if_not, sliders_of
+from ..operators.posing_slide import sliders_of
+from ..operators.posing_sliders import setting, show_anew_if_not
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig import known_hands
 from ..rig.held import HeldHand

@@ -13,7 +13,8 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.operators.posed_hands import posed_armature
-from knuckle.operators.posing_sliders import setting, sliders_of, value
+from knuckle.operators.posing_slide import sliders_of
+from knuckle.operators.posing_sliders import setting, value
 from knuckle.posing.sliders import SLIDERS, Slider
 from knuckle.rig import known_hands
 from knuckle.rig.held import HeldHand, read
@@ -253,6 +254,31 @@ def test_a_slider_that_was_dragged_in_another_file_is_dragged_anew(tmp_path: Pat
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hand.blend"))
     put(index, 0.9)
     assert got(index) == pytest.approx(0.9, abs=0.03)
+
+
+def test_escape_gives_back_channels_and_pins_to_the_bit() -> None:
+    """Also what a limit holds back and is not seen, and a pin that its finger had left."""
+    armature, index = opened(OWN), Slider("curl", "index-finger")
+    armature.pose.bones["index-finger-phalanx-intermediate"].rotation_quaternion = (0.9, -0.4, 0.1, 0.1)
+    bpy.ops.knuckle.pin_fingertip(side="right", digit="index-finger", to="WORLD")
+    armature.location.x += 0.3
+    bpy.context.view_layer.update()
+    pin, before = tuple(armature.knuckle_pins[0].place), channels(armature)
+    turned = [tuple(bone.rotation_quaternion) for bone in armature.pose.bones]
+    began = got(index)
+    put(index, 0.6)
+    assert tuple(armature.knuckle_pins[0].place) != pin and np.abs(channels(armature) - before).max() > 0.1
+    put(index, began)
+    assert [tuple(bone.rotation_quaternion) for bone in armature.pose.bones] == turned
+    assert tuple(armature.knuckle_pins[0].place) == pin
+
+
+def test_sliders_of_a_scene_that_is_not_shown_pose_nothing() -> None:
+    armature = opened(OWN)
+    before = channels(armature)
+    bpy.data.scenes.new("Other").knuckle_posing.curl = 0.7
+    bpy.context.view_layer.update()
+    assert np.array_equal(channels(armature), before)
 
 
 def all_keys(armature: bpy.types.Object) -> list[Any]:

@@ -17,7 +17,11 @@ GOOD: dict[str, Any] = {"version": 1, "side": "left", "bones": {"wrist": "hand",
 
 @given(
     side=st.sampled_from(SIDES),
-    bones=st.dictionaries(st.sampled_from(JOINTS[1:]), st.text(min_size=1, max_size=63), min_size=1),
+    bones=st.dictionaries(
+        st.sampled_from(JOINTS[1:]),
+        st.text(st.characters(exclude_categories=("C",)), min_size=1, max_size=63),
+        min_size=1,
+    ),
     turns=st.dictionaries(st.sampled_from(DIGITS), st.floats(-180, 180)),
 )
 @settings(max_examples=30)
