@@ -11,8 +11,7 @@ from ..rig.held import HeldHand, armature_held, show, standing
 from ..rig.held_mirror import digit_joints, mirrored
 from ..rig.locks import to_rest
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
-from .posing_keys import bones_of
-from .posing_operator import PosesHands, hands_to_pose, posed, side_property
+from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
 from .rig_hands import DIGIT_ITEMS
 
 if TYPE_CHECKING:
@@ -57,8 +56,9 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
         for (held, _), _ in wanted:
             check_posable(armature_held(held))
         for (held, _), stands in wanted:
+            before = as_it_stands(held)
             show(held, stands, digit_joints(held))
-            posed(context, held, *bones_of(held, digit_joints(held)))
+            posed(context, held, before)
         return ""
 
 
@@ -88,10 +88,10 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Each digit, with all that was posed on top of it."""
         for held in hands_to_pose(context, self.side):
-            joints = _joints(held, self.digit)
+            joints, before = _joints(held, self.digit), as_it_stands(held)
             if self.factor > 0:
                 show(held, standing(held).toward(held.hand.neutral, self.factor, joints), joints)
-                posed(context, held, *bones_of(held, joints))
+                posed(context, held, before)
         return ""
 
 
@@ -107,13 +107,10 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """All channels of exactly these bones that are not locked."""
         for held in hands_to_pose(context, self.side):
-            armature = armature_held(held)
-            bones = [armature.pose.bones[str(held.posed.binding.bones[joint])] for joint in _joints(held, self.digit)]
-            moved = [bone.name for bone in bones if bone.location.length > 0]
-            scaled = [bone.name for bone in bones if any(part != 1.0 for part in bone.scale)]
-            for bone in bones:
-                to_rest(bone)
-            posed(context, held, [bone.name for bone in bones], moved, scaled)
+            armature, before = armature_held(held), as_it_stands(held)
+            for joint in _joints(held, self.digit):
+                to_rest(armature.pose.bones[str(held.posed.binding.bones[joint])])
+            posed(context, held, before)
         return ""
 
 

@@ -15,7 +15,7 @@ from ..posing.following import Brought, Course, Tool, along_line, along_points, 
 from ..rig import guides, known_hands
 from ..rig.following import Followed, Follower, follower, go, key, pose, posed_bones
 from ..rig.held import armature_held
-from ..rig.moved import channels_of, moved_since
+from ..rig.moved import channels_of
 from ..rig.pins import is_there
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
@@ -136,7 +136,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         armature = armature_held(who.held)
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
         pose(who, followed)
-        posed(context, who.held, *moved_since(armature, before), led=digit_of(chosen.end))
+        posed(context, who.held, before, led=digit_of(chosen.end))
         return followed.brought
 
 

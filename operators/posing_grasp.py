@@ -164,7 +164,7 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
     """Keys the approach if that was asked, else what auto-keying would; with what is to be attached."""
     chosen, now = context.scene.knuckle_grasp, context.scene.frame_current
     if not chosen.keyed:
-        keyed = posed(context, done.who.held, *grasping.moved_bones(done))
+        keyed = posed(context, done.who.held, done.before)
         if obj is not None:
             attach(done.who, obj, (now - 1, now) if keyed else None)
         return

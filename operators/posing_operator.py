@@ -1,6 +1,6 @@
 """What the operators that pose hands at once are made of."""
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from bpy.props import EnumProperty
@@ -8,6 +8,7 @@ from bpy.props import EnumProperty
 from ..errors import KnuckleError
 from ..hand.joints import digit_of
 from ..rig.held import HeldHand, armature_held
+from ..rig.moved import Channels, channels_of, moved_since, scaled_since
 from .posed_hands import can_pose, check_posable, hands_asked
 from .posing_keys import key_posed
 from .posing_pinned import pins_along
@@ -65,22 +66,23 @@ def hands_to_pose(context: "Context", side: str) -> list[HeldHand]:
     return hands
 
 
-def posed(
-    context: "Context",
-    held: HeldHand,
-    bones: Collection[str],
-    placed: Collection[str] = (),
-    scaled: Collection[str] = (),
-    *,
-    led: str | None = None,
-) -> bool:
-    """What follows when bones of a hand were posed whatever its fingertips are pinned to: pins of the digits that they
-    bend go along, and the bones are keyed as key_posed has it; whether auto-keying is on.
+def as_it_stands(held: HeldHand) -> dict[str, Channels]:
+    """How the bones of a hand stand, to be asked before they are posed: what `posed` asks for. Raises RigError where
+    the hand is gone."""
+    binding = held.posed.binding
+    return channels_of(armature_held(held), [str(binding.bones[joint]) for joint in binding.mapped])
+
+
+def posed(context: "Context", held: HeldHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
+    """What follows when a hand was posed whatever its fingertips are pinned to: of the bones that stood otherwise
+    `before`, pins of the digits that they bend go along, and they are keyed as key_posed has it, and no others; whether
+    auto-keying is on.
 
     led: a digit that was led somewhere, maybe by the arm alone. Its pin goes along as well. Raises RigError where the
     hand is gone.
     """
-    binding = held.posed.binding
+    armature, binding = armature_held(held), held.posed.binding
+    bones, placed = moved_since(armature, before)
     joints = [held.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
     pins_along(held, {led, *map(digit_of, joints)} - {None})
-    return key_posed(context, armature_held(held), bones, placed, scaled)
+    return key_posed(context, armature, bones, placed, scaled_since(armature, before))

@@ -9,13 +9,12 @@ from bpy.props import EnumProperty, FloatProperty
 
 from ..errors import RigError
 from ..hand.poses import POSES
-from ..rig.hand_poses import apply_pose, posed_joints
+from ..rig.hand_poses import apply_pose
 from ..rig.held import HeldHand, armature_held
 from ..rig.keyframes import check_keyable
 from ..rig.pose_assets import add_pose_assets
 from .posed_hands import hands_asked
-from .posing_keys import bones_of
-from .posing_operator import PosesHands, hands_to_pose, posed, side_property
+from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:
@@ -54,9 +53,9 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Each hand that was asked for."""
         for held in self._asked(context):
+            before = as_it_stands(held)
             apply_pose(held, self.pose, self.factor)
-            if self.factor > 0:
-                posed(context, held, *bones_of(held, posed_joints(held)))
+            posed(context, held, before)
         return ""
 
     def _asked(self, context: "Context") -> list[HeldHand]:

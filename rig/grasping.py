@@ -24,7 +24,7 @@ from .channels import channel
 from .detect import FoundHand
 from .following import Followed, Follower
 from .held import Standing, armature_held, standing
-from .moved import Channels, channels_of, give_back, moved_since
+from .moved import Channels, channels_of, give_back
 from .skin import flesh_of, skins
 from .solid import Solid, solid_of
 from .transfer import into_points
@@ -143,11 +143,6 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
             bone.keyframe_insert(channel(bone.rotation_mode), frame=frame, group=name)
             if placed:
                 bone.keyframe_insert("location", frame=frame, group=name)
-
-
-def moved_bones(grasped: Grasped) -> tuple[list[str], list[str]]:
-    """The bones that stand otherwise than before the grasp, and those of them that are in another place."""
-    return moved_since(armature_held(grasped.who.held), grasped.before)
 
 
 def _pose(who: Follower, root: Floats, angles: Floats) -> None:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 SAME = 2e-6
 """rad and the armature's unit: what rounding does to the channels of a bone that stays."""
-CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle")
+CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
 Channels = tuple[tuple[float, ...], ...]
 """The values of CHANNELS."""
 
@@ -24,6 +24,12 @@ def moved_since(armature: "Object", before: Mapping[str, Channels]) -> tuple[lis
     now = channels_of(armature, before)
     moved = [name for name in before if any(map(_differ, now[name], before[name]))]
     return moved, [name for name in moved if _differ(now[name][0], before[name][0])]
+
+
+def scaled_since(armature: "Object", before: Mapping[str, Channels]) -> list[str]:
+    """The bones of which the scale differs from what it was."""
+    now = channels_of(armature, before)
+    return [name for name in before if _differ(now[name][-1], before[name][-1])]
 
 
 def give_back(armature: "Object", before: Mapping[str, Channels]) -> None:
