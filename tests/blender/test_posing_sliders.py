@@ -264,12 +264,12 @@ def test_escape_gives_back_channels_and_pins_to_the_bit() -> None:
     armature.location.x += 0.3
     bpy.context.view_layer.update()
     pin, before = tuple(armature.knuckle_pins[0].place), channels(armature)
-    turned = [tuple(bone.rotation_quaternion) for bone in armature.pose.bones]
+    turned = np.array([bone.rotation_quaternion for bone in armature.pose.bones])
     began = got(index)
     put(index, 0.6)
     assert tuple(armature.knuckle_pins[0].place) != pin and np.abs(channels(armature) - before).max() > 0.1
     put(index, began)
-    assert [tuple(bone.rotation_quaternion) for bone in armature.pose.bones] == turned
+    assert np.array_equal(np.array([bone.rotation_quaternion for bone in armature.pose.bones]), turned)
     assert tuple(armature.knuckle_pins[0].place) == pin
 
 
