@@ -4,7 +4,7 @@ A pose asset is an action that is keyed on one frame and marked as an asset; the
 the open file by itself. Its catalog is a matter of the file's asset library, and has a name only there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from .keyframes import Curves, write_curves
 from .pose_marks import identifier, made_before, mark
 
 if TYPE_CHECKING:
-    from bpy.types import Action, Object
+    from bpy.types import Action, Object, ViewLayer
 
 Floats = NDArray[np.float32]
 
@@ -104,14 +104,14 @@ def _catalog(armature: "Object", side: Side) -> str:
 
 @contextmanager
 def _in_pose_mode(armature: "Object") -> Iterator[None]:
-    """Pose Mode on an armature; afterwards the person's mode, selection and active object are as they were."""
+    """Pose Mode on an armature; afterwards each object's mode, the selection and the active object are as they were."""
     layer = bpy.context.view_layer
     active, selected = layer.objects.active, [obj for obj in layer.objects if obj.select_get()]
     if active == armature and armature.mode == "POSE":
         yield
         return
-    mode = active.mode if active else "OBJECT"
-    if mode != "OBJECT":
+    modes = {obj: obj.mode for obj in layer.objects if obj.mode != "OBJECT"}
+    if active in modes:
         bpy.ops.object.mode_set(mode="OBJECT")
     try:
         layer.objects.active = armature
@@ -120,11 +120,19 @@ def _in_pose_mode(armature: "Object") -> Iterator[None]:
     finally:
         if armature.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
+        # Into a mode go the active object and those that are selected, some of which may not have been.
+        for obj in sorted(modes, key=lambda obj: obj == active):
+            if obj.mode != modes[obj]:
+                layer.objects.active = obj
+                _select(layer, [other for other in modes if modes[other] == modes[obj]])
+                bpy.ops.object.mode_set(mode=modes[obj])
         layer.objects.active = active
-        for obj in layer.objects:
-            obj.select_set(obj in selected)
-        if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode=mode)
+        _select(layer, selected)
+
+
+def _select(layer: "ViewLayer", objects: "Collection[Object]") -> None:
+    for obj in layer.objects:
+        obj.select_set(obj in objects)
 
 
 def _pictures() -> dict[str, Floats]:

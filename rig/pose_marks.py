@@ -85,12 +85,13 @@ def _table(block: "bpy.types.ID", name: str) -> dict[str, Any] | None:
 
 
 def _keys(action: "Action") -> str:
-    """A digest of how an action is keyed: its channels and keys, by whatever names its bones go."""
+    """A digest of what its curves say: whose channels they are, whether they are mute or modified, and their keys."""
     digest = hashlib.sha256()
     bags = (bag for layer in action.layers for strip in layer.strips for bag in getattr(strip, "channelbags", ()))
     for curve in (curve for bag in bags for curve in bag.fcurves):
+        kinds = [key.interpolation for key in curve.keyframe_points]
+        digest.update(repr((curve.data_path, curve.array_index, curve.mute, len(curve.modifiers), kinds)).encode())
         places = np.empty(2 * len(curve.keyframe_points), np.float32)
         curve.keyframe_points.foreach_get("co", places)
-        channel = curve.data_path.rpartition(".")[2]
-        digest.update(f"{channel} {curve.array_index} {len(places)} ".encode() + places.tobytes())
+        digest.update(places.tobytes())
     return digest.hexdigest()

@@ -1,5 +1,7 @@
 """The named poses on the skin of Knuckle's hand and on the bones of rigs."""
 
+import re
+from collections.abc import Callable
 from itertools import pairwise, permutations
 from pathlib import Path
 from typing import Any
@@ -216,15 +218,96 @@ def test_a_copy_of_a_pose_asset_is_a_persons_own_and_stays(which: str) -> None:
     assert len(bpy.data.actions) == count
 
 
-def test_a_pose_asset_that_a_person_edited_stays() -> None:
+def moved_key(action: bpy.types.Action) -> None:
+    curves(action)[0].keyframe_points[0].co.y += 0.1
+
+
+def kept_value(action: bpy.types.Action) -> None:
+    curves(action)[0].keyframe_points[0].interpolation = "CONSTANT"
+
+
+def muted(action: bpy.types.Action) -> None:
+    curves(action)[0].mute = True
+
+
+def modified(action: bpy.types.Action) -> None:
+    curves(action)[0].modifiers.new("NOISE")
+
+
+def two_bones_swapped(action: bpy.types.Action) -> None:
+    for curve in curves(action):
+        curve.data_path = re.sub(
+            "index|middle", lambda found: "middle" if found[0] == "index" else "index", curve.data_path
+        )
+
+
+def seen(action: bpy.types.Action) -> list[Any]:
+    return [
+        (
+            curve.data_path,
+            curve.mute,
+            len(curve.modifiers),
+            [(*key.co, key.interpolation) for key in curve.keyframe_points],
+        )
+        for curve in curves(action)
+    ]
+
+
+@pytest.mark.parametrize("edit", [moved_key, kept_value, muted, modified, two_bones_swapped])
+def test_a_pose_asset_that_a_person_edited_stays(edit: Callable[[bpy.types.Action], None]) -> None:
     (held,) = held_hands(armature := opened("Knuckle's own"))
     (made,) = add_pose_assets(armature, [held], ["fist"])
-    curves(made)[0].keyframe_points[0].co.y += 0.1
-    before = keys(made)
+    as_made = seen(made)
+    edit(made)
+    before = seen(made)
+    assert before != as_made
     (again,) = add_pose_assets(armature, [held], ["fist"])
-    assert again != made and keys(made) == before != keys(again)
+    assert again != made and seen(made) == before and seen(again) == as_made
     assert add_pose_assets(armature, [held], ["fist"]) == [again]
-    assert keys(made) == before
+    assert seen(made) == before
+
+
+def test_an_asset_is_known_again_after_a_bone_of_it_was_renamed() -> None:
+    armature = opened("Knuckle's own")
+    made = add_pose_assets(armature, held_hands(armature), ["fist"])
+    armature.data.bones["index-finger-phalanx-distal"].name = "renamed"
+    assert add_pose_assets(armature, held_hands(armature), ["fist"]) == made
+    assert any('"renamed"' in curve.data_path for curve in curves(made[0]))
+
+
+@pytest.mark.parametrize("left", ["in Pose Mode, selected", "in Pose Mode", "in Object Mode"])
+def test_catalogs_are_made_and_each_object_keeps_its_mode_and_whether_it_is_selected(left: str) -> None:
+    one, other = default(), default()
+    third = default()
+    bpy.context.view_layer.update()
+    bpy.context.view_layer.objects.active = other
+    for armature in (one, other, third):
+        armature.select_set(armature != third and (armature == other or left != "in Object Mode"))
+    bpy.ops.object.mode_set(mode="POSE")
+    one.select_set(left == "in Pose Mode, selected")
+    before = snapshot()
+    modes = [(obj.mode, obj.select_get()) for obj in (one, other, third)]
+    (made,) = add_pose_assets(third, held_hands(third), ["fist"])
+    assert made.asset_data.catalog_id != str(UUID(int=0))
+    assert [(obj.mode, obj.select_get()) for obj in (one, other, third)] == modes
+    assert bpy.context.view_layer.objects.active == other
+    assert not actions_aside(before)
+
+
+def test_an_armature_stays_in_pose_mode_while_its_weights_are_painted() -> None:
+    armature = opened("Knuckle's own")
+    skin = next(obj for obj in bpy.data.objects if obj.type == "MESH")
+    armature.select_set(True)
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.context.view_layer.objects.active = skin
+    skin.select_set(True)
+    bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+    assert (armature.mode, skin.mode) == ("POSE", "WEIGHT_PAINT")
+    before = snapshot()
+    add_pose_assets(armature, held_hands(armature), ["fist"])
+    assert (armature.mode, skin.mode) == ("POSE", "WEIGHT_PAINT")
+    assert bpy.context.view_layer.objects.active == skin
+    assert not actions_aside(before)
 
 
 def test_a_renamed_armature_has_the_assets_that_it_had_and_a_copy_of_it_its_own(tmp_path: Path) -> None:
