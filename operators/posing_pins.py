@@ -30,20 +30,22 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Items = list[tuple[str, str, str, str, int]]
 
-NEAR = 0.06
-"""Hand lengths: a surface so near to a fingertip is what it touches."""
+PAD = (0.036, 0.01)
+"""Hand lengths from a fingertip back along its bone, and to the palm's side: the middle of what touches there."""
+NEAR = 0.045
+"""Hand lengths: a surface so near to that middle is touched; about 2 mm beyond the skin of an adult's pad."""
 
 
 def others(context: "Context", armature: "Object") -> "Iterator[Object]":
     """The objects that a hand may touch: those that are seen and are not the armature's own."""
-    for obj in context.visible_objects:
-        deformed = any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers)
-        if not deformed and obj != armature and not _hangs_on(obj, armature):
-            yield obj
+    return (obj for obj in context.visible_objects if not _is_own(obj, armature))
 
 
-def _hangs_on(obj: "Object", armature: "Object") -> bool:
-    above = obj.parent
+def _is_own(obj: "Object", armature: "Object") -> bool:
+    """Whether it is the armature, hangs on it or is deformed by it."""
+    if any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers):
+        return True
+    above: Object | None = obj
     while above is not None and above != armature:
         above = above.parent
     return above is not None
@@ -68,7 +70,7 @@ class _OfDigit:
         asked: Any = self
         if not asked.properties.is_property_set("digit"):
             found = under_mouse(context, pressed_at(event))
-            digit = digit_of(found[2]) if found else None
+            digit = digit_of(found[2]) if found and found[2].endswith("-tip") else None
             if found is None or digit is None:
                 return {"PASS_THROUGH"}
             asked.armature, asked.side, asked.digit = found[0].name, found[1], digit
@@ -142,21 +144,28 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
                 raise RigError(f"there is no digit beside the {digit_words(self.digit)}, pin it to something else")
             return "DIGIT", min(beside, key=lambda digit: float(np.linalg.norm(beside[digit] - own)))
         if self.to in ("TOUCHED", "OBJECT"):
-            found = self._surface(context, armature, own, held)
+            found = self._surface(context, armature, frames, held)
             if found is not None:
                 return "OBJECT", found
             if self.to == "OBJECT":
                 raise RigError("there is no other object with a surface in this view layer, add one")
         return "WORLD", None
 
-    def _surface(self, context: "Context", armature: "Object", tip: Floats, held: HeldHand) -> "Object | None":
+    def _surface(self, context: "Context", armature: "Object", frames: Floats, held: HeldHand) -> "Object | None":
         if self.target and self.to == "OBJECT":
             named: Object | None = context.view_layer.objects.get(self.target)
             if named is None:
                 raise RigError(f"there is no object '{self.target}' in this view layer, choose another one")
+            if _is_own(named, armature):
+                raise RigError(f"'{named.name}' moves with '{armature.name}' itself, choose another object")
             return named
-        reach = np.inf if self.to == "OBJECT" else NEAR * length(held.hand)
-        return nearest_surface(others(context, armature), tip, reach)
+        last, tip = (frames[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS[self.digit][-2:])
+        if self.to == "OBJECT":
+            return nearest_surface(others(context, armature), tip, np.inf)
+        size, back = length(held.hand), last - tip
+        along = back / max(float(np.linalg.norm(back)), 1e-9 * size)
+        middle = tip + size * (PAD[0] * along - PAD[1] * frames[JOINT_INDEX[CHAIN_JOINTS[self.digit][-1]], :3, 2])
+        return nearest_surface(others(context, armature), middle, NEAR * size)
 
 
 class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
