@@ -8,10 +8,11 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 
 from ..errors import RigError
 from ..rig import grasping, known_hands
-from ..rig.attaching import attach, check_attachable, held_by, let_go
+from ..rig.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
 from ..rig.following import follower
 from ..rig.grasping import Grasped, grasp
 from ..rig.skin import skins
+from ..rig.stillness import check_action
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
@@ -52,7 +53,8 @@ class KnuckleGrasp(bpy.types.PropertyGroup):
     )
     keyed: BoolProperty(
         name="Key the Approach",
-        description="Key how the hand comes to the object and closes, from how it stands now",
+        description="Key how the hand comes to the object and closes, from how it stands now. Older keys of its bones "
+        "between the first frame and the last are taken away: the hand would go through them",
         options=FIXED,
     )
     begins: EnumProperty(
@@ -104,8 +106,10 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
         found = known_hands.found(armature, side)
         obj = held_object(context, armature)
         grip = None if chosen.grip == "AUTO" else chosen.grip
+        if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
+            check_action(armature)
         if chosen.attached:
-            check_attachable(follower(armature, found), obj)
+            check_attachable(follower(armature, found), obj, _held_from(context.scene))
         done = grasp(armature, found, obj, grip, steps=chosen.steps)
         _key(context, armature, done, obj if chosen.attached else None)
         if done.deepest < -DEEP:
@@ -126,8 +130,11 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
         held = list(held_by(follower(armature, known_hands.found(armature, side))))
         if not held:
             raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
+        now = context.scene.frame_current_final
         for obj, constraint in held:
-            let_go(obj, constraint, context.scene.frame_current)
+            check_loose(obj, constraint, now)
+        for obj, constraint in held:
+            let_go(obj, constraint, now)
         return ""
 
 
@@ -152,23 +159,29 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     return there[0]
 
 
-def first_frame(scene: "Scene") -> int:
+def _first_frame(scene: "Scene") -> float:
     """The frame on which the approach begins."""
     chosen = scene.knuckle_grasp
-    now: int = scene.frame_current
-    first: int = {"HERE": now, "BEFORE": now - chosen.length}.get(chosen.begins, chosen.start)
+    now: float = scene.frame_current_final
+    first: float = {"HERE": now, "BEFORE": now - chosen.length}.get(chosen.begins, chosen.start)
     return first
+
+
+def _held_from(scene: "Scene") -> float:
+    """The frame from which on the object is to stay: this one, or the one of contact if that is before."""
+    now: float = scene.frame_current_final
+    return min(now, _first_frame(scene) + scene.knuckle_grasp.length) if scene.knuckle_grasp.keyed else now
 
 
 def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | None") -> None:
     """Keys the approach if that was asked, else what auto-keying would; with what is to be attached."""
-    chosen, now = context.scene.knuckle_grasp, context.scene.frame_current
+    chosen, now = context.scene.knuckle_grasp, context.scene.frame_current_final
     if not chosen.keyed:
         keyed = posed(context, done.who.held, done.before)
         if obj is not None:
-            attach(done.who, obj, (now - 1, now) if keyed else None)
+            attach(done.who, obj, (now - 1, now) if keyed or has_keys(obj) else None)
         return
-    frames = np.round(first_frame(context.scene) + done.parts * chosen.length)
+    frames = _first_frame(context.scene) + np.round(done.parts * chosen.length)
     # Of steps that fall on one frame the last is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
     grasping.key(done, {int(step): float(frames[step]) for step in steps})

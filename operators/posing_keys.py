@@ -18,7 +18,7 @@ ALIKE = 1e-6
 
 
 def key_hand(context: "Context", held: HeldHand, joints: Collection[int]) -> bool:
-    """Keys the bones of some joints of a held hand as auto-keying would; whether it is on. Raises RigError where the
+    """Keys the bones of some joints of a held hand as auto-keying would; whether it did. Raises RigError where the
     hand is gone."""
     return key_posed(context, armature_held(held), *bones_of(held, joints))
 
@@ -39,14 +39,14 @@ def key_posed(
     scaled: Collection[str] = (),
 ) -> bool:
     """Keys bones that were turned, and those of them that were `placed` and `scaled` as well, as auto-keying would;
-    whether it is on.
+    whether it did.
 
     As Blender does: the active keying set alone, if only that is to be keyed; else the channels that were changed, and
     of those with Only Insert Available the ones that have a curve, with Only Insert Needed the ones that differ from
     it, in Replace mode the ones that have a key on this frame.
     """
     tools = context.scene.tool_settings
-    if not tools.use_keyframe_insert_auto:
+    if not tools.use_keyframe_insert_auto or takes_no_keys(armature):
         return False
     keying_set = context.scene.keying_sets_all.active
     if tools.use_keyframe_insert_keyingset and keying_set is not None and armature.mode == "POSE":
@@ -62,6 +62,12 @@ def key_posed(
             for index in _wanted(context, bone, path):
                 bone.keyframe_insert(path, index=index, frame=frame, group=name, keytype=kind, options=options)
     return True
+
+
+def takes_no_keys(armature: "Object") -> bool:
+    """Whether the armature's action cannot be changed: Blender's own tools then pose without keys, and say so."""
+    action = armature.animation_data.action if armature.animation_data else None
+    return action is not None and not action.is_editable
 
 
 def _channels(bone: "PoseBone", placed: bool, scaled: bool) -> Iterator[str]:

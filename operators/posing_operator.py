@@ -9,8 +9,8 @@ from ..errors import KnuckleError
 from ..hand.joints import digit_of
 from ..rig.held import HeldHand, armature_held
 from ..rig.moved import Channels, channels_of, moved_since, scaled_since
-from .posed_hands import can_pose, check_posable, hands_asked
-from .posing_keys import key_posed
+from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
+from .posing_keys import key_posed, takes_no_keys
 from .posing_pinned import pins_along
 from .posing_sliders import forget_shown
 from .rig_hands import SIDE_ITEMS
@@ -45,6 +45,7 @@ class PosesHands:
         except KnuckleError as error:
             operator.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        told = told or _unkeyed(context)
         if told:
             operator.report({"WARNING"}, told)
         forget_shown()
@@ -56,6 +57,14 @@ class PosesHands:
         Raises KnuckleError, and then nothing has changed.
         """
         raise NotImplementedError
+
+
+def _unkeyed(context: "Context") -> str:
+    """What to tell where auto-keying is on, and cannot."""
+    fixed = [armature.name for armature in posed_armatures(context) if takes_no_keys(armature)]
+    if not (fixed and context.scene.tool_settings.use_keyframe_insert_auto):
+        return ""
+    return f"Nothing was keyed: the action of '{fixed[0]}' is linked from another file"
 
 
 def hands_to_pose(context: "Context", side: str) -> list[HeldHand]:
@@ -76,7 +85,7 @@ def as_it_stands(held: HeldHand) -> dict[str, Channels]:
 def posed(context: "Context", held: HeldHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
     """What follows when a hand was posed whatever its fingertips are pinned to: of the bones that stood otherwise
     `before`, pins of the digits that they bend go along, and they are keyed as key_posed has it, and no others; whether
-    auto-keying is on.
+    they were.
 
     led: a digit that was led somewhere, maybe by the arm alone. Its pin goes along as well. Raises RigError where the
     hand is gone.

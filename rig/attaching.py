@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import RigError
+from .channels import channel
 from .following import Follower
 from .held import armature_held
-from .unkeyed import curves_of
+from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
 
 if TYPE_CHECKING:
-    from bpy.types import Constraint, Object
+    from bpy.types import Constraint, FCurve, Object
 
 NAME = "Held"
 """How the constraint is called: one of a person's own is left alone."""
-PLACED = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale")
+SAME_FRAME = 0.01
+"""Blender takes keys that are nearer to each other than this for one."""
 
 
-def check_attachable(who: Follower, obj: "Object") -> None:
-    """Raises RigError for an object that cannot go along with a hand."""
+def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
+    """Raises RigError for an object that cannot go along with a hand from a frame on, or not only with that."""
     armature = armature_held(who.held)
     if not obj.is_editable:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
@@ -27,8 +29,24 @@ def check_attachable(who: Follower, obj: "Object") -> None:
         raise RigError(f"'{armature.name}' hangs on '{obj.name}', which can therefore not go along with its hand")
     if _bone_of(who) is None:
         raise RigError(f"'{armature.name}' has no bone of this hand's wrist to which '{obj.name}' could be attached")
-    if any(held.influence > 0 for held in _holds(obj)):
+    holds = _holds(obj)
+    later = {_path(held) for held in holds} & {curve.data_path for curve in played(obj) if changes(curve, frame)}
+    if later or any(held.influence > 0 for held in holds):
         raise RigError(f"'{obj.name}' is attached to a hand already, let go of it first")
+    check_still(obj, frame, holds)
+    now = bpy.context.scene.frame_current_final
+    if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
+        raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
+    # What carries both would carry the object twice.
+    both = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
+    parent = moving_parent(obj, frame) or next(iter(both), None)
+    if parent is not None:
+        raise RigError(f"'{obj.name}' is moved by '{parent.name}', its parent: clear that first (Keep Transformation)")
+
+
+def has_keys(obj: "Object") -> bool:
+    """Whether an object was somewhere else before, by keys of its own."""
+    return any(changes(curve, curve.range()[0]) for curve in transform_curves(obj))
 
 
 def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
@@ -57,21 +75,30 @@ def held_by(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
                 yield obj, held
 
 
+def check_loose(obj: "Object", held: "Constraint", frame: float) -> None:
+    """Raises RigError for an object that would not stay where it is from a frame on, were it let go of."""
+    if _path(held) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
+        raise RigError(f"'{obj.name}' is let go of by keys after frame {frame:g} already, take those away first")
+    check_still(obj, frame, _holds(obj))
+
+
 def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
-    """An object stays from now on where it is; on a frame, with what is keyed before left as it is, if it was attached
-    by keys."""
+    """An object that check_loose lets pass stays from now on where it is; on a frame, with what is keyed before left as
+    it is, if it was attached by keys or has its own."""
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.copy()
-    if not _is_keyed(obj, held):
+    if not (_is_keyed(obj, held) or transform_curves(obj)):
         obj.constraints.remove(held)
         obj.matrix_world = world
         return
-    paths = [path for path in PLACED if not path.startswith("rotation") or path == _rotation(obj)]
+    if not _is_keyed(obj, held):
+        _key_held(obj, held, frame - 1)
+    paths = ("location", channel(obj.rotation_mode), "scale")
     for path in paths:
-        obj.keyframe_insert(path, frame=frame - 1)
+        _keep_before(obj, path, frame)
     obj.matrix_world = world
     for path in paths:
         obj.keyframe_insert(path, frame=frame)
-        _hold_key(obj, path, frame - 1)
+        _hold_key(obj, path, frame)
     held.influence = 0.0
     _key_held(obj, held, frame)
 
@@ -102,21 +129,35 @@ def _above(armature: "Object") -> "set[Object]":
     return found
 
 
-def _rotation(obj: "Object") -> str:
-    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(
-        obj.rotation_mode, "rotation_euler"
-    )
-
-
 def _path(held: "Constraint") -> str:
     return f"{held.path_from_id()}.influence"
 
 
+def _value(obj: "Object", curve: "FCurve") -> float:
+    return float(getattr(obj, curve.data_path)[curve.array_index])
+
+
 def _is_keyed(obj: "Object", held: "Constraint") -> bool:
-    animation = obj.animation_data
-    if animation is None or animation.action is None:
-        return False
-    return any(curve.data_path == _path(held) for curve in curves_of(animation.action, animation.action_slot))
+    return any(curve.data_path == _path(held) for curve in played(obj))
+
+
+def _keep_before(obj: "Object", path: str, frame: float) -> None:
+    """What a channel's curves are before a frame, they stay, whatever is keyed on that."""
+    there = {curve.array_index: curve for curve in played(obj) if curve.data_path == path}
+    for index in range(len(getattr(obj, path))):
+        if index not in there:
+            obj.keyframe_insert(path, index=index, frame=frame - 1)
+            continue
+        points = there[index].keyframe_points
+        earlier = [key for key in points if key.co[0] < frame - SAME_FRAME]
+        if len(earlier) < len(points) or not earlier:
+            # It comes to a key on this very frame, or has no other.
+            points.insert(frame - 1, there[index].evaluate(frame - 1))
+        else:
+            # A handle that Blender sets would turn with the key that is next.
+            earlier[-1].handle_left_type = earlier[-1].handle_right_type = "FREE"
+            earlier[-1].interpolation = "CONSTANT"
+    _hold_key(obj, path, frame - 1)
 
 
 def _key_held(obj: "Object", held: "Constraint", frame: float) -> None:
@@ -126,9 +167,7 @@ def _key_held(obj: "Object", held: "Constraint", frame: float) -> None:
 
 def _hold_key(obj: "Object", path: str, frame: float) -> None:
     """What is keyed on a frame stays until the next key."""
-    animation = obj.animation_data
-    assert animation is not None and animation.action is not None, "a key was set"
-    for curve in curves_of(animation.action, animation.action_slot):
+    for curve in played(obj):
         for key in curve.keyframe_points:
-            if curve.data_path == path and abs(key.co[0] - frame) < 0.01:
+            if curve.data_path == path and abs(key.co[0] - frame) < SAME_FRAME:
                 key.interpolation = "CONSTANT"

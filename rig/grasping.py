@@ -27,6 +27,7 @@ from .held import Standing, armature_held, standing
 from .moved import Channels, channels_of, give_back
 from .skin import flesh_of, skins
 from .solid import Solid, solid_of
+from .stillness import played
 from .transfer import into_points
 
 if TYPE_CHECKING:
@@ -134,8 +135,12 @@ def pose(grasped: Grasped, step: int) -> None:
 
 def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
     """Keys steps of the way, each on its frame, into the action that the armature plays; after the last step the hand
-    holds. Raises RigError where the hand is gone."""
+    holds. Keys of its bones between the first frame and the last, through which it would go, are taken away.
+
+    Raises RigError where the hand is gone.
+    """
     armature = armature_held(grasped.who.held)
+    _clear_between(grasped, min(frames.values()), max(frames.values()))
     for step, frame in frames.items():
         pose(grasped, step)
         for name, placed in following.posed_bones(grasped.who):
@@ -143,6 +148,20 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
             bone.keyframe_insert(channel(bone.rotation_mode), frame=frame, group=name)
             if placed:
                 bone.keyframe_insert("location", frame=frame, group=name)
+
+
+def _clear_between(grasped: Grasped, first: float, last: float) -> None:
+    armature = armature_held(grasped.who.held)
+    bones = [(armature.pose.bones[name], placed) for name, placed in following.posed_bones(grasped.who)]
+    paths = {bone.path_from_id(channel(bone.rotation_mode)) for bone, _ in bones}
+    paths |= {bone.path_from_id("location") for bone, placed in bones if placed}
+    for curve in played(armature):
+        points = curve.keyframe_points
+        passed = [k for k, key in enumerate(points) if first < key.co[0] < last] if curve.data_path in paths else []
+        for k in reversed(passed):
+            points.remove(points[k], fast=True)
+        if passed:
+            curve.update()
 
 
 def _pose(who: Follower, root: Floats, angles: Floats) -> None:

@@ -49,7 +49,8 @@ def way_of(obj: "Object") -> Floats:
         local = _edge(obj)
     else:
         mesh = evaluated.to_mesh()
-        local = _chain(mesh) if len(mesh.polygons) == 0 else _spline(obj)
+        # A curve without splines, or of single points, has none.
+        local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
         evaluated.to_mesh_clear()
     if len(local) < 2:
         raise RigError(f"'{obj.name}' has no way to follow, expected two points at least")

@@ -207,6 +207,19 @@ def test_a_curve_is_followed(hand: Object, kind: Literal["POLY", "BEZIER", "NURB
     np.testing.assert_allclose(way(hand, 1, 5), places[::-1], atol=0.5 * MM)
 
 
+@pytest.mark.parametrize("bevel", [0.0, 0.01])
+@pytest.mark.parametrize("points", [0, 1])
+def test_a_curve_that_goes_nowhere_is_told(hand: Object, points: int, bevel: float) -> None:
+    curve = bpy.data.curves.new("Path", "CURVE")
+    curve.bevel_depth = bevel
+    if points:
+        curve.splines.new("BEZIER")
+    settings(target=linked("Path", curve, (0.3, 0.1, 0.2)), kind="LINE", first=1, last=5)
+    with pytest.raises(RuntimeError, match="'Path' has no way to follow"):
+        bpy.ops.knuckle.follow()
+    assert hand.animation_data is None
+
+
 def test_an_edge_of_a_mesh_is_followed(hand: Object) -> None:
     target = grid("Table", (0.5, 0.0, 0.1), (0.3, 0.1, 0.0))
     settings(target=target, kind="LINE", first=1, last=3)

@@ -1,6 +1,7 @@
 """Hands of rigs take hold of things: measured on the skin and the mesh as Blender evaluates them, by another way."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import bmesh
@@ -25,6 +26,7 @@ from knuckle.rig.solid import solid_of
 from knuckle.rig.take_scene import new_hand
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender import things
+from knuckle.tests.blender.linked_action import link_action
 from knuckle.tests.blender.test_posing_follow import opened
 
 Floats = NDArray[np.float64]
@@ -461,6 +463,45 @@ def test_the_approach_is_about_the_frame_that_is_shown(
     bpy.context.scene.frame_set(7)
     assert bpy.ops.knuckle.grasp() == {"FINISHED"}
     np.testing.assert_array_equal(scene.animation_data.action.frame_range, [stands, holds])
+
+
+def test_older_keys_within_the_approach_are_not_gone_through(scene: bpy.types.Object) -> None:
+    bone, other = (scene.pose.bones[name] for name in ("index-finger-phalanx-proximal", "thumb-tip"))
+    for frame in (-8, 1, 4, 20, 25, 60):
+        bone.rotation_quaternion = (1.0, -1.0 if frame == 4 else 0.01 * frame, 0.0, 0.0)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+        bone.keyframe_insert("scale", frame=frame)
+    bpy.context.scene.frame_set(1)
+    curves = scene.animation_data.action.layers[0].strips[0].channelbag(scene.animation_data.action_slot).fcurves
+    path = bone.path_from_id("rotation_quaternion")
+
+    def keys(path: str) -> dict[float, float]:
+        return {key.co[0]: key.co[1] for key in curves.find(path, index=1).keyframe_points}
+
+    before, scaled = keys(path), keys(bone.path_from_id("scale"))
+    chosen = bpy.context.scene.knuckle_grasp
+    chosen.keyed, chosen.length = True, 24
+    assert bpy.ops.knuckle.grasp() == {"FINISHED"}
+    after = keys(path)
+    assert set(after) == set(keys(other.path_from_id("rotation_quaternion"))) | {-8, 60}
+    assert after[-8] == before[-8] and after[60] == before[60]
+    assert keys(bone.path_from_id("scale")) == scaled, "a channel that is not keyed stays"
+    bends = [curves.find(path, index=1).evaluate(frame) for frame in range(1, 26)]
+    assert min(bends) > -0.6, "it does not close on frame 4"
+
+
+@pytest.mark.parametrize("way", ["keyed", "auto-key"])
+def test_an_action_that_takes_no_keys_is_told_before_anything_is_posed(
+    scene: bpy.types.Object, way: str, tmp_path: Path
+) -> None:
+    scene.keyframe_insert("location", frame=1)
+    link_action(scene, tmp_path)
+    bpy.context.scene.knuckle_grasp.keyed = way == "keyed"
+    bpy.context.scene.tool_settings.use_keyframe_insert_auto = way == "auto-key"
+    before = poses_of(scene)
+    with pytest.raises(RuntimeError, match="takes no keys"):
+        bpy.ops.knuckle.grasp()
+    np.testing.assert_array_equal(poses_of(scene), before)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Auto-keying after a pose was changed by hand: what Blender's own tools would have keyed, and nothing else."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import bpy
@@ -12,6 +13,7 @@ from knuckle.operators.posing_keys import key_hand, key_posed
 from knuckle.rig.detect import find_hands
 from knuckle.rig.held import take
 from knuckle.rig.take_scene import new_hand
+from knuckle.tests.blender.linked_action import link_action
 
 BONE = CHAIN_JOINTS["index-finger"][1]
 TURN = f'pose.bones["{BONE}"].rotation_quaternion'
@@ -190,3 +192,19 @@ def test_between_two_frames_keys_are_between_them(armature: bpy.types.Object) ->
     turned(armature)
     key_posed(bpy.context, armature, [BONE])
     assert {frame for frames in keys(armature).values() for frame in frames} == {7.5}
+
+
+@pytest.mark.usefixtures("extension")
+def test_with_an_action_that_takes_no_keys_the_hand_is_posed_without(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    measures = proportions.adult("right")
+    hand, _ = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)
+    hand.keyframe_insert("location", frame=1)
+    link_action(hand, tmp_path)
+    before = keys(hand)
+    bpy.context.view_layer.objects.active = hand
+    assert bpy.ops.knuckle.apply_hand_pose(pose="fist", side="right") == {"FINISHED"}
+    assert keys(hand) == before and hand.pose.bones[BONE].rotation_quaternion.angle > 0.5
+    told = capfd.readouterr()
+    assert (told.out + told.err).count("linked from another file") == 1
