@@ -119,6 +119,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
 
     bl_idname = "knuckle.pose_select"
     bl_label = "Select Hand"
+    keys_pose = False
 
     side: side_property()
     digit: _digits()

@@ -123,6 +123,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
 
     bl_idname = "knuckle.let_go"
     bl_label = "Let Go"
+    keys_pose = False
 
     def change(self, context: "Context") -> str:
         """Finds what the hand holds, and lets go of it."""

@@ -31,6 +31,8 @@ class PosesHands:
     """Beside bpy.types.Operator: does something with hands, or says why not. Either it is done, or nothing is."""
 
     bl_options: Any = {"REGISTER", "UNDO"}
+    keys_pose = True
+    """Whether auto-keying keys what it does."""
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
@@ -45,7 +47,8 @@ class PosesHands:
         except KnuckleError as error:
             operator.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        told = told or _unkeyed(context)
+        if self.keys_pose:
+            told = told or _unkeyed(context)
         if told:
             operator.report({"WARNING"}, told)
         forget_shown()

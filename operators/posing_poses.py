@@ -81,6 +81,7 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
 
     bl_idname = "knuckle.add_hand_poses"
     bl_label = "Add Hand Poses"
+    keys_pose = False
 
     side: side_property()
 

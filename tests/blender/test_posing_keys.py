@@ -208,3 +208,7 @@ def test_with_an_action_that_takes_no_keys_the_hand_is_posed_without(
     assert keys(hand) == before and hand.pose.bones[BONE].rotation_quaternion.angle > 0.5
     told = capfd.readouterr()
     assert (told.out + told.err).count("linked from another file") == 1
+    bpy.ops.object.mode_set(mode="POSE")
+    assert bpy.ops.knuckle.pose_select(side="right") == {"FINISHED"}
+    told = capfd.readouterr()
+    assert "linked" not in told.out + told.err, "what is not keyed anyway has nothing to tell"
