@@ -1,4 +1,5 @@
-"""A body's right hand takes hold of a mug, a pen and a ball by the panel's button, each is undone; then it is keyed."""
+"""Right hands of a body and of a Rigify rig take hold of a mug, a pen and a ball by the panel's button, each is undone;
+then the body's is keyed, and what Rigify's holds is attached, carried and let go of."""
 
 import runpy
 from pathlib import Path
@@ -15,6 +16,8 @@ RIGS = Path("/tmp/out/rigs")
 THINGS = ("Mug", "Pen", "Ball")
 HAND = 0.96
 """How large its hand is beside an adult's."""
+ROW = 26
+"""Pixels between buttons of the panel."""
 
 
 def play(screen: "Screen") -> "Steps":
@@ -30,33 +33,96 @@ def play(screen: "Screen") -> "Steps":
     bpy.ops.ed.undo_push()
     yield from screen.fill_window()
     yield from screen.show_sidebar("Knuckle Pose")
-    look(screen)
+    look(screen, before_body(screen))
     yield 1.0
-    before = channels(screen)
+    told = yield from each_held(screen, made)
+    told["keyed"] = yield from keyed(screen, made)
+    return told | {"rigify": (yield from rigify(screen, made))}
+
+
+def rigify(screen: "Screen", made: dict[str, Any]) -> "Steps":
+    """The same by a generated rig whose arm is in IK, with the things before it in the file."""
+    bpy.ops.wm.open_mainfile(filepath=str(RIGS / "rigify_skin.blend"), load_ui=False, use_scripts=True)
+    yield 1.0
+    bpy.context.view_layer.objects.active = rig(screen)
+    bpy.ops.ed.undo_push()
+    screen.area().spaces.active.overlay.show_bones = False
+    look(screen, screen.scene.objects["Ball"].location)
+    yield 1.0
+    told = yield from each_held(screen, made, "rigify_")
+    return told | {"attached": (yield from attached(screen))}
+
+
+def each_held(screen: "Screen", made: dict[str, Any], kind: str = "") -> "Steps":
+    """Thing -> how it was held; each is undone."""
+    before, place = channels(screen), (yield from screen.button("knuckle.grasp"))
     told: dict[str, Any] = {}
     for name in THINGS:
-        told[name] = yield from held(screen, name, made, before)
-    told["keyed"] = yield from keyed(screen, made)
+        show_only(screen, name)
+        screen.scene.knuckle_grasp.target = screen.scene.objects[name]
+        bpy.ops.ed.undo_push()
+        yield 0.7
+        screen.click(*place)
+        yield from screen.wait_until(lambda: channels(screen) != before, 120.0)
+        yield 0.7
+        screen.picture(f"grasp_{kind}{name.lower()}")
+        told[name] = {"deep": deepest(screen, name, made), "near": nearest(screen, name, made)}
+        screen.move(*screen.view_middle())
+        yield 0.5
+        screen.key("ctrl+z")
+        yield from screen.wait_until(lambda: channels(screen) == before)
+        moves = rig(screen).animation_data  # Rigify's has drivers from the beginning
+        told[name]["action"] = moves is not None and moves.action is not None
     return told
 
 
-def held(screen: "Screen", name: str, made: dict[str, Any], before: object) -> "Steps":
-    """One thing taken hold of, measured and undone."""
-    show_only(screen, name)
-    screen.scene.knuckle_grasp.target = screen.scene.objects[name]
-    bpy.ops.ed.undo_push()
+def attached(screen: "Screen") -> "Steps":
+    """The ball attached, carried to another place and let go of: how far it went with the hand, and then without."""
+    x, y = yield from screen.button("knuckle.grasp")
+    yield from press(screen, x, y - ROW)
+    yield from screen.wait_until(lambda: screen.scene.knuckle_grasp.attached)
+    yield from press(screen, x, y)
+    yield from screen.wait_until(lambda: ball(screen).constraints, 120.0)
     yield 0.7
-    place = yield from screen.button("knuckle.grasp")
-    screen.click(*place)
-    yield from screen.wait_until(lambda: channels(screen) != before, 120.0)
+    here = place_of_ball(screen)
+    move_hand(screen, 0.1)
     yield 0.7
-    screen.picture(f"grasp_{name.lower()}")
-    told = {"deep": deepest(screen, name, made), "near": nearest(screen, name, made)}
+    there = place_of_ball(screen)
+    screen.picture("grasp_rigify_carried")
+    yield from press(screen, x, y + ROW)
+    yield from screen.wait_until(lambda: not ball(screen).constraints)
+    move_hand(screen, -0.1)
+    yield 0.7
+    screen.picture("grasp_rigify_let_go")
+    return {"carried": (there - here).length, "off": (place_of_ball(screen) - there).length}
+
+
+def press(screen: "Screen", x: int, y: int) -> "Steps":
+    """A button beside the one that the mouse is over: Blender lets go of that one before a press counts here."""
     screen.move(*screen.view_middle())
-    yield 0.5
-    screen.key("ctrl+z")
-    yield from screen.wait_until(lambda: channels(screen) == before)
-    return told | {"action": rig(screen).animation_data is not None}
+    yield 0.3
+    screen.move(x, y)
+    yield 0.3
+    screen.click(x, y)
+    return {}
+
+
+def move_hand(screen: "Screen", way: float) -> None:
+    """m, along two axes of the control that the arm in IK goes after."""
+    location = rig(screen).pose.bones["hand_ik.R"].location
+    location.x, location.z = location.x + way, location.z + way
+    bpy.ops.ed.undo_push()
+
+
+def ball(screen: "Screen") -> bpy.types.Object:
+    """Asked for every time, since an undo replaces it."""
+    return screen.scene.objects["Ball"]
+
+
+def place_of_ball(screen: "Screen") -> Vector:
+    """(3,) m, as evaluated."""
+    bpy.context.view_layer.update()
+    return ball(screen).evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.translation.copy()
 
 
 def keyed(screen: "Screen", made: dict[str, Any]) -> "Steps":
@@ -127,9 +193,9 @@ def before_body(screen: "Screen") -> Vector:
     return shoulder + reach * Vector((-0.1, -0.62, -0.35))
 
 
-def look(screen: "Screen") -> None:
+def look(screen: "Screen", place: Vector) -> None:
     """The view is turned to what is held, left of the sidebar."""
     view = screen.area().spaces.active.region_3d
     view.view_perspective, view.view_rotation = "PERSP", Euler((1.35, 0.0, -0.5)).to_quaternion()
-    view.view_distance, view.view_location = 0.7, before_body(screen) + Vector((0.1, 0.0, 0.03))
+    view.view_distance, view.view_location = 0.7, place + Vector((0.1, 0.0, 0.03))
     screen.area().spaces.active.clip_start = 1e-3
