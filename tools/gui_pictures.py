@@ -25,6 +25,7 @@ def main() -> None:
     write_png(DOCS / "blender.png", read_png(GUI / "solve_after.png"))
     rig_hands()
     dragged()
+    first_hand()
     live()
     sliders()
     algebra()
@@ -92,6 +93,34 @@ def dragged() -> None:
     """A hand with the tool's rings: a fingertip that was dragged, and pinned ones under a palm that was."""
     for name, scene in (("drag", "makehuman_tip"), ("pin", "makehuman_right_palm")):
         write_png(DOCS / f"{name}.png", read_png(GUI / f"drag_{scene}.png")[28:646, :820])
+
+
+def first_hand() -> None:
+    """The steps of docs/first-hand.md, each with a frame around what is pressed."""
+    steps = json.loads((GUI / "first_hand.json").read_text())["result"]
+    for number, step in ((int(number), step) for number, step in steps.items() if number.isdigit()):
+        picture = read_png(GUI / f"first_hand_{number:02}.png").copy()
+        for left, top, width, height in step["marks"]:
+            frame(picture, left - 4, top - 3, width + 8, height + 6)
+        left, top, width, height = step["box"]
+        shown = picture[top : top + height, left : left + width]
+        write_png(DOCS / f"first-hand-{number:02}.png", shown if width < 900 else fewer(shown))
+
+
+def frame(picture: NDArray[np.uint8], left: int, top: int, width: int, height: int) -> None:
+    """Draws a frame of two pixels into a picture (H, W, 3)."""
+    for edge in (
+        np.s_[top : top + 2, left : left + width],
+        np.s_[top + height - 2 : top + height, left : left + width],
+        np.s_[top : top + height, left : left + 2],
+        np.s_[top : top + height, left + width - 2 : left + width],
+    ):
+        picture[edge] = (255, 160, 40)
+
+
+def fewer(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A picture in whose colours are fewer steps, which packs better: the eye does not see them."""
+    return picture & np.uint8(0xFC)
 
 
 def read_png(path: Path) -> NDArray[np.uint8]:

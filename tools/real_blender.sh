@@ -2,6 +2,7 @@
 # A real Blender with its windows, from Debian sid in a folder of its own, on a virtual screen of 1600x1000.
 #   tools/real_blender.sh setup                                  make the folder once (about a minute)
 #   tools/real_blender.sh play ZIP OUT SECONDS SCENARIO [ARG]... install ZIP as a person would, play a scenario, see OUT
+#   tools/real_blender.sh bare ZIP OUT SECONDS SCENARIO          play a scenario where ZIP is not installed, but lies in OUT
 #   tools/real_blender.sh command ZIP OUT SECONDS ARGUMENTS...   the same without a window: blender --command ARGUMENTS
 # Inside, the sources are /tmp/knuckle and OUT is /tmp/out.
 # Linux and root only. Mounts and processes live in namespaces of their own and end with this script, however it ends;
@@ -78,10 +79,10 @@ start_screen() {
 
 case ${1:-} in
 setup) setup ;;
-play | command) exec $ALONE bash "$0" "enter-$1" "${@:2}" ;;
+play | bare | command) exec $ALONE bash "$0" "enter-$1" "${@:2}" ;;
 enter-*) enter "${1#enter-}" "${@:2}" ;;
-inside-play)
-  install_extension
+inside-play | inside-bare)
+  [ "$1" = inside-bare ] || install_extension
   start_screen
   timeout "$2" blender --gpu-backend opengl --window-geometry 0 0 1600 1000 \
     --python /tmp/knuckle/tests/gui/driver.py -- "${@:3}"
@@ -90,5 +91,5 @@ inside-command)
   install_extension
   timeout "$2" blender --command "${@:3}"
   ;;
-*) sed -n '2,9s/^# //p' "$0"; exit 2 ;;
+*) sed -n '2,10s/^# //p' "$0"; exit 2 ;;
 esac

@@ -29,14 +29,15 @@ def real_blender(kind: str, *arguments: str, log: Path, seconds: int = SECONDS) 
         )
 
 
-def play_scenario(name: str, *arguments: str, seconds: int = SECONDS) -> dict[str, Any]:
+def play_scenario(name: str, *arguments: str, seconds: int = SECONDS, kind: str = "play") -> dict[str, Any]:
     """Play tests/gui/scenarios/NAME.py and give what it returns; pictures and Blender's log stay in build/gui/.
 
+    Kind "bare" leaves it to the scenario to install the zip.
     Raises RuntimeError where it failed, or something in the console tells of an error or of memory that was not freed.
     """
     answer, log = OUT / f"{name}.json", OUT / f"{name}.log"
     answer.unlink(missing_ok=True)
-    ran = real_blender("play", name, *arguments, log=log, seconds=seconds)
+    ran = real_blender(kind, name, *arguments, log=log, seconds=seconds)
     told: dict[str, Any] = json.loads(answer.read_text()) if answer.exists() else {"failure": "no answer"}
     if "failure" in told or ran.returncode != 0:
         end_of_log = "\n".join([*ran.stdout.splitlines()[-30:], *log.read_text().splitlines()[-30:]])

@@ -41,8 +41,11 @@ class Screen:
 
     def picture(self, name: str) -> None:
         """Save the whole window as OUT/name.png."""
-        seen = read_xwd(FRAME_BUFFER.read_bytes())[: self.window.height, : self.window.width]
-        write_png(OUT / f"{name}.png", seen)
+        write_png(OUT / f"{name}.png", self.pixels())
+
+    def pixels(self) -> NDArray[np.uint8]:
+        """The whole window (H, W, 3) as a person sees it."""
+        return read_xwd(FRAME_BUFFER.read_bytes())[: self.window.height, : self.window.width]
 
     def resize(self, width: int, height: int) -> Iterator[float]:
         """Give the window so many pixels: `yield from screen.resize(1200, 800)`. Drawing fewer is quicker."""
@@ -115,9 +118,11 @@ class Screen:
         """Everything in the file that is a person's, to be compared."""
         return scene_dump()
 
-    def drag(self, start: tuple[int, int], end: tuple[int, int], *, escape: bool = False) -> Iterator[float]:
+    def drag(
+        self, start: tuple[int, int], end: tuple[int, int], *, escape: bool = False, button: str = "1"
+    ) -> Iterator[float]:
         """Press at one point, let go at another: `yield from screen.drag(…)`; escape: leave it by that key before."""
-        xdotool("mousemove", *map(str, start), "mousedown", "1")
+        xdotool("mousemove", *map(str, start), "mousedown", button)
         for part in (0.5, 1.0):  # a jump is not a drag
             yield 0.1
             self.move(*(round(a + (b - a) * part) for a, b in zip(start, end, strict=True)))
@@ -125,7 +130,7 @@ class Screen:
         if escape:
             self.key("Escape")
             yield 0.1
-        xdotool("mouseup", "1")
+        xdotool("mouseup", button)
 
     def button(self, operator: str, across: float = 0.5, holding: str = "") -> Generator[float, None, tuple[int, int]]:
         """Where the sidebar has an operator's button: `place = yield from screen.button("knuckle.solve")`.
