@@ -58,8 +58,9 @@ bench: ## measure the solvers and the path's stations against peers, and write d
 	.venv/bench/bin/python benchmarks/papers_table.py
 	.venv/bench/bin/python benchmarks/papers_dynamical.py
 
-docs-pictures: setup ## render the pictures of the README and docs
+docs-pictures: setup ## render the pictures of the README and docs, those of Blender's window from the last test-gui
 	$(NEWEST)/python tools/docs_pictures.py
+	if [ -e build/gui/solve.json ]; then $(NEWEST)/python tools/gui_pictures.py; fi
 
 clean: ## remove what was built, and the environments
 	rm -rf build .venv

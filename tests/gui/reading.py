@@ -12,7 +12,7 @@ Picture = NDArray[np.uint8]
 
 ALIKE = 0.93
 """Correlation from which a place of the screen reads as the words: other words of their length stay below 0.85."""
-POINTS = 11.5
+POINTS = 11.0
 """The size of the interface's text at a scale of 1."""
 MARGIN = 2
 """pixels around the words."""
@@ -40,7 +40,7 @@ def find(picture: Picture, text: str, scale: float, *, within: Box | None = None
     """The places of a picture (H, W, 3) at which a text stands, from the top down; upright: as on tabs."""
     left, top, width, height = within or (0, 0, picture.shape[1], picture.shape[0])
     grey = picture[top : top + height, left : left + width].mean(axis=2) / 255
-    seen = written(text, POINTS * scale)
+    seen = written(text, round(2 * POINTS * scale) / 2)  # Blender draws half points
     seen = np.rot90(seen, -1) if upright else seen
     if min(np.subtract(grey.shape, seen.shape)) < 0:
         return []

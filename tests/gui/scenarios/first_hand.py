@@ -153,7 +153,7 @@ def add(screen: "Screen", walk: Walk) -> "Steps":
     for text in ("Armature", "Knuckle Hand"):
         found = yield from walk.read(text)
         walk.marks.append(found)
-        screen.move(found.left + 6, found.middle[1])
+        screen.move(found.left + found.width + 10, found.middle[1])
         yield 0.5
     walk.picture(*area_box(screen)[:2], 700, 560)
     screen.click(*found.middle)
@@ -242,7 +242,7 @@ def pose(screen: "Screen", walk: Walk) -> "Steps":
     yield 0.7
     found = yield from walk.read("Relaxed")
     walk.marks.append(found)
-    screen.move(found.left + 4, found.middle[1])
+    screen.move(found.left + found.width + 10, found.middle[1])
     yield 0.5
     walk.picture(*area_box(screen))
     screen.click(*found.middle)
