@@ -228,6 +228,8 @@ def curl(screen: "Screen", walk: Walk) -> "Steps":
     x, y = column.middle[0], row.middle[1]
     walk.marks.append((x - 40, y - 10, 80, 20))
     before = screen.scene.knuckle_posing.curl
+    screen.move(x - 3, y)
+    yield 0.3  # a slider takes a press once the mouse is known to be over it
     yield from screen.drag((x, y), (x + 25, y))
     yield from screen.wait_until(lambda: screen.scene.knuckle_posing.curl != before)
     screen.move(*beside_hand(screen))
