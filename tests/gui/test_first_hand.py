@@ -29,7 +29,7 @@ def check(seen: dict[str, Any]) -> None:
     assert seen["6"]["held"] <= 0.5, f"pinned tips went {seen['6']['held']:.2f} mm > 0.5 mm"
     assert seen["6"]["went"] > 2.0
     assert seen["7"]["curl"] > seen["7"]["before"] + 0.1 and seen["7"]["pins"] == 0
-    assert seen["8"]["off"] < 1.0, "at ease, to a degree"
+    assert seen["8"]["off"] < 1.0, "as the pose has it, to a degree"
     size, place = seen["9"]["size"], seen["9"]["location"]
     assert [round(each, 4) for each in (*size, *place)] == [0.07, 0.07, 0.12, 0.0, 0.09, -0.09]
     last = seen["10"]

@@ -32,7 +32,7 @@ TAB = "Knuckle Pose"
 MODULE = "bl_ext.user_default.knuckle"
 PINNED = ("thumb-tip", "index-finger-tip")
 CAN = ("0.035", "0.12", "0", "0.09", "-0.09")
-"""Radius, depth and place, in metres, as they are typed."""
+"""Radius, depth and place, in metres, as they are typed from field to field."""
 
 
 class Walk:
@@ -88,7 +88,7 @@ class Walk:
             if number:
                 yield from self.key("Tab", "Tab")
             self.screen.key("ctrl+a")
-            subprocess.run(["xdotool", "type", value], check=True)
+            subprocess.run(["xdotool", "type", "--", value], check=True)
             yield 0.5
         yield from self.key("Enter", "Return")
         self.marks.append((found.left, found.top, found.width + 120, len(values) * 21))
@@ -252,7 +252,9 @@ def pose(screen: "Screen", walk: Walk) -> "Steps":
     yield 0.5
     held = ours("rig.held_known").held_hand(armature(screen), "right")
     angles = ours("rig.held").standing(held).pose.angles[0]
-    return walk.done(off=float(np.abs(np.degrees(angles - held.hand.neutral)).max()))
+    relaxed, joints = ours("hand.poses").angles(held.hand, "relaxed"), ours("rig.hand_poses").posed_joints(held)
+    own = np.isin(held.hand.axis_joint, joints)
+    return walk.done(off=float(np.abs(np.degrees(angles - relaxed))[..., own].max()))
 
 
 def add_can(screen: "Screen", walk: Walk) -> "Steps":
@@ -265,9 +267,7 @@ def add_can(screen: "Screen", walk: Walk) -> "Steps":
     yield from walk.press("Add Cylinder", -1)
     yield 0.7
     walk.marks.clear()
-    for text, values in (("Radius", CAN[:2]), ("Location X", CAN[2:])):
-        yield from walk.typed(text, values, within=area_box(screen))
-    walk.words.append("Depth")
+    yield from walk.typed("Radius", CAN, within=area_box(screen))
     screen.move(*beside_hand(screen))
     yield 0.7
     walk.picture(*area_box(screen))
