@@ -86,7 +86,9 @@ def choose_grip(shape: Shape, hand: HandModel) -> Grip:
     if shape.kind == "bar" and slender and shape.length >= max(HELD * size, 0.99 * long):
         return GRIPS["write"]
     card = shape.kind == "block" and thick < FLAT * size
-    if card or long < (HELD if slender else SMALL) * size or shape.extents[1:].max() > OPENING * size:
+    # A bar is as wide as its body: what sticks out of it, a handle, goes past the hand.
+    wide = shape.thickness() if shape.kind == "bar" else shape.extents[1:].max()
+    if card or long < (HELD if slender else SMALL) * size or wide > OPENING * size:
         return GRIPS["pinch"]
     return GRIPS["wrap"]
 

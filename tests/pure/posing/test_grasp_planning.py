@@ -14,6 +14,7 @@ from knuckle.posing.grasp.carrying import RIGID, Carrier
 from knuckle.posing.grasp.path import screw_path
 from knuckle.posing.grasp.planning import Hold, choose_grip, plan
 from knuckle.posing.grasp.route import route
+from knuckle.posing.grasp.shape import shape_of, triangulated
 from knuckle.posing.grasp.trying import Holder
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
@@ -101,6 +102,17 @@ def test_the_grip_follows_the_size_of_the_hand() -> None:
     hand, _ = solids.hand_of("right")
     kinds = [choose_grip(solids.ball(radius).thing().shape, hand).name for radius in (0.008, 0.03)]
     assert kinds == ["pinch", "ball"]
+
+
+@pytest.mark.parametrize("far", [0.02, 0.035])
+def test_a_handle_does_not_make_a_mug_too_wide_to_be_wrapped(far: float) -> None:
+    hand, _ = solids.hand_of("right")
+    mug, handle = solids.rod(0.04, 0.1), solids.block((far, 0.008, 0.05))
+    corners = np.concatenate([mug.vertices, handle.vertices + [0.04 + far / 2, 0.0, 0.0]])
+    triangles = np.concatenate([mug.triangles, handle.triangles + len(mug.vertices)])
+    assert choose_grip(shape_of(triangulated(corners, triangles)), hand).name == "wrap"
+    plate = solids.rod(0.12, 0.02)
+    assert choose_grip(plate.thing().shape, hand).name == "pinch"
 
 
 def test_pushes_balance_where_they_surround() -> None:
