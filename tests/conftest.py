@@ -24,14 +24,16 @@ if "knuckle" not in sys.modules:
 
 SHARED = ROOT.parent / "shared"
 NEWEST = max((int(env.name[2:]) for env in (ROOT / ".venv").glob("3.*")), default=sys.version_info.minor)
+ONCE = tuple(ROOT / "tests" / "pure" / folder for folder in ("cga", "hand", "live", "posing", "solvers", "streams"))
+"""Of numbers alone. tests/blender works with them on every Python."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In CI what works long and on numbers alone is worked out once, on the newest Python; at a desk on each."""
+    """In CI, which has little time, ONCE is worked out on the newest Python alone; at a desk on each."""
     if os.environ.get("CI") and sys.version_info.minor < NEWEST:
-        once = [item for item in items if item.get_closest_marker("once")]
+        once = [item for item in items if any(folder in item.path.parents for folder in ONCE)]
         config.hook.pytest_deselected(items=once)
-        items[:] = [item for item in items if not item.get_closest_marker("once")]
+        items[:] = [item for item in items if item not in set(once)]
 
 
 @pytest.fixture(scope="session")

@@ -21,8 +21,6 @@ from knuckle.tests.pure.hand.test_calibration_motion import moving as lively
 from knuckle.tests.pure.hand.test_calibration_motion import on_someone
 from knuckle.tests.pure.hand.test_calibration_radii import thick
 
-pytestmark = pytest.mark.once
-
 RHO = np.array([0.5, 0.4, 0.55, 0.7, 0.8])
 NOISE = 0.0005
 

@@ -26,6 +26,8 @@ ROUNDS = 4
 """How often each rig is opened, if there is time: what a file leaves behind would be seen."""
 LEAST = 6.0
 """s at least with a rig."""
+ACTS = 6
+"""At least with a rig, however slow the machine is."""
 DOES = {
     "drag": 20,
     "drag and undo": 5,
@@ -55,13 +57,14 @@ def play(screen: "Screen") -> "Steps":
     wander = Wander(screen, {word: place for word, place in places.items() if word not in ("bottom", "dip_lock")})
     began, each = time.monotonic(), max(LEAST, seconds / (3 * ROUNDS))
     number = 0
-    while time.monotonic() < began + seconds:
+    while number < 3 or time.monotonic() < began + seconds:
         rig = ("own", "makehuman", "rigify")[number % 3]
         yield from opened(screen, rig)
         yield from wander.rename()
-        until = time.monotonic() + each
-        while time.monotonic() < until:
+        until, acts = time.monotonic() + each, 0
+        while acts < ACTS or time.monotonic() < until:
             yield from wander.act()
+            acts += 1
             wander.remember(rig, time.monotonic() - began)
         yield 0.5
         wander.ended(rig, time.monotonic() - began)

@@ -19,8 +19,6 @@ from knuckle.hand.proportions import build, in_palm, site_places
 from knuckle.hand.targets import assign
 from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, someone
 
-pytestmark = pytest.mark.once
-
 
 def on_someone(hand, spots, seed):
     """The spots, those on joints lifted onto the skin, all of them up to some millimetres elsewhere."""

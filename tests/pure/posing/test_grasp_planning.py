@@ -19,8 +19,6 @@ from knuckle.posing.grasp.trying import Holder
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 
-pytestmark = pytest.mark.once
-
 Floats = NDArray[np.float64]
 MM = 1e-3
 MIRROR = np.diag([-1.0, 1, 1, 1])

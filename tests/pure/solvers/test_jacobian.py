@@ -21,8 +21,6 @@ from knuckle.solvers.solver import limit_excess, residuals
 
 from .hands import EIGHT, FULL, HANDS, natural, targets_at
 
-pytestmark = pytest.mark.once
-
 PALM = ("wrist", *(joints[0] for joints in CHAIN_JOINTS.values()))
 
 

@@ -13,7 +13,7 @@ from knuckle.solvers.solver import limit_excess, residuals
 
 from .hands import EIGHT, FULL, HANDS, natural, poses, sides, targets_at
 
-pytestmark = [pytest.mark.once, pytest.mark.parametrize("name", sorted(SOLVERS))]
+pytestmark = pytest.mark.parametrize("name", sorted(SOLVERS))
 few = settings(max_examples=10, deadline=None)
 fewest = settings(max_examples=5, deadline=None)
 """Where a law solves the same frames several times."""

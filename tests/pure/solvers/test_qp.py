@@ -14,8 +14,6 @@ from knuckle.solvers.qp.program import Program, Status, solve, solve_all
 
 from .quadratics import Kind, degenerate, infeasible, programs
 
-pytestmark = pytest.mark.once
-
 TIPS = Kind(digits=5, joints=4, wrist=6, seen=24, damping=1e-3, rows=5)
 GLOVE = Kind(digits=5, joints=5, wrist=6, seen=50, damping=1e-2, rows=8)
 STILL = Kind(digits=5, joints=5, wrist=0, seen=15, damping=1e-4, rows=0)

@@ -13,8 +13,6 @@ from knuckle.hand.labelling.matching import Costs, assigned, least_cost, moves
 from knuckle.hand.labelling.tracks import follow
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, made, score, spoil, truth_of
 
-pytestmark = pytest.mark.once
-
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 7), st.integers(0, 4), st.integers(0, 2**32 - 1), st.booleans())

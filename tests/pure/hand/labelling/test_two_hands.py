@@ -7,8 +7,6 @@ from knuckle import captures
 from knuckle.hand.labelling.find import find
 from knuckle.tests.pure.hand.labelling.spoiled import score, spoil, stripped, truth_of
 
-pytestmark = pytest.mark.once
-
 SETS = {
     "eight": ("thumb", "index-finger", "middle-finger", "ring-finger", "pinky-finger"),
     "six": ("thumb", "index-finger", "pinky-finger"),

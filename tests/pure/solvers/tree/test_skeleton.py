@@ -19,8 +19,6 @@ from knuckle.solvers.tree import (
 
 from .trees import UP, limit_excess, loop, palm, posed, turns_inside
 
-pytestmark = pytest.mark.once
-
 STEP = np.tile(np.eye(4), (2, 1, 1))
 SCALED = STEP * [[[1.0]], [[2.0]]]
 MIRRORED = STEP @ np.diag([-1.0, 1, 1, 1])
