@@ -34,7 +34,7 @@ def posed_armatures(context: "Context") -> "list[Object]":
 
 
 def posed_armature(context: "Context") -> "Object | None":
-    """The first of them, None without one."""
+    """The first of them, None without one. Quicker: sliders ask it each time that they are drawn."""
     return _active(context) or next(iter(posed_armatures(context)), None)
 
 
@@ -70,13 +70,13 @@ def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
     """The hand that is posed from the panel: the one that was chosen, or the only one that is known; its armature may
     have none. None without an armature. Quick.
     """
-    armature = posed_armature(context)
-    if armature is None:
+    armatures = posed_armatures(context)
+    if not armatures:
         return None
     asked: Side = context.scene.knuckle_posing.side
-    there = sides_of(posed_armatures(context))
+    there = sides_of(armatures)
     side = asked if asked in there or not there else next(iter(there))
-    return there.get(side, armature), side
+    return there.get(side, armatures[0]), side
 
 
 def hand_to_pose(context: "Context") -> "tuple[Object, Side]":

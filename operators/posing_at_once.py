@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
-from ..hand.joints import DIGITS, SIDES, Side
+from ..hand.joints import DIGITS, SIDES
 from ..rig.held import HeldHand, armature_held, show, standing
 from ..rig.held_mirror import digit_joints, mirrored
 from ..rig.locks import to_rest
@@ -50,7 +50,7 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Both are read before one is posed."""
-        left, right = ((held, standing(held)) for held in (_hand_of(context, side) for side in SIDES))
+        left, right = ((held, standing(held)) for side in SIDES for held in hands_asked(context, side))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
         wanted = [(other, mirrored(*one, *other)) for one, other in ways]
         for (held, _), _ in wanted:
@@ -60,12 +60,6 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
             show(held, stands, digit_joints(held))
             posed(context, held, before)
         return ""
-
-
-def _hand_of(context: "Context", side: Side) -> HeldHand:
-    """The hand of a side of the first armature that has it. Raises RigError."""
-    (held,) = hands_asked(context, side)
-    return held
 
 
 class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):

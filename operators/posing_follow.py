@@ -16,13 +16,13 @@ from ..rig import guides, known_hands
 from ..rig.following import Followed, Follower, follower, go, key, pose, posed_bones
 from ..rig.held import armature_held
 from ..rig.moved import channels_of
-from ..rig.pins import is_there
+from ..rig.pins import check_there
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
 
 if TYPE_CHECKING:
-    from bpy.types import Context, Object
+    from bpy.types import Context
 
 Floats = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     def done(self, context: "Context", who: Follower) -> Brought:
         """Posed on this frame, and keyed as auto-keying would."""
         chosen = context.scene.knuckle_follow
-        _check_there(chosen.target)
+        check_there(chosen.target)
         place = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
         # A finger alone leaves the arm as it is, also where it is turned as no solver has it.
@@ -162,7 +162,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
             raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
-        _check_there(chosen.target, chosen.other)
+        check_there(chosen.target, chosen.other)
         frames = np.arange(chosen.first, chosen.last + 1, dtype=float)
         followed = _go(context, who, course_of(chosen, frames), frames)
         key(who, followed, frames, f"Follow {chosen.target.name}")
@@ -185,13 +185,6 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
         return lambda tool: along_line(tool, *guides.line_between(target, other, tool.place), parts)
     points = guides.way_of(target)
     return lambda tool: along_points(tool, points, parts)
-
-
-def _check_there(*objects: "Object | None") -> None:
-    """Raises RigError where a person deleted one: what points to it keeps it in the file."""
-    for obj in objects:
-        if obj is not None and not is_there(obj):
-            raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
 def missed(brought: Brought) -> str:

@@ -9,8 +9,9 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 from ..errors import RigError
 from ..rig import grasping, known_hands
 from ..rig.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
-from ..rig.following import follower
 from ..rig.grasping import Grasped, grasp
+from ..rig.held_known import held_follower
+from ..rig.pins import check_there
 from ..rig.skin import skins
 from ..rig.stillness import check_action
 from .posed_hands import hand_to_pose
@@ -109,7 +110,7 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
         if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:
             check_action(armature)
         if chosen.attached:
-            check_attachable(follower(armature, found), obj, _held_from(context.scene))
+            check_attachable(held_follower(armature, side), obj, _held_from(context.scene))
         done = grasp(armature, found, obj, grip, steps=chosen.steps)
         _key(context, armature, done, obj if chosen.attached else None)
         if done.deepest < -DEEP:
@@ -128,7 +129,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Finds what the hand holds, and lets go of it."""
         armature, side = hand_to_pose(context)
-        held = list(held_by(follower(armature, known_hands.found(armature, side))))
+        held = list(held_by(held_follower(armature, side)))
         if not held:
             raise RigError(f"nothing is attached to the {side} hand of '{armature.name}'")
         now = context.scene.frame_current_final
@@ -146,8 +147,7 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     """
     target: Object | None = context.scene.knuckle_grasp.target
     if target is not None:
-        if target.name not in context.view_layer.objects:
-            raise RigError(f"'{target.name}' is not in this view layer, choose an object that is")
+        check_there(target)
         return target
     own = {armature.name, *(skin.name for skin in skins(armature))}
     there = [obj for obj in context.selected_objects if obj.type in SOLID and obj.name not in own]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..rig.channels import channel
+from ..rig.curves import curves_on, key_on
 from ..rig.held import HeldHand, armature_held
-from ..rig.unkeyed import curves_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Area, Context, FCurve, KeyingSet, Object, PoseBone, Window
@@ -85,7 +85,7 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
     """
     edit, tools = context.preferences.edit, context.scene.tool_settings
     armature: Any = bone.id_data
-    frame, values = frame_of(context, armature), list(getattr(bone, path))
+    frame, values = context.scene.frame_current_final, list(getattr(bone, path))
     curves = [_curve(armature, bone.path_from_id(path), index) for index in range(len(values))]
     wanted = [True] * len(values)
     if edit.use_auto_keyframe_insert_needed:
@@ -97,17 +97,9 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
             wanted = [any(wanted)] * 4
     for index, curve in enumerate(curves):
         there = curve is not None or not edit.use_keyframe_insert_available
-        replaces = tools.auto_keying_mode != "REPLACE_KEYS" or _has_key(curve, frame)
+        replaces = tools.auto_keying_mode != "REPLACE_KEYS" or (curve is not None and key_on(curve, frame) is not None)
         if wanted[index] and there and replaces:
             yield index
-
-
-def frame_of(context: "Context", armature: "Object") -> float:
-    """The scene's frame in the time of the armature's action."""
-    frame, animation = context.scene.frame_current_final, armature.animation_data
-    if animation is None:
-        return frame
-    return animation.nla_tweak_strip_time_to_scene(frame, invert=True)
 
 
 def _curve(armature: "Object", path: str, index: int) -> "FCurve | None":
@@ -123,11 +115,6 @@ def _curve(armature: "Object", path: str, index: int) -> "FCurve | None":
             if curve is not None:
                 return curve
     return None
-
-
-def _has_key(curve: "FCurve | None", frame: float) -> bool:
-    # Blender takes keys that are nearer to each other than this for one.
-    return curve is not None and any(abs(key.co[0] - frame) < 0.01 for key in curve.keyframe_points)
 
 
 def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet", bones: Collection[str]) -> None:
@@ -146,12 +133,10 @@ def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet",
 
 
 def _key_what_has_curves(armature: "Object", bones: Collection[str]) -> None:
-    animation, frame = armature.animation_data, bpy.context.scene.frame_current_final
-    if animation is None or animation.action is None or animation.action_slot is None:
-        return
+    frame = bpy.context.scene.frame_current_final
     for name in bones:
         path = armature.pose.bones[name].path_from_id()
-        for curve in list(curves_of(animation.action, animation.action_slot)):
+        for curve in list(curves_on(armature)):
             if curve.data_path.startswith(path):
                 armature.keyframe_insert(curve.data_path, index=curve.array_index, frame=frame, group=name)
 

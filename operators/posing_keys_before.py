@@ -8,14 +8,11 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rig.unkeyed import curves_of
-from .posing_keys import frame_of
+from ..rig.curves import SAME_FRAME, curves_on, key_on, of_all
 
 if TYPE_CHECKING:
     from bpy.types import Context, FCurve, Keyframe, Object
 
-SAME_FRAME = 0.01
-"""Blender takes keys that are nearer to each other than this for one."""
 OF_A_KEY = (
     "interpolation",
     "easing",
@@ -36,7 +33,7 @@ class KeysBefore:
     """Names and numbers, so that it outlives undo."""
 
     frame: float
-    """In the time of the action."""
+    """The scene's."""
     animated: bool
     """Whether there were animation data."""
     action: str
@@ -56,13 +53,13 @@ def keys_before(context: "Context", armature: "Object", bones: Collection[str]) 
     """What bones have on the scene's frame; None where auto-keying is off."""
     if not context.scene.tool_settings.use_keyframe_insert_auto:
         return None
-    animation, frame = armature.animation_data, frame_of(context, armature)
+    animation, frame = armature.animation_data, context.scene.frame_current_final
     action = animation.action if animation else None
     keys = {}
     for curve in _curves(armature, bones):
-        key = _key_on(curve, frame)
+        key = key_on(curve, frame)
         had = None if key is None else tuple(_values(key))
-        places, left, right = (_of_all(curve, of) for of in ("co", "handle_left", "handle_right"))
+        places, left, right = (of_all(curve, of) for of in ("co", "handle_left", "handle_right"))
         keys[curve.data_path, curve.array_index] = had, places, left, right
     there = frozenset((each.session_uid, slot.handle) for each in bpy.data.actions for slot in each.slots)
     slot = bool(animation and animation.action_slot)
@@ -75,7 +72,7 @@ def keys_now(armature: "Object", bones: Collection[str]) -> Hashable:
     """What tells whether anything of bones was keyed or taken away since."""
     animation = armature.animation_data
     played = animation.action.name if animation and animation.action else ""
-    return played, *((c.data_path, c.array_index, hash(_of_all(c, "co").tobytes())) for c in _curves(armature, bones))
+    return played, *((c.data_path, c.array_index, hash(of_all(c, "co").tobytes())) for c in _curves(armature, bones))
 
 
 def give_back(armature: "Object", before: KeysBefore) -> None:
@@ -119,7 +116,7 @@ def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
     had, places, left, right = before.keys[name]
     for key in [key for key in curve.keyframe_points if np.abs(places[::2] - key.co[0]).min(initial=1.0) > SAME_FRAME]:
         curve.keyframe_points.remove(key)
-    key = _key_on(curve, before.frame)
+    key = key_on(curve, before.frame)
     if key is not None and had is not None:
         for setting, value in zip(OF_A_KEY, had, strict=True):
             setattr(key, setting, value)
@@ -130,26 +127,12 @@ def _give_back_to(bag: Any, curve: "FCurve", before: KeysBefore) -> None:
 
 
 def _curves(armature: "Object", bones: Collection[str]) -> "Iterator[FCurve]":
-    animation, paths = armature.animation_data, _paths(armature, bones)
-    if animation is not None and animation.action is not None and animation.action_slot is not None:
-        curves = curves_of(animation.action, animation.action_slot)
-        yield from (curve for curve in curves if curve.data_path.rpartition(".")[0] in paths)
+    paths = _paths(armature, bones)
+    return (curve for curve in curves_on(armature) if curve.data_path.rpartition(".")[0] in paths)
 
 
 def _paths(armature: "Object", bones: Collection[str]) -> frozenset[str]:
     return frozenset(armature.pose.bones[name].path_from_id() for name in bones)
-
-
-def _key_on(curve: "FCurve", frame: float) -> "Keyframe | None":
-    found = np.flatnonzero(np.abs(_of_all(curve, "co")[::2] - frame) < SAME_FRAME)
-    return curve.keyframe_points[int(found[0])] if len(found) else None
-
-
-def _of_all(curve: "FCurve", setting: str) -> Floats:
-    """(2 N,) frames and values of a curve's N keys."""
-    values = np.empty(2 * len(curve.keyframe_points), np.float32)
-    curve.keyframe_points.foreach_get(setting, values)
-    return values
 
 
 def _values(key: "Keyframe") -> Iterator[Any]:

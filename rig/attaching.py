@@ -7,6 +7,7 @@ import bpy
 
 from ..errors import RigError
 from .channels import channel
+from .curves import SAME_FRAME, key_on
 from .following import Follower
 from .held import armature_held
 from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 NAME = "Held"
 """How the constraint is called: one of a person's own is left alone."""
-SAME_FRAME = 0.01
-"""Blender takes keys that are nearer to each other than this for one."""
 
 
 def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
@@ -168,6 +167,6 @@ def _key_held(obj: "Object", held: "Constraint", frame: float) -> None:
 def _hold_key(obj: "Object", path: str, frame: float) -> None:
     """What is keyed on a frame stays until the next key."""
     for curve in played(obj):
-        for key in curve.keyframe_points:
-            if curve.data_path == path and abs(key.co[0] - frame) < SAME_FRAME:
-                key.interpolation = "CONSTANT"
+        key = key_on(curve, frame) if curve.data_path == path else None
+        if key is not None:
+            key.interpolation = "CONSTANT"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from .unkeyed import curves_of
+from .curves import curves_of
 
 if TYPE_CHECKING:
     from bpy.types import FCurve, NlaStrip, Object

@@ -10,6 +10,7 @@ import numpy as np
 from mathutils import Vector
 from numpy.typing import NDArray
 
+from ..errors import RigError
 from ..hand import rotations as rot
 
 if TYPE_CHECKING:
@@ -42,6 +43,13 @@ def is_there(obj: "Object | None") -> bool:
     found = None if obj is None else objects.get(obj.name)
     # An object that is linked may have the name of another one.
     return found is not None and (found == obj or any(other == obj for other in objects))
+
+
+def check_there(*objects: "Object | None") -> None:
+    """Raises RigError where a person deleted one of the objects that were chosen."""
+    for obj in objects:
+        if obj is not None and not is_there(obj):
+            raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
 def spot_on(obj: "Object", place: Floats) -> Spot:

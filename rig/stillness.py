@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import RigError
-from .unkeyed import curves_of
+from .curves import curves_of, curves_on
 
 if TYPE_CHECKING:
     from bpy.types import AnimData, Constraint, FCurve, Object
@@ -72,12 +72,7 @@ def transform_curves(obj: "Object") -> "list[FCurve]":
 
 def played(obj: "Object") -> "Iterator[FCurve]":
     """The curves that an object's action has for it and that move something."""
-    animation = obj.animation_data
-    if animation is None or animation.action is None or animation.action_slot is None:
-        return
-    for curve in curves_of(animation.action, animation.action_slot):
-        if not (curve.mute or curve.is_empty):
-            yield curve
+    return (curve for curve in curves_on(obj) if not (curve.mute or curve.is_empty))
 
 
 def changes(curve: "FCurve", frame: float) -> bool:

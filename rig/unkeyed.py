@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from .curves import curves_of
+
 if TYPE_CHECKING:
-    from bpy.types import ID, FCurve
+    from bpy.types import ID
 
 Value = float | str | tuple[Any, ...]
 
@@ -51,14 +53,6 @@ def _of_strips(strips: Any) -> Iterator[tuple[Any, Any]]:
     for strip in strips:
         yield strip.action, strip.action_slot
         yield from _of_strips(strip.strips)
-
-
-def curves_of(action: Any, slot: Any) -> "Iterator[FCurve]":
-    """The curves of an action for a slot."""
-    for layer in action.layers:
-        for strip in layer.strips:
-            bag = strip.channelbag(slot)
-            yield from bag.fcurves if bag else ()
 
 
 def _value(holder: "ID", path: str) -> list[Value]:

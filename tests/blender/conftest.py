@@ -1,6 +1,7 @@
 """An empty file for each test, and the extension switched on where a test asks for it."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -21,3 +22,16 @@ def extension() -> Iterator[None]:
     knuckle.register()
     yield
     knuckle.unregister()
+
+
+@pytest.fixture
+def plain_keying() -> Iterator[Any]:
+    """A person's settings of keys, all off, as what is changed is then keyed: preferences outlive a file."""
+    edit = bpy.context.preferences.edit
+    names = ("use_auto_keyframe_insert_needed", "use_keyframe_insert_available", "use_visual_keying")
+    before = [getattr(edit, name) for name in names]
+    for name in names:
+        setattr(edit, name, False)
+    yield edit
+    for name, value in zip(names, before, strict=True):
+        setattr(edit, name, value)

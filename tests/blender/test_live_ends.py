@@ -16,8 +16,8 @@ from knuckle.live import kept as kept_module
 from knuckle.live.session import Shown
 from knuckle.operators.live_following import Live, _tick, heed_people
 from knuckle.operators.live_run import LiveRun
+from knuckle.rig.curves import curves_of
 from knuckle.rig.layers import TAKE
-from knuckle.rig.unkeyed import curves_of
 from knuckle.tests.pure.streams.moments import moments
 from knuckle.tests.pure.streams.sockets import wait_for
 

@@ -105,9 +105,8 @@ def test_an_armature_that_is_shown_at_rest_is_not_posed_unseen() -> None:
     assert bpy.ops.knuckle.apply_hand_pose(pose="fist", side="BOTH") == {"FINISHED"}
 
 
-def test_reset_keys_what_it_gave_back_of_places_and_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("use_auto_keyframe_insert_needed", "use_keyframe_insert_available"):
-        monkeypatch.setattr(bpy.context.preferences.edit, name, False)
+@pytest.mark.usefixtures("plain_keying")
+def test_reset_keys_what_it_gave_back_of_places_and_sizes() -> None:
     armature = opened("Knuckle's own")
     bone = armature.pose.bones["index-finger-phalanx-intermediate"]
     bone.lock_location = (False, False, False)

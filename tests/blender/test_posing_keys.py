@@ -1,6 +1,5 @@
 """Auto-keying after a pose was changed by hand: what Blender's own tools would have keyed, and nothing else."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +37,8 @@ def auto_keying() -> None:
 
 
 @pytest.fixture(autouse=True)
-def preferences() -> Iterator[Any]:
-    """The person's settings of keys, all off: preferences outlive a file."""
-    edit = bpy.context.preferences.edit
-    names = ("use_auto_keyframe_insert_needed", "use_keyframe_insert_available", "use_visual_keying")
-    before = [getattr(edit, name) for name in names]
-    for name in names:
-        setattr(edit, name, False)
-    yield edit
-    for name, value in zip(names, before, strict=True):
-        setattr(edit, name, value)
+def preferences(plain_keying: Any) -> Any:
+    return plain_keying
 
 
 def keys(armature: bpy.types.Object) -> dict[tuple[str, int], list[float]]:

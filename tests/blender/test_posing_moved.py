@@ -1,6 +1,5 @@
 """What poses a hand at once keys the bones that it moved, as auto-keying has it, and no others."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import bpy
@@ -23,17 +22,8 @@ FIST = ("apply_hand_pose", {"pose": "fist"})
 
 
 @pytest.fixture(autouse=True)
-def auto_keying() -> Iterator[None]:
-    """On, with the person's settings of keys off: preferences outlive a file."""
-    edit = bpy.context.preferences.edit
-    names = ("use_auto_keyframe_insert_needed", "use_keyframe_insert_available", "use_visual_keying")
-    before = [getattr(edit, name) for name in names]
-    for name in names:
-        setattr(edit, name, False)
+def auto_keying(plain_keying: Any) -> None:
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
-    yield
-    for name, value in zip(names, before, strict=True):
-        setattr(edit, name, value)
 
 
 def keyed(armature: Object) -> dict[str, set[str]]:

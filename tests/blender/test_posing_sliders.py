@@ -1,6 +1,5 @@
 """The sliders of the active armature's hand: they show how it stands, pose it, key it, and leave all else alone."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,16 @@ from knuckle.operators.posing_slide import sliders_of
 from knuckle.operators.posing_sliders import setting, value
 from knuckle.posing.sliders import SLIDERS, Slider
 from knuckle.rig import known_hands
+from knuckle.rig.curves import curves_of
 from knuckle.rig.held import HeldHand, read
 from knuckle.rig.held_known import held_hand
 from knuckle.rig.held_mirror import digit_joints
 from knuckle.rig.take_scene import new_hand
-from knuckle.rig.unkeyed import curves_of
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import default
 
-pytestmark = pytest.mark.usefixtures("extension")
+pytestmark = pytest.mark.usefixtures("extension", "plain_keying")
 
 OWN = "Knuckle's own"
 RIGS = (OWN, "MakeHuman", "MakeHuman for games", "Rigify generated", "WebXR, left")
@@ -50,19 +49,6 @@ def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
 @pytest.fixture
 def two_hands() -> bpy.types.Object:
     return opened("MakeHuman")
-
-
-@pytest.fixture(autouse=True)
-def preferences() -> Iterator[None]:
-    """What is changed is keyed, whether it has keys or not. Preferences outlive a file."""
-    edit = bpy.context.preferences.edit
-    names = ("use_auto_keyframe_insert_needed", "use_keyframe_insert_available")
-    before = [getattr(edit, name) for name in names]
-    for name in names:
-        setattr(edit, name, False)
-    yield
-    for name, was in zip(names, before, strict=True):
-        setattr(edit, name, was)
 
 
 def asked() -> Any:

@@ -1,0 +1,42 @@
+"""The curves and keys by which something is animated."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from bpy.types import ID, FCurve, Keyframe
+
+SAME_FRAME = 0.01
+"""Blender takes keys that are nearer to each other than this for one."""
+
+
+def curves_of(action: Any, slot: Any) -> "Iterator[FCurve]":
+    """The curves of an action for a slot."""
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(slot)
+            yield from bag.fcurves if bag else ()
+
+
+def curves_on(block: "ID") -> "Iterator[FCurve]":
+    """The curves that the action of a data-block has for it."""
+    holder: Any = block
+    animation = holder.animation_data
+    if animation is not None and animation.action is not None and animation.action_slot is not None:
+        yield from curves_of(animation.action, animation.action_slot)
+
+
+def of_all(curve: "FCurve", setting: str) -> NDArray[np.float32]:
+    """(2 N,) frames and values of a curve's N keys: their `co`, or one of their handles."""
+    values = np.empty(2 * len(curve.keyframe_points), np.float32)
+    curve.keyframe_points.foreach_get(setting, values)
+    return values
+
+
+def key_on(curve: "FCurve", frame: float) -> "Keyframe | None":
+    """The key that a curve has on a frame."""
+    found = np.flatnonzero(np.abs(of_all(curve, "co")[::2] - frame) < SAME_FRAME)
+    return curve.keyframe_points[int(found[0])] if len(found) else None
