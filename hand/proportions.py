@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..by_content import ByContent
 from ..errors import HandError
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
@@ -19,7 +20,7 @@ PALM_JOINTS: tuple[str, ...] = tuple(joint for digit in DIGITS for joint in DIGI
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proportions:
+class Proportions(ByContent):
     """A hand's measures in the wrist's frame: +Y along the straight middle finger's bones, +Z out of its back.
 
     Raises HandError for a length that is not above zero.

@@ -1,6 +1,7 @@
 """The skin of a hand of any measures: a closed mesh of quads with weights for its joints, built by code."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +30,25 @@ class Surface:
     """(Q,) which quads are a nail."""
 
 
+@lru_cache(maxsize=4)  # two performers' hands
 def surface(proportions: Proportions) -> Surface:
-    """The skin over these measures. The left hand is the right one's mirror image."""
-    left = proportions.side == "left"
-    flesh = anatomy(proportions.mirrored() if left else proportions)
+    """The skin over these measures, not to be changed. The left hand is the right one's mirror image."""
+    if proportions.side == "left":
+        return _mirrored(surface(proportions.mirrored()))
+    flesh = anatomy(proportions)
     top = topology()
     vertices = place(flesh)
-    weights = weigh(flesh, vertices)
-    quads = top.quads
-    nails = np.zeros(len(quads), bool)
+    nails = np.zeros(len(top.quads), bool)
     nails[top.nails] = True
-    if left:
-        vertices = vertices * [-1.0, 1.0, 1.0]
-        quads = quads[:, [0, 3, 2, 1]]
-    return Surface(vertices, quads, weights, nails)
+    return _kept(Surface(vertices, top.quads, weigh(flesh, vertices), nails))
+
+
+def _mirrored(skin: Surface) -> Surface:
+    return _kept(replace(skin, vertices=skin.vertices * [-1.0, 1.0, 1.0], quads=skin.quads[:, [0, 3, 2, 1]]))
+
+
+def _kept(skin: Surface) -> Surface:
+    """All who ask for it get the same."""
+    for array in (skin.vertices, skin.quads, skin.weights, skin.nails):
+        array.setflags(write=False)
+    return skin

@@ -1,7 +1,7 @@
 """What the solvers make in the algebra for a rig's hand as it stands or is dragged, remembered while it stays so."""
 
 from collections.abc import Collection, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.trace import Trace, Tracer, Watched, firm, trace_arm, trace_palm
 from ..solvers import arm as arms
+from .arm import arm_led
 from .following import Follower, standing_arm
 from .held import HeldHand, read, seen_frames
 from .held_known import held_follower, held_hand
@@ -74,7 +75,10 @@ class AlgebraOf:
         """What carries a hand is looked for where the hand is another than before."""
         held = held_hand(armature, side, known)
         if self._hand is None or self._hand[0] is not held:
-            self._hand, self._tracer = (held, held_follower(armature, side, known)), None
+            who = held_follower(armature, side, known)
+            # An arm in IK is drawn as it stands as well.
+            self._hand = held, replace(who, arm=who.arm or arm_led(armature, known.hands[side]))
+            self._tracer = None
         return self._hand[1]
 
     def _trace(self, stands: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..hand.joints import SIDES, Side
 from .armature_data import plain_bones
 from .binding import is_armature
 from .carriers import check_depth
-from .detection import DetectedHand, detect
+from .detection import Bone, DetectedHand, detect
 from .mapping import Mapping, check_bones, check_whole, kept_mapping
 
 if TYPE_CHECKING:
@@ -95,7 +96,12 @@ def _saved(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
 def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
     """The hands that are found from the bones alone, whatever mapping is saved. Raises RigError as find_hands does."""
     mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
-    return tuple(map(_found, detect(plain_bones(armature), f"armature '{armature.name}'", mirrored)))
+    return tuple(map(_found, _in_bones(tuple(plain_bones(armature)), f"armature '{armature.name}'", mirrored)))
+
+
+@lru_cache(maxsize=16)  # a bake asks several times, and large rigs take long
+def _in_bones(bones: tuple[Bone, ...], where: str, mirrored: bool) -> tuple[DetectedHand, ...]:
+    return detect(bones, where, mirrored)
 
 
 def _detected(armature: "Object", taken: set[str], *, told: bool) -> dict[Side, FoundHand]:
@@ -112,9 +118,9 @@ def _detected(armature: "Object", taken: set[str], *, told: bool) -> dict[Side, 
 def _found(hand: DetectedHand) -> FoundHand:
     return FoundHand(
         side=hand.side,
-        bones=hand.bones,
+        bones=dict(hand.bones),
         family=hand.family,
-        confidence=hand.confidence,
+        confidence=dict(hand.confidence),
         side_confidence=hand.side_confidence,
         carrier=None if hand.carrier == hand.bones.get("wrist") else hand.carrier,
         doubts=hand.doubts,

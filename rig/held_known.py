@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..by_content import content
 from ..errors import KnuckleError, RigError
 from ..hand.joints import Side
 from ..posing.sliders import ARCH
@@ -59,4 +60,4 @@ def _depends_on(armature: "Object", known: KnownHands, side: Side) -> Iterator[H
     world = np.array(armature.matrix_world)[:3, :3]
     yield float(f"{np.trace(world.T @ world):.4g}")
     for name, limits in read_limits(armature, known.hands[side].bones.values()).items():
-        yield name, *((part.order, part.middle.tobytes(), part.half.tobytes()) for part in limits.parts)
+        yield name, content(limits.parts)

@@ -5,11 +5,13 @@ worked out how the bone would be keyed, and asked whether the bone may stand so.
 """
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..by_content import ByContent
 from ..hand import rotations as rot
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel, Movement
@@ -54,7 +56,7 @@ def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeyedJoint:
+class KeyedJoint(ByContent):
     """A joint with K movements, and the bone that is keyed by it: basis = before · R(angles) · after."""
 
     movements: tuple[Movement, ...]
@@ -117,6 +119,7 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
     return joints
 
 
+@lru_cache(maxsize=256)  # rigs are asked again and again
 def _range(joint: KeyedJoint) -> JointRange:
     base, off = _nearest_allowed(joint, joint.own)
     if off.max() > NARROW:

@@ -73,7 +73,7 @@ def algebra() -> None:
     middle, edge = left + width // 2, height // 10
     seen = [
         read_png(GUI / f"{name}.png")[top + edge : top + height - 2 * edge, middle - 340 : middle + 340]
-        for name in ("algebra_1", "algebra_2", "algebra_3", "algebra_arm")
+        for name in ("algebra_1", "algebra_2", "algebra_3", "algebra_makehuman_arm")
     ]
     write_png(DOCS / "algebra.png", np.vstack([np.hstack(seen[:2]), np.hstack(seen[2:])]))
 
@@ -84,7 +84,7 @@ def touch_and_follow() -> None:
     middle, edge = left + width // 2, height // 10
     seen = [
         read_png(GUI / f"{name}.png")[top + edge : top + height - edge, middle - 330 : middle + 330]
-        for name in ("touch_before", "touch", "follow")
+        for name in ("touch_before_makehuman", "touch_makehuman", "follow_makehuman")
     ]
     write_png(DOCS / "touch-and-follow.png", np.hstack([smaller(picture, 2) for picture in seen]))
 

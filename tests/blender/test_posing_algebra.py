@@ -172,3 +172,17 @@ def test_it_is_off_once_the_extension_is(extension: None) -> None:
     algebra_overlay.unregister()
     assert not algebra_overlay.is_drawn()
     assert not Showing.on
+
+
+@pytest.mark.usefixtures("shared")
+def test_an_arm_in_ik_is_shown_where_its_bones_are() -> None:
+    armature = rigs.RIGS["Rigify generated"]()[0]
+    armature.pose.bones["hand_ik.R"].location = (0.1, -0.05, 0.12)
+    bpy.context.view_layer.update()
+    known = known_hands.look(armature)
+    (trace,) = AlgebraOf().traces(armature, known, "right", ["arm"])
+    for name, bone in (("P₀", "DEF-upper_arm.R"), ("P₁", "DEF-forearm.R"), ("P₂", "DEF-hand.R")):
+        off = np.linalg.norm(
+            named(trace, name).centre - np.array(armature.matrix_world @ armature.pose.bones[bone].head)
+        )
+        assert off < 0.5 * MM, f"{name}: {off / MM:.2f} mm"

@@ -38,6 +38,8 @@ class Screen:
     def __init__(self, *arguments: str) -> None:
         """arguments: what the scenario was asked for beside its name."""
         self.arguments = arguments
+        self.found: dict[tuple[str, float, str], int] = {}
+        """The height at which a button was last."""
 
     def picture(self, name: str) -> None:
         """Save the whole window as OUT/name.png."""
@@ -132,24 +134,31 @@ class Screen:
             yield 0.1
         xdotool("mouseup", button)
 
+    def copied(self, x: int, y: int, keys: str = "ctrl+c") -> Generator[float, None, str]:
+        """What Blender copies of what is under the mouse: a button's command, by Ctrl+Shift+Alt+C a field's path."""
+        self.move(x - 3, y)
+        yield 0.04
+        self.move(x, y)
+        yield 0.04
+        bpy.context.window_manager.clipboard = ""
+        self.key(keys)
+        yield 0.06
+        return bpy.context.window_manager.clipboard
+
     def button(self, operator: str, across: float = 0.5, holding: str = "") -> Generator[float, None, tuple[int, int]]:
         """Where the sidebar has an operator's button: `place = yield from screen.button("knuckle.solve")`.
 
-        Ctrl+C over a button copies its command, so the mouse goes down the sidebar until it is the one looked for,
+        The mouse goes down the sidebar, once it was where it was last, until Blender copies the command looked for,
         whose arguments hold a text: in its middle, or at another part of its width.
         """
-        manager, region = bpy.context.window_manager, self.region(self.area(), "UI")
+        region, asked = self.region(self.area(), "UI"), (operator, across, holding)
         x, top = region.x + round(across * region.width), self.window.height - region.y - region.height
-        for y in range(top + 4, top + region.height, 9):
-            self.move(x - 3, y)
-            yield 0.04
-            self.move(x, y)
-            yield 0.04
-            manager.clipboard = ""
-            self.key("ctrl+c")
-            yield 0.06
-            if manager.clipboard.startswith(f"bpy.ops.{operator}(") and holding in manager.clipboard:
-                return x, y + 6
+        last = [self.found[asked]] if asked in self.found else []
+        for y in (*last, *range(top + 4, top + region.height, 12)):
+            command = yield from self.copied(x, y)
+            if command.startswith(f"bpy.ops.{operator}(") and holding in command:
+                self.found[asked] = y
+                return x, y + 4
         raise LookupError(f"the sidebar has no button for {operator}")
 
     def region(self, area: bpy.types.Area, kind: str = "WINDOW") -> bpy.types.Region:
@@ -197,13 +206,15 @@ class Screen:
         yield 0.5
 
     def open_panels(self, *names: str) -> None:
-        """Open some of Knuckle's panels and fold its others; a person does it by their titles."""
+        """Open those of Knuckle's panels that are called so or so on, and fold its others; a person does it by their
+        titles.
+        """
         panels = [kind for kind in bpy.types.Panel.__subclasses__() if "Knuckle" in getattr(kind, "bl_category", "")]
         parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
         for panel in reversed(parents_first):
             bpy.utils.unregister_class(panel)
         for panel in parents_first:
-            panel.bl_options = set() if panel.__name__ in names else {"DEFAULT_CLOSED"}
+            panel.bl_options = set() if panel.__name__.startswith(names) else {"DEFAULT_CLOSED"}
             bpy.utils.register_class(panel)
 
     def reports(self) -> Generator[float, None, list[str]]:

@@ -1,33 +1,38 @@
 """Named poses as an artist has them: in the asset shelf, clicked and dragged, and by the panel; each undone."""
 
-import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.poses import POSES
-from knuckle.tests.blender.rigs import SHARED
-from knuckle.tests.gui.conftest import OUT
 
-THUMB_AND_FINGERS = {f"finger{digit}-{part}.R" for digit in range(1, 6) for part in range(1, 4)}
+FINGERS = ("index", "middle", "ring", "pinky")
+POSED = {
+    "own": {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]},
+    "makehuman": {f"finger{digit}-{part}.R" for digit in range(1, 6) for part in range(1, 4)},
+    "rigify": {f"{name}.{part:02}.R" for name in ("thumb", *(f"f_{f}" for f in FINGERS)) for part in range(1, 4)},
+}
+"""Rig -> the bones of thumb and fingers."""
 
 
-def test_the_shelf_shows_the_poses_and_a_click_a_drag_and_the_panel_pose_the_hand(
-    play: Callable[[str], dict[str, Any]], shared: Any
+def test_the_shelf_shows_the_poses_and_a_click_a_drag_and_the_panel_pose_the_hands_of_three_rigs(
+    play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
-    (OUT / "rigs").mkdir(parents=True, exist_ok=True)
-    shutil.copy(SHARED / "makehuman_default.blend", OUT / "rigs" / "makehuman.blend")
-    seen = play("hand_poses")
-    first = seen["at first"]
-    assert seen["assets"] == 2 * len(POSES)
-    for name in ("after adding", "click undone", "blend undone", "half undone", "menu undone"):
-        assert seen[name] == first, f"{name}: every channel as it was"
-    for name in ("clicked", "blended", "half", "whole"):
-        assert moved(first, seen[name]) == THUMB_AND_FINGERS, name
-    assert apart(seen["clicked"], seen["whole"]) < 1e-4, "the shelf and the panel mean the same"
-    assert apart(first, seen["blended"]) < 0.9 * apart(first, seen["clicked"])
-    assert apart(first, seen["half"]) < 0.7 * apart(first, seen["whole"])
+    told = play("hand_poses")
+    for rig, bones in POSED.items():
+        seen = told[rig]
+        first = seen["at first"]
+        assert seen["assets"] == len(POSES) * (1 if rig == "own" else 2), rig
+        for name in ("after adding", "clicked undone", "blended undone", "half undone", "whole undone"):
+            assert seen[name] == first, f"{rig}, {name}: every channel as it was"
+        for name in ("clicked", "blended", "half", "whole"):
+            assert moved(first, seen[name]) == bones, f"{rig}, {name}"
+        assert apart(seen["clicked"], seen["whole"]) < 1e-4, f"{rig}: the shelf and the panel mean the same"
+        assert apart(first, seen["blended"]) < 0.9 * apart(first, seen["clicked"]), rig
+        assert apart(first, seen["half"]) < 0.7 * apart(first, seen["whole"]), rig
 
 
 def moved(before: dict[str, list[float]], after: dict[str, list[float]]) -> set[str]:

@@ -1,27 +1,18 @@
 """The algebra drawn in a window, and touching and following by the panel's buttons."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from knuckle.tests.blender.rigs import SHARED
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tools.gui_pictures import read_png
 
 Play = Callable[[str], dict[str, Any]]
 
 
-def makehuman() -> None:
-    (OUT / "rigs").mkdir(parents=True, exist_ok=True)
-    (OUT / "rigs" / "makehuman.blend").unlink(missing_ok=True)
-    shutil.copy(SHARED / "makehuman_default.blend", OUT / "rigs" / "makehuman.blend")
-
-
-def test_the_algebra_is_drawn_while_it_is_on_and_leaves_the_file_as_it_was(play: Play, shared: Path) -> None:
-    makehuman()
+def test_the_algebra_is_drawn_while_it_is_on_and_leaves_the_file_as_it_was(play: Play, rigs: Path) -> None:
     seen = play("algebra")
     assert seen["handlers at first"] == seen["handlers off"] == 0, "nothing listens while it is off"
     assert seen["handlers on"] == seen["handlers after a file"] == 2
@@ -30,7 +21,7 @@ def test_the_algebra_is_drawn_while_it_is_on_and_leaves_the_file_as_it_was(play:
     for step in seen["steps"]:
         on = read_png(OUT / f"algebra_{step}.png")[:, :1200].astype(int)
         assert np.any(np.abs(on - off) > 40, axis=-1).mean() > 0.002, f"step {step} is drawn"
-    for name in ("makehuman", "arm"):
+    for name in ("makehuman_index-finger", "makehuman_arm", "rigify_index-finger", "rigify_arm"):
         assert blue(OUT / f"algebra_{name}.png") > 500, f"{name}: spheres"
 
 
@@ -40,12 +31,14 @@ def blue(path: Path) -> int:
     return int(np.count_nonzero((blue > 200) & (red < 80) & (abs(green - 140) < 40)))
 
 
-def test_a_finger_touches_the_cursor_and_goes_around_a_ball_by_buttons(play: Play, shared: Path) -> None:
-    makehuman()
-    seen = play("touch_and_follow")
-    assert seen["off"] < 5e-4, f"{1000 * seen['off']:.3f} mm > 0.5 mm"
-    assert seen["undone"] == seen["before"], "one undo restores every channel"
-    assert seen["off the ball"] < 5e-4, f"{1000 * seen['off the ball']:.3f} mm > 0.5 mm"
-    assert seen["action"] == "Follow Ball"
-    assert seen["action undone"] == ""
-    assert seen["undone after"]
+def test_a_finger_touches_the_cursor_and_goes_around_a_ball_by_buttons_on_three_rigs(play: Play, rigs: Path) -> None:
+    told = play("touch_and_follow")
+    for rig in ("own", "makehuman", "rigify"):
+        seen = told[rig]
+        for name in ("off", "off the ball"):
+            assert seen[name] < 5e-4, f"{rig}, {name}: {1000 * seen[name]:.3f} mm > 0.5 mm"
+        for name in ("further out of limits", "out of limits on the way"):
+            assert seen[name] < 0.1, f"{rig}, {name}: {seen[name]:.2f} degrees"
+        assert seen["undone"], f"{rig}: one undo restores every channel"
+        assert seen["action"] == "Follow Ball", rig
+        assert seen["action undone"] == "" and seen["undone after"], rig

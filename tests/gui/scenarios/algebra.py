@@ -1,8 +1,10 @@
-"""The algebra is switched on over the default hand and its steps are looked at; then over a body's finger and arm."""
+"""The algebra is switched on over the default hand and its steps are seen; then over two bodies' finger and arm."""
 
 import math
+import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -11,7 +13,12 @@ from mathutils import Euler, Vector
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
-RIGS = Path("/tmp/out/rigs")
+hands = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "hands.py")))
+BODIES = {
+    "makehuman": {"index-finger": "wrist.R", "arm": "upperarm01.R"},
+    "rigify": {"index-finger": "DEF-hand.R", "arm": "DEF-upper_arm.R"},
+}
+"""Rig -> the part that is drawn -> the bone from which on it is looked at."""
 CURLED = {"phalanx-proximal": 30.0, "phalanx-intermediate": 45.0, "phalanx-distal": 30.0}
 
 
@@ -43,9 +50,8 @@ def play(screen: "Screen") -> "Steps":
     # Sliders show how the hand stands once it was looked for.
     after = {key: value for key, value in screen.dump().items() if ".knuckle_posing." not in key}
     told["changed"] = sorted(key for key, value in after.items() if before.get(key) != value)
-    bpy.ops.wm.open_mainfile(filepath=str(RIGS / "makehuman.blend"), load_ui=False)
-    yield 1.0
-    yield from body(screen)
+    for rig in BODIES:
+        yield from body(screen, rig)
     told["handlers after a file"] = drawn()
     bpy.context.window_manager.knuckle_algebra.show = False
     yield 0.3
@@ -53,23 +59,17 @@ def play(screen: "Screen") -> "Steps":
     return told
 
 
-def body(screen: "Screen") -> "Steps":
-    """MakeHuman's arm, and its index finger."""
+def body(screen: "Screen", rig: str) -> "Steps":
+    """A body's arm, and its index finger."""
     shown = bpy.context.window_manager.knuckle_algebra
-    armature = next(obj for obj in screen.scene.objects if obj.type == "ARMATURE")
-    bpy.context.view_layer.objects.active = armature
-    for name, angle in (("finger2-1.R", 0.5), ("finger2-2.R", 0.6), ("lowerarm01.R", 0.6)):
-        armature.pose.bones[name].rotation_mode = "XYZ"
-        armature.pose.bones[name].rotation_euler.x = angle
+    yield from hands.opened(screen, rig)
     screen.scene.knuckle_posing.side = "right"
-    shown.parts, shown.step = {"index-finger"}, 3
-    look(screen, armature, "wrist.R", (1.2, 0.0, -0.6))
-    yield 1.5
-    screen.picture("algebra_makehuman")
-    shown.parts, shown.step = {"arm"}, 2
-    look(screen, armature, "upperarm01.R", (1.3, 0.0, -0.5))
-    yield 1.0
-    screen.picture("algebra_arm")
+    armature = hands.armature_of(screen)
+    for part, step, turn in (("index-finger", 3, (1.2, 0.0, -0.6)), ("arm", 2, (1.3, 0.0, -0.5))):
+        shown.parts, shown.step = {part}, step
+        look(screen, armature, BODIES[rig][part], turn)
+        yield 1.0
+        screen.picture(f"algebra_{rig}_{part}")
     return {}
 
 

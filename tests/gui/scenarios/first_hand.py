@@ -334,17 +334,10 @@ def told_last() -> str:
 
 def tool(screen: "Screen", name: str) -> Told:
     """Where the toolbar has a tool's button."""
-    manager, region = bpy.context.window_manager, screen.region(screen.area(), "TOOLS")
+    region = screen.region(screen.area(), "TOOLS")
     x, top = region.x + 24, screen.window.height - region.y - region.height
     for y in range(top + region.height - 12, top, -17):
-        screen.move(x - 3, y)
-        yield 0.04
-        screen.move(x, y)
-        yield 0.04
-        manager.clipboard = ""
-        screen.key("ctrl+c")
-        yield 0.06
-        if name in manager.clipboard:
+        if name in (yield from screen.copied(x, y)):
             return x, y - 6
     raise LookupError(f"the toolbar has no button for {name}")
 

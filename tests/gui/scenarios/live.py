@@ -43,7 +43,7 @@ def prepare(screen: "Screen") -> "Steps":
     """Nothing but the Live panel, and a view that shows a person's height."""
     for obj in list(bpy.data.objects):
         bpy.data.objects.remove(obj)
-    fold()
+    screen.open_panels("KNUCKLE_PT_live")
     yield from screen.show_sidebar("Knuckle")
     yield from screen.widen_sidebar(110)
     screen.move(20, screen.window.height - 20)
@@ -162,17 +162,6 @@ def held(screen: "Screen", sender: str) -> Iterator[float]:
     yield from screen.wait_until(lambda: (OUT / "live_held.txt").read_text() == sender)
     # A hand that returns goes over to where it is seen.
     yield 0.7
-
-
-def fold() -> None:
-    """Opens the Live panel and closes the others; a person does it by their titles."""
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
-    parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
-    for panel in reversed(parents_first):
-        bpy.utils.unregister_class(panel)
-    for panel in parents_first:
-        panel.bl_options = set() if panel.__name__.startswith("KNUCKLE_PT_live") else {"DEFAULT_CLOSED"}
-        bpy.utils.register_class(panel)
 
 
 def choose_makehuman(screen: "Screen") -> Any:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
 hands = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[1] / "hands.py")))
-OPEN = ("KNUCKLE_PT_posing",)
 WORDS = {
     "own": {"index": "curl_index", "spread": "spread", "oppose": "oppose", "fist": "curl"},
     "makehuman": {"index": "curl_index", "oppose": "oppose", "cup": "cup"},
@@ -27,8 +26,7 @@ Places = dict[str, tuple[int, int]]
 
 def play(screen: "Screen") -> "Steps":
     yield from screen.resize(1200, 800)
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle Pose"]
-    fold(panels)
+    screen.open_panels("KNUCKLE_PT_posing")
     yield from own_hand(screen)
     yield from screen.show_sidebar("Knuckle Pose")
     yield from screen.widen_sidebar(130)
@@ -215,19 +213,13 @@ def mirrored(screen: "Screen", places: Places) -> "Steps":
 
 def sliders(screen: "Screen") -> "Steps":
     """Slider -> where it is on the screen, and where the last row of buttons is: Blender copies what it is called."""
-    manager, region = bpy.context.window_manager, screen.region(screen.area(), "UI")
+    region = screen.region(screen.area(), "UI")
     places: dict[str, tuple[int, int]] = {}
     top = screen.window.height - region.y - region.height
     x = region.x + round(0.36 * region.width)
     for y in range(top + 4, top + 340, 10):
-        screen.move(x - 3, y)
-        yield 0.03
-        screen.move(x, y)
-        yield 0.03
-        manager.clipboard = ""
-        screen.key("ctrl+shift+alt+c")
-        yield 0.05
-        found = manager.clipboard.partition("knuckle_posing.")[2]
+        path = yield from screen.copied(x, y, "ctrl+shift+alt+c")
+        found = path.partition("knuckle_posing.")[2]
         if found:
             places.setdefault(found, (x, y + 5))
             places["bottom"] = (x, y)
@@ -253,17 +245,10 @@ def slid(screen: "Screen", place: tuple[int, int]) -> "Steps":
 
 def field(screen: "Screen", path: str) -> Generator[float, None, tuple[int, int]]:
     """Where the sidebar's first field of a property is."""
-    manager, region = bpy.context.window_manager, screen.region(screen.area(), "UI")
+    region = screen.region(screen.area(), "UI")
     top, x = screen.window.height - region.y - region.height, region.x + round(0.6 * region.width)
     for y in range(top + 4, top + 340, 10):
-        screen.move(x - 3, y)
-        yield 0.03
-        screen.move(x, y)
-        yield 0.03
-        manager.clipboard = ""
-        screen.key("ctrl+shift+alt+c")
-        yield 0.05
-        if path in manager.clipboard:
+        if path in (yield from screen.copied(x, y, "ctrl+shift+alt+c")):
             return (x, y + 4)
     raise LookupError(f"the sidebar has no {path}")
 
@@ -286,13 +271,3 @@ def look(screen: "Screen", wrist: str) -> "Steps":
         screen.area().tag_redraw()
         yield 0.3
     return {}
-
-
-def fold(panels: list[Any]) -> None:
-    """Opens the panels that are looked at, closes the others; a person does it by their titles."""
-    parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
-    for panel in reversed(parents_first):
-        bpy.utils.unregister_class(panel)
-    for panel in sorted(parents_first, key=lambda panel: panel.__name__ not in OPEN):
-        panel.bl_options = set() if panel.__name__ in OPEN else {"DEFAULT_CLOSED"}
-        bpy.utils.register_class(panel)

@@ -48,8 +48,7 @@ FURTHER = 0.1
 def play(screen: "Screen") -> "Steps":
     seconds = float(screen.arguments[0]) if screen.arguments else 20.0
     yield from screen.resize(1000, 720)
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle Pose"]
-    panel.fold(panels)
+    screen.open_panels("KNUCKLE_PT_posing")
     yield from opened(screen, "own")
     yield from screen.show_sidebar("Knuckle Pose")
     yield from hands.look(screen)

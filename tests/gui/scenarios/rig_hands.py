@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
 
 RIGS = Path("/tmp/out/rigs")
-OPEN = ("KNUCKLE_PT_solve", "KNUCKLE_PT_rig_hands")
 
 
 def play(screen: "Screen") -> "Steps":
-    panels = [kind for kind in bpy.types.Panel.__subclasses__() if getattr(kind, "bl_category", "") == "Knuckle"]
     yield from shown(screen, "makehuman", "wrist.L")
-    fold(panels)
+    screen.open_panels("KNUCKLE_PT_solve", "KNUCKLE_PT_rig_hands")
     yield from screen.show_sidebar("Knuckle")
     yield from screen.widen_sidebar(130)
     yield from look(screen, "wrist.L")
@@ -157,16 +155,6 @@ def nothing(screen: "Screen") -> "Steps":
     yield 1.0
     screen.picture("rig_hands_nothing")
     return {}
-
-
-def fold(panels: list[Any]) -> None:
-    """Opens the panels that are looked at, closes the others; a person does it by their titles."""
-    parents_first = sorted(panels, key=lambda panel: bool(getattr(panel, "bl_parent_id", "")))
-    for panel in reversed(parents_first):
-        bpy.utils.unregister_class(panel)
-    for panel in parents_first:
-        panel.bl_options = set() if panel.__name__ in OPEN else {"DEFAULT_CLOSED"}
-        bpy.utils.register_class(panel)
 
 
 def shown(screen: "Screen", rig: str, wrist: str) -> "Steps":

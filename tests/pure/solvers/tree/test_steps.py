@@ -161,10 +161,12 @@ def test_the_nearest_swing_inside_a_cone_is_nearer_than_any_on_its_edge(seed):
     if ((swing / semi) ** 2).sum() <= 1:
         assert np.array_equal(inside, swing)
         return
-    around = np.linspace(0, 2 * np.pi, 20001)
-    edge = np.stack([np.cos(around), np.sin(around)], -1)
-    edge *= np.where(edge >= 0, widths[:2], widths[2:])
-    nearest = length(edge - swing).min()
+    nearest, around = np.inf, np.linspace(0, 2 * np.pi, 20001)
+    for _ in range(2):  # all around, then closely about the nearest
+        edge = np.stack([np.cos(around), np.sin(around)], -1)
+        edge *= np.where(edge >= 0, widths[:2], widths[2:])
+        away = length(edge - swing)
+        nearest, around = away.min(), around[away.argmin()] + np.linspace(-1e-3, 1e-3, 20001)
     assert nearest - 1e-6 < length(inside - swing) < nearest + 1e-6
     assert ((inside / np.where(inside >= 0, widths[:2], widths[2:])) ** 2).sum() <= 1
 
