@@ -10,11 +10,19 @@ from typing import Any
 
 import pytest
 
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.tests.blender.rigs import SHARED, generated_rigify
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "build" / "gui"
 SECONDS = 400
+FINGERS = ("index", "middle", "ring", "pinky")
+DIGIT_BONES = {
+    "own": {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]},
+    "makehuman": {f"finger{digit}-{part}.R" for digit in range(1, 6) for part in range(1, 4)},
+    "rigify": {f"{name}.{part:02}.R" for name in ("thumb", *(f"f_{f}" for f in FINGERS)) for part in range(1, 4)},
+}
+"""Rig -> the bones of thumb and fingers."""
 
 
 def real_blender(kind: str, *arguments: str, log: Path, seconds: int = SECONDS) -> subprocess.CompletedProcess[str]:

@@ -6,23 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.poses import POSES
-
-FINGERS = ("index", "middle", "ring", "pinky")
-POSED = {
-    "own": {joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]},
-    "makehuman": {f"finger{digit}-{part}.R" for digit in range(1, 6) for part in range(1, 4)},
-    "rigify": {f"{name}.{part:02}.R" for name in ("thumb", *(f"f_{f}" for f in FINGERS)) for part in range(1, 4)},
-}
-"""Rig -> the bones of thumb and fingers."""
+from knuckle.tests.gui.conftest import DIGIT_BONES
 
 
 def test_the_shelf_shows_the_poses_and_a_click_a_drag_and_the_panel_pose_the_hands_of_three_rigs(
     play: Callable[[str], dict[str, Any]], rigs: Path
 ) -> None:
     told = play("hand_poses")
-    for rig, bones in POSED.items():
+    for rig, bones in DIGIT_BONES.items():
         seen = told[rig]
         first = seen["at first"]
         assert seen["assets"] == len(POSES) * (1 if rig == "own" else 2), rig

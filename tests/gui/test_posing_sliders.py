@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS
+from knuckle.tests.gui.conftest import DIGIT_BONES
 
+METACARPALS = {
+    "own": {"ring-finger-metacarpal", "pinky-finger-metacarpal"},
+    "makehuman": {"metacarpal3.R", "metacarpal4.R"},
+    "rigify": {"palm.R"},
+}
+"""Rig -> what hollows the palm."""
 INDEX = set(CHAIN_JOINTS["index-finger"][:3])
 
 
@@ -16,6 +23,7 @@ def test_a_drag_poses_its_own_bones_is_one_undo_step_and_is_keyed_where_that_is_
 ) -> None:
     seen = play("posing_sliders")
     for rig in ("own", "makehuman", "rigify"):
+        at_once(seen[rig].pop("at once"), rig)
         for name, told in seen[rig].items():
             assert told["to"] > told["from"] + 0.1, f"{rig} {name}: {told}"
             assert told["undone"], f"{rig} {name}: {told}"
@@ -32,3 +40,11 @@ def test_a_drag_poses_its_own_bones_is_one_undo_step_and_is_keyed_where_that_is_
     # As with Blender's own fields.
     assert seen["blender's own"]["as before"] and not seen["blender's own"]["let go as before"]
     assert seen["mirrored"]["left"] == pytest.approx(seen["mirrored"]["right"], abs=0.01)
+
+
+def at_once(told: dict[str, Any], rig: str) -> None:
+    """Relax goes half the way to a hand at ease, Reset to rest, Select takes the bones of thumb and fingers."""
+    assert told["at ease"] == pytest.approx(told["at ease before"] / 2, rel=0.05), rig
+    assert told["turned after reset"] == [], rig
+    assert told["reset undone"] and told["relax undone"], rig
+    assert DIGIT_BONES[rig] <= set(told["selected"]) <= DIGIT_BONES[rig] | METACARPALS[rig], rig

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 def play(screen: "Screen") -> "Steps":
+    yield from screen.resize(1200, 800)
     yield from screen.show_sidebar("Knuckle")
     with screen.in_view():
         ready = bpy.ops.knuckle.solve.poll()

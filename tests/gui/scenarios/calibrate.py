@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 def play(screen: "Screen") -> "Steps":
+    yield from screen.resize(1200, 800)
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     bpy.ops.ed.undo_push()
     # A person opens it by its header; what is registered open is drawn open.

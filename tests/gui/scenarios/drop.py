@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 
 def play(screen: "Screen") -> "Steps":
+    yield from screen.resize(1200, 800)
     capture = screen.repository / "data" / "leap_finger_tap.json"
     x, y = screen.middle(screen.region(screen.area()))
     before = set(bpy.data.objects.keys())

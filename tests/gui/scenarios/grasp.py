@@ -21,6 +21,7 @@ ROW = 26
 
 
 def play(screen: "Screen") -> "Steps":
+    yield from screen.resize(1200, 800)
     bpy.ops.wm.open_mainfile(filepath=str(RIGS / "makehuman.blend"), load_ui=False)
     yield 1.0
     screen.open_panels("KNUCKLE_PT_grasp")

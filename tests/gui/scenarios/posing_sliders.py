@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import bpy
+import numpy as np
 from mathutils import Euler
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ WORDS = {
     "rigify": {"index": "curl_index", "spread": "spread", "oppose": "oppose", "cup": "cup", "fist": "curl"},
 }
 """Rig -> picture -> the slider that is dragged for it."""
+ROW = 22
+"""Pixels between rows of buttons."""
 Places = dict[str, tuple[int, int]]
 
 
@@ -32,12 +35,14 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.widen_sidebar(130)
     places = yield from sliders(screen)
     told: dict[str, Any] = {"own": (yield from dragged(screen, places, "own"))}
+    told["own"]["at once"] = yield from at_once(screen, places, "own")
     told["escaped"] = yield from escaped(screen, places["curl"])
     told["keyed"] = yield from keyed(screen, places)
     told["escaped with keys"] = yield from escaped_with_keys(screen, places["curl"])
     for rig in ("makehuman", "rigify"):
         yield from body(screen, rig)
         told[rig] = yield from dragged(screen, places, rig)
+        told[rig]["at once"] = yield from at_once(screen, places, rig)
         if rig == "makehuman":
             told["mirrored"] = yield from mirrored(screen, places)
     region = screen.region(screen.area(), "UI")
@@ -97,6 +102,54 @@ def dragged(screen: "Screen", places: Places, rig: str) -> "Steps":
             "undone": hands.channels(screen) == before,
         }
     return told
+
+
+def at_once(screen: "Screen", places: Places, rig: str) -> "Steps":
+    """Relax and Reset are clicked, and undone one after the other; then Select."""
+    (x, y), across = places["bottom"], 120
+    before = hands.channels(screen)
+    told: dict[str, Any] = {"at ease before": from_ease(screen)}
+    yield from clicked(screen, x, y - ROW)
+    yield from screen.wait_until(lambda: hands.channels(screen) != before)
+    relaxed = hands.channels(screen)
+    told["at ease"] = from_ease(screen)
+    yield from clicked(screen, x + across, y - ROW)
+    yield from screen.wait_until(lambda: hands.channels(screen) != relaxed)
+    bones = hands.known(hands.armature_of(screen)).hands["right"].bones
+    posed = hands.armature_of(screen).pose.bones
+    told["turned after reset"] = [
+        bone
+        for joint, bone in bones.items()
+        if "finger" in joint and abs(np.array(posed[bone].matrix_basis) - np.eye(4)).max() > 1e-6
+    ]
+    screen.picture(f"posing_sliders_{rig}_reset")
+    yield from hands.undone(screen)
+    told["reset undone"] = hands.channels(screen) == relaxed
+    yield from hands.undone(screen)
+    told["relax undone"] = hands.channels(screen) == before
+    yield from clicked(screen, x, y)
+    yield from screen.wait_until(lambda: selected(screen))
+    told["selected"] = selected(screen)
+    screen.picture(f"posing_sliders_{rig}_selected")
+    return told
+
+
+def clicked(screen: "Screen", x: int, y: int) -> "Steps":
+    screen.move(x - 5, y)
+    yield 0.3
+    screen.click(x, y)
+    return {}
+
+
+def from_ease(screen: "Screen") -> float:
+    """Degrees, in the mean, by which the right hand's joints are from how a hand hangs at ease."""
+    held = hands.held_hand(screen)
+    angles = hands.ours("rig.held").standing(held).pose.angles[0]
+    return float(np.degrees(np.abs(angles - held.hand.neutral).mean()))
+
+
+def selected(screen: "Screen") -> list[str]:
+    return sorted(bone.name for bone in hands.armature_of(screen).pose.bones if bone.select)
 
 
 def escaped(screen: "Screen", place: tuple[int, int]) -> "Steps":
