@@ -48,6 +48,7 @@ FURTHER = 0.1
 def play(screen: "Screen") -> "Steps":
     seconds = float(screen.arguments[0]) if screen.arguments else 20.0
     yield from screen.resize(1000, 720)
+    screen.area().spaces.active.show_gizmo_navigate = False  # its buttons would take the mouse from rings under them
     screen.open_panels("KNUCKLE_PT_posing")
     yield from opened(screen, "own")
     yield from screen.show_sidebar("Knuckle Pose")
