@@ -15,6 +15,8 @@ setup: ## make the Python environments (done by the others too)
 demo: setup ## solve the bundled recording into build/demo
 	@$(NEWEST)/knuckle demo --out build/demo
 
+# A core has one worker already: threads of BLAS would only wait for each other.
+test: export OPENBLAS_NUM_THREADS = 1
 test: setup ## test without and with Blender's module, on Python 3.11 and 3.13 where found
 	@for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \
