@@ -64,7 +64,7 @@ def sliders() -> None:
     """A hand that a slider was dragged on, beside its sliders."""
     left, top, width, _ = json.loads((GUI / "posing_sliders.json").read_text())["result"]["sidebar"]
     seen = read_png(GUI / "posing_sliders_own_oppose.png")
-    write_png(DOCS / "sliders-panel.png", seen[top : top + 520, left - 620 : left + width])
+    write_png(DOCS / "sliders-panel.png", seen[top : top + 520, max(left - 620, 0) : left + width])
 
 
 def algebra() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 import numpy as np
-from mathutils import Euler
+from mathutils import Euler, Vector
 
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
@@ -87,7 +87,7 @@ def dragged(screen: "Screen", places: Places, rig: str) -> "Steps":
     for name, word in WORDS[rig].items():
         before, stood = hands.channels(screen), getattr(screen.scene.knuckle_posing, word)
         limits = hands.outside(screen)
-        yield from slid(screen, places[word])
+        yield from slid(screen, places[word], 110)
         after, shows = hands.channels(screen), getattr(screen.scene.knuckle_posing, word)
         screen.move(20, screen.window.height - 20)
         yield 0.4
@@ -282,12 +282,12 @@ def sliders(screen: "Screen") -> "Steps":
     return places | {"spread": spread}
 
 
-def slid(screen: "Screen", place: tuple[int, int]) -> "Steps":
+def slid(screen: "Screen", place: tuple[int, int], pixels: int = 60) -> "Steps":
     """A slider is dragged to the right."""
     before = hands.channels(screen)
     screen.move(place[0] - 5, place[1])
     yield 0.2  # a slider that the mouse was over takes the drag
-    yield from screen.drag(place, (place[0] + 60, place[1]))
+    yield from screen.drag(place, (place[0] + pixels, place[1]))
     yield from screen.wait_until(lambda: hands.channels(screen) != before)
     last: Any = None
     while last != hands.channels(screen):  # a busy machine is late
@@ -317,7 +317,8 @@ def look(screen: "Screen", wrist: str) -> "Steps":
     turn = Euler((2.5, 0.0, 0.0)) if wrist == "wrist" else Euler((1.9, 0.0, 0.7))
     view.view_rotation = turn.to_quaternion()
     view.view_distance = 3.4 * max((place - middle).length for place in hand)
-    view.view_location = middle
+    # Left of the sidebar.
+    view.view_location = middle + view.view_rotation @ Vector((0.17 * view.view_distance, 0.0, 0.0))
     screen.area().spaces.active.clip_start = 1e-4
     view.update()
     for _ in range(2):
