@@ -58,6 +58,8 @@ class Played:
     along: float = 8.0
     """Degrees from where a bone points, at most, of a rig's own fingers."""
     steps: int = STEPS
+    anew: bool = False
+    """Whether its hands are measured again on the step that is looked at."""
 
 
 class Senders:
@@ -262,10 +264,11 @@ TOLD = {
 PLAYED: dict[str, Played] = {
     "vmc": Played(partial(avatars, vmcp), of_avatar),
     "rokoko": Played(partial(avatars, studio), of_avatar),
-    # The service's hand grows and shrinks by a hundredth, and is measured on whichever second comes first.
-    "leap": Played(partial(recorded, LeapRecording), of_leap, near=8.0),
+    # The service shows the hand larger by a fortieth than at first: a new hand of one size is beside it by that, 3 mm
+    # from the middle of the palm to the tips.
+    "leap": Played(partial(recorded, LeapRecording), of_leap, near=6.0),
     **{device: Played(partial(ours, device), partial(of_taken, told)) for device, told in TOLD.items()},
 }
 if VIDEO.exists():
-    # A camera's bones have another length in every frame.
-    PLAYED["landmarks"] = Played(partial(recorded, CameraRecording), of_camera, near=15.0, along=25.0)
+    # A camera's bones have another length in every frame, by a half: those that were measured on others say little.
+    PLAYED["landmarks"] = Played(partial(recorded, CameraRecording), of_camera, near=15.0, along=25.0, anew=True)

@@ -37,6 +37,7 @@ def follow(play: Play) -> Follow:
                 "port": free_address().port,
                 "step": PLAYED[name].steps - 1,
                 "hands": len(PLAYED[name].truth(0)),
+                "anew": PLAYED[name].anew,
             }
             for name in names
         ]

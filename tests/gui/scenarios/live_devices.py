@@ -44,6 +44,8 @@ def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
     yield from screen.wait_until(lambda: len(live.run().shown) == device["hands"], 60)
     look(screen, rig)
     yield from live.held(screen, f"{name} {port} hold {device['step']}")
+    if device["anew"]:
+        yield from measured_anew(screen)
     screen.picture(f"live_{rig}_{name}")
     told = {"bones": bones(screen), "problems": list(live.run().rigs.problems.values())}
     tally = live.run().receiver.tally
@@ -54,6 +56,18 @@ def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
         for obj in list(bpy.data.objects):
             bpy.data.objects.remove(obj)
     return told
+
+
+def measured_anew(screen: "Screen") -> "Steps":
+    """The hands are measured again on what is held, and go over to that."""
+    before = live.run().session.hands()
+    with screen.in_view():
+        bpy.ops.knuckle.live_measure()
+    yield from screen.wait_until(
+        lambda: all(hand is not before[name] for name, hand in live.run().session.hands().items()), 20
+    )
+    yield 0.7
+    return {}
 
 
 def bones(screen: "Screen") -> dict[str, dict[str, list[tuple[float, ...]]]]:
