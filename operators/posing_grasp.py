@@ -1,5 +1,7 @@
 """The active armature's hand takes hold of an object."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -111,7 +113,8 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
             check_action(armature)
         if chosen.attached:
             check_attachable(held_follower(armature, side), obj, _held_from(context.scene))
-        done = grasp(armature, found, obj, grip, steps=chosen.steps)
+        with _waiting(context):
+            done = grasp(armature, found, obj, grip, steps=chosen.steps)
         _key(context, armature, done, obj if chosen.attached else None)
         if done.deepest < -DEEP:
             return f"The skin is {-1e3 * done.deepest:.1f} mm inside '{obj.name}' where it is deepest"
@@ -140,6 +143,19 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
         return ""
 
 
+@contextmanager
+def _waiting(context: "Context") -> Iterator[None]:
+    """A person sees that it takes a while."""
+    window = context.window
+    if window is not None:
+        window.cursor_modal_set("WAIT")
+    try:
+        yield
+    finally:
+        if window is not None:
+            window.cursor_modal_restore()
+
+
 def held_object(context: "Context", armature: "Object") -> "Object":
     """The object that was chosen, else the one with a surface that is selected beside the armature.
 
@@ -156,7 +172,7 @@ def held_object(context: "Context", armature: "Object") -> "Object":
         found = (
             f"selected beside the armature are {names}" if there else "none is chosen or selected beside the armature"
         )
-        raise RigError(f"{found}, expected one mesh object to take hold of: choose it in the panel Grasp")
+        raise RigError(f"{found}, expected one mesh object to take hold of: choose or select it")
     return there[0]
 
 

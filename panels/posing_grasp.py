@@ -4,10 +4,13 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..operators.posed_hands import posed_armature
+from ..errors import RigError
+from ..operators.posed_hands import chosen_hand, posed_armature
+from ..operators.posing_grasp import held_object
+from .text import paragraph, sentence
 
 if TYPE_CHECKING:
-    from bpy.types import Context
+    from bpy.types import Context, UILayout
 
 
 class KNUCKLE_PT_grasp(bpy.types.Panel):
@@ -30,6 +33,8 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
         layout, chosen = self.layout, context.scene.knuckle_grasp
         layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(chosen, "target")
+        if chosen.target is None:
+            _selected(layout, context)
         layout.prop(chosen, "grip")
         layout.prop(chosen, "keyed")
         if chosen.keyed:
@@ -39,3 +44,13 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
         layout.prop(chosen, "attached")
         layout.operator("knuckle.grasp", icon="VIEW_PAN")
         layout.operator("knuckle.let_go", icon="UNLINKED")
+
+
+def _selected(layout: "UILayout", context: "Context") -> None:
+    """What is taken hold of where nothing is chosen."""
+    hand = chosen_hand(context)
+    assert hand is not None, "poll"
+    try:
+        layout.label(text=f"Selected is '{held_object(context, hand[0]).name}'", icon="RESTRICT_SELECT_OFF")
+    except RigError as error:
+        paragraph(layout, context, sentence(str(error)), "INFO")

@@ -36,6 +36,7 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.show_sidebar("Knuckle Pose")
     look(screen, before_body(screen))
     yield 1.0
+    screen.picture("grasp_nothing_chosen")
     told = yield from each_held(screen, made)
     told["keyed"] = yield from keyed(screen, made)
     return told | {"rigify": (yield from rigify(screen, made))}
@@ -56,13 +57,14 @@ def rigify(screen: "Screen", made: dict[str, Any]) -> "Steps":
 
 def each_held(screen: "Screen", made: dict[str, Any], kind: str = "") -> "Steps":
     """Thing -> how it was held; each is undone."""
-    before, place = channels(screen), (yield from screen.button("knuckle.grasp"))
+    before = channels(screen)
     told: dict[str, Any] = {}
     for name in THINGS:
         show_only(screen, name)
         screen.scene.knuckle_grasp.target = screen.scene.objects[name]
         bpy.ops.ed.undo_push()
         yield 0.7
+        place = yield from screen.button("knuckle.grasp")
         screen.click(*place)
         yield from screen.wait_until(lambda: channels(screen) != before, 120.0)
         yield 0.7
