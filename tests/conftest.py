@@ -24,7 +24,8 @@ if "knuckle" not in sys.modules:
 
 SHARED = ROOT.parent / "shared"
 NEWEST = max((int(env.name[2:]) for env in (ROOT / ".venv").glob("3.*")), default=sys.version_info.minor)
-ONCE = tuple(ROOT / "tests" / "pure" / folder for folder in ("cga", "hand", "live", "posing", "solvers", "streams"))
+OF_NUMBERS = ("cga", "hand", "live", "posing", "retarget", "solvers", "streams")
+ONCE = tuple(ROOT / "tests" / "pure" / folder for folder in OF_NUMBERS)
 """Of numbers alone. tests/blender works with them on every Python."""
 
 

@@ -19,7 +19,7 @@ LONG = Path("/tmp/long_take.csv")
 
 
 def play(screen: "Screen") -> "Steps":
-    yield from screen.resize(1200, 800)
+    yield from screen.resize(1200, 1000)
     write_long_take(screen.repository / "data" / "leap_finger_tap.json")
     status = bpy.context.window_manager.knuckle
     job: Any = __import__("bl_ext.user_default.knuckle.operators.job", fromlist=["SLICE"])

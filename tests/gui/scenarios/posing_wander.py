@@ -24,7 +24,7 @@ panel = SimpleNamespace(**runpy.run_path(str(HERE / "posing_sliders.py")))
 
 ROUNDS = 4
 """How often each rig is opened, if there is time: what a file leaves behind would be seen."""
-LEAST = 6.0
+LEAST = 4.0
 """s at least with a rig."""
 ACTS = 6
 """At least with a rig, however slow the machine is."""

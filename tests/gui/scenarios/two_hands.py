@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def play(screen: "Screen") -> "Steps":
-    yield from screen.resize(1200, 800)
+    yield from screen.resize(1200, 1000)
     status = bpy.context.window_manager.knuckle
     bpy.data.objects.remove(bpy.data.objects["Cube"])
     bpy.ops.ed.undo_push()
