@@ -10,7 +10,6 @@ from ..captures.markers import Markers
 from ..hand.joints import Side
 from ..hand.measured import MeasuredHand
 from ..recipe import Recipe
-from .shape import Shape, shape_of
 
 Floats = NDArray[np.float64]
 
@@ -35,8 +34,6 @@ class Gathered:
     """(F, T, 3) m, NaN where not seen."""
     turns: Floats
     """(F, T, 4) wxyz as the device has them, NaN where not told."""
-    shape: Shape
-    """What all frames have in common, whatever size the device shows the hand in."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,14 +63,11 @@ class Gathering:
         positions = np.stack([places for _, places, _ in seen])
         markers = Markers(self.labels, times, positions, source=recipe.capture, rate=0.0, unit="m")
         own = replace(recipe, markers=_map_of(recipe, self.labels))
-        assigned = assigning.assignment(own, markers)
-        (spots,) = assigned.hands.values()
-        shape = shape_of(spots.values(), positions)
-        sized = replace(markers, positions=shape.at_one_size(positions))
-        person, assigned = assigning.calibrate(own, sized, assigned)
+        person, assigned = assigning.calibrate(own, markers, assigning.assignment(own, markers))
         (side,) = assigned.hands
-        turns = np.stack([turns for _, _, turns in seen])
-        return Gathered(self.labels, side, person.hands[side], times, positions, turns, shape)
+        return Gathered(
+            self.labels, side, person.hands[side], times, positions, np.stack([turns for _, _, turns in seen])
+        )
 
 
 def _map_of(recipe: Recipe, labels: tuple[str, ...]) -> "dict[str, dict[str, object]] | None":

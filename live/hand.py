@@ -31,10 +31,8 @@ class LiveHand:
         self.skin: Surface | None = None
         """Over its measures, where one was asked for."""
         self.measured = measured
-        self._shape = gathered.shape.of(measured.proportions)
         self._solver, self._drive = solver, drive
-        places = self._shape.at_one_size(gathered.positions)
-        self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, places)
+        self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
         self._digits = np.any(shown(self.hand, self._targets), axis=0)
         self._state: State | None = beginning(solver, measured)
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
@@ -43,14 +41,13 @@ class LiveHand:
 
     def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
         """The pose (1 frame) by positions (T, 3) m and turns (T, 4), NaN where not seen."""
-        (places,) = self._shape.at_one_size(positions[None])
-        seen = np.all(np.isfinite(places), axis=-1)
+        seen = np.all(np.isfinite(positions), axis=-1)
         turned = rot.multiply(turns, self._offsets)
         known = np.all(np.isfinite(turned), axis=-1)
         targets = Targets(
             np.array([time]),
             self._targets.sites,
-            np.where(seen[:, None], places, 0.0)[None],
+            np.where(seen[:, None], positions, 0.0)[None],
             seen[None].astype(float),
             np.where(known[:, None], turned, rot.IDENTITY)[None],
             known[None].astype(float),
