@@ -30,7 +30,7 @@ class Surface:
     """(Q,) which quads are a nail."""
 
 
-@lru_cache(maxsize=4)  # two performers' hands
+@lru_cache(maxsize=8)  # of a few performers, each left hand beside its right one
 def surface(proportions: Proportions) -> Surface:
     """The skin over these measures, not to be changed. The left hand is the right one's mirror image."""
     if proportions.side == "left":

@@ -34,7 +34,7 @@ def posed_armatures(context: "Context") -> "list[Object]":
 
 
 def posed_armature(context: "Context") -> "Object | None":
-    """The first of them, None without one. Quicker: sliders ask it each time that they are drawn."""
+    """The first of posed_armatures, None without one; quicker, since sliders ask it each time that they are drawn."""
     return _active(context) or next(iter(posed_armatures(context)), None)
 
 

@@ -14,7 +14,7 @@ from ..rig.attaching import attach, check_attachable, check_loose, has_keys, hel
 from ..rig.grasping import Grasped, grasp
 from ..rig.held_known import held_follower
 from ..rig.pins import check_there
-from ..rig.skin import skins
+from ..rig.skin import is_skin
 from ..rig.stillness import check_action
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
@@ -165,15 +165,19 @@ def held_object(context: "Context", armature: "Object") -> "Object":
     if target is not None:
         check_there(target)
         return target
-    own = {armature.name, *(skin.name for skin in skins(armature))}
-    there = [obj for obj in context.selected_objects if obj.type in SOLID and obj.name not in own]
+    there = selected_beside(context, armature)
     if len(there) != 1:
         names = ", ".join(f"'{obj.name}'" for obj in there[:3])
         found = (
             f"selected beside the armature are {names}" if there else "none is chosen or selected beside the armature"
         )
-        raise RigError(f"{found}, expected one mesh object to take hold of: choose or select it")
+        raise RigError(f"{found}, expected one mesh object to take hold of: choose it in the panel Grasp")
     return there[0]
+
+
+def selected_beside(context: "Context", armature: "Object") -> "list[Object]":
+    """The objects with a surface that are selected and are no skin of the armature."""
+    return [obj for obj in context.selected_objects if obj.type in SOLID and not is_skin(obj, armature)]
 
 
 def _first_frame(scene: "Scene") -> float:

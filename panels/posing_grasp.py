@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..errors import RigError
 from ..operators.posed_hands import chosen_hand, posed_armature
-from ..operators.posing_grasp import held_object
-from .text import paragraph, sentence
+from ..operators.posing_grasp import selected_beside
+from .text import paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout
@@ -50,7 +49,8 @@ def _selected(layout: "UILayout", context: "Context") -> None:
     """What is taken hold of where nothing is chosen."""
     hand = chosen_hand(context)
     assert hand is not None, "poll"
-    try:
-        layout.label(text=f"Selected is '{held_object(context, hand[0]).name}'", icon="RESTRICT_SELECT_OFF")
-    except RigError as error:
-        paragraph(layout, context, sentence(str(error)), "INFO")
+    there = selected_beside(context, hand[0])
+    if len(there) == 1:
+        layout.label(text=f"Selected is '{there[0].name}'", icon="RESTRICT_SELECT_OFF")
+    else:
+        paragraph(layout, context, "Select one object beside the armature, or choose it here.", "INFO")

@@ -4,9 +4,11 @@ A bone's axes need not be those of its joint, so nothing is told by the names of
 worked out how the bone would be keyed, and asked whether the bone may stand so.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +41,7 @@ TRIED: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
 class JointRange:
     """How far a joint may turn within its bone's limits."""
 
-    ranges: dict[Movement, tuple[float, float]]
+    ranges: Mapping[Movement, tuple[float, float]]
     """rad, a box of which every corner is allowed."""
     outside: float
     """rad, how far the bone is from its ranges where it comes nearest to them; 0 where it comes inside."""
@@ -110,13 +112,19 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
             axes=hand.axes[dofs] * mirror,
             own=hand.limits[dofs],
             neutral=hand.neutral[dofs],
-            before=keyed[0, index] @ after.T,
-            after=after,
+            before=_rounded(keyed[0, index] @ after.T),
+            after=_rounded(after),
             limits=binding.limits.get(index, BoneLimits(str(binding.bones[index]), ())),
         )
         if apart(joint.bases(angles[:, dofs]), keyed[:, index]).max() < NARROW / 10:
             joints[index] = joint
     return joints
+
+
+def _rounded(rotation: Floats) -> Floats:
+    """A rig is the same wherever its armature stands: what that does to the last bits is taken off."""
+    result: Floats = np.round(rotation, 9) + 0.0
+    return result
 
 
 @lru_cache(maxsize=256)  # rigs are asked again and again
@@ -180,7 +188,7 @@ def _filled(joint: KeyedJoint, base: Floats, off: Floats) -> JointRange:
             for end in (0, 1):
                 box[row, end] = _furthest(joint, base, off, box, (row, end))
     ranges = {movement: (float(low), float(high)) for movement, (low, high) in zip(joint.movements, box, strict=True)}
-    return JointRange(ranges, float(off[1]))
+    return JointRange(MappingProxyType(ranges), float(off[1]))
 
 
 def _furthest(joint: KeyedJoint, base: Floats, off: Floats, box: Floats, at: tuple[int, int]) -> float:

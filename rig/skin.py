@@ -53,11 +53,12 @@ def skins(armature: "Object") -> "list[Object]":
     return [
         obj
         for obj in bpy.context.view_layer.objects
-        if obj.type == "MESH" and not obj.hide_get() and not obj.hide_viewport and _modifier(obj, armature)
+        if obj.type == "MESH" and not obj.hide_get() and not obj.hide_viewport and is_skin(obj, armature)
     ]
 
 
-def _modifier(obj: "Object", armature: "Object") -> bool:
+def is_skin(obj: "Object", armature: "Object") -> bool:
+    """Whether an armature deforms it, as it is shown."""
     return any(
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
         for modifier in obj.modifiers

@@ -101,7 +101,7 @@ def test_two_people_drive_two_armatures_and_each_can_be_given_another(followed, 
         # A hand that was not seen while others were built was away, and goes over to where it is seen.
         later = (2.0 + number / 60 for number in itertools.count())
         wait_for(lambda: bend(makehuman) > 50 or bool(fed(run, sock, port, [two_people((1.0, 0.0), next(later))])))
-        wait_for(lambda: bend(other) < 15 or bool(fed(run, sock, port, [two_people((1.0, 0.0), next(later))])))
+        wait_for(lambda: bend(other) > 50 or bool(fed(run, sock, port, [two_people((0.0, 1.0), next(later))])))
         people["Ben"].armature = None
         heed_people(run, scene)
         assert all(bone.matrix_basis == rest[bone.name] for bone in other.pose.bones), "as before"

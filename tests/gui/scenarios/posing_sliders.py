@@ -120,7 +120,7 @@ def at_once(screen: "Screen", places: Places, rig: str) -> "Steps":
     told["turned after reset"] = [
         bone
         for joint, bone in bones.items()
-        if "finger" in joint and abs(np.array(posed[bone].matrix_basis) - np.eye(4)).max() > 1e-6
+        if joint != "wrist" and abs(np.array(posed[bone].matrix_basis) - np.eye(4)).max() > 1e-6
     ]
     screen.picture(f"posing_sliders_{rig}_reset")
     yield from hands.undone(screen)
