@@ -264,8 +264,8 @@ TOLD = {
 PLAYED: dict[str, Played] = {
     "vmc": Played(partial(avatars, vmcp), of_avatar),
     "rokoko": Played(partial(avatars, studio), of_avatar),
-    # The service lets a hand grow by a fortieth in its first second. Measured meanwhile, fingers that are nearly straight
-    # are up to 19 degrees off: which second it is, is a matter of how busy the machine is.
+    # The service lets a hand grow by a fortieth in its first second. Measured meanwhile, fingers that are nearly
+    # straight are up to 19 degrees off: which second it is, is a matter of how busy the machine is.
     "leap": Played(partial(recorded, LeapRecording), of_leap, anew=True),
     **{device: Played(partial(ours, device), partial(of_taken, told)) for device, told in TOLD.items()},
 }

@@ -61,12 +61,15 @@ class Walk:
         raise LookupError(f"step {self.number}: '{text}' cannot be read on the screen")
 
     def press(self, text: str, which: int = 0, **where: Any) -> Told:
-        """Clicks on the words."""
-        found = yield from self.read(text, which, **where)
-        self.marks.append(found)
+        """Clicks on the words, once they stay where they are: panels that open or close move those below."""
+        found, before = (yield from self.read(text, which, **where)), None
+        while found != before:
+            yield 0.2
+            found, before = (yield from self.look(text, which, **where)), found
         x, y = found.middle
         self.screen.move(x - 2, y)
         yield 0.25
+        self.marks.append(found)
         self.screen.click(x, y)
         yield 0.5
 
