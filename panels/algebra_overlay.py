@@ -36,6 +36,8 @@ FAINT = 0.4
 HIDDEN = 0.45
 """How much is left of a colour: of thin lines, of what is beside a step, and of what is behind other things."""
 FILLED = {"plane": 0.10, "arc": 0.18, "point": 1.0, "pair": 1.0}
+ABOVE = 70
+"""Pixels from below: there is the box of the last operator."""
 TEXT = 16.0
 """pixels at a scale of 1."""
 
@@ -124,7 +126,7 @@ def draw_names() -> None:
         ]
         blf.color(0, 1.0, 1.0, 1.0, 1.0)
         for number, line in enumerate(reversed(lines)):
-            blf.position(0, 16 * scale, (16 + 1.5 * TEXT * number) * scale, 0)
+            blf.position(0, 16 * scale, (ABOVE + 1.5 * TEXT * number) * scale, 0)
             blf.draw(0, line)
     blf.disable(0, blf.SHADOW)
 

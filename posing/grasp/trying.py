@@ -35,6 +35,8 @@ ROOM = 0.3
 TURNED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
 """What a half turn from how the hand stands costs, in phalanges that hold; each metre by which an arm is too short, and
 each radian by which a wrist bends further than it does at ease, and its square: no person bends it far."""
+THUMB_DOWN = 1.0
+"""What a thumb below the fingers costs that wrap around something, in phalanges that hold: nobody drinks like that."""
 SHEET = 0.0015
 """m, what stands on either side of a surface without an inside, for candidates."""
 
@@ -152,6 +154,9 @@ def cost(task: Task, places: Tries, *, ahead: bool = False) -> Floats:
     between = np.swapaxes(roots[:, :3, :3], -1, -2) @ holder.root[:3, :3]
     turned = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
     result: Floats = TURNED * turned / np.pi
+    if task.grip.name == "wrap":
+        to_thumb = -1.0 if holder.hand.side == "right" else 1.0
+        result = result + THUMB_DOWN * np.maximum(-to_thumb * roots[:, 2, 0], 0.0)
     if holder.carrier is not None:
         strain = holder.carrier.strain(roots)[0]
         result = result + LACKING * holder.carrier.lacking(roots) + STRAINED * strain + BENT * strain**2

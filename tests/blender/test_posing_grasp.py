@@ -59,6 +59,25 @@ def beside_hand(thing: bpy.types.Object, armature: bpy.types.Object, side: Side 
     bpy.context.view_layer.update()
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("roll", [-20.0, 0.0, 20.0])
+def test_an_upright_mug_is_held_with_the_thumb_above(roll: float, side: Side) -> None:
+    armature = own(side)
+    armature.rotation_euler.y = np.deg2rad(roll)
+    bpy.context.view_layer.update()
+    mug = things.mug()
+    beside_hand(mug, armature, side)
+    done = grasp(armature, found_hand(armature, side), mug, None)
+    pose(done, len(done.parts) - 1)
+    bpy.context.view_layer.update()
+    index, little = (
+        np.array(armature.matrix_world @ armature.pose.bones[f"{digit}-finger-phalanx-proximal"].head)
+        for digit in ("index", "pinky")
+    )
+    up = (index - little)[2] / np.linalg.norm(index - little)
+    assert done.hold.grip.name == "wrap" and up > -0.1, f"its index side points {up:.2f} up"
+
+
 def check(done: Grasped, thing: bpy.types.Object, what: str, skin: Floats) -> None:
     deepest = things.depths(skin, thing).max()
     assert deepest <= 1 * MM, f"{deepest / MM:.2f} mm deep > 1 mm"

@@ -39,7 +39,7 @@ class Screen:
         """arguments: what the scenario was asked for beside its name."""
         self.arguments = arguments
         self.found: dict[tuple[str, float, str], int] = {}
-        """The height at which a button was last, the one found last at the end."""
+        """The height at which a button was last."""
 
     def picture(self, name: str) -> None:
         """Save the whole window as OUT/name.png."""
@@ -148,15 +148,14 @@ class Screen:
     def button(self, operator: str, across: float = 0.5, holding: str = "") -> Generator[float, None, tuple[int, int]]:
         """Where the sidebar has an operator's button: `place = yield from screen.button("knuckle.solve")`.
 
-        The mouse goes over the sidebar until Blender copies the command looked for, whose arguments hold a text: in its
-        middle, or at another part of its width. It begins where the button was last, else at the top, or where the text
-        tells one from another, near the one before.
+        The mouse goes down the sidebar, once it was where it was last, until Blender copies the command looked for,
+        whose arguments hold a text: in its middle, or at another part of its width. From above, so that it is found by
+        its upper edge.
         """
         region, asked = self.region(self.area(), "UI"), (operator, across, holding)
         x, top = region.x + round(across * region.width), self.window.height - region.y - region.height
-        last = next(reversed(self.found.values()), top) if holding else top
-        begin = self.found.pop(asked, last)
-        for y in sorted(range(top + 4, top + region.height, 12), key=lambda y: abs(y - begin)):
+        last = [self.found[asked]] if asked in self.found else []
+        for y in (*last, *range(top + 4, top + region.height, 12)):
             command = yield from self.copied(x, y)
             if command.startswith(f"bpy.ops.{operator}(") and holding in command:
                 self.found[asked] = y
