@@ -13,8 +13,10 @@ from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
 from ..posing.dragging import GRABBED, LABELS, WRIST, Course
 from ..posing.trace import watched
+from ..rig import known_hands
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.held_known import held_follower
+from ..rig.onto_surface import Padded, Surface, padded
 from ..rig.reaching import as_they_stand
 from .posed_hands import can_drag, named_armature
 from .posing_keys import key_posed
@@ -102,6 +104,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
             self._dragged: Dragged = self._begin(context)
             self._goal: Floats = self._dragged.place
             self._course: Course | None = None
+            self._padded: Padded | None = None
             self._mouse = mouse
             self._follow(context, event)
         except KnuckleError as error:
@@ -149,11 +152,13 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         before, now = (self._in_depth(context, spot) for spot in (self._mouse, mouse))
         self._goal = self._goal + (PRECISION if event.shift else 1.0) * (now - before)
         self._mouse = mouse
-        goal = self._goal
-        if event.ctrl and self.joint != WRIST:
-            surface = _surface(context, named_armature(context, self.armature), mouse)
-            goal = goal if surface is None else surface
-        self._course = move(self._dragged, goal, self._course)
+        armature, goal = named_armature(context, self.armature), self._goal
+        surface = _surface(context, armature, mouse) if event.ctrl and self.joint != WRIST else None
+        if surface is None:
+            self._course = move(self._dragged, goal, self._course)
+        else:
+            self._padded = self._padded or padded(self._dragged, known_hands.found(armature, self.side))
+            self._course, goal = self._padded.lay(surface, self._course)
         watched.watch(self.armature, self.side, self._dragged.drag.tips(self._course))
         self.goal = goal.tolist()
         self._tell(context)
@@ -207,17 +212,17 @@ def _length(context: "Context", metres: float) -> str:
     return told
 
 
-def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> Floats | None:
-    """(3,) m in the world, the first surface under the mouse that is not the hand's own."""
+def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> Surface | None:
+    """The first surface under the mouse that is not the hand's own."""
     graph = context.evaluated_depsgraph_get()
     origin = region_2d_to_origin_3d(context.region, context.region_data, spot)
     along: Any = region_2d_to_vector_3d(context.region, context.region_data, spot)
     allowed = set(others(context, armature))
     for _ in range(THROUGH):
-        hit, place, _, _, obj, _ = context.scene.ray_cast(graph, origin, along)
+        hit, place, normal, _, obj, _ = context.scene.ray_cast(graph, origin, along)
         if not hit:
             return None
         if obj.original in allowed:
-            return np.array(place)
+            return Surface(obj.original, np.array(place), np.array(normal if normal.dot(along) < 0 else -normal))
         origin = place + 1e-4 * along
     return None

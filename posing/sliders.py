@@ -143,14 +143,18 @@ class Sliders:
             return angles
         result = angles.copy()
         result[path.dofs] = path.moved(angles[path.dofs], value)
-        return self.followed(result, path.dofs.tolist())
+        return self._followed(angles, result, path.dofs.tolist())
 
-    def followed(self, angles: Floats, dofs: Collection[int]) -> Floats:
-        """(D,) rad, with the last joints where their middle ones, if those are among `dofs`, want them."""
-        result = angles.copy()
+    def _followed(self, before: Floats, after: Floats, dofs: Collection[int]) -> Floats:
+        """(D,) rad, with the last joints where their middle ones, if those are among `dofs`, want them. One that stood
+        elsewhere comes there as fast as its middle one moves, so that it does not leap."""
+        result = after.copy()
         for last, (middle, slope) in self._followers.items():
             if middle in dofs:
-                result[last] = np.clip(slope * angles[middle], *self.hand.limits[last])
+                low, high = self.hand.limits[last]
+                astray = before[last] - np.clip(slope * before[middle], low, high)
+                left = max(abs(astray) - abs(after[middle] - before[middle]), 0.0)
+                result[last] = np.clip(slope * after[middle] + np.copysign(left, astray), low, high)
         return result
 
     @cached_property

@@ -56,6 +56,12 @@ def plain_bones(armature: "Object") -> list[Bone]:
     return bones
 
 
+def switches(armature: "Object") -> tuple[bool, ...]:
+    """Which of the constraints that say where a bone is or points are in use: IK or FK, of an arm that has both."""
+    kinds = OVERRIDING | FOLLOWING
+    return tuple(_is_in_use(each) for bone in armature.pose.bones for each in bone.constraints if each.type in kinds)
+
+
 def _placed(world: Floats, point: object) -> Point:
     x, y, z = (float(value) for value in world[:3, :3] @ np.array(point) + world[:3, 3])
     return x, y, z

@@ -1,7 +1,7 @@
 """What is known of an armature's hands, remembered for what is drawn all the time: looking for them takes too long.
 
-An answer is remembered under all that it depends on (names, places, mapping), and not under the armature itself: an
-undo or another file finds its own again, and nothing of Blender's is kept.
+An answer is remembered under all that it depends on (names, places, constraints in use, mapping), and not under the
+armature itself: an undo or another file finds its own again, and nothing of Blender's is kept.
 """
 
 from collections import OrderedDict
@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import RigError
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
+from .armature_data import switches
 from .binding import RigBinding
 from .bound_hand import bound_hand
 from .corrections import own_mapping, to_correct
@@ -116,7 +117,7 @@ def with_turns(armature: "Object", known: KnownHands, side: Side, turns: Mapping
 
 
 def forget() -> None:
-    """Looks anew from now on: constraints and locks, of which some depends as well, may have changed."""
+    """Looks anew from now on: limits and locks, of which some depends as well, may have changed."""
     _remembered.clear()
 
 
@@ -160,8 +161,8 @@ def _begun(armature: "Object", side: Side) -> FoundHand | None:
 
 
 def _depends_on(armature: "Object") -> Hashable:
-    """All that an answer depends on but constraints and locks: the bones at rest and what they hang on, how the world
-    stretches them, what the person said.
+    """All that an answer depends on but limits and locks: the bones at rest and what they hang on, which constraints
+    bring them elsewhere, how the world stretches them, what the person said.
     """
     bones = armature.data.bones
     places = np.empty((2, 3 * len(bones)), np.float32)
@@ -173,7 +174,7 @@ def _depends_on(armature: "Object") -> Hashable:
     hung = tuple(above.name if (above := bone.parent) else "" for bone in bones)
     rest = (tuple(bones.keys()), hung, places.tobytes(), flags.tobytes())
     said = tuple(str(kept_text(armature, side)) for side in PROPERTIES)
-    return armature.name, rest, _stretch(armature), said
+    return armature.name, rest, switches(armature), _stretch(armature), said
 
 
 def _stretch(armature: "Object") -> Hashable:

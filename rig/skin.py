@@ -12,7 +12,7 @@ from ..hand.kinematics import joint_frames
 from ..posing.grasp.flesh import Flesh, carried, fitted, onto_moving
 from .binding import joint_points
 from .detect import FoundHand
-from .held import HeldHand, standing
+from .held import HeldHand, read
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -32,7 +32,7 @@ def flesh_of(armature: "Object", found: FoundHand, held: HeldHand) -> Flesh:
     """The skin of a hand, of all meshes that the armature carries, as evaluated now; without one, Knuckle's own laid
     around its bones. Raises RigError where the hand is gone.
     """
-    frames = joint_frames(held.hand, standing(held).pose)[0]
+    frames = joint_frames(held.hand, read(held))[0]
     bones = _joints_of_bones(armature, found)
     points, weights, dual = [], [], False
     for mesh in skins(armature):

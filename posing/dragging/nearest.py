@@ -45,6 +45,9 @@ HARDER, EASIER, TRUST = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: what λ is multiplied by after a step that failed, and after one that did not; the first λ that
 is not zero, as part of the Hessian's largest element."""
 SAME = 1.0 + 1e-9
+NUDGE, BETTER = 0.05, 1e-6
+"""rad, and parts of a metre, how far beside the crest between two bends a search goes on; and the part of what a pose
+costs that it must save by that."""
 UNITS: Floats = np.eye(3)
 GAIN = 1e-7
 """Part of what a pose costs: a step that saves less is the last."""
@@ -127,12 +130,13 @@ def nearest(
         if there.at.cost <= SAME * here.at.cost:
             gained, here = here.at.cost - there.at.cost, there
             trust = trust * EASIER if trust > TRUST else 0.0
-            if gained < GAIN * here.at.cost:
-                break
         else:
-            trust = max(trust * HARDER, TRUST)
-        if way < SMALL:
-            break
+            gained, trust = np.inf, max(trust * HARDER, TRUST)
+        if way < SMALL or gained < GAIN * here.at.cost:
+            beside = _beside_saddle(asked, wishes, here)
+            if beside is None:
+                break
+            here, trust = beside, 0.0
     return Pose(asked.hand, here.root, here.angles), here.at.cost
 
 
@@ -147,21 +151,38 @@ class _Here:
     at: "_Slopes"
 
 
+def _beside_saddle(asked: Question, wishes: Sequence[Wish], here: _Here) -> _Here | None:
+    """Where it goes on from a place that is no least but the crest between two: a straight finger that is pushed along
+    itself bends either way, and goes where it is better; None from a least."""
+    values, ways = np.linalg.eigh(here.at.square + here.at.bends)
+    if values[0] >= 0.0:
+        return None
+    way = ways[:, 0] * (NUDGE / np.abs(ways[:, 0]).max())
+    best = min((_gone(asked, wishes, here, step) for step in (way, -way)), key=lambda there: there.at.cost)
+    return best if best.at.cost < (1.0 - BETTER) * here.at.cost else None
+
+
 def _stepped(asked: Question, wishes: Sequence[Wish], here: _Here, trust: float) -> tuple[_Here, float]:
     """Where a step leads, and its largest part."""
     low, high = asked.hand.limits.T
-    ends, root = np.full(BASE, LARGEST), here.root
+    ends = np.full(BASE, LARGEST)
     least = np.concatenate([-ends, np.maximum(low - here.angles[0], -LARGEST)])[asked.free]
     most = np.concatenate([ends, np.minimum(high - here.angles[0], LARGEST)])[asked.free]
-    step = np.zeros((1, BASE + asked.hand.dofs))
-    step[0, asked.free] = here.at.step(trust, least, most, stiff=len(wishes) > 1)
+    step = here.at.step(trust, least, most, stiff=len(wishes) > 1)
+    return _gone(asked, wishes, here, step), float(np.abs(step).max(initial=0.0))
+
+
+def _gone(asked: Question, wishes: Sequence[Wish], here: _Here, step: Floats) -> _Here:
+    """Where a step (k,) of what may change leads, inside the limits."""
+    root, whole = here.root, np.zeros((1, BASE + asked.hand.dofs))
+    whole[0, asked.free] = step
     if asked.turns:
-        root, _ = moved(root, here.angles, step)
+        root, _ = moved(root, here.angles, whole)
     elif asked.floats:
         root = root.copy()
-        root[0, :3, 3] += step[0, :3]
-    angles = np.clip(here.angles + step[:, BASE:], low, high)
-    return _Here(root, angles, _at(asked, wishes, root, angles)), float(np.abs(step).max(initial=0.0))
+        root[0, :3, 3] += whole[0, :3]
+    angles = np.clip(here.angles + whole[:, BASE:], *asked.hand.limits.T)
+    return _Here(root, angles, _at(asked, wishes, root, angles))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,9 @@ SWIVELS = np.deg2rad(np.linspace(-100.0, 100.0, 21))
 """How far the elbow may go about the line from shoulder to wrist,"""
 SWIVELLED = 0.25
 """and what each radian of it costs beside one of the wrist's."""
+RAISED = 1.0
+"""What each radian costs by which an upper arm is raised beyond the horizontal, beside one of the wrist's: nobody takes
+hold of a thing with the elbow above the shoulder who need not."""
 RIGID = np.zeros(1)
 """Of an elbow that is where the rig has it."""
 
@@ -49,13 +52,14 @@ class Carrier:
     def strain(self, roots: Floats) -> tuple[Floats, Floats]:
         """(F,) rad, how far beyond ease the wrist bends at roots (F, 4, 4), and (F, 3) m where its elbow is then best.
 
-        From where the elbow would stay it swivels so that the wrist bends less.
+        From where the elbow would stay it swivels so that the wrist bends less, and it stays below the shoulder.
         """
         wrists = roots[:, :3, 3]
         elbows = self._elbows(wrists, self.swivels)
         hinges = np.cross(elbows - self.shoulder, wrists - elbows) * self._sign
         beyond = _bent(wrists - elbows, roots[:, :3, :3]) + _twisted(wrists - elbows, hinges, roots[:, :3, 2])
-        beyond += SWIVELLED * np.abs(self.swivels)[:, None]
+        raised = np.arcsin(np.clip((elbows - self.shoulder)[..., 2] / self.upper, 0.0, 1.0))
+        beyond += SWIVELLED * np.abs(self.swivels)[:, None] + RAISED * raised
         best = beyond.argmin(axis=0)
         each = np.arange(len(roots))
         return beyond[best, each], elbows[best, each]

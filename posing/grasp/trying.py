@@ -195,21 +195,34 @@ def _lines(task: Task) -> list[_Line]:
         flat = shape.extents.min() < 0.7 * shape.extents.max()
         seat = seats.pinch_seat(hand, task.holder.flesh)
         return [_Line(sign * axis, shape.centre, seat) for axis in ([thin] if flat else shape.axes) for sign in (1, -1)]
-    axis, middle = shape.axes[0], _station(task)
+    return [line for axis in _wrapped(task) for line in _wrapping(task, axis)]
+
+
+def _wrapped(task: Task) -> list[Floats]:
+    """The axes (3,) about which a hand may be wrapped: of a bar its own, of a block all that a hand goes around."""
+    shape = task.thing.shape
+    if shape.kind != "block":
+        return [shape.axes[0]]
+    narrow = [float(np.delete(shape.extents, k).min()) for k in range(3)]
+    return [axis for axis, thick in zip(shape.axes, narrow, strict=True) if thick <= OPENING * task.size]
+
+
+def _wrapping(task: Task, axis: Floats) -> list[_Line]:
+    shape, middle = task.thing.shape, _station(task, axis)
     slim = 1.0 - min(1.0, shape.thickness(float((middle - shape.centre) @ axis)) / (OPENING * task.size))
     places = [
-        seats.palm_seat(hand, tilt=tilt, back=back - 0.05 * slim, aside=0.45)
+        seats.palm_seat(task.hand, tilt=tilt, back=back - 0.05 * slim, aside=0.45)
         for tilt in (0.0, 0.1 + 0.25 * slim)
         for back in (0.05, 0.12)
     ]
     return [_Line(sign * axis, middle, seat) for sign in (1, -1) for seat in places]
 
 
-def _station(task: Task) -> Floats:
-    """(3,) m on the axis of what a hand is wrapped around: half way between base and apex, as the grasping plane has
-    it; of what is longer than a hand is broad, where the hand is."""
-    shape, axis = task.thing.shape, task.thing.shape.axes[0]
-    spare = 0.5 * shape.length - ROOM * task.size
+def _station(task: Task, axis: Floats) -> Floats:
+    """(3,) m on an axis that a hand is wrapped around: half way between base and apex, as the grasping plane has it;
+    of what is longer than a hand is broad, where the hand is."""
+    shape = task.thing.shape
+    spare = 0.5 * float(shape.extents @ np.abs(shape.axes @ axis)) - ROOM * task.size
     along = float((task.plane.centre - shape.centre) @ axis)
     if spare > 0:
         along = float(np.clip((task.holder.root[:3, 3] - shape.centre) @ axis, -spare, spare))

@@ -81,12 +81,23 @@ def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Obj
         constraint.target, constraint.subtarget = armature, "upper"
     with pytest.raises(RigError, match="constraints drive the bones of the left hand"):
         find_hands(armature)
-    assert known_hands.known(armature) is not None, "what is drawn is not looked for by itself"
+    assert known_hands.known(armature) is None, "what is drawn is looked for anew"
     with pytest.raises(RuntimeError):
         bpy.ops.knuckle.save_mapping(filepath=str(tmp_path / "own.json"), side="left")
     with pytest.raises(RuntimeError):
         bpy.ops.knuckle.keep_hand(side="left")
     assert saved_mapping(armature) == {}
+
+
+def test_a_constraint_that_is_switched_is_another_answer_and_back_the_same(armature: Object) -> None:
+    constraint = armature.pose.bones["wrist"].constraints.new("COPY_ROTATION")
+    constraint.target, constraint.subtarget, constraint.influence = armature, "upper", 0.0
+    off = known_hands.look(armature)
+    constraint.influence = 1.0
+    assert known_hands.known(armature) is None
+    known_hands.look(armature)
+    constraint.mute = True
+    assert known_hands.known(armature) is off
 
 
 def test_a_turn_that_is_dragged_looks_once_and_is_bound_as_a_look_would_bind_it(

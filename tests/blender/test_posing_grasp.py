@@ -122,6 +122,33 @@ def test_a_thing_is_held_without_going_into_it(rig: str, side: Side, what: str) 
     surround(skin, thing)
 
 
+@pytest.mark.parametrize("turned", [0, 60, 120])
+@pytest.mark.parametrize("size", [(0.06, 0.09, 0.04), (0.072, 0.15, 0.008)], ids=["box", "phone"])
+def test_a_block_before_the_body_is_held_as_an_arm_comes_to_it(size: tuple[float, float, float], turned: int) -> None:
+    armature = opened("MakeHuman")
+    shoulder, elbow, wrist = (
+        np.array(armature.matrix_world @ armature.data.bones[name].head_local)
+        for name in ("upperarm01.R", "lowerarm01.R", "wrist.R")
+    )
+    reach = np.linalg.norm(elbow - shoulder) + np.linalg.norm(wrist - elbow)
+    block = things.block(size)
+    block.rotation_euler.z = np.deg2rad(turned)
+    block.location = (shoulder + reach * np.array([-0.1, -0.62, -0.35])).tolist()
+    bpy.context.view_layer.update()
+    done = grasp(armature, found_hand(armature), block)
+    bpy.context.view_layer.update()
+    seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones
+    shoulder, elbow, wrist, knuckle = (
+        np.array(armature.matrix_world @ seen[name].head)
+        for name in ("upperarm01.R", "lowerarm01.R", "wrist.R", "finger3-1.R")
+    )
+    fore, hand = ((end - begin) / np.linalg.norm(end - begin) for begin, end in ((elbow, wrist), (wrist, knuckle)))
+    assert np.rad2deg(np.arccos(fore @ hand)) < 50, "how far the wrist bends"
+    assert elbow[2] < shoulder[2]
+    assert things.depths(things.evaluated(skins(armature)[0])[0], block).max() < 1 * MM
+    assert done.hold.gaps[0].min() < 1 * MM and done.hold.gaps[1:].min() < 1 * MM
+
+
 def rigify_with_a_skin(arm: Literal["IK", "FK"] = "IK") -> bpy.types.Object:
     """A generated Rigify rig whose deforming bones carry a skin of the right hand; its arms are in IK by themselves."""
     armature = opened("Rigify generated, FK" if arm == "FK" else "Rigify generated")

@@ -7,6 +7,7 @@ from math import cos, pi, sin
 import bmesh
 import bpy
 import numpy as np
+from mathutils import Vector
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,15 @@ def ball(radius: float = 0.033) -> bpy.types.Object:
     mesh = bmesh.new()
     bmesh.ops.create_uvsphere(mesh, u_segments=48, v_segments=24, radius=radius)
     return _object(mesh, "Ball", (0.75, 0.8, 0.2, 1.0))
+
+
+def block(size: tuple[float, float, float]) -> bpy.types.Object:
+    """A block of a size along X, Y and Z."""
+    mesh = bmesh.new()
+    bmesh.ops.create_cube(mesh, size=1.0)
+    for corner in mesh.verts:
+        corner.co = corner.co * Vector(size)
+    return _object(mesh, "Block", (0.6, 0.6, 0.65, 1.0))
 
 
 def plate(radius: float = 0.12) -> bpy.types.Object:

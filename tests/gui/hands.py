@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 RIGS = Path("/tmp/out/rigs")
 CHANNELS = ("location", "rotation_quaternion", "rotation_euler", "rotation_axis_angle", "scale")
-SEEN_FROM = {"thumb": (-0.9, 0.1, -0.4), "front": (-0.25, 0.6, -0.8)}
+SEEN_FROM = {"thumb": (-0.9, 0.1, -0.4), "front": (-0.25, 0.6, -0.8), "back": (-0.3, 0.75, 0.6)}
 """Where the eye is, in the axes of a right hand's wrist."""
 
 
@@ -187,7 +187,9 @@ def pinned(screen: "Screen", joint: str, side: str = "right") -> "Steps":
 
 
 def ball_under(screen: "Screen", joint: str) -> "Steps":
-    """A ball of 2 cm beside a fingertip of the right hand, which goes on in Pose Mode; where it is on the screen."""
+    """A ball of 2 cm under a fingertip of the right hand, which goes on in Pose Mode, seen from the hand's back; and
+    how far the mouse has to go from the tip to the top of the ball."""
+    yield from look(screen, "back")
     tip, axes = place(screen, joint), frame(screen, "wrist")[:3, :3]
     armatures, active = posed(screen), armature_of(screen)
     with screen.in_view():
@@ -201,7 +203,18 @@ def ball_under(screen: "Screen", joint: str) -> "Steps":
         bpy.ops.wm.tool_set_by_id(name="knuckle.hand_tool")
         bpy.ops.ed.undo_push(message="Ball")
     yield 0.5
-    return {"ball": ball, "at": on_screen(screen, np.array(ball.location))}
+    at, top = spot(screen, joint), on_screen(screen, tip + axes @ np.array([0.0, 0.0, -0.008]))
+    return {"ball": ball, "onto": (top[0] - at[0], top[1] - at[1])}
+
+
+def gap(screen: "Screen", ball: Any) -> float:
+    """mm between the skin of the active armature, by its vertices, and a ball of 2 cm; below 0 where it is inside."""
+    bpy.context.view_layer.update()
+    graph, gaps = bpy.context.evaluated_depsgraph_get(), []
+    for skin in ours("rig.skin").skins(armature_of(screen)):
+        seen = skin.evaluated_get(graph)
+        gaps += [(seen.matrix_world @ vertex.co - ball.location).length - 0.02 for vertex in seen.data.vertices]
+    return 1000 * float(min(gaps))
 
 
 def undone(screen: "Screen", key: str = "ctrl+z") -> "Steps":

@@ -23,7 +23,8 @@ def test_hands_of_three_rigs_are_dragged_and_pinned_by_the_mouse(
         pins_held(left["palm"], "left", rig["built left"], f"{name}, left")
         assert rig["all undone"], name
     surface = told["surface"]
-    assert surface["on"] < 1.0 and surface["pins"] == [["right", "index-finger", "OBJECT"]]
+    assert abs(surface["gap"]) < 0.5, f"{surface['gap']} mm between skin and ball"
+    assert surface["pins"] == [["right", "index-finger", "OBJECT"]]
     assert surface["went along"] < 0.5
 
 
@@ -50,7 +51,8 @@ def test_hands_are_dragged_beside_pins_keys_other_armatures_and_the_algebra(
     assert algebra["drawn"] > 3 and algebra["after"] == {}
     assert algebra["header"].endswith("Solver: CGA")
     surface = told["surface"]
-    assert surface["off"] < 1.0 and surface["held"] < 0.5 and surface["pin stays"]
+    assert abs(surface["gap"]) < 0.5, f"{surface['gap']} mm between skin and ball"
+    assert surface["held"] < 0.5 and surface["pin stays"]
     assert surface["pins"] == [["right", "thumb", "WORLD"]]
 
 

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import bpy
-import numpy as np
 from mathutils import Vector
 
 if TYPE_CHECKING:
@@ -156,10 +155,10 @@ def on_surface(screen: "Screen") -> "Steps":
     """A ball under the index finger: the tip is dragged onto it with Ctrl, pinned to it by P, and goes along."""
     told: dict[str, Any] = {}
     made = yield from hands.ball_under(screen, INDEX)
-    ball, centre, at = made["ball"], made["at"], hands.spot(screen, INDEX)
-    yield from hands.drag(screen, INDEX, (centre[0] - at[0] - 5, centre[1] - at[1] - 8), held="ctrl")
+    ball = made["ball"]
+    yield from hands.drag(screen, INDEX, made["onto"], held="ctrl")
     tip = hands.place(screen, INDEX)
-    told["on"] = abs(1000 * float(np.linalg.norm(tip - np.array(ball.location))) - 20.0)
+    told["gap"] = hands.gap(screen, ball)
     yield from hands.pinned(screen, INDEX)
     told["pins"] = [pin[:3] for pin in hands.pins(screen)]
     screen.picture("drag_own_surface")

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import bpy
-import numpy as np
 
 if TYPE_CHECKING:
     from knuckle.tests.gui.driver import Screen, Steps
@@ -144,13 +143,11 @@ def to_a_surface(screen: "Screen") -> "Steps":
     """With Ctrl onto a ball, while the thumb is pinned."""
     made = yield from hands.ball_under(screen, INDEX)
     yield from hands.pinned(screen, THUMB)
-    thumb, pins, at = hands.place(screen, THUMB), hands.pins(screen), hands.spot(screen, INDEX)
-    way = made["at"][0] - at[0] - 5, made["at"][1] - at[1] - 8
-    yield from hands.drag(screen, INDEX, way, held="ctrl")
+    thumb, pins = hands.place(screen, THUMB), hands.pins(screen)
+    yield from hands.drag(screen, INDEX, made["onto"], held="ctrl")
     screen.picture("drag_more_surface")
-    from_middle = np.linalg.norm(hands.place(screen, INDEX) - np.array(made["ball"].location))
     return {
-        "off": abs(1000 * float(from_middle) - 20.0),
+        "gap": hands.gap(screen, made["ball"]),
         "held": hands.apart(hands.place(screen, THUMB), thumb),
         "pin stays": hands.pins(screen) == pins,
         "pins": [pin[:3] for pin in pins],

@@ -134,6 +134,17 @@ def test_a_finger_that_is_pulled_away_stretches_towards_the_mouse() -> None:
 
 
 @some
+@given(side=sides, digit=digits, back=st.floats(0.01, 0.1))
+def test_a_straight_digit_that_is_pushed_along_itself_bends(side: str, digit: str, back: float) -> None:
+    hand = HANDS[side]
+    begun = Pose(hand, np.eye(4)[None], np.clip(np.zeros((1, hand.dofs)), *hand.limits.T))
+    of = drag(begun, CHAIN_JOINTS[digit][-1])
+    along = kinematics.joint_frames(hand, begun)[0, JOINT_INDEX[CHAIN_JOINTS[digit][-2]], :3, 1]
+    goal = of.place - back * of.reach * along
+    assert apart(dragged(of, goal), of.joint, goal) < 0.1, "mm"
+
+
+@some
 @given(side=sides, digit=digits, seed=seeds, far=st.floats(0.005, 0.2))
 def test_the_way_there_and_back_ends_where_it_began(side: str, digit: str, seed: int, far: float) -> None:
     begun = some_pose(HANDS[side], seed)

@@ -179,11 +179,21 @@ class TestCarrier:
         rng = np.random.default_rng(1)
         arm = replace(self.arm, side=side)
         for way in rng.normal(size=(20, 3)):
+            # Below the shoulder, where its elbow need not be raised.
+            way[2] = -abs(way[2])
             place = rng.uniform(0.1, 0.54) * way / np.linalg.norm(way)
             root = self.root(place)
             root[0, :3, :3] = arm.at_ease(place)
             assert arm.strain(root)[0][0] == pytest.approx(0, abs=1e-6)
             np.testing.assert_allclose(root[0, :3, :3].T @ root[0, :3, :3], np.eye(3), atol=1e-9)
+
+    def test_an_elbow_above_the_shoulder_strains_by_how_far_the_upper_arm_is_raised(self) -> None:
+        wrist = np.array([0.0, 0.35, -0.1])
+        raised = replace(self.arm, elbow=np.array([0.0, 0.1, 0.28]), swivels=RIGID)
+        root = self.root(wrist)
+        root[0, :3, :3] = raised.at_ease(wrist)
+        strain, elbow = raised.strain(root)
+        assert elbow[0, 2] > 0.1 and strain[0] == pytest.approx(np.arcsin(elbow[0, 2] / 0.3))
 
     def test_an_elbow_that_is_where_the_rig_has_it_is_there_and_does_not_swivel(self) -> None:
         wrists = np.array([[0.0, 0.4, 0.0], [0.4, 0.0, 0.0]])

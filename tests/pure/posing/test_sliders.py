@@ -139,12 +139,27 @@ def test_all_curled_is_a_fist_and_nothing_is_an_open_hand() -> None:
 @given(st.integers(0, 1000), st.sampled_from(DIGITS[1:]), st.floats(-1, 1))
 def test_a_locked_dip_follows_its_pip(seed: int, digit: str, value: float) -> None:
     hand = hand_of("usual")
-    after = Sliders(hand).write(angles_of(hand, seed), Slider("curl", digit), value)
     pip, dip = (hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
     assert pip is not None and dip is not None
-    assert after[dip] == pytest.approx(min(DIP_PER_PIP * after[pip], hand.limits[dip, 1]))
+    before = angles_of(hand, seed)
+    before[dip] = np.clip(DIP_PER_PIP * before[pip], *hand.limits[dip])
+    after = Sliders(hand).write(before, Slider("curl", digit), value)
+    assert after[dip] == pytest.approx(np.clip(DIP_PER_PIP * after[pip], *hand.limits[dip]))
     assert not Sliders(hand).moves(Slider("tip", digit)), "it has no slider of its own"
     assert Sliders(hand, locked=False).moves(Slider("tip", digit)) == (dip,)
+
+
+@given(st.integers(0, 1000), st.sampled_from(DIGITS[1:]), st.floats(-1, 1))
+def test_a_dip_that_stands_elsewhere_comes_as_fast_as_its_pip_moves(seed: int, digit: str, value: float) -> None:
+    hand = hand_of("usual")
+    pip, dip = (hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
+    assert pip is not None and dip is not None
+    before = angles_of(hand, seed)
+    after = Sliders(hand).write(before, Slider("curl", digit), value)
+    astray, left = (each[dip] - np.clip(DIP_PER_PIP * each[pip], *hand.limits[dip]) for each in (before, after))
+    moved = abs(after[pip] - before[pip])
+    assert abs(left) <= max(abs(astray) - moved, 0.0) + 1e-9, "it comes"
+    assert abs(after[dip] - before[dip]) <= (1 + DIP_PER_PIP) * moved + 1e-9, "and does not leap"
 
 
 def test_differences_between_fingers_stay_until_the_fist_is_full() -> None:
