@@ -151,10 +151,11 @@ class Sliders:
         result = after.copy()
         for last, (middle, slope) in self._followers.items():
             if middle in dofs:
-                low, high = self.hand.limits[last]
-                astray = before[last] - np.clip(slope * before[middle], low, high)
+                limits = self.hand.limits[last]
+                wanted, now = np.clip(slope * np.array([before[middle], after[middle]]), *limits)
+                astray = before[last] - wanted
                 left = max(abs(astray) - abs(after[middle] - before[middle]), 0.0)
-                result[last] = np.clip(slope * after[middle] + np.copysign(left, astray), low, high)
+                result[last] = np.clip(now + np.copysign(left, astray), *limits)
         return result
 
     @cached_property

@@ -59,6 +59,8 @@ def plain_bones(armature: "Object") -> list[Bone]:
 def switches(armature: "Object") -> tuple[bool, ...]:
     """Which of the constraints that say where a bone is or points are in use: IK or FK, of an arm that has both."""
     kinds = OVERRIDING | FOLLOWING
+    if armature.pose is None:
+        return ()
     return tuple(_is_in_use(each) for bone in armature.pose.bones for each in bone.constraints if each.type in kinds)
 
 
