@@ -16,7 +16,7 @@ from ..posing.trace import watched
 from ..rig import known_hands
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.held_known import held_follower
-from ..rig.onto_surface import Padded, Surface, padded
+from ..rig.onto_surface import Padded, Spot, padded
 from ..rig.reaching import as_they_stand
 from .posed_hands import can_drag, named_armature
 from .posing_keys import key_posed
@@ -36,7 +36,8 @@ PRECISION = 0.1
 """Of the mouse's way while Shift is held."""
 THROUGH = 16
 """Surfaces of the hand's own that the mouse looks through."""
-KEYS = "Confirm: LMB, Enter     Cancel: RMB, Esc     Precision: Shift     To a Surface: Ctrl"
+KEYS = "Confirm: LMB, Enter     Cancel: RMB, Esc     Precision: Shift"
+ONTO = "     To a Surface: Ctrl"
 
 
 def joint_words(joint: str) -> str:
@@ -182,14 +183,14 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         return {"FINISHED"}
 
     def _tell(self, context: "Context") -> None:
-        way = self._goal - self._dragged.place
+        way = np.array(self.goal) - self._dragged.place
         along = "   ".join(f"D{axis}: {_length(context, part)}" for axis, part in zip("xyz", way, strict=True))
         if context.area:
             by = f"Solver: {LABELS[self.solver].name}"
             context.area.header_text_set(
                 f"{joint_words(self.joint)}   {along}   ({_length(context, _size(way))})   {by}"
             )
-        context.workspace.status_text_set(KEYS)
+        context.workspace.status_text_set(KEYS if self.joint == WRIST else KEYS + ONTO)
 
     def _untell(self, context: "Context") -> None:
         watched.forget()
@@ -212,17 +213,18 @@ def _length(context: "Context", metres: float) -> str:
     return told
 
 
-def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> Surface | None:
+def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> Spot | None:
     """The first surface under the mouse that is not the hand's own."""
     graph = context.evaluated_depsgraph_get()
     origin = region_2d_to_origin_3d(context.region, context.region_data, spot)
     along: Any = region_2d_to_vector_3d(context.region, context.region_data, spot)
     allowed = set(others(context, armature))
     for _ in range(THROUGH):
-        hit, place, normal, _, obj, _ = context.scene.ray_cast(graph, origin, along)
+        hit, place, normal, _, obj, matrix = context.scene.ray_cast(graph, origin, along)
         if not hit:
             return None
         if obj.original in allowed:
-            return Surface(obj.original, np.array(place), np.array(normal if normal.dot(along) < 0 else -normal))
+            up = normal if normal.dot(along) < 0 else -normal
+            return Spot(obj.original, matrix, np.array(place), np.array(up))
         origin = place + 1e-4 * along
     return None

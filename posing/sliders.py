@@ -143,18 +143,23 @@ class Sliders:
             return angles
         result = angles.copy()
         result[path.dofs] = path.moved(angles[path.dofs], value)
-        return self._followed(angles, result, path.dofs.tolist())
+        end = angles.copy()
+        end[path.dofs] = path.at(np.copysign(1.0, value - path.value(angles[path.dofs])))
+        return self._followed(angles, result, end, path.dofs.tolist())
 
-    def _followed(self, before: Floats, after: Floats, dofs: Collection[int]) -> Floats:
+    def _followed(self, before: Floats, after: Floats, end: Floats, dofs: Collection[int]) -> Floats:
         """(D,) rad, with the last joints where their middle ones, if those are among `dofs`, want them. One that stood
-        elsewhere comes there as fast as its middle one moves, so that it does not leap."""
+        elsewhere comes there as its middle one moves, so that it does not leap: as fast as that, or faster where it
+        would not be there at the end (D,) of the way.
+        """
         result = after.copy()
         for last, (middle, slope) in self._followers.items():
             if middle in dofs:
                 limits = self.hand.limits[last]
                 wanted, now = np.clip(slope * np.array([before[middle], after[middle]]), *limits)
                 astray = before[last] - wanted
-                left = max(abs(astray) - abs(after[middle] - before[middle]), 0.0)
+                moved, room = abs(after[middle] - before[middle]), abs(end[middle] - before[middle])
+                left = max(abs(astray) - moved * max(1.0, abs(astray) / max(room, RISING)), 0.0)
                 result[last] = np.clip(now + np.copysign(left, astray), *limits)
         return result
 

@@ -27,6 +27,7 @@ OVERRIDING = {
 """The constraints that say where a bone points, whatever its keys say."""
 FOLLOWING = {"COPY_TRANSFORMS", "COPY_ROTATION", "COPY_LOCATION"}
 """The constraints that bring a bone to another; the last one wins."""
+DECIDING = OVERRIDING | FOLLOWING
 IN_USE = 0.5
 """A constraint of less influence leaves most to the keys: the one of IK and FK that is not in use."""
 
@@ -56,12 +57,17 @@ def plain_bones(armature: "Object") -> list[Bone]:
     return bones
 
 
-def switches(armature: "Object") -> tuple[bool, ...]:
-    """Which of the constraints that say where a bone is or points are in use: IK or FK, of an arm that has both."""
-    kinds = OVERRIDING | FOLLOWING
+def switches(armature: "Object") -> tuple[tuple[str | int, ...], ...]:
+    """All that `plain_bones` asks of constraints that are in use: of IK or FK, of an arm that has both."""
     if armature.pose is None:
         return ()
-    return tuple(_is_in_use(each) for bone in armature.pose.bones for each in bone.constraints if each.type in kinds)
+    asked = "type", "mix_mode", "subtarget", "chain_count"
+    return tuple(
+        (bone.name, *(getattr(each, name, "") for name in asked), getattr(each, "target", None) == armature)
+        for bone in armature.pose.bones
+        for each in bone.constraints
+        if each.type in DECIDING and _is_in_use(each)
+    )
 
 
 def _placed(world: Floats, point: object) -> Point:

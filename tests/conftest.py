@@ -24,15 +24,14 @@ if "knuckle" not in sys.modules:
 
 SHARED = ROOT.parent / "shared"
 NEWEST = max((int(env.name[2:]) for env in (ROOT / ".venv").glob("3.*")), default=sys.version_info.minor)
-OF_NUMBERS = ("cga", "hand", "live", "posing", "retarget", "solvers", "streams")
-ONCE = tuple(ROOT / "tests" / "pure" / folder for folder in OF_NUMBERS)
-"""Of numbers alone. tests/blender works with them on every Python."""
+ONCE = ROOT / "tests" / "pure"
+"""Of numbers and files alone. tests/blender works with them on every Python."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """In CI, which has little time, ONCE is worked out on the newest Python alone; at a desk on each."""
     if os.environ.get("CI") and sys.version_info.minor < NEWEST:
-        once = [item for item in items if any(folder in item.path.parents for folder in ONCE)]
+        once = [item for item in items if ONCE in item.path.parents]
         config.hook.pytest_deselected(items=once)
         items[:] = [item for item in items if item not in set(once)]
 

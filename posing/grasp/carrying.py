@@ -50,9 +50,11 @@ class Carrier:
         return np.maximum(short, 0.0)
 
     def strain(self, roots: Floats) -> tuple[Floats, Floats]:
-        """(F,) rad, how far beyond ease the wrist bends at roots (F, 4, 4), and (F, 3) m where its elbow is then best.
+        """(F,) rad, how far an arm is beyond ease at roots (F, 4, 4), and (F, 3) m where its elbow is then best.
 
-        From where the elbow would stay it swivels so that the wrist bends less, and it stays below the shoulder.
+        How far its wrist bends, its forearm is twisted and its upper arm raised above the shoulder, Z being up.
+
+        From where the elbow would stay it swivels so that this is less.
         """
         wrists = roots[:, :3, 3]
         elbows = self._elbows(wrists, self.swivels)

@@ -24,7 +24,7 @@ THIN, SMALL, HELD, FLAT = 0.09, 0.2, 0.35, 0.03
 """Hand lengths: what is thinner is held as a pen is, what is smaller between finger and thumb, what is shorter is no
 pen; a block that is flatter is a card."""
 TRIED, CLOSED, EXACT = 32, 6, 2
-"""How many candidates are tried at all, with all ways of the thumb, and exactly."""
+"""How many candidates about each axis are tried at all, with all ways of the thumb, and exactly."""
 OTHERS: tuple[Name, ...] = ("wrap", "ball", "pinch")
 """Grips for what does not let itself be held by the one that suits it."""
 COARSE = 0.055
@@ -191,8 +191,9 @@ def _search(task: Task, field: Field) -> list[_Found]:
     hand, grip, holder = task.hand, task.grip, task.holder
     few = replace(thinned(_inside_of_hand(holder.flesh), COARSE * task.size), dual=False)
     opened, closed = grip.bends(hand, len(grip.thumbs) // 2)
-    places = tries(task)
-    places = places.some(np.argsort(cost(task, places, ahead=True), kind="stable")[:TRIED])
+    places = Tries.together(
+        each.some(np.argsort(cost(task, each, ahead=True), kind="stable")[:TRIED]) for each in tries(task)
+    )
     places = _come(task, few, field, places, opened).with_paces(grip)
     bends = np.tile(opened, (len(places.roots), 1)), np.tile(closed, (len(places.roots), 1))
     closes = closing.Closing(hand, few, field, near=SEARCHED)

@@ -85,6 +85,17 @@ class Shape:
             rows, self.surface.areas[near][outwards] if outwards.any() else self.surface.areas[near]
         )
 
+    def thickness_about(self, axis: int, along: float = 0.0) -> float:
+        """m, how thick it is about one of its axes, at a place m along that from the centre, across the thinner way."""
+        return float(np.delete(self.extents, axis).min()) if self.kind == "block" else self.thickness(along)
+
+    def across(self, ways: Floats) -> Floats:
+        """(N,) m, how far it reaches along ways (N, 3); of what is no block, how thick it is."""
+        if self.kind == "block":
+            far: Floats = np.abs(ways @ self.axes.T) @ self.extents
+            return far
+        return np.full(len(ways), self.thickness())
+
 
 def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
     """The surface of triangles (T, 3) over vertices (V, 3) m; those without any area are left out.

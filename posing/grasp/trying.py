@@ -1,5 +1,6 @@
 """Where a hand may come to an object from: candidates, before any is tried."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,6 +113,11 @@ class Tries:
         """Some of them."""
         return Tries(self.roots[rows], self.ways[rows], self.paces[rows])
 
+    @classmethod
+    def together(cls, each: "Iterable[Tries]") -> "Tries":
+        """All of several."""
+        return cls(*map(np.concatenate, zip(*((one.roots, one.ways, one.paces) for one in each), strict=True)))
+
     def with_paces(self, grip: Grip) -> "Tries":
         """Each place with each of the paces of a grip."""
         count = len(grip.paces)
@@ -130,9 +136,15 @@ class _Line:
     seat: Seat
 
 
-def tries(task: Task) -> Tries:
-    """Places of a hand about an object; about a line the first comes by the paper's point of contact."""
-    about = _about_ball(task) if task.grip.name == "ball" else _about_lines(task)
+def tries(task: Task) -> list[Tries]:
+    """Places of a hand about an object, those about each of its axes apart; about a line the first comes by the paper's
+    point of contact."""
+    if task.grip.name == "ball":
+        return [_places(task, _about_ball(task))]
+    return [_places(task, _about_lines(task, lines)) for lines in _lines(task)]
+
+
+def _places(task: Task, about: list[tuple[_Line, Floats]]) -> Tries:
     away = 0.0 if task.grip.placed else 0.5 * float(task.thing.shape.extents.max()) + BACK * task.size
     roots = np.tile(np.eye(4), (len(about), 1, 1))
     for root, (line, way) in zip(roots, about, strict=True):
@@ -149,24 +161,24 @@ def cost(task: Task, places: Tries, *, ahead: bool = False) -> Floats:
     if ahead and not task.grip.placed:
         roots = roots.copy()
         shape = task.thing.shape
-        away = 0.5 * float(shape.extents.max()) + BACK * task.size - 0.5 * shape.thickness()
-        roots[:, :3, 3] += away * places.ways
+        away = 0.5 * float(shape.extents.max()) + BACK * task.size - 0.5 * shape.across(places.ways)
+        roots[:, :3, 3] += away[:, None] * places.ways
     between = np.swapaxes(roots[:, :3, :3], -1, -2) @ holder.root[:3, :3]
     turned = np.arccos(np.clip((np.trace(between, axis1=1, axis2=2) - 1) / 2, -1.0, 1.0))
     result: Floats = TURNED * turned / np.pi
     if task.grip.name == "wrap":
-        to_thumb = -1.0 if holder.hand.side == "right" else 1.0
-        result = result + THUMB_DOWN * np.maximum(-to_thumb * roots[:, 2, 0], 0.0)
+        from_thumb = 1.0 if holder.hand.side == "right" else -1.0
+        result = result + THUMB_DOWN * np.maximum(from_thumb * roots[:, 2, 0], 0.0)
     if holder.carrier is not None:
         strain = holder.carrier.strain(roots)[0]
         result = result + LACKING * holder.carrier.lacking(roots) + STRAINED * strain + BENT * strain**2
     return result
 
 
-def _about_lines(task: Task) -> list[tuple[_Line, Floats]]:
+def _about_lines(task: Task, lines: list[_Line]) -> list[tuple[_Line, Floats]]:
     """Lines of an object, and the ways of the hand all about them."""
     result = []
-    for line in _lines(task):
+    for line in lines:
         toward = task.contact - line.place
         toward = rot.unit_vector(toward - (toward @ line.axis) * line.axis)
         if not toward.any():
@@ -182,52 +194,52 @@ def _about_lines(task: Task) -> list[tuple[_Line, Floats]]:
     return result
 
 
-def _lines(task: Task) -> list[_Line]:
+def _lines(task: Task) -> list[list[_Line]]:
+    """Lines of an object, those of each of its axes apart."""
     hand, shape = task.hand, task.thing.shape
     if task.grip.name == "write":
         axis = _to_tip(shape, task.holder)
         place = shape.centre + (0.5 * shape.length - FROM_TIP * task.size) * axis
         radius = 0.5 * shape.thickness()
         webs = [seats.web_seat(hand, task.holder.flesh, radius, aside * task.size) for aside in ASIDES]
-        return [_Line(axis, place, seat) for seat in webs]
+        return [[_Line(axis, place, seat) for seat in webs]]
     if task.grip.name == "pinch":
         thin = shape.axes[int(shape.extents.argmin())]
         flat = shape.extents.min() < 0.7 * shape.extents.max()
         seat = seats.pinch_seat(hand, task.holder.flesh)
-        return [_Line(sign * axis, shape.centre, seat) for axis in ([thin] if flat else shape.axes) for sign in (1, -1)]
-    return [line for axis in _wrapped(task) for line in _wrapping(task, axis)]
+        axes = [thin] if flat else shape.axes
+        return [[_Line(sign * axis, shape.centre, seat) for axis in axes for sign in (1, -1)]]
+    return [_wrapping(task, axis) for axis in _wrapped(task)]
 
 
-def _wrapped(task: Task) -> list[Floats]:
-    """The axes (3,) about which a hand may be wrapped: of a bar its own, of a block all that a hand goes around."""
+def _wrapped(task: Task) -> list[int]:
+    """The axes about which a hand may be wrapped: of a bar its own, of a block all that a hand goes around."""
     shape = task.thing.shape
     if shape.kind != "block":
-        return [shape.axes[0]]
-    narrow = [float(np.delete(shape.extents, k).min()) for k in range(3)]
-    return [axis for axis, thick in zip(shape.axes, narrow, strict=True) if thick <= OPENING * task.size]
+        return [0]
+    return [axis for axis in range(3) if shape.thickness_about(axis) <= OPENING * task.size]
 
 
-def _wrapping(task: Task, axis: Floats) -> list[_Line]:
-    shape, middle = task.thing.shape, _station(task, axis)
-    slim = 1.0 - min(1.0, shape.thickness(float((middle - shape.centre) @ axis)) / (OPENING * task.size))
+def _wrapping(task: Task, axis: int) -> list[_Line]:
+    shape, along = task.thing.shape, _station(task, axis)
+    slim = 1.0 - min(1.0, shape.thickness_about(axis, along) / (OPENING * task.size))
     places = [
         seats.palm_seat(task.hand, tilt=tilt, back=back - 0.05 * slim, aside=0.45)
         for tilt in (0.0, 0.1 + 0.25 * slim)
         for back in (0.05, 0.12)
     ]
-    return [_Line(sign * axis, middle, seat) for sign in (1, -1) for seat in places]
+    middle = shape.centre + along * shape.axes[axis]
+    return [_Line(sign * shape.axes[axis], middle, seat) for sign in (1, -1) for seat in places]
 
 
-def _station(task: Task, axis: Floats) -> Floats:
-    """(3,) m on an axis that a hand is wrapped around: half way between base and apex, as the grasping plane has it;
-    of what is longer than a hand is broad, where the hand is."""
+def _station(task: Task, axis: int) -> float:
+    """m from the centre along an axis that a hand is wrapped around: half way between base and apex, as the grasping
+    plane has it; of what is longer than a hand is broad, where the hand is."""
     shape = task.thing.shape
-    spare = 0.5 * float(shape.extents @ np.abs(shape.axes @ axis)) - ROOM * task.size
-    along = float((task.plane.centre - shape.centre) @ axis)
+    way, spare = shape.axes[axis], 0.5 * float(shape.extents[axis]) - ROOM * task.size
     if spare > 0:
-        along = float(np.clip((task.holder.root[:3, 3] - shape.centre) @ axis, -spare, spare))
-    station: Floats = shape.centre + along * axis
-    return station
+        return float(np.clip((task.holder.root[:3, 3] - shape.centre) @ way, -spare, spare))
+    return float((task.plane.centre - shape.centre) @ way)
 
 
 def _to_tip(shape: Shape, holder: Holder) -> Floats:

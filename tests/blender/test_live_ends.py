@@ -157,8 +157,12 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
 
     assert np.array_equal(roots()[0], first)
     assert roots()[0] == pytest.approx(sent[60].hands["left"][0], abs=0.05)
-    # Frames may be on their way still.
-    wait_for(lambda: run.step() or roots()[-1] == pytest.approx(run.places[""] @ run.shown[0].pose.root[0], abs=1e-4))
+
+    def the_last_is_shown():
+        run.step()
+        return roots()[-1] == pytest.approx(run.places[""] @ run.shown[0].pose.root[0], abs=1e-4)
+
+    wait_for(the_last_is_shown)
     bpy.ops.knuckle.live_stop()
     again = followed()
     assert again.places is run.places, "who starts again stands where they stood"

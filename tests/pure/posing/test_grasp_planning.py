@@ -8,8 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.errors import HandError
+from knuckle.hand import rotations as rot
 from knuckle.hand.joints import SIDES, Side
-from knuckle.posing.grasp import judging
+from knuckle.posing.grasp import judging, trying
 from knuckle.posing.grasp.carrying import RIGID, Carrier
 from knuckle.posing.grasp.path import screw_path
 from knuckle.posing.grasp.planning import Hold, choose_grip, plan
@@ -71,13 +72,26 @@ def test_the_other_hand_holds_as_in_a_mirror() -> None:
     assert scores[0] == pytest.approx(scores[1], rel=0.05)
 
 
-def test_a_hold_does_not_depend_on_where_hand_and_thing_are_together() -> None:
+def test_a_hold_depends_on_what_is_up_and_not_on_where_hand_and_thing_are_together() -> None:
     there, holder = before_hand(solids.rod(0.03, 0.12))
     first, _ = held(there, holder)
-    move = solids.rigid(np.random.default_rng(9))
+    move = np.eye(4)
+    move[:3, :3] = rot.to_matrix(rot.about(np.array([0.0, 0.0, 1.0]), 2.0))
+    move[:3, 3] = [0.4, -0.3, 0.2]
     second, skin = held(solids.moved(there, move), Holder(holder.hand, holder.flesh, move @ holder.root))
     assert second.score == pytest.approx(first.score, rel=0.1)
+    assert second.root[2, 0] == pytest.approx(first.root[2, 0], abs=0.1), "how far its thumb is above"
     assert -solids.moved(there, move).distance(skin).min() <= 1 * MM
+
+
+@pytest.mark.parametrize("size", [(0.09, 0.1, 0.08), (0.05, 0.2, 0.05), (0.04, 0.06, 0.1)])
+def test_more_axes_to_hold_a_block_by_make_no_worse_hold(
+    size: tuple[float, float, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there, holder = before_hand(solids.block(size))
+    all_of_them, _ = held(there, holder)
+    monkeypatch.setattr(trying, "_wrapped", lambda _task: [0])
+    assert all_of_them.score > held(there, holder)[0].score - 0.2
 
 
 def test_what_is_too_thick_is_told_with_both_sizes() -> None:

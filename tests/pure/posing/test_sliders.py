@@ -157,9 +157,23 @@ def test_a_dip_that_stands_elsewhere_comes_as_fast_as_its_pip_moves(seed: int, d
     before = angles_of(hand, seed)
     after = Sliders(hand).write(before, Slider("curl", digit), value)
     astray, left = (each[dip] - np.clip(DIP_PER_PIP * each[pip], *hand.limits[dip]) for each in (before, after))
-    moved = abs(after[pip] - before[pip])
-    assert abs(left) <= max(abs(astray) - moved, 0.0) + 1e-9, "it comes"
-    assert abs(after[dip] - before[dip]) <= (1 + DIP_PER_PIP) * moved + 1e-9, "and does not leap"
+    assert abs(left) <= max(abs(astray) - abs(after[pip] - before[pip]), 0.0) + 1e-9, "it comes"
+    now = Sliders(hand).read(before, Slider("curl", digit))
+    slightly = Sliders(hand).write(before, Slider("curl", digit), now + 1e-6)
+    assert abs(slightly[dip] - before[dip]) < 1e-3, "and does not leap"
+
+
+@pytest.mark.parametrize("digit", DIGITS[1:])
+@pytest.mark.parametrize("bent", [0, 40, 80])
+def test_a_fist_is_a_fist_wherever_a_locked_dip_began(bent: int, digit: str) -> None:
+    hand = hand_of("usual")
+    pip, dip = (hand.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
+    assert pip is not None and dip is not None
+    for last in (0.0, 60.0):
+        before = np.zeros(hand.dofs)
+        before[[pip, dip]] = np.deg2rad([bent, last])
+        after = Sliders(hand).write(before, Slider("curl", digit), 1.0)
+        assert after[dip] == pytest.approx(np.clip(DIP_PER_PIP * after[pip], *hand.limits[dip]), abs=0.02)
 
 
 def test_differences_between_fingers_stay_until_the_fist_is_full() -> None:
