@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 WITHIN = 20.0
 """pixels at a scale of 1: what is farther from the mouse is not under it."""
+ALIKE = 1.5
+"""The same: of points that are as near as that to each other, what is in front is meant."""
 
 
 def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
@@ -40,16 +42,21 @@ def pressed_at(event: "Event") -> tuple[int, int]:
 
 
 def under_mouse(context: "Context", spot: tuple[int, int]) -> "tuple[Object, Side, str] | None":
-    """What of a hand is at a point of the view, in pixels: its armature, its side, the joint."""
+    """What of a hand is at a point of the view, in pixels: its armature, its side, the joint. Of what is behind each
+    other what is in front."""
     region, view = context.region, context.region_data
     if region is None or region.type != "WINDOW" or view is None:
         return None
     mouse = np.array(spot, float)
-    best, nearest = WITHIN * context.preferences.system.ui_scale, None
+    scale = context.preferences.system.ui_scale
+    found = []
     for armature, side, points in grabs(context):
         for joint, place in points.items():
             seen = location_3d_to_region_2d(region, view, Vector(place.tolist()))
             away = float(np.linalg.norm(np.array(seen) - mouse)) if seen is not None else np.inf
-            if away < best:
-                best, nearest = away, (armature, side, joint)
-    return nearest
+            if away < WITHIN * scale:
+                behind = -(view.view_matrix @ Vector(place.tolist())).z
+                found.append((away, behind, (armature, side, joint)))
+    nearest = min((away for away, *_ in found), default=0.0)
+    alike = [each for each in found if each[0] <= nearest + ALIKE * scale]
+    return min(alike, key=lambda each: each[1])[-1] if alike else None

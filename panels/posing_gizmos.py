@@ -76,8 +76,8 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
         gizmo.scale_basis = SIZES[kind_of(joint)]
         gizmo.line_width = 3.0
         gizmo.use_draw_modal = False
-        drags = gizmo.target_set_operator(KNUCKLE_OT_drag_hand.bl_idname)
-        drags.armature, drags.side, drags.joint = armature, side, joint
+        # Of rings that overlap Blender may take the one behind: the operator looks itself what is under the mouse.
+        gizmo.target_set_operator(KNUCKLE_OT_drag_hand.bl_idname)
         self.made[armature, side, joint] = gizmo
         return gizmo
 

@@ -2,7 +2,7 @@
 
 With the weights in metres, what is minimised over the angles q and, where it is free, the wrist is
 
-    Σ worth² |p − p̂|² + COUPLING² Σ (c·(q − q₀))² + POSTURE² Σ ((q − q₀) / range)²
+    Σ worth² |p − p̂|² + COUPLING² Σ (x + x³ / GIVE²)² + POSTURE² Σ ((q − q₀) / range)²,  x = c·(q − q₀)
 
 A fingertip takes three of a finger's five angles: the tendons' coupling and the pose q₀ at which it began have the
 rest. Steps are Newton's, inside the limits (`solvers/qp`), from a pose that is near: few are needed then.
@@ -32,6 +32,8 @@ POSTURE = 0.001
 thousandths of a millimetre for it, and no joint swings far for less than that."""
 COUPLING = 0.004
 """m, what a radian counts by which a coupling is off what it was at the beginning."""
+GIVE = np.deg2rad(20.0)
+"""rad by which it may well be off; far beyond no finger bends its last joint alone."""
 PASSIVE = 5.0
 """How many times more a twist counts: it is what joints yield, nothing that a muscle does alone."""
 NARROW = 1e-3
@@ -76,6 +78,8 @@ class Question:
     """(k,) m a radian, or part of a metre: the posture's."""
     rows: Floats
     """(C, k) m a radian: the couplings'."""
+    give: float
+    """m, how far these are astray where they are twice as stiff."""
     paths: dict[int, Path]
     """site -> the way there, of all that wishes may name."""
 
@@ -109,7 +113,8 @@ def question(begun: Pose, free: Ints, sites: Sequence[int], *, coupled: bool = T
         row[BASE:] = COUPLING * unit * coupling.coefficients
     rows = rows[:, free]
     paths = {site: Path.to(hand, site) for site in sites}
-    return Question(begun, free, np.concatenate([base, posture])[free], rows[np.any(rows != 0, axis=1)], paths)
+    weights, give = np.concatenate([base, posture])[free], COUPLING * unit * GIVE
+    return Question(begun, free, weights, rows[np.any(rows != 0, axis=1)], give, paths)
 
 
 def nearest(
@@ -226,10 +231,11 @@ def _at(asked: Question, wishes: Sequence[Wish], root: Floats, angles: Floats) -
         off[:3] = (root - begun.root)[0, :3, 3]
     if asked.turns:
         off[3:BASE] = log_errors(root[0, :3, :3], begun.root[0, :3, :3])
-    own, rowed = asked.weights * off[free], asked.rows @ off[free]
+    own, astray = asked.weights * off[free], asked.rows @ off[free]
+    rowed, slope, bend = _stiffened(astray, asked.give)
     cost = own @ own + rowed @ rowed
-    gradient = asked.weights * own + asked.rows.T @ rowed
-    square = asked.rows.T @ asked.rows + np.diag(asked.weights**2)
+    gradient = asked.weights * own + asked.rows.T @ (slope * rowed)
+    square = asked.rows.T @ ((slope**2 + rowed * bend)[:, None] * asked.rows) + np.diag(asked.weights**2)
     bends = np.zeros((size, size))
     for wish in wishes:
         error, slopes = _of_wish(asked, wish, root[0], angles[0], bends)
@@ -238,6 +244,12 @@ def _at(asked: Question, wishes: Sequence[Wish], root: Floats, angles: Floats) -
         gradient += slopes.T @ error
         square += slopes.T @ slopes
     return _Slopes(float(cost) / 2, gradient, square, bends[free[:, None], free])
+
+
+def _stiffened(astray: Floats, give: float) -> tuple[Floats, Floats, Floats]:
+    """What couplings cost that are so far (C,) m astray, its slope and how that changes: x + x³ / give²."""
+    parts = astray / give
+    return astray * (1.0 + parts**2), 1.0 + 3.0 * parts**2, 6.0 * parts / give
 
 
 def _of_wish(asked: Question, wish: Wish, root: Floats, angles: Floats, bends: Floats) -> tuple[Floats, Floats]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ...hand.jacobians import BASE
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from .bending import Course
 from .nearest import USUAL, Question, Wish, length, nearest
@@ -24,6 +26,10 @@ ALIKE = 1e-3
 """rad between two searches that came to the same."""
 PACE, START = 8.0, 2.0
 """Degrees for each millimetre of the mouse on a hand of the usual length, and for none."""
+CHEAPER = 0.8
+"""Parts of what a pose costs, below which another bend is gone over to that was not come to step by step."""
+ONWARD = 0.5
+"""Parts of the pace by which a pose must come nearer to where it goes, once its point was brought back to the mouse."""
 OVER = 1.3
 """Times the pace that a pose may be away once its point was brought back to the mouse."""
 
@@ -42,12 +48,27 @@ class Nearest:
             strayed = bool(np.abs(other.angles - pose.angles).max() > ALIKE)
             if less < cost:
                 pose, cost = other, less
-        strayed = strayed or cost > STRAYED * unit**2
+        far = cost > STRAYED * unit**2
+        if far and len(wishes) == 1:
+            # A finger that is bent back may be stopped by its limits where one that is bent reaches farther.
+            other, less = nearest(asked, wishes, _curled(asked))
+            if less < CHEAPER * cost:
+                pose, cost = other, less
+        strayed = strayed or far
         if last is not None and len(wishes) == 1 == len(last.wishes):
             way = float(np.linalg.norm(wishes[0].place - last.wishes[0].place))
             paced = _paced(asked, wishes, last.pose, pose, np.deg2rad(START + 1000 * PACE * way / unit))
             pose, strayed = paced, strayed or paced is not pose
         return Course(pose, tuple(wishes), {wish.site: wish.place for wish in wishes if wish.other is None}, strayed)
+
+
+def _curled(asked: Question) -> Pose:
+    """The pose at the beginning with the middle and last joints of what is dragged half way closed."""
+    hand, begun = asked.hand, asked.begun
+    knuckles = {JOINT_INDEX[joints[0]] for joints in CHAIN_JOINTS.values()}
+    closes = np.array([movement == "flexion" for movement in hand.movements])
+    closes &= ~np.isin(hand.axis_joint, list(knuckles)) & np.isin(np.arange(hand.dofs) + BASE, asked.free)
+    return Pose(hand, begun.root, np.where(closes, hand.limits.mean(axis=1), begun.angles))
 
 
 def _paced(asked: Question, wishes: Sequence[Wish], last: Pose, pose: Pose, most: float) -> Pose:
@@ -58,4 +79,6 @@ def _paced(asked: Question, wishes: Sequence[Wish], last: Pose, pose: Pose, most
         return pose
     between = Pose(pose.hand, pose.root, last.angles + way * (most / largest))
     there, _ = nearest(replace(asked, begun=between), wishes, between)
-    return there if np.abs(there.angles - last.angles).max() <= OVER * most else between
+    gone, left = (np.abs(there.angles - other.angles).max() for other in (last, pose))
+    # Not back to where it came from.
+    return there if gone <= OVER * most and left <= largest - ONWARD * most else between

@@ -144,6 +144,20 @@ def test_a_straight_digit_that_is_pushed_along_itself_bends(side: str, digit: st
     assert apart(dragged(of, goal), of.joint, goal) < 0.1, "mm"
 
 
+@pytest.mark.parametrize("lean", [-20, 0, 5, 10, 20])
+@pytest.mark.parametrize("digit", DIGITS[1:])
+def test_a_straight_finger_that_is_pushed_back_bends_as_its_tendons_have_it(digit: str, lean: float) -> None:
+    hand = HANDS["right"]
+    begun = Pose(hand, np.eye(4)[None], np.clip(np.zeros((1, hand.dofs)), *hand.limits.T))
+    of = drag(begun, TIPS[digit])
+    along, back = kinematics.joint_frames(hand, begun)[0, JOINT_INDEX[CHAIN_JOINTS[digit][2]], :3, 1:3].T
+    way = -np.cos(np.deg2rad(lean)) * along + np.sin(np.deg2rad(lean)) * back
+    pose = dragged(of, of.place + 0.35 * of.reach * way)
+    pip, dip = np.rad2deg(pose.angles[0, dofs_of(hand, digit)[-2:]])
+    assert pip > 30, "it does not bend back"
+    assert abs(dip - 2 / 3 * pip) < 35, f"the last joint by {dip:.0f} degrees, the middle one by {pip:.0f}"
+
+
 @some
 @given(side=sides, digit=digits, seed=seeds, far=st.floats(0.005, 0.2))
 def test_the_way_there_and_back_ends_where_it_began(side: str, digit: str, seed: int, far: float) -> None:
