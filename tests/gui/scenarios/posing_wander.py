@@ -137,7 +137,9 @@ class Wander:
             subprocess.run(["xdotool", "keydown", held], check=True)
         subprocess.run(["xdotool", "mousedown", "1"], check=True)
         for _ in range(self.random.randint(5, 20)):
-            x, y = x + self.random.randint(-40, 40), y + self.random.randint(-40, 40)
+            # Without a window manager keys go to the window under the mouse.
+            x = min(max(x + self.random.randint(-40, 40), 1), self.screen.window.width - 2)
+            y = min(max(y + self.random.randint(-40, 40), 1), self.screen.window.height - 2)
             self.screen.move(x, y)
             self.done["steps"] += 1
             yield 0.02
@@ -153,7 +155,7 @@ class Wander:
         yield 0.1
         yield from self.screen.wait_until(lambda: not self.screen.window.modal_operators)
         if left and everything(self.screen) != before:
-            self.fault(f"{self.last}: not as it was")
+            self.fault(f"{self.last}: not as it was {different(before, everything(self.screen))}")
         elif everything(self.screen) != before:
             self.done["moved"] += 1
         return {}
