@@ -47,7 +47,7 @@ package: setup ## build and validate the extension's zip
 	$(NEWEST)/python tools/package.py
 	$(NEWEST)/python -m pytest tests/package $(ARGS)
 
-bench: ## measure the solvers and the path's stations against peers, and write docs/benchmarks.md
+bench: ## measure the solvers and the path's stations against peers, and write docs/reference/benchmarks.md
 	@tools/setup.sh bench
 	.venv/bench/bin/python benchmarks/path.py
 	.venv/bench/bin/python benchmarks/standard.py

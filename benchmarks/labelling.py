@@ -1,4 +1,4 @@
-"""Recordings whose labels were taken away, and what labelling by shape told of them: the tables of docs/labelling.md.
+"""Labelling by shape on recordings without their labels: the tables of docs/explanation/labelling.md.
 
     python benchmarks/labelling.py [sure spoiled stripped] [--out docs]
 
@@ -144,7 +144,7 @@ def main() -> None:
     if not CAPTURES.is_dir():
         sys.exit("benchmarks/labelling.py: the recordings are not beside the checkout (../shared/data)")
     for name in options.sections or SECTIONS:
-        fill(options.out / "labelling.md", {name: SECTIONS[name]()})
+        fill(options.out / "explanation" / "labelling.md", {name: SECTIONS[name]()})
 
 
 if __name__ == "__main__":

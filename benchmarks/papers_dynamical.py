@@ -1,4 +1,4 @@
-"""The dynamical paper's own experiments (Rapetti et al. 2020) on a recorded hand, for docs/dynamical.md.
+"""The dynamical paper's own experiments (Rapetti et al. 2020) on a recorded hand, for docs/explanation/dynamical.md.
 
     python benchmarks/papers_dynamical.py [--out docs]
 
@@ -235,7 +235,7 @@ def main() -> None:
     out = parser.parse_args().out
     rows, curves = figure_7(), figure_8()
     head = ["speed", "method", "log10 trace error", "log10 rate error (rad/s)", "ms a frame"]
-    fill(out / "dynamical.md", {"figure 7": table(head, page_rows(rows))})
+    fill(out / "explanation" / "dynamical.md", {"figure 7": table(head, page_rows(rows))})
     pictures(out, rows, curves)
     print(f"median of the dynamical: {statistics.median(float(each.milliseconds[1]) for each in rows[2::3]):.2f} ms")
 

@@ -1,4 +1,4 @@
-"""The thesis's own experiment (Lu 1997, chapter 5) on a recorded hand: the tables of docs/table.md and its pictures.
+"""The thesis's own experiment (Lu 1997, chapter 5) on a recorded hand: tables and pictures of docs/explanation/table.md.
 
     python benchmarks/papers_table.py [--out docs]
 
@@ -215,7 +215,7 @@ def main() -> None:
         "skin": table(["method", "radii unknown, °", "radii known, °"], skin_rows()),
         "precision": table(["table", "entries", "kB", "tip mean / max, mm", "angles mean / max, °"], precision_rows()),
     }
-    fill(options.out / "table.md", sections)
+    fill(options.out / "explanation" / "table.md", sections)
     pictures(options.out / "pictures", measured, found)
 
 

@@ -1,4 +1,4 @@
-"""Knuckle's solvers and their peers on the standard hand problem: docs/benchmarks.md and its pictures.
+"""Knuckle's solvers and their peers on the standard hand problem: docs/reference/benchmarks.md and its pictures.
 
     python benchmarks/standard.py [--rounds N] [--out docs]
 

@@ -1,4 +1,4 @@
-"""The standard hand problem's figures as docs/benchmarks.md, between two marks, and its pictures."""
+"""The standard hand problem's figures as docs/reference/benchmarks.md, between two marks, and its pictures."""
 
 import math
 import re
@@ -164,7 +164,7 @@ def pictures(folder: Path, results: Results) -> None:
 
 
 def write_page(docs: Path, results: Results) -> None:
-    """Replaces what stands between the marks in docs/benchmarks.md."""
+    """Replaces what stands between the marks in docs/reference/benchmarks.md."""
     sections = {
         "live": live(results),
         "exact": exact(results, "A"),
@@ -173,7 +173,7 @@ def write_page(docs: Path, results: Results) -> None:
         "batch": batch(results),
         "machine": f"Measured on {machine()}; {versions(results)}; {len(results)} interleaved rounds.",
     }
-    fill(docs / "benchmarks.md", sections)
+    fill(docs / "reference" / "benchmarks.md", sections)
     pictures(docs / "pictures", results)
 
 

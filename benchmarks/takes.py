@@ -1,4 +1,4 @@
-"""Every registered solver on every real recording beside the checkout: the table of docs/accuracy.md.
+"""Every registered solver on every real recording beside the checkout: the table of docs/reference/accuracy.md.
 
     python benchmarks/takes.py [--out docs]
 
@@ -89,7 +89,7 @@ def main() -> None:
         "limits broken",
         "hands a second",
     ]
-    fill(options.out / "accuracy.md", {"takes": table(head, rows())})
+    fill(options.out / "reference" / "accuracy.md", {"takes": table(head, rows())})
 
 
 if __name__ == "__main__":

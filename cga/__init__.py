@@ -20,5 +20,5 @@ For one joint of the palm, from two markers, two lengths and the palm's plane (F
     circle = g.meet_sphere_sphere(g.sphere(p, ρ1), g.sphere(q, ρ2))
     ends = ends_of(g.meet_circle_plane(circle, plane_through(p, q, r)))
 
-docs/cga.md tells the conventions.
+docs/explanation/cga.md tells the conventions.
 """

@@ -2,7 +2,7 @@
 
 Between two fingers that are seen, a finger's angles lie on the straight way from one to the other, by its place in the
 hand. Beside the outermost that is seen, it goes most of the way from rest to what that one does. How near
-that comes on recorded hands is in docs/labelling.md.
+that comes on recorded hands is in docs/explanation/labelling.md.
 """
 
 from dataclasses import replace

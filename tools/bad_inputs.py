@@ -1,4 +1,4 @@
-"""Writes docs/bad-inputs.md: what is said to each bad file and each bad rig that the tests make.
+"""Writes docs/reference/bad-inputs.md: what is said to each bad file and each bad rig that the tests make.
 
 .venv/3.13/bin/python tools/bad_inputs.py
 """
@@ -58,7 +58,7 @@ def main() -> None:
                 rows.append(f"| `{name}` | {cell(str(told))} |")
         rigs = [f"| {name} | {cell(of_rig(Path(folder), make, options))} |" for name, make, options, _ in BAD_RIGS]
     text = HEAD + "\n".join(rows) + "\n" + RIGS + "\n".join(rigs) + "\n"
-    (ROOT / "docs" / "bad-inputs.md").write_text(text, encoding="utf-8")
+    (ROOT / "docs" / "reference" / "bad-inputs.md").write_text(text, encoding="utf-8")
     print(f"{len(rows)} bad files, {len(rigs)} bad rigs")
 
 

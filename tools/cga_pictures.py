@@ -1,4 +1,4 @@
-"""The pictures of docs/cga.md: how a palm joint is found from two spheres and a plane, and what the tracker finds.
+"""The pictures of docs/explanation/cga.md: a palm joint from two spheres and a plane, and what the tracker finds.
 
 python tools/cga_pictures.py [--out docs/pictures]
 """

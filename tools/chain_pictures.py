@@ -1,4 +1,4 @@
-"""The pictures of docs/chains.md: a pass of FABRIK, what trees do, a limit's cone, and the circle of an arm's elbow.
+"""The pictures of docs/explanation/chains.md: FABRIK's pass, trees, a limit's cone, and the circle of an elbow.
 
 python tools/chain_pictures.py [--out docs/pictures]
 """

@@ -14,7 +14,7 @@ GUI, DOCS = ROOT / "build" / "gui", ROOT / "docs" / "pictures"
 SHOWN = ("fabrik", "cga", "table", "dynamical")
 """The solvers whose settings are shown side by side."""
 DEVICES = ("vmc", "rokoko", "landmarks", "leap", "natnet", "qualisys", "xsens", "quest", "quest-tcp", "webxr")
-"""In the order in which docs/live.md names them."""
+"""In the order in which docs/how-to/live.md names them."""
 
 
 def main() -> None:
@@ -96,7 +96,7 @@ def dragged() -> None:
 
 
 def first_hand() -> None:
-    """The steps of docs/first-hand.md, each with a frame around what is pressed."""
+    """The steps of docs/tutorials/first-hand.md, each with a frame around what is pressed."""
     steps = json.loads((GUI / "first_hand.json").read_text())["result"]
     for number, step in ((int(number), step) for number, step in steps.items() if number.isdigit()):
         picture = read_png(GUI / f"first_hand_{number:02}.png").copy()

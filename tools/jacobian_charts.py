@@ -3,7 +3,7 @@
     python tools/jacobian_charts.py
 
 The classics bare, on the index finger, held neither to limits nor to a largest step, so that their nature shows: the
-solver holds them to both. Prints the table of docs/jacobian.md, too.
+solver holds them to both. Prints the table of docs/explanation/jacobian.md, too.
 """
 
 from itertools import pairwise

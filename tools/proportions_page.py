@@ -1,4 +1,4 @@
-"""Makes the picture and the table of docs/proportions.md: a pinch on a hand of other proportions, kept in three ways,
+"""The picture and table of docs/explanation/proportions.md: a pinch on a hand of other proportions, kept in three ways,
 and what is left of the tests' recordings on the tests' rigs.
 
     python tools/proportions_page.py
@@ -28,7 +28,7 @@ from knuckle.tests.blender.test_proportions import GLOVE, POSES, baked, misses  
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
-PAGE, PICTURE = ROOT / "docs" / "proportions.md", ROOT / "docs" / "pictures" / "proportions.png"
+PAGE, PICTURE = ROOT / "docs" / "explanation" / "proportions.md", ROOT / "docs" / "pictures" / "proportions.png"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 HEAD = (
     "| Rig | Recording | s | " + " | ".join(f"{what}: tips, gaps" for what in KEEPS) + " |\n|---|---|---|---|---|---|\n"

@@ -1,4 +1,4 @@
-"""The picture of docs/solvers.md: what each registered solver makes of the same targets, an index finger from its side.
+"""The picture of docs/how-to/solvers.md: every solver on the same targets, an index finger from its side.
 
 python tools/solver_pictures.py [--out docs/pictures]
 """

@@ -1,4 +1,4 @@
-"""The drawings that docs/table.md explains the table solver with: two bends to a distance, and a joint as a circle.
+"""The drawings of docs/explanation/table.md: two bends to one distance, and a joint as a circle.
 
 python tools/table_pictures.py [--out docs/pictures]
 """

@@ -1,4 +1,4 @@
-"""What the solvers make in the algebra while they pose a hand, as shapes to be drawn: docs/posing.md.
+"""What the solvers make in the algebra while they pose a hand, as shapes to be drawn: docs/how-to/posing.md.
 
     shapes.py    spheres, circles, planes, lines, pairs, points, arcs of limits and chains of bones, each with its name
     recorded.py  the steps of the solver `cga` with everything they are asked and answer written down

@@ -7,7 +7,7 @@
     bend.py         FABRIK in the plane with (3.10)-(3.13)
     solver.py       the steps put together
 
-docs/cga.md tells what the algebra is and how it is used.
+docs/explanation/cga.md tells what the algebra is and how it is used.
 """
 
 from .solver import Cga

@@ -1,4 +1,4 @@
-"""docs/first-hand.md, walked through by a newcomer in a Blender that has never seen Knuckle."""
+"""docs/tutorials/first-hand.md, walked through by a newcomer in a Blender that has never seen Knuckle."""
 
 import re
 from typing import Any
@@ -41,11 +41,11 @@ def check(seen: dict[str, Any]) -> None:
 
 def steps_of_page() -> dict[str, tuple[set[str], set[str], str]]:
     """Of each numbered step of the page the words in bold, the keys and the picture."""
-    text = (ROOT / "docs" / "first-hand.md").read_text()
+    text = (ROOT / "docs" / "tutorials" / "first-hand.md").read_text()
     found = {}
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         if numbered := re.match(r"(\d+)\. ", part):
             words, keys = re.findall(r"\*\*(.+?)\*\*", part), re.findall(r"<kbd>(.+?)</kbd>", part)
-            picture = re.findall(r"\]\((pictures/.+?)\)", part)
+            picture = re.findall(r"\]\((?:\.\./)*(pictures/.+?)\)", part)
             found[numbered[1]] = set(words), set(keys), picture[0]
     return found

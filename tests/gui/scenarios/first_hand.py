@@ -1,4 +1,4 @@
-"""docs/first-hand.md walked through as it is written, in a Blender that has never seen Knuckle.
+"""docs/tutorials/first-hand.md walked through as it is written, in a Blender that has never seen Knuckle.
 
 What is pressed is found by its words on the screen; each step tells the words that were read and the keys that were
 pressed, which are those of the page.

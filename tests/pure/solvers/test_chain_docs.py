@@ -1,9 +1,9 @@
-"""The code in docs/chains.md does what the page says."""
+"""The code in docs/explanation/chains.md does what the page says."""
 
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[3] / "docs" / "chains.md"
+PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "chains.md"
 
 
 def test_the_code_of_the_page_runs_and_what_it_asserts_is_true():
