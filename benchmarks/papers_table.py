@@ -1,4 +1,4 @@
-"""The thesis's own experiment (Lu 1997, chapter 5) on a recorded hand: tables and pictures of docs/explanation/table.md.
+"""The thesis's own experiment (Lu 1997, chapter 5) on a recorded hand: figures for docs/explanation/table.md.
 
     python benchmarks/papers_table.py [--out docs]
 

@@ -1,7 +1,8 @@
 """How likely a reading is right, from how much worse the next best is: as it was on stripped recordings.
 
 About 3500 pieces of 200 hands of the four recordings and of made hands, docs/explanation/labelling.md. A margin is
-half of a sum of squared deviations, but no likelihood: people's hands and their markers differ by more than what costs are counted in.
+half of a sum of squared deviations, but no likelihood: people's hands and their markers differ by more than what
+costs are counted in.
 """
 
 import numpy as np

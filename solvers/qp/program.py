@@ -1,7 +1,9 @@
 """Small dense quadratic programs: minimise ½ xᵀHx + gᵀx with bounds on x and on linear rows of it.
 
 The step of dynamical inverse kinematics (docs/explanation/dynamical.md): joint limits are bounds of the variables,
-couplings are rows. Two active-set methods in turn. Block pivoting (Júdice & Pires 1994) begins at the working set of the frame
+couplings are rows.
+
+Two active-set methods in turn. Block pivoting (Júdice & Pires 1994) begins at the working set of the frame
 before, lets go of every constraint held with the wrong sign and holds every violated one, all at once: most programs
 end after one to four such rounds. Nothing keeps it from cycling, so what it does not end goes to a method that cannot
 (dual.py).
