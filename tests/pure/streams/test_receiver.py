@@ -20,6 +20,9 @@ from knuckle.streams.transport import Address
 from .moments import moments
 from .sockets import following, listening, wait_for
 
+PACKETS = 4
+"""That the sender needs for one moment of two hands."""
+
 
 @pytest.fixture
 def receiver(address: Address) -> Iterator[Receiver]:
@@ -56,7 +59,7 @@ def test_frames_come_in_their_order(receiver: Receiver, address: Address) -> Non
 
 def test_newest_frames_win_when_nobody_takes_them(receiver: Receiver, address: Address) -> None:
     send(address, 100)
-    wait_for(lambda: receiver.tally.packets == 400)
+    wait_for(lambda: receiver.tally.packets == 100 * PACKETS)
     got = receiver.drain()
     assert len(got) == 64
     assert got[-1].frame.number == 99
@@ -76,11 +79,12 @@ def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> No
 
 def test_a_sender_that_begins_anew_is_followed(receiver: Receiver, address: Address) -> None:
     """Its count begins at 0 again; a few frames later it is believed."""
-    send(address, 30)
-    come(receiver, 30)
-    send(address, 30)
-    assert come(receiver, 20)[-1].frame.number == 29
-    assert receiver.tally.late < 6
+    for sent in (1, 2):
+        send(address, 30)
+        # Not so many frames but all packets: a busy machine's receiver is behind its sender.
+        wait_for(lambda sent=sent: receiver.tally.packets == sent * 30 * PACKETS)
+        assert receiver.drain()[-1].frame.number == 29
+    assert 0 < receiver.tally.late < 6
 
 
 def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
@@ -186,7 +190,7 @@ def test_a_recording_begins_with_no_more_than_its_pre_roll_though_nothing_came_m
         time.sleep(0.4)
         receiver.record(tmp_path / "first.rawtake")
         send(address, 5)
-        wait_for(lambda: receiver.tally.packets == 140)
+        wait_for(lambda: receiver.tally.packets == 35 * PACKETS)
         receiver.end_recording()
         # What the take before has is pre-roll of the next one as well.
         receiver.record(tmp_path / "second.rawtake")
@@ -199,7 +203,7 @@ def test_while_a_take_is_recorded_more_may_wait_and_all_can_be_had(address: Addr
     with listening("quest", address) as receiver:
         receiver.record(tmp_path / "take.rawtake")
         send(address, 200)
-        wait_for(lambda: receiver.tally.packets == 800)
+        wait_for(lambda: receiver.tally.packets == 200 * PACKETS)
         first, rest = receiver.drain(50), receiver.drain()
     assert len(first) == 50 and receiver.tally.overrun == 0
     whole = [one.frame.number for one in [*first, *rest] if len(one.frame.names) == 50]

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from knuckle.solvers.planar.chain import Rider
 from knuckle.solvers.table.linkage import linkage, tip
-from knuckle.solvers.table.nearest import faces, nearest
+from knuckle.solvers.table.nearest import ALIKE, faces, nearest
 
 from .chains import CHAINS, FINGER, chains, coupled, grid, up_to_tip
 
@@ -33,13 +33,14 @@ def test_no_pose_within_the_limits_is_nearer(name, u, v):
 
 
 @few
+@example(name="finger", shares=(0.0, 0.0, 2.0**-8))
 @given(name=chains, shares=st.tuples(*[st.floats(0, 1)] * 3))
 def test_whatever_can_be_reached_is_reached(name, shares):
+    """Nearly straight digits too: where the last joint could follow the middle one for 88 nm, it must not."""
     chain, links = CHAINS[name], up_to_tip(CHAINS[name])
     goal = tip(links.links, chain.limits[:, 0] + np.array(shares) * np.ptp(chain.limits, axis=1))
     found = nearest(faces(links), goal[None])
-    # A digit that is straight loses half of its digits.
-    assert np.abs(tip(links.links, found) - goal) < 1e-8
+    assert np.abs(tip(links.links, found) - goal) < 2 * ALIKE
 
 
 @pytest.mark.parametrize("bone", [0, 1])
