@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from . import captures, performer
-from .captures.markers import Markers
-from .captures.names import shown
+from . import capture as captures
+from . import performer
+from .capture.marker_labels import shown
+from .capture.markers import Markers
 from .errors import HandError, MarkerMapError
 from .hand import calibration
 from .hand.handedness import handedness

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from . import assigning, captures, performer
+from . import assigning, performer
+from . import capture as captures
 from .assigning import Assignment
 from .calibrate_choices import Choices, Span, nothing_typed, words
-from .captures.clean import clean
-from .captures.markers import Markers
+from .capture.cleaning import clean
+from .capture.markers import Markers
 from .errors import HandError, MarkerMapError
 from .hand import calibration_still as still
 from .hand.calibration import bone_measures, measure

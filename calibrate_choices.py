@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from .captures.markers import Markers
+from .capture.markers import Markers
 from .errors import HandError, RecipeError
 from .hand.calibration_still import FRAMES as STILL_FRAMES
 from .hand.joints import DIGITS

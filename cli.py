@@ -11,7 +11,7 @@ from typing import Any
 
 from . import assigning, calibrate, cli_options, cli_poses, cli_streams, performer, pipeline
 from .calibrate_choices import Choices, Span, motion_of, typed_radii
-from .captures.summary import as_text, summary
+from .capture.summary import as_text, summary
 from .cli_output import facts_of_tips, hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .captures.markers import Markers
+from .capture.markers import Markers
 from .hand.joints import Side
 from .hand.targets import assign
 from .performer import Performer

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .captures.markers import Markers
-from .captures.names import unique
+from .capture.marker_labels import unique
+from .capture.markers import Markers
 from .errors import MarkerMapError
 from .hand.joints import Side
 from .hand.labelling.few import told_of_few

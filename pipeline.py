@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import assigning, solvers
-from .captures.clean import clean, resample
-from .captures.markers import Markers
+from .capture.cleaning import clean, resample
+from .capture.markers import Markers
 from .denoise import Calm, calmed
 from .hand import mirror
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side

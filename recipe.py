@@ -6,8 +6,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from .captures.clean import Cleaning
-from .captures.conventions import METRES, UPS
+from .capture.cleaning import Cleaning
+from .capture.conventions import METRES, UPS
 from .errors import RecipeError
 
 HandChoice = Literal["auto", "left", "right", "both"]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from .assigning import positions_of, turns_of
-from .captures.markers import Markers
+from .capture.markers import Markers
 from .hand import rotations as rot
 from .hand.targets import assign
 from .hand.turns import between

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from standard_page import fill, table
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.hand.joints import DIGITS
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.found import FoundHand
@@ -48,7 +48,7 @@ Recording = tuple[Floats, Floats, Truth]
 
 def recording(file: str) -> Recording:
     """A recording, and what its own labels say."""
-    markers = captures.read(CAPTURES / file)
+    markers = capture.read(CAPTURES / file)
     return markers.times, markers.positions, truth_of(markers)
 
 

@@ -66,9 +66,9 @@ def load() -> None:
 
 def send(device: str, port: int, rate: float) -> None:
     """The other process: hands that wander, close and open again, until it is ended."""
-    from knuckle.streams.devices import DEVICES
-    from knuckle.streams.transport import Address
-    from knuckle.tests.pure.streams.moments import moments
+    from knuckle.capture.devices.device_table import DEVICES
+    from knuckle.capture.network.transport import Address
+    from knuckle.tests.pure.capture.devices.moments import moments
 
     closing = moments(CYCLE // 2, rate)
     cycle = [*closing, *closing[::-1]]

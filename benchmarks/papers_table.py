@@ -25,7 +25,7 @@ import svg
 
 from knuckle import assigning, calibrate, solvers
 from knuckle.calibrate_choices import Choices, Span
-from knuckle.captures.clean import clean
+from knuckle.capture.cleaning import clean
 from knuckle.hand.calibration_angles import flexions
 from knuckle.hand.calibration_radii import by_size
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS, Side

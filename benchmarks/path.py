@@ -16,8 +16,8 @@ import ezc3d
 import numpy as np
 from scipy.signal import butter, filtfilt
 
-from knuckle import captures
-from knuckle.captures.clean import low_pass
+from knuckle import capture
+from knuckle.capture.cleaning import low_pass
 from knuckle.hand import kinematics
 from knuckle.hand.joints import JOINTS
 from knuckle.hand.proportions import adult, build
@@ -52,12 +52,12 @@ def reading(path: Path) -> None:
     points[:3] = walk.transpose(2, 1, 0)
     file["data"]["points"] = points
     file.write(str(path))
-    compare("read C3D", lambda: captures.read(path), "ezc3d", lambda: ezc3d.c3d(str(path)))
+    compare("read C3D", lambda: capture.read(path), "ezc3d", lambda: ezc3d.c3d(str(path)))
 
 
 def filtering(path: Path) -> None:
     """The low-pass, against scipy's."""
-    markers = captures.read(path)
+    markers = capture.read(path)
     b, a = butter(2, 6.0 / (markers.rate / 2))
     compare("low-pass", lambda: low_pass(markers, 6.0), "scipy", lambda: filtfilt(b, a, markers.positions, axis=0))
 

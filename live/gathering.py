@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import assigning
-from ..captures.markers import Markers
+from ..capture.markers import Markers
 from ..hand.joints import Side
 from ..hand.measured import MeasuredHand
 from ..recipe import Recipe

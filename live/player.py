@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import pipeline
+from ..capture.network.sender import Outgoing
 from ..hand.kinematics import joint_frames
-from ..streams.sender import Outgoing
 
 Floats = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import solvers
+from ..capture.frame import KEPT, Frame
 from ..errors import HandError, KnuckleError, MarkerMapError
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
@@ -18,7 +19,6 @@ from ..hand.surface import surface
 from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed
-from ..streams.frame import KEPT, Frame
 from .gathering import Gathering
 from .hand import LiveHand
 from .kept import Kept

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import assigning, captures
+from .. import assigning
+from .. import capture as captures
 from ..errors import KnuckleError
 from ..labels import told_by_shape
 from ..recipe import Recipe

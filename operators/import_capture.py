@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import StringProperty
 
-from ..captures.formats import SUFFIXES
+from ..capture.formats import SUFFIXES
 from ..errors import KnuckleError
 from .capture import read_capture, relative
 from .job import nothing_runs

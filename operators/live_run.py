@@ -9,6 +9,11 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
+from ..capture.devices.device_table import DEVICES
+from ..capture.devices.raw_take import SUFFIX
+from ..capture.devices.raw_take_recorder import Recorder, free_path
+from ..capture.devices.receiver import MOST_WAITING, Receiver
+from ..capture.network.transport import Address
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
 from ..hand.limits import Allowed
@@ -22,11 +27,6 @@ from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import PosedHand
 from ..rig.reference import Reference
 from ..rig.rig_limits import allowed
-from ..streams.devices import DEVICES
-from ..streams.raw_take import SUFFIX
-from ..streams.receiver import MOST_WAITING, Receiver
-from ..streams.recorder import Recorder, free_path
-from ..streams.transport import Address
 from .live_rigs import LiveRigs
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..capture.devices.device_table import DEVICES
+from ..capture.network.transport import LOCAL, Address
 from ..rig.binding import is_armature
-from ..streams.devices import DEVICES
-from ..streams.transport import LOCAL, Address
 from .setting_properties import FIXED, drive
 
 if TYPE_CHECKING:

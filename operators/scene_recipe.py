@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from .. import performer
-from ..captures.clean import Cleaning
+from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
 from ..hand import markersets
 from ..recipe import Recipe

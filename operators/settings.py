@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
-from ..captures.clean import Cleaning
-from ..captures.conventions import METRES, UPS
+from ..capture.cleaning import Cleaning
+from ..capture.conventions import METRES, UPS
 from ..recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.markers_object import is_markers, place

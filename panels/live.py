@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ..capture.devices.device_table import DEVICES
+from ..capture.devices.stream_stats import Tally
 from ..live.kept import MOST
 from ..operators.live_following import Live
 from ..operators.live_run import LiveRun
-from ..streams.devices import DEVICES
-from ..streams.tally import Tally
 from .text import pair, paragraph, sentence
 
 if TYPE_CHECKING:

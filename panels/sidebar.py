@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from ..capture.devices.raw_take import SUFFIX
 from ..hand.joints import SIDES
 from ..operators.json_files import shown_result
 from ..operators.setting_properties import changed
@@ -12,7 +13,6 @@ from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
 from ..rig.linked import library_of
 from ..rig.take_result import result_of
-from ..streams.raw_take import SUFFIX
 from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..captures.markers import Markers
+from ..capture.markers import Markers
 
 Floats = NDArray[np.float64]
 

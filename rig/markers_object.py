@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 import numpy as np
 
-from ..captures.markers import Markers
+from ..capture.markers import Markers
 from .marker_nodes import NAME, marker_nodes
 from .marker_rows import PREDICTED, MarkerRows, marker_rows, sampled
 

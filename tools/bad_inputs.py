@@ -11,13 +11,13 @@ from pathlib import Path
 
 import bpy
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.cli import main as knuckle
 from knuckle.errors import CaptureError
 from knuckle.rig.blend_file import quiet
 from knuckle.tests.blender.bad_rigs import BAD as BAD_RIGS
-from knuckle.tests.pure.captures.test_bad_input import BAD
+from knuckle.tests.pure.capture.files.test_bad_input import BAD
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -53,7 +53,7 @@ def main() -> None:
             path = Path(folder) / name
             path.write_bytes(make())
             try:
-                captures.read(path)
+                capture.read(path)
             except CaptureError as told:
                 rows.append(f"| `{name}` | {cell(str(told))} |")
         rigs = [f"| {name} | {cell(of_rig(Path(folder), make, options))} |" for name, make, options, _ in BAD_RIGS]

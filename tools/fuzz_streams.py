@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
-from knuckle.captures.clock import LATEST
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.devices.raw_take import read_head, read_packets
+from knuckle.capture.frame import Frame
+from knuckle.capture.network.transport import LARGEST_PACKET, Address
+from knuckle.capture.protocols.finite_numbers import FARTHEST
+from knuckle.capture.timestamps import LATEST
 from knuckle.errors import PacketError
-from knuckle.streams.devices import DEVICES
-from knuckle.streams.frame import Frame
-from knuckle.streams.numbers import FARTHEST
-from knuckle.streams.raw_take import read_head, read_packets
-from knuckle.streams.transport import LARGEST_PACKET, Address
-from knuckle.tests.pure.streams.moments import moments
+from knuckle.tests.pure.capture.devices.moments import moments
 
 MOST_NAMES = 4096
 """Points of a frame."""

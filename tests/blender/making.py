@@ -9,7 +9,7 @@ import numpy as np
 from mathutils import Matrix
 from numpy.typing import NDArray
 
-from knuckle.captures import Markers
+from knuckle.capture import Markers
 from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side

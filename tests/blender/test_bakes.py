@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mathutils import Quaternion
 
-from knuckle.captures.mediapipe import LANDMARKS
+from knuckle.capture.files.mediapipe_json import LANDMARKS
 from knuckle.hand.joints import JOINTS
 from knuckle.rig.limits import NAME
 from knuckle.rig.take_result import result_of

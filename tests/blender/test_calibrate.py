@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle import captures, performer
+from knuckle import capture, performer
 from knuckle.calibrate_choices import Span
 from knuckle.operators.calibration_settings import choices_of
 from knuckle.panels.calibrate import measured
@@ -22,7 +22,7 @@ TAP = str(Path(__file__).parents[2] / "data" / "leap_finger_tap.json")
 @pytest.fixture
 def calm(tmp_path: Path) -> str:
     """The bundled recording, its first frame held for 40 frames before it."""
-    markers = captures.read(TAP)
+    markers = capture.read(TAP)
     names = [name.removeprefix("right:") for name in markers.names]
     held = np.concatenate([np.repeat(markers.positions[:1], 40, axis=0), markers.positions])
     path = tmp_path / "calm.json"

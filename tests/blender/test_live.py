@@ -9,18 +9,18 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle import captures
+from knuckle import capture
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.network.sender import Outgoing
+from knuckle.capture.network.transport import Address
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.live.hand import LiveHand
 from knuckle.live.presence import HOLD
 from knuckle.operators.live_following import Live, _tick, end
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.layers import TAKE
-from knuckle.streams.devices import DEVICES
-from knuckle.streams.sender import Outgoing
-from knuckle.streams.transport import Address
-from knuckle.tests.pure.streams.moments import moments
-from knuckle.tests.pure.streams.sockets import free_address, wait_for
+from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
 
 DEVICE = "quest"
 
@@ -156,7 +156,7 @@ def test_a_take_is_recorded_raw_and_keyed_over_what_is_played(followed, makehuma
     assert apart(directions(armature, ["finger2-1.L"]), wanted(sent[-1], "left", JOINTS[:1])) < 6.0
     scene.frame_set(50)
     assert armature.pose.bones["spine01"].rotation_quaternion.angle == pytest.approx(1.0, abs=1e-4)
-    raw = captures.read(next(tmp_path.glob("*.rawtake")))
+    raw = capture.read(next(tmp_path.glob("*.rawtake")))
     assert len(raw.times) > 90 and raw.rate == pytest.approx(60.0, abs=0.1)
 
 

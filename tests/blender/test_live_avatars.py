@@ -18,11 +18,11 @@ from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
 
 from knuckle.operators.live_following import Live, end
 from knuckle.operators.live_run import LiveRun
-from knuckle.tests.pure.streams.avatar import PARTS, Avatar, blender, fist, turn
-from knuckle.tests.pure.streams.sockets import free_address, wait_for
-from knuckle.tests.pure.streams.speaking_vmc import speaking
-from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
-from knuckle.tests.pure.streams.test_vmc import BODY
+from knuckle.tests.pure.capture.devices.avatar import PARTS, Avatar, blender, fist, turn
+from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
+from knuckle.tests.pure.capture.devices.speaking_vmc import speaking
+from knuckle.tests.pure.capture.devices.test_rokoko import actor, body, version_3
+from knuckle.tests.pure.capture.devices.test_vmc import BODY
 
 from .test_live import apart, directions
 

@@ -18,8 +18,8 @@ from knuckle.operators.live_following import Live, _tick, heed_people
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.curves import curves_of
 from knuckle.rig.layers import TAKE
-from knuckle.tests.pure.streams.moments import moments
-from knuckle.tests.pure.streams.sockets import wait_for
+from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.devices.sockets import wait_for
 
 from .test_live import followed, makehuman, play, port
 

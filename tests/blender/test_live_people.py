@@ -8,15 +8,15 @@ import bpy
 import numpy as np
 import pytest
 
+from knuckle.capture.network.sender import Outgoing
 from knuckle.hand.joints import SIDES
 from knuckle.operators.live_following import heed_people
 from knuckle.operators.live_run import LiveRun
 from knuckle.rig.take_result import TIMECODE
-from knuckle.streams.sender import Outgoing
-from knuckle.tests.pure.streams.avatar import Avatar, fist
-from knuckle.tests.pure.streams.moments import moments
-from knuckle.tests.pure.streams.sockets import wait_for
-from knuckle.tests.pure.streams.test_rokoko import actor, body, version_3
+from knuckle.tests.pure.capture.devices.avatar import Avatar, fist
+from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.devices.sockets import wait_for
+from knuckle.tests.pure.capture.devices.test_rokoko import actor, body, version_3
 
 from .test_live import JOINTS, apart, directions, followed, makehuman, play, port, wanted
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from knuckle.captures import Markers
+from knuckle.capture import Markers
 from knuckle.rig.marker_rows import MEASURED, MISSING, PREDICTED, marker_rows
 from knuckle.rig.markers_object import add_markers, fill, get_input, is_markers, place, set_input, show_solved
 

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle import captures
+from knuckle import capture as captures
 from knuckle.cli import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.tests.blender.making import find_hand

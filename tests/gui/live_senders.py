@@ -18,18 +18,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from knuckle.captures.mediapipe import LANDMARKS
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.files.mediapipe_json import LANDMARKS
+from knuckle.capture.network.sender import Outgoing, UdpSender
+from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols.leap_service import LeapSender
 from knuckle.errors import StreamError
 from knuckle.hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, SIDES, TIPS, Side
-from knuckle.streams.devices import DEVICES
-from knuckle.streams.sender import Outgoing, UdpSender
-from knuckle.streams.transport import Address
-from knuckle.streams.wires.leap import LeapSender
 from knuckle.tests.blender.test_live_avatars import Send as SendAvatar
 from knuckle.tests.blender.test_live_avatars import studio, vmcp
-from knuckle.tests.pure.streams.avatar import HAND_BONES, Avatar, blender, fist, turn
-from knuckle.tests.pure.streams.moments import moments
-from knuckle.tests.pure.streams.test_vmc import JOINT
+from knuckle.tests.pure.capture.devices.avatar import HAND_BONES, Avatar, blender, fist, turn
+from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.devices.test_vmc import JOINT
 
 ROOT = Path(__file__).parents[2]
 VIDEO = ROOT.parent / "shared" / "data" / "captures" / "mediapipe_video.json"

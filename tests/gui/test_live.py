@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.hand.joints import SIDES
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tests.gui.live_senders import RATE, Senders
-from knuckle.tests.pure.streams.sockets import free_address
-from knuckle.tests.pure.streams.test_vmc import JOINT
+from knuckle.tests.pure.capture.devices.sockets import free_address
+from knuckle.tests.pure.capture.devices.test_vmc import JOINT
 
 BENT = {"left": 80.0, "right": 50.0}
 """Degrees between the index finger's first two bones, where the sender's hands are closed."""
@@ -64,6 +64,6 @@ def assert_follows(told: dict[str, Any]) -> None:
 
 def assert_whole(take: str, packets: int) -> None:
     """A take has all packets but those of the last second, and is read again."""
-    read = captures.read(TAKES / take)
+    read = capture.read(TAKES / take)
     assert len(read.times) > packets - RATE, f"{take}: {len(read.times)} frames, {packets} packets came"
     assert len(read.names) == 2 * len(JOINT), "all joints of both hands that the protocol has"

@@ -14,7 +14,7 @@ import pytest
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tests.gui.live_senders import PLAYED, Place, Senders
-from knuckle.tests.pure.streams.sockets import free_address
+from knuckle.tests.pure.capture.devices.sockets import free_address
 
 MAKEHUMAN = "makehuman_default.blend"
 OF_OTHERS = ("vmc", "rokoko", "leap", "landmarks")

@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def test_the_zip_holds_the_package_the_licences_and_the_recording(names: list[str]) -> None:
-    wanted = {"__init__.py", "blender_manifest.toml", "LICENSE", "captures/__init__.py"}
+    wanted = {"__init__.py", "blender_manifest.toml", "LICENSE", "capture/__init__.py"}
     wanted |= {"data/leap_finger_tap.json", "data/LICENSES.md", "data/Apache-2.0.txt"}
     assert wanted <= set(names)
 

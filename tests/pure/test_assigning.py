@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from knuckle.assigning import assignment
-from knuckle.captures.markers import Markers
+from knuckle.capture.frame import joint_names
+from knuckle.capture.markers import Markers
 from knuckle.errors import MarkerMapError
 from knuckle.hand import kinematics, poses
 from knuckle.hand.joints import SIDES
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
 from knuckle.recipe import Recipe
-from knuckle.streams.frame import joint_names
 
 
 def of_people(*people: str) -> Markers:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from knuckle.capture.devices.device_table import DEVICES
 from knuckle.cli import main
-from knuckle.streams.devices import DEVICES
 
-from .streams.moments import moments
-from .streams.sockets import following, free_address, wait_for
+from .capture.devices.moments import moments
+from .capture.devices.sockets import following, free_address, wait_for
 
 
 def listen(*arguments: str) -> int:

@@ -67,7 +67,7 @@ print(*(set(sys.modules) - before))
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     imported = set(run.stdout.split())
-    assert "knuckle.streams.devices" in imported
+    assert "knuckle.capture.devices.device_table" in imported
     rooms = {name.partition(".")[0] for name in imported}
     assert rooms - sys.stdlib_module_names <= {"knuckle", "numpy"}
     assert not imported & {"asyncio", "email", "http.client", "ssl", "urllib.request", "xml.sax"}

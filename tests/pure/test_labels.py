@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import assigning, calibrate, captures, pipeline
+from knuckle import assigning, calibrate, capture, pipeline
 from knuckle.calibrate_choices import Choices
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
@@ -20,7 +20,7 @@ from knuckle.tests.pure.hand.labelling.spoiled import made
 
 @pytest.fixture(scope="module")
 def tap():
-    return captures.read(DEMO_CAPTURE)
+    return capture.read(DEMO_CAPTURE)
 
 
 def nameless(markers):
@@ -137,7 +137,7 @@ def test_swaps_of_named_markers_are_put_right_and_counted(tap):
 
 def test_real_captures_as_they_are_have_no_swaps(shared):
     for file in ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json"):
-        markers = captures.read(shared / "data/captures" / file)
+        markers = capture.read(shared / "data/captures" / file)
         assert assigning.labelled(Recipe("x"), markers).markers is markers
 
 
@@ -147,7 +147,7 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
     way = np.stack([0.5 * times, 0 * times, 0 * times], axis=1)
     paths = np.stack([way, way + [0.0, 0.02, 0.0], way * [-1, 1, 1] + [0.3, 0.5, 0]], axis=1)
     names = ("right:index-finger-tip", "right:middle-finger-tip", "right:wrist")
-    clear = captures.Markers(names, times, paths, "made", 100.0, "m")
+    clear = capture.Markers(names, times, paths, "made", 100.0, "m")
     labels = assigning.labelled(Recipe("x"), swapped(clear, *names[:2], slice(30, 50)))
     assert labels.facts["swaps"] == {"mended": 0, "doubtful": 1}
     assert any("left as they are" in warning for warning in labels.markers.warnings)

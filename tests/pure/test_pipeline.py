@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from knuckle import assigning, captures, performer, pipeline
-from knuckle.captures.clean import Cleaning, clean
+from knuckle import assigning, performer, pipeline
+from knuckle import capture as captures
+from knuckle.capture.cleaning import Cleaning, clean
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from knuckle.captures.clean import Cleaning
+from knuckle.capture.cleaning import Cleaning
 from knuckle.errors import RecipeError
 from knuckle.recipe import Recipe, from_dict, read_json, to_dict
 from knuckle.solvers import SMOOTHINGS, make, make_smoothing

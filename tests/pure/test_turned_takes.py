@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
-from knuckle import captures, pipeline
+from knuckle import capture as captures
+from knuckle import pipeline
 from knuckle.assigning import assignment
-from knuckle.captures.clean import Cleaning, clean, resample
-from knuckle.captures.markers import Markers
+from knuckle.capture.cleaning import Cleaning, clean, resample
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.devices.raw_take import Head, Packet, head_bytes, packet_bytes
+from knuckle.capture.markers import Markers
+from knuckle.capture.network.sender import Outgoing, UdpSender
+from knuckle.capture.network.transport import Address
 from knuckle.errors import CaptureError
 from knuckle.hand import kinematics
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.recipe import DRIVES, Recipe
-from knuckle.streams.devices import DEVICES
-from knuckle.streams.raw_take import Head, Packet, head_bytes, packet_bytes
-from knuckle.streams.sender import Outgoing, UdpSender
-from knuckle.streams.transport import Address
-from knuckle.tests.pure.streams.moments import moments
+from knuckle.tests.pure.capture.devices.moments import moments
 
 
 def packets_of(device: str, take: Sequence[Outgoing]) -> list[Packet]:

@@ -73,7 +73,7 @@ def play(screen: "Screen") -> "Steps":
 
 def write_long_take(path: Path) -> None:
     """A table of the recording played forth and back, again and again."""
-    captures: Any = __import__("bl_ext.user_default.knuckle.captures", fromlist=["read"])
+    captures: Any = __import__("bl_ext.user_default.knuckle.capture", fromlist=["read"])
     markers = captures.read(path)
     frames = len(markers.times)
     turn = np.concatenate([np.arange(frames), np.arange(frames)[::-1]])

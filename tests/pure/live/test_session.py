@@ -7,6 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.frame import Frame, joint_names, together
+from knuckle.capture.network.sender import Outgoing, UdpSender
+from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols.vmc import VmcParser, VmcSender
 from knuckle.errors import RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGITS, JOINTS
@@ -18,13 +23,8 @@ from knuckle.hand.rotations import from_matrix
 from knuckle.live.presence import EASE, HOLD, RETURN, Presence
 from knuckle.live.session import Session
 from knuckle.recipe import Recipe
-from knuckle.streams.devices import DEVICES
-from knuckle.streams.frame import Frame, joint_names, together
-from knuckle.streams.sender import Outgoing, UdpSender
-from knuckle.streams.transport import Address
-from knuckle.streams.wires.vmc import VmcParser, VmcSender
+from knuckle.tests.pure.capture.devices.moments import fist, moments
 from knuckle.tests.pure.hand.people import someone
-from knuckle.tests.pure.streams.moments import fist, moments
 
 
 def frame(moment: Outgoing, performer: str = "", hands: Iterable[str] = ("left", "right"), shift: float = 0.0) -> Frame:

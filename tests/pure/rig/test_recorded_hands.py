@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from knuckle.captures.formats import read
+from knuckle.capture.formats import read
 from knuckle.errors import RigError
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.detection import Bone, detect

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import assigning, captures, pipeline
+from knuckle import assigning, capture, pipeline
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
@@ -69,7 +69,7 @@ def test_with_no_finger_seen_or_all_of_them_nothing_changes():
 
 
 def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_than_at_rest(shared, monkeypatch):
-    markers = captures.read(shared / "data/captures/two_hands_glove.c3d")
+    markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     named = assigning.assignment(Recipe("x"), markers).hands["right"]
     few = {"index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal", "wrist"}
     few |= {f"{digit}-tip" for digit in ("thumb", "index-finger", "pinky-finger")}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from knuckle.captures.markers import Markers
+from knuckle.capture.markers import Markers
 from knuckle.hand import rotations
 from knuckle.hand.handedness import handedness
 from knuckle.hand.joints import Side

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.few import tips_told, told_of_few
 from knuckle.hand.labelling.find import find
@@ -28,7 +28,7 @@ def test_a_palm_and_fingertips_that_are_made_are_told_as_what_they_are_and_no_mo
 def hands(shared):
     """Name, and (F, 5, 3) m the tips in the order of DIGITS, of each recorded hand."""
     for file in ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json", "leap_finger_tap.json"):
-        markers = captures.read(shared / "data/captures" / file)
+        markers = capture.read(shared / "data/captures" / file)
         column = {(side, spot.joint): index for index, (side, spot) in truth_of(markers).items()}
         for side in sorted({side for side, _ in column}):
             yield f"{file} {side}", markers.positions[:, [column[side, tip] for tip in TIPS]]
@@ -55,7 +55,7 @@ def test_of_parts_of_recordings_hardly_any_tip_is_told_wrongly(shared):
 
 
 def test_the_tips_of_two_hands_in_one_capture_are_told_of_each(shared):
-    markers = captures.read(shared / "data/captures/two_hands_glove.c3d")
+    markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     _, places, truth = stripped(markers.times, markers.positions, truth_of(markers), DIGITS, palm=False)
     names = tuple(f"{truth[i][0]} {truth[i][1].joint}" if i in truth else f"body {i}" for i in range(places.shape[1]))
     sentences = told_of_few(places, names)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.shapes import LAYOUTS
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
@@ -36,7 +36,7 @@ def test_hands_that_are_made_are_labelled_though_some_tips_have_no_marker(layout
     ],
 )
 def test_captures_stripped_to_three_on_the_palm_and_some_tips_are_labelled(shared, file, digits):
-    markers = captures.read(shared / "data/captures" / file)
+    markers = capture.read(shared / "data/captures" / file)
     times, places, truth = stripped(markers.times, markers.positions, truth_of(markers), digits)
     spoiled = spoil(places, 1)
     found = score(find(times, spoiled.positions), spoiled, truth)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle import assigning, captures
-from knuckle.captures.clean import clean
+from knuckle import assigning, capture
+from knuckle.capture.cleaning import clean
 from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.shapes import LAYOUTS
@@ -35,7 +35,7 @@ def test_any_made_hand_with_three_or_four_on_the_palm_and_five_tips_is_labelled(
     ("file", "sides"), [("two_hands_glove.c3d", ["left", "right"]), ("qualisys_glove.tsv", ["right"])]
 )
 def test_a_known_performers_markers_get_the_labels_under_which_they_were_measured(shared, file, sides):
-    markers = captures.read(shared / "data/captures" / file)
+    markers = capture.read(shared / "data/captures" / file)
     half = len(markers.times) // 2
     first, second = markers.select(slice(0, half)), markers.select(slice(half, None))
     recipe = Recipe(file)
@@ -72,7 +72,7 @@ def test_a_flat_hand_could_be_either_and_is_the_one_that_was_asked_for(side):
 
 
 def test_a_lone_tip_beyond_the_index_fingers_is_in_doubt_whichever_finger_it_is_told_to_be_on(shared):
-    markers = captures.read(shared / "data/captures/qualisys_glove.tsv")
+    markers = capture.read(shared / "data/captures/qualisys_glove.tsv")
     known = (markers.times, markers.positions, truth_of(markers))
     for digits in (("thumb", "index-finger", "middle-finger"), ("thumb", "index-finger", "pinky-finger")):
         times, places, _ = stripped(*known, digits)
@@ -90,7 +90,7 @@ def test_what_is_said_to_be_right_nine_times_of_ten_is(shared):
     """Stripped to three on the palm and the tips, with swaps and losses: the pieces' confidence and their share."""
     said, right = [], []
     for file, seed in (("two_hands_glove.c3d", 21), ("qualisys_glove.tsv", 22), ("mediapipe_video.json", 23)):
-        markers = captures.read(shared / "data/captures" / file)
+        markers = capture.read(shared / "data/captures" / file)
         times, places, truth = stripped(markers.times, markers.positions, truth_of(markers), DIGITS)
         spoiled = spoil(places, seed, swaps=2, cuts=4)
         for hand in find(times, spoiled.positions).hands:

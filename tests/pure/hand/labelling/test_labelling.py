@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.hand.labelling.find import find
 from knuckle.hand.labelling.matching import Costs, assigned, least_cost, moves
 from knuckle.hand.labelling.tracks import follow
@@ -118,7 +118,7 @@ def test_hands_that_are_made_are_labelled(layout, least, side):
     ],
 )
 def test_captures_without_their_labels_get_them_back_though_markers_swap(shared, file, least, worst):
-    markers = captures.read(shared / "data/captures" / file)
+    markers = capture.read(shared / "data/captures" / file)
     truth = truth_of(markers)
     spoiled = spoil(markers.positions, 1, swaps=8)
     found = score(find(markers.times, spoiled.positions), spoiled, truth)
@@ -128,7 +128,7 @@ def test_captures_without_their_labels_get_them_back_though_markers_swap(shared,
 
 @pytest.mark.parametrize("file", ["two_hands_glove.c3d", "qualisys_glove.tsv"])
 def test_optical_captures_in_fragments_with_ghosts_are_labelled(shared, file):
-    markers = captures.read(shared / "data/captures" / file)
+    markers = capture.read(shared / "data/captures" / file)
     spoiled = spoil(markers.positions, 2, swaps=8, cuts=12, ghosts=6)
     found = score(find(markers.times, spoiled.positions), spoiled, truth_of(markers))
     assert found.right >= 0.99
@@ -136,7 +136,7 @@ def test_optical_captures_in_fragments_with_ghosts_are_labelled(shared, file):
 
 
 def test_a_body_without_its_hands_has_none(shared):
-    markers = captures.read(shared / "data/captures/two_hands_glove.c3d")
+    markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     body = [column for column in range(len(markers.names)) if column not in truth_of(markers)]
     assert len(body) > 15
     assert find(markers.times, markers.positions[:, body]).hands == ()
@@ -144,7 +144,7 @@ def test_a_body_without_its_hands_has_none(shared):
 
 def test_where_nothing_moves_the_hand_is_still_told(shared):
     """A single pose seen from frame to frame, as from a still clip."""
-    markers = captures.read(shared / "data/captures/two_hands_glove.c3d")
+    markers = capture.read(shared / "data/captures/two_hands_glove.c3d")
     order = np.random.default_rng(0).permutation(len(markers.names))
     still = Spoiled(markers.positions[:5, order], np.tile(order, (5, 1)))
     found = score(find(markers.times[:5], still.positions), still, truth_of(markers))

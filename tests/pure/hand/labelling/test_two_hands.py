@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knuckle import captures
+from knuckle import capture
 from knuckle.hand.labelling.find import find
 from knuckle.tests.pure.hand.labelling.spoiled import score, spoil, stripped, truth_of
 
@@ -15,7 +15,7 @@ SETS = {
 
 @pytest.fixture(scope="module")
 def glove(shared):
-    return captures.read(shared / "data/captures/two_hands_glove.c3d")
+    return capture.read(shared / "data/captures/two_hands_glove.c3d")
 
 
 def two(glove, digits, apart, drift=0.0):

@@ -1,0 +1,267 @@
+"""Cleaning of recorded markers: gaps, spikes, noise and rate. Pure numpy, over all markers at once.
+
+Each step takes Markers and gives new ones; none moves a position it does not have to.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CaptureError
+from ..hand import rotations as rot
+from . import butterworth
+from .cubic_spline import hermite, knot_slopes
+from .markers import Bools, Floats, Markers
+
+NEIGHBOURS = 3
+"""Positions on each side of a gap that its spline goes through."""
+LOST_STEPS = 5.0
+"""A step this many times the usual one is a break in the recording, over which nothing is filtered or resampled."""
+
+Ints = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaning:
+    """How a capture is cleaned before it is solved."""
+
+    gap_limit: float = 0.2
+    """s: gaps up to this length are filled; 0 fills none."""
+    spikes: bool = True
+    """True takes out single positions that leave the marker's way."""
+    cutoff: float | None = None
+    """Hz of the low-pass, None for none."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gap_limit < np.inf:
+            raise CaptureError(f"gap_limit is {self.gap_limit}, expected seconds, 0 or more")
+        if self.cutoff is not None and not 0 < self.cutoff < np.inf:
+            raise CaptureError(f"cutoff is {self.cutoff}, expected Hz above 0")
+
+
+def clean(markers: Markers, settings: Cleaning) -> Markers:
+    """Spikes out, gaps filled, noise filtered, in that order: each step needs the one before it."""
+    if settings.spikes:
+        calm = remove_spikes(markers)
+        count = int(markers.seen.sum() - calm.seen.sum())
+        told = (f"{count} positions left their marker's way for a frame or two and were taken out as spikes",)
+        markers = replace(calm, warnings=calm.warnings + (told if count else ()))
+    if settings.gap_limit > 0:
+        markers = fill_gaps(markers, settings.gap_limit)
+    if settings.cutoff is not None:
+        markers = low_pass(markers, settings.cutoff)
+    return markers
+
+
+def runs(mask: Bools) -> tuple[Ints, Ints, Ints]:
+    """(columns (R,), first rows (R,), rows after the last (R,)) of the stretches of True in each column of (F, M)."""
+    edges = np.zeros((mask.shape[1], mask.shape[0] + 2), np.int8)
+    edges[:, 1:-1] = mask.T
+    change = np.diff(edges, axis=1)
+    columns, starts = np.nonzero(change == 1)
+    return columns, starts, np.nonzero(change == -1)[1]
+
+
+def fill_gaps(markers: Markers, limit_s: float) -> Markers:
+    """Gaps up to limit_s seconds filled by a cubic spline through the positions around them, and marked as predicted.
+
+    Longer gaps stay, and so do those before a marker is first seen and after it is last seen.
+    """
+    seen, times = markers.seen, markers.times
+    column, start, stop = runs(~seen)
+    inside = (start > 0) & (stop < len(times))
+    column, start, stop = column[inside], start[inside], stop[inside]
+    short = times[stop] - times[start] <= limit_s * (1 + 1e-9)
+    column, start, stop = column[short], start[short], stop[short]
+    if not len(column):
+        return markers
+    positions, predicted = markers.positions.copy(), markers.predicted.copy()
+    left, right = _slopes_around(markers, column, start)
+    gap = np.repeat(np.arange(len(column)), stop - start)
+    frame = np.arange(len(gap)) - np.repeat(np.cumsum(stop - start) - (stop - start), stop - start) + start[gap]
+    ends = (times[start - 1], times[stop])
+    step = (ends[1] - ends[0])[gap]
+    part = (times[frame] - ends[0][gap]) / step
+    values = (positions[start - 1, column][gap], positions[stop, column][gap])
+    positions[frame, column[gap]] = hermite(part, step, values, (left[gap], right[gap]))
+    predicted[frame, column[gap]] = True
+    return replace(markers, positions=positions, predicted=predicted)
+
+
+def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats, Floats]:
+    """((G, 3), (G, 3)) m/s, the slopes of each gap's spline where the gap begins and where it ends."""
+    owner, frames = np.nonzero(markers.seen.T)
+    first = np.searchsorted(owner, column, "left")
+    last = np.searchsorted(owner, column, "right")
+    # The place in `frames` of the first position after the gap.
+    after = first + np.cumsum(markers.seen, axis=0)[start - 1, column]
+    on_left, on_right = np.minimum(NEIGHBOURS, after - first), np.minimum(NEIGHBOURS, last - after)
+    left, right = np.zeros((len(column), 3)), np.zeros((len(column), 3))
+    for lefts in range(1, NEIGHBOURS + 1):
+        for rights in range(1, NEIGHBOURS + 1):
+            group = np.flatnonzero((on_left == lefts) & (on_right == rights))
+            if len(group):
+                knots = frames[after[group, None] + np.arange(-lefts, rights)]
+                slopes = knot_slopes(markers.times[knots], markers.positions[knots, column[group, None]])
+                left[group], right[group] = slopes[:, lefts - 1], slopes[:, lefts]
+    return left, right
+
+
+def remove_spikes(
+    markers: Markers, deviation: float = 0.005, acceleration: float = 50.0, factor: float = 3.0
+) -> Markers:
+    """Positions that leave the marker's way for one or two frames become gaps.
+
+    Such a position is farther from the median of the five around it than `deviation` m, and than a fingertip could get
+    and return between the frames at `acceleration` m/s². It is also farther than `factor` times the usual from the
+    line on which the seven around it move (Hampel's test on the residuals), so that fast motion is left alone.
+    Predicted positions are judged as measured ones.
+    """
+    positions = markers.positions.copy()
+    seen = markers.seen
+    for marker in range(len(markers.names)):
+        frames = np.flatnonzero(seen[:, marker])
+        if len(frames) < 7:
+            continue
+        path, times = positions[frames, marker], markers.times[frames]
+        around = np.concatenate([[times[1] - times[0]], (times[2:] - times[:-2]) / 2, [times[-1] - times[-2]]])
+        bound = np.maximum(deviation, acceleration / 2 * np.minimum(around, 10.0) ** 2)
+        window = _five(np.concatenate([path[2:0:-1], path, path[-2:-4:-1]]))
+        doubtful = np.flatnonzero(np.linalg.norm(path - _median_of_five(window), axis=1) > bound)
+        if len(doubtful):
+            middle, usual = _from_line(path, times, doubtful)
+            spikes = doubtful[middle > np.maximum(bound[doubtful], factor * usual)]
+            positions[frames[spikes], marker] = np.nan
+    predicted = markers.predicted & np.isfinite(positions).all(axis=-1)
+    return replace(markers, positions=positions, predicted=predicted)
+
+
+def _from_line(path: Floats, times: Floats, places: Ints) -> tuple[Floats, Floats]:
+    """((D,), (D,)) m: how far the positions at `places` are from the line of the seven around them, and the usual.
+
+    The line is Siegel's of repeated medians, which three wild ones of seven do not bend. At the ends of the path the
+    seven are its first or last ones.
+    """
+    rows = np.clip(places - 3, 0, len(path) - 7)[:, None] + np.arange(7)
+    near, when = path[rows], times[rows] - times[places, None]
+    others = np.array([[other for other in range(7) if other != each] for each in range(7)])
+    rises = (near[:, others] - near[:, :, None]) / (when[:, others] - when[:, :, None])[..., None]
+    slope = np.median(np.median(rises, axis=2), axis=1)
+    level = near - slope[:, None] * when[..., None]
+    away = np.linalg.norm(level - np.median(level, axis=1)[:, None], axis=2)
+    return away[np.arange(len(places)), places - rows[:, 0]], 1.4826 * np.median(away, axis=1)
+
+
+def _five(padded: Floats) -> list[Floats]:
+    """The five neighbours of each sample of a path that is padded by two on both sides."""
+    count = len(padded) - 4
+    return [padded[offset : offset + count] for offset in range(5)]
+
+
+def _median_of_five(values: list[Floats]) -> Floats:
+    """The median, element by element, by comparisons: sorting a million fives takes ten times as long."""
+    a, b, c, d, e = values
+    # Neither the least nor the greatest of two pairs can be the median.
+    low = np.maximum(np.minimum(a, b), np.minimum(c, d))
+    high = np.minimum(np.maximum(a, b), np.maximum(c, d))
+    median: Floats = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
+    return median
+
+
+def _usual_step(times: Floats) -> float:
+    return float(np.median(np.diff(times))) if len(times) > 1 else 1.0
+
+
+def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
+    """A second-order Butterworth low-pass, forwards and backwards (-6 dB at the cutoff), over each unbroken stretch.
+
+    Frames are taken as evenly spaced. A cutoff at half the rate or above changes nothing. Raises CaptureError for a
+    cutoff that is not above 0, or so low that the take has no such motion.
+    """
+    step = _usual_step(markers.times)
+    if not cutoff_hz * step > 1e-4:
+        raise CaptureError(f"{markers.source}: a cutoff of {cutoff_hz:g} Hz, expected more than {1e-4 / step:g} Hz")
+    if cutoff_hz * step >= 0.5 or len(markers.times) < 2:
+        return markers
+    b, a = butterworth.coefficients(cutoff_hz, 1 / step)
+    positions = markers.positions.copy()
+    breaks = np.flatnonzero(np.diff(markers.times) > LOST_STEPS * step) + 1
+    parts = zip(np.concatenate([[0], breaks]), np.concatenate([breaks, [len(positions)]]), strict=True)
+    for begin, end in parts:
+        column, start, stop = runs(markers.seen[begin:end])
+        length = stop - start
+        # Stretches of like length are filtered side by side; the shortest, whose padding differs, with their equals.
+        kind = np.where(length > butterworth.PADDING, -np.ceil(np.log2(length)), length)
+        for each in np.unique(kind[length >= 2]):
+            group = np.flatnonzero(kind == each)
+            longest = int(length[group].max())
+            row = np.arange(longest)[:, None]
+            frames = begin + start[group] + np.minimum(row, length[group] - 1)
+            lengths = np.repeat(length[group], 3)
+            stretches = positions[frames, column[group]].reshape(longest, -1)
+            filtered = butterworth.forwards_and_backwards(stretches, lengths, b, a).reshape(longest, len(group), 3)
+            inside = row < length[group]
+            positions[frames[inside], np.broadcast_to(column[group], inside.shape)[inside]] = filtered[inside]
+    return replace(markers, positions=positions)
+
+
+def resample(markers: Markers, rate_hz: float) -> Markers:
+    """The markers at times that are whole multiples of 1/rate_hz, so that keys land on whole frames of a scene.
+
+    Between two positions a cubic is taken, between two turns the arc; a gap stays a gap, and what lies beside a
+    predicted position is predicted.
+    Raises CaptureError for a rate that is not above 0, or that asks for far more frames than there are.
+    """
+    times = markers.times
+    if not 0 < rate_hz < np.inf:
+        raise CaptureError(f"{markers.source}: a rate of {rate_hz:g} Hz, expected more than 0")
+    if len(times) < 2:
+        return markers
+    first, last = np.ceil(times[0] * rate_hz - 1e-6), np.floor(times[-1] * rate_hz + 1e-6)
+    if last - first > 100 * len(times) + 100_000:
+        raise CaptureError(
+            f"{markers.source}: {markers.duration:g} s at {rate_hz:g} Hz are {last - first:.0f} frames, "
+            f"expected at most a hundred times the {len(times)} there are"
+        )
+    if last < first:
+        return replace(markers.select(slice(0, 1)), rate=rate_hz)
+    grid = np.arange(first, last + 1) / rate_hz
+    before = np.clip(np.searchsorted(times, grid, "right") - 1, 0, len(times) - 2)
+    step = (times[before + 1] - times[before])[:, None]
+    part = np.clip((grid - times[before])[:, None] / step, 0.0, 1.0)
+    part = np.where(np.abs(part - np.rint(part)) < 1e-6, np.rint(part), part)
+    positions, slopes = markers.positions, _slopes(markers)
+    between = hermite(
+        part,
+        step,
+        (positions[before], positions[before + 1]),
+        (slopes[before], slopes[before + 1]),
+    )
+    between = np.where((part == 0)[..., None], positions[before], between)
+    between = np.where((part == 1)[..., None], positions[before + 1], between)
+    lost = (step > max(LOST_STEPS * _usual_step(times), 0.2)) & (part > 0) & (part < 1)
+    between[lost[:, 0]] = np.nan
+    predicted = (markers.predicted[before] & (part < 1)) | (markers.predicted[before + 1] & (part > 0))
+    predicted &= np.isfinite(between).all(axis=-1)
+    turns = None
+    if markers.turns is not None:
+        turns = rot.slerp(markers.turns[before], markers.turns[before + 1], part[..., None])
+        turns = np.where((part == 0)[..., None], markers.turns[before], turns)
+        turns = np.where((part == 1)[..., None], markers.turns[before + 1], turns)
+        turns[lost[:, 0]] = np.nan
+    return replace(markers, times=grid, positions=between, predicted=predicted, turns=turns, rate=rate_hz)
+
+
+def _slopes(markers: Markers) -> Floats:
+    """(F, M, 3) m/s of the parabola through each position and its two neighbours; beside a gap, of the chord."""
+    steps = np.diff(markers.times)[:, None, None]
+    chords = np.diff(markers.positions, axis=0) / steps
+    nothing = np.full_like(chords[:1], np.nan)
+    before, after = np.concatenate([nothing, chords]), np.concatenate([chords, nothing])
+    h = np.concatenate([steps[:1], steps])
+    k = np.concatenate([steps, steps[-1:]])
+    slopes = (k * before + h * after) / (h + k)
+    slopes = np.where(np.isnan(slopes), before, slopes)
+    slopes = np.where(np.isnan(slopes), after, slopes)
+    return np.where(np.isnan(slopes), 0.0, slopes)

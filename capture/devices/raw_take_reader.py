@@ -1,0 +1,113 @@
+"""Raw takes that Knuckle recorded live: the device's own packets, parsed again as they were when they came."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import CaptureError, PacketError
+from ..frame import Frame
+from ..marker_labels import shown
+from ..markers import Floats
+from ..recording import Take
+from .device_clock import Clock
+from .raw_take import MAGIC, read_head, read_packets
+from .stream_stats import Tally
+
+MOST_NAMES = 4096
+"""Points of a recording, a hostile one bounded."""
+MOST_PLACES = 1 << 26
+"""Points times frames: two hands for three hours. In small frames that name other points each there can be far more."""
+
+
+def sniff(head: bytes) -> bool:
+    """Whether a file begins as a raw take."""
+    return head.startswith(MAGIC)
+
+
+def read(data: bytes, source: str) -> Take:
+    """All frames of a raw take, by the device's clock where it has one that goes on: see Clock.
+
+    Raises CaptureError for a device that is not known, and where no packet holds a frame.
+    """
+    # Devices read some formats of captures, so that each would import the other.
+    from .device_table import DEVICES
+
+    head, start = read_head(data, source)
+    if head.device not in DEVICES:
+        raise CaptureError(f"{source}: recorded from {shown(head.device)}, expected one of {', '.join(DEVICES)}")
+    parser, tally, clock = DEVICES[head.device].parser(), Tally(), Clock()
+    frames, end = [], start
+    for packet in read_packets(data, start):
+        end = packet.end
+        tally.packets += 1
+        try:
+            found = list(parser.feed(packet.content))
+        except PacketError as error:
+            tally.malformed, tally.problem = tally.malformed + 1, str(error)
+            continue
+        # What was too late to be shown is too late to be solved.
+        newer = [frame for frame in found if tally.comes(frame, packet.time)]
+        frames += [replace(frame, time=clock.moment(frame.time, packet.time)) for frame in newer]
+    if not frames:
+        why = f", the last because {tally.problem}" if tally.problem else ""
+        raise CaptureError(f"{source}: {tally.packets} packets and no frame of a hand in them{why}")
+    names = _names(frames, source)
+    return Take(
+        format=f"raw take of {DEVICES[head.device].name}",
+        names=names,
+        positions=_joined(frames, names, [frame.positions for frame in frames]),
+        turns=_turns(frames, names),
+        times=np.array([frame.time for frame in frames], float),
+        unit="m",
+        up="z",
+        up_is_sure=True,
+        timecode=frames[0].timecode,
+        warnings=_warnings(tally, len(data) - end),
+    )
+
+
+def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
+    """The points that are seen in some frame, in the order in which they came."""
+    seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
+    for frame in frames:
+        seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
+    names = dict.fromkeys(own[row] for own, there in seen.items() for row in np.flatnonzero(there))
+    if len(names) > MOST_NAMES:
+        raise CaptureError(f"{source}: {len(names)} different points, expected {MOST_NAMES} at most")
+    if len(names) * len(frames) > MOST_PLACES:
+        raise CaptureError(
+            f"{source}: {len(frames)} frames of {len(names)} points, expected {MOST_PLACES} places at most"
+        )
+    return tuple(names)
+
+
+def _turns(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
+    """(F, M, 4) wxyz, NaN where a frame does not tell; None where none does."""
+    if all(frame.rotations is None for frame in frames):
+        return None
+    none = {own: np.full((len(own), 4), np.nan) for own in {frame.names for frame in frames}}
+    return _joined(
+        frames, names, [none[frame.names] if frame.rotations is None else frame.rotations for frame in frames]
+    )
+
+
+def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
+    """(F, M, K) what each frame has of its own points, NaN where it does not have one."""
+    column = {name: index for index, name in enumerate(names)}
+    kept = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
+    joined = np.full((len(frames), len(names), values[0].shape[1]), np.nan)
+    for number, (frame, own) in enumerate(zip(frames, values, strict=True)):
+        rows = kept[frame.names]
+        joined[number, [column[frame.names[row]] for row in rows]] = own[rows]
+    return joined
+
+
+def _warnings(tally: Tally, damaged: int) -> tuple[str, ...]:
+    """What was odd about the recording, in sentences."""
+    said = {
+        f"{tally.malformed} packets were not understood, the last because {tally.problem}": tally.malformed,
+        f"{tally.lost} frames were lost between the device and Knuckle": tally.lost,
+        f"{tally.late} frames came too late and were left out": tally.late,
+        f"the last {damaged} bytes are of a packet that was not written whole": damaged,
+    }
+    return tuple(sentence for sentence, count in said.items() if count)

@@ -1,0 +1,256 @@
+"""BVH: a skeleton and its motion, as the positions of its joints by forward kinematics. Y up.
+
+The format names no unit; the length of a hand, or of the body where there is no hand, tells it. A joint gives one
+marker by its name, an end site one named `<joint>_end`.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import CaptureError
+from ..marker_labels import duplicates, shown, unique
+from ..markers import Floats
+from ..recording import Take
+from .text_table import Table, blank, count_notes, number_in, text_lines
+
+HAND = 0.185
+"""m, from the wrist along the bones to the tip of the longest finger of a grown-up."""
+BODY = 1.7
+"""m, the greatest extent of a standing skeleton."""
+_CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
+"""Channel in small letters: (position or rotation, its axis)."""
+_FINGERS = ("thumb", "index", "middle", "ring", "pinky", "little", "finger")
+_FAR = 1e9
+"""Numbers beyond it, in whatever unit, are damaged."""
+
+
+@dataclass(slots=True)
+class _Joint:
+    name: str
+    parent: int
+    """Index of the parent, -1 for a root."""
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """From the parent at rest, in the file's unit."""
+    channels: list[tuple[str, int, int]] = field(default_factory=list)
+    """(position or rotation, axis, column of the motion), in the order of the file."""
+
+
+def sniff(head: bytes) -> bool:
+    """True if the first word is HIERARCHY."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].upper() == b"HIERARCHY"
+
+
+def read(data: bytes, source: str) -> Take:
+    """The joints of a BVH file. Raises CaptureError naming the line."""
+    lines = text_lines(data)
+    joints, columns, motion_at = _hierarchy(lines, source)
+    said, step, first = _motion_head(lines, motion_at, source)
+    if columns == 0:
+        raise CaptureError(f"{source}: no channels in the hierarchy, expected at least one")
+    values, notes = _rows(lines, first, columns, source)
+    # A joint is three numbers of two bytes or more in each frame, and no more end sites than joints come with them.
+    if 3 * len(values) * len(joints) > len(data):
+        raise CaptureError(
+            f"{source}: {len(values)} frames of {len(joints)} joints in {len(data)} bytes, expected channels for them"
+        )
+    labels = [joint.name for joint in joints]
+    return Take(
+        format="BVH",
+        names=unique(labels),
+        positions=_positions(joints, values),
+        rate=_rate(step),
+        likely_unit=_likely_unit(joints),
+        up="y",
+        up_is_sure=True,
+        warnings=notes + count_notes({"frames": (said, len(values))}) + duplicates(labels),
+    )
+
+
+@dataclass(slots=True)
+class _Hierarchy:
+    """The joints, parents first, as they are read line by line."""
+
+    joints: list[_Joint] = field(default_factory=list)
+    columns: int = 0
+    """Channels of all joints: numbers in a row of the motion."""
+    open_joints: list[int] = field(default_factory=list)
+    named: int | None = None
+    """The joint that was named and whose bracket has not come yet."""
+
+    def line(self, words: list[str], where: str) -> None:
+        """Takes in one line. Raises CaptureError for one that has no place here."""
+        match [words[0].upper(), *words[1:]]:
+            case ["ROOT" | "JOINT" | "END", *_]:
+                self._joint(words, where)
+            case ["{"] if self.named is not None:
+                self.open_joints.append(self.named)
+                self.named = None
+            case ["}"] if self.open_joints:
+                self.open_joints.pop()
+            case ["OFFSET", x, y, z, *_] if self.open_joints:
+                numbers = [number_in(word) for word in (x, y, z)]
+                known = [number for number in numbers if number is not None and abs(number) < _FAR]
+                if len(known) < 3:
+                    raise CaptureError(f"{where}: an offset of {shown(' '.join(words[1:]))}, expected three numbers")
+                self.joints[self.open_joints[-1]].offset = (known[0], known[1], known[2])
+            case ["CHANNELS", count, *names] if self.open_joints:
+                self.joints[self.open_joints[-1]].channels += _channels(count, names, self.columns, where)
+                self.columns += len(names)
+            case _:
+                found = shown(" ".join(words))
+                raise CaptureError(f"{where}: {found}, expected a joint, its OFFSET, its CHANNELS or a bracket")
+
+    def _joint(self, words: list[str], where: str) -> None:
+        """ROOT, JOINT or End Site; its bracket may stand on the same line."""
+        opened = words[-1] == "{"
+        parent = self.open_joints[-1] if self.open_joints else -1
+        name = " ".join(words[1 : len(words) - opened]) or f"joint_{len(self.joints) + 1}"
+        if words[0].upper() == "END":
+            if parent < 0:
+                raise CaptureError(f"{where}: an end site outside of any joint, expected ROOT before it")
+            name = f"{self.joints[parent].name}_end"
+        self.joints.append(_Joint(name, parent))
+        self.named = len(self.joints) - 1
+        if opened:
+            self.open_joints.append(self.named)
+            self.named = None
+
+
+def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
+    """(joints, parents first; channels in a row of the motion; index of the line MOTION)."""
+    hierarchy = _Hierarchy()
+    for index, line in enumerate(lines):
+        words = line.split()
+        if not words or words[0].upper() == "HIERARCHY":
+            continue
+        if words[0].upper() == "MOTION":
+            if not hierarchy.joints:
+                raise CaptureError(f"{source}, line {index + 1}: MOTION before any joint, expected ROOT and its joints")
+            return hierarchy.joints, hierarchy.columns, index
+        hierarchy.line(words, f"{source}, line {index + 1}")
+    raise CaptureError(f"{source}: no line MOTION after the hierarchy, expected the frames of the motion")
+
+
+def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
+    """The channels of a joint, the first of them in `column` of the motion."""
+    if number_in(count) != len(names):
+        raise CaptureError(f"{where}: {shown(count)} channels said and {len(names)} named, expected as many")
+    channels = []
+    for place, name in enumerate(names):
+        if name.lower() not in _CHANNELS:
+            raise CaptureError(f"{where}: a channel {shown(name)}, expected one such as Xposition or Zrotation")
+        channels.append((*_CHANNELS[name.lower()], column + place))
+    return channels
+
+
+def _motion_head(lines: list[str], motion_at: int, source: str) -> tuple[float | None, float | None, int]:
+    """(frames as said, seconds a frame, index of the first row)."""
+    frames: float | None = None
+    for index in range(motion_at + 1, len(lines)):
+        key, _, value = lines[index].partition(":")
+        if key.strip().lower() == "frames":
+            frames = number_in(value)
+        elif key.strip().lower() == "frame time":
+            step = number_in(value)
+            if step is None:
+                raise CaptureError(f"{source}, line {index + 1}: a frame time of {shown(value)}, expected seconds")
+            return frames, step, index + 1
+        elif not blank(lines[index]):
+            break
+    raise CaptureError(f"{source}, line {motion_at + 1}: no Frame Time after MOTION, expected seconds a frame")
+
+
+def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floats, tuple[str, ...]]:
+    """((F, columns), warnings): the rows of the motion, divided by any blanks."""
+    tidy = lines[:first] + ["\t".join(line.split()) for line in lines[first:]]
+    values, notes = Table(source, tidy, first, "\t", columns, f"{columns} channels", may_be_short=False).numbers()
+    return np.where(np.abs(values) < _FAR, values, np.nan), notes
+
+
+def _rate(step: float | None) -> float | None:
+    """Hz; a frame time of 0.0333333 means 30 Hz."""
+    if not step or step <= 0 or step < 1e-6:
+        return None
+    whole = round(1.0 / step)
+    return float(whole) if whole and abs(whole * step - 1.0) < 2e-5 else 1.0 / step
+
+
+def _positions(joints: list[_Joint], values: Floats) -> Floats:
+    """(F, J, 3) in the file's unit. T_world_joint = T_world_parent · translation · the rotations in channel order."""
+    frames = len(values)
+    positions = np.empty((frames, len(joints), 3))
+    # Joints stand depth first, so that the rotations still needed are those on the way from the root.
+    way: list[tuple[int, Floats]] = [(-1, np.tile(np.eye(3), (frames, 1, 1)))]
+    for index, joint in enumerate(joints):
+        while way[-1][0] != joint.parent:
+            way.pop()
+        world = way[-1][1]
+        offset = np.tile(np.array(joint.offset), (frames, 1))
+        for kind, axis, column in joint.channels:
+            if kind == "position":
+                # It takes the place of the offset along its axis, it is not added to it.
+                offset[:, axis] = values[:, column]
+        start = positions[:, joint.parent] if joint.parent >= 0 else 0.0
+        positions[:, index] = start + (world @ offset[..., None])[..., 0]
+        for kind, axis, column in joint.channels:
+            if kind == "rotation":
+                world = world @ _rotation(axis, values[:, column])
+        way.append((index, world))
+    return positions
+
+
+def _rotation(axis: int, degrees: Floats) -> Floats:
+    """(F, 3, 3) about x, y or z."""
+    angles = np.radians(degrees)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    matrix = np.zeros((len(degrees), 3, 3))
+    matrix[:, axis, axis] = 1.0
+    matrix[:, first, first] = matrix[:, second, second] = cosine
+    matrix[:, first, second], matrix[:, second, first] = -sine, sine
+    return matrix
+
+
+def _likely_unit(joints: list[_Joint]) -> str:
+    """The unit in which the longest finger, or else the body, is nearest to its usual size."""
+    offsets = np.array([joint.offset for joint in joints])
+    lengths = np.linalg.norm(offsets, axis=1).tolist()
+    reach = _named_reach(joints, lengths) or _branched_reach(joints, lengths)
+    if reach > 0:
+        ratio = reach / HAND
+    else:
+        rest = np.zeros((len(joints), 3))
+        for index, joint in enumerate(joints):
+            rest[index] = rest[joint.parent] + offsets[index] if joint.parent >= 0 else 0.0
+        ratio = float(np.ptp(rest, axis=0).max()) / BODY
+    if ratio <= 0:
+        return "m"
+    powers = {"m": 0.0, "dm": 1.0, "cm": 2.0, "mm": 3.0}
+    return min(powers, key=lambda unit: abs(np.log10(ratio) - powers[unit]))
+
+
+def _named_reach(joints: list[_Joint], lengths: list[float]) -> float:
+    """The longest way from a hand along joints with the names of fingers, 0 without such names."""
+    reach = [0.0] * len(joints)
+    for index, joint in enumerate(joints):
+        if any(word in joint.name.lower() for word in _FINGERS):
+            reach[index] = lengths[index] + (reach[joint.parent] if joint.parent >= 0 else 0.0)
+    return max(reach)
+
+
+def _branched_reach(joints: list[_Joint], lengths: list[float]) -> float:
+    """The longest way from a joint from which four or more unbranched chains of two bones or more go out."""
+    children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints)).tolist()
+    chains: list[list[tuple[float, int]]] = [[] for _ in joints]
+    best = 0.0
+    for index in range(len(joints) - 1, -1, -1):
+        fingers = [length for length, bones in chains[index] if bones >= 2]
+        if len(fingers) >= 4:
+            best = max(best, *fingers)
+        # A chain ends where it branches, and where one of its branches does.
+        parent = joints[index].parent
+        if parent >= 0 and len(chains[index]) == children[index] <= 1:
+            length, bones = chains[index][0] if chains[index] else (0.0, 0)
+            chains[parent].append((length + lengths[index], bones + 1))
+    return best

@@ -1,0 +1,170 @@
+"""C3D, the binary file of optical motion capture: Intel, DEC and MIPS, integers and reals.
+
+Specification: https://www.c3d.org/docs/C3D_User_Guide.pdf. Why no package reads it is said in c3d_parameters.py.
+"""
+
+import struct
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import CaptureError
+from ..conventions import UPS
+from ..marker_labels import duplicates, unique
+from ..markers import Floats
+from ..recording import Take
+from .c3d_parameters import BLOCK, MIPS, Parameters, read_parameters, real_from
+
+MOST_IN_HEADER = 65535
+"""The last frame as 16 bits say it when it is that or any later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The words of the first block that the points depend on."""
+
+    points: int
+    analog: int
+    """Analog values in one frame, all channels and samples."""
+    first: int
+    last: int
+    scale: float
+    """Units a count for integers; negative for reals."""
+    data_block: int
+    rate: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How the points lie in the file."""
+
+    count: int
+    """Points in a frame, four words each."""
+    words: int
+    """Words in a frame, the analog ones included."""
+    size: int
+    """Bytes in a word: 2 for integers, 4 for reals."""
+    scale: float
+    """Units a count; 1 for reals."""
+    start: int
+    """Byte of the first frame."""
+
+
+def sniff(head: bytes) -> bool:
+    """True if the second byte is the key of C3D and the first a block near the beginning (in a PNG it is 137)."""
+    return len(head) > 1 and head[1] == 0x50 and 0 < head[0] < 128 and not head[:4].isalpha()
+
+
+def read(data: bytes, source: str) -> Take:
+    """The points of a C3D file. Raises CaptureError when the sections do not fit into the file."""
+    if len(data) < BLOCK:
+        raise CaptureError(f"{source}: {len(data)} bytes, a C3D file has at least a header of {BLOCK}")
+    parameters, processor = read_parameters(data, data[0], source)
+    header = _header(data, processor)
+    layout = _layout(data, header, parameters, source)
+    frames, notes = _frames(data, header, parameters, layout, source)
+    labels, label_notes = _labels(parameters, layout.count)
+    rate, rate_notes = _rate(header, parameters)
+    screen = parameters.word("POINT", "Y_SCREEN").lower().replace("+", "")
+    return Take(
+        format="C3D",
+        names=unique(labels),
+        positions=_positions(data, layout, processor, frames),
+        rate=rate,
+        unit_text=parameters.word("POINT", "UNITS"),
+        up=screen if screen in UPS else None,
+        # X_SCREEN +X with Y_SCREEN +Y is also what is written by those who never thought of it.
+        up_is_sure=screen == "z",
+        warnings=notes + label_notes + duplicates(labels) + rate_notes,
+    )
+
+
+def _header(data: bytes, processor: int) -> _Header:
+    words = struct.unpack_from((">" if processor == MIPS else "<") + "10H", data, 0)
+    scale, rate = (float(real_from(data[place : place + 4], processor)[0]) for place in (12, 20))
+    return _Header(words[1], words[2], words[3], words[4], scale, words[8], rate)
+
+
+def _layout(data: bytes, header: _Header, parameters: Parameters, source: str) -> _Layout:
+    """The header decides, as the data was written with it; the parameters stand in where it says nothing."""
+    count = header.points or parameters.whole("POINT", "USED") or 0
+    if not count:
+        raise CaptureError(f"{source}: the header names no points, expected at least one")
+    scale = parameters.number("POINT", "SCALE") or header.scale
+    if not np.isfinite(scale) or not scale:
+        raise CaptureError(f"{source}: the scale of the points is {scale:g}, expected a number that is not 0")
+    block = header.data_block or parameters.whole("POINT", "DATA_START") or 0
+    start = (block - 1) * BLOCK
+    if start < BLOCK or start >= len(data):
+        raise CaptureError(
+            f"{source}: the header puts the points at block {block}, expected 2 to {len(data) // BLOCK}, the last"
+        )
+    words = 4 * count + header.analog
+    return _Layout(count, words, 4, 1.0, start) if scale < 0 else _Layout(count, words, 2, scale, start)
+
+
+def _frames(
+    data: bytes, header: _Header, parameters: Parameters, layout: _Layout, source: str
+) -> tuple[int, tuple[str, ...]]:
+    """How many frames: the greatest number named anywhere that fits into the file, and a note where they differ.
+
+    The header's 16 bits and POINT:FRAMES saturate or wrap in a long take, so that none of them alone can be trusted.
+    """
+    named = [
+        header.last - header.first + 1,
+        parameters.whole("POINT", "FRAMES"),
+        parameters.whole("POINT", "LONG_FRAMES"),
+    ]
+    first, last = parameters.whole("TRIAL", "ACTUAL_START_FIELD"), parameters.whole("TRIAL", "ACTUAL_END_FIELD")
+    if first is not None and last is not None:
+        named.append(last - first + 1)
+    counts = [number for number in named if number is not None and number > 0]
+    if not counts:
+        raise CaptureError(
+            f"{source}: the header counts from frame {header.first} to {header.last}, expected at least one frame"
+        )
+    stride = layout.words * layout.size
+    room = (len(data) - layout.start) // stride
+    fitting = [number for number in counts if number <= room]
+    if not fitting:
+        raise CaptureError(
+            f"{source}: {min(counts)} frames of {layout.count} points need {min(counts) * stride} bytes, "
+            f"the file holds {len(data) - layout.start} behind its header"
+        )
+    frames = max(fitting)
+    if len(set(counts)) > 1 and max(counts) < MOST_IN_HEADER:
+        said = ", ".join(str(number) for number in dict.fromkeys(counts))
+        return frames, (f"the file names different numbers of frames ({said}): {frames} were read",)
+    return frames, ()
+
+
+def _positions(data: bytes, layout: _Layout, processor: int, frames: int) -> Floats:
+    """(frames, count, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
+    raw = data[layout.start : layout.start + frames * layout.words * layout.size]
+    if layout.size == 4:
+        values = real_from(raw, processor)
+    else:
+        values = np.frombuffer(raw, ">i2" if processor == MIPS else "<i2").astype(np.float64)
+    points = values.reshape(frames, layout.words)[:, : 4 * layout.count].reshape(frames, layout.count, 4)
+    # Not every writer marks a lost point by its residual; some put it at 0 0 0, where no measured one ever is.
+    seen = (points[..., 3] >= 0) & (points[..., :3] != 0).any(axis=-1)
+    scaled: Floats = np.where(seen[..., None], points[..., :3], np.nan) * layout.scale
+    return scaled
+
+
+def _labels(parameters: Parameters, count: int) -> tuple[list[str], tuple[str, ...]]:
+    """A label a point; those without one are called point_1 and so on by their place."""
+    named = parameters.long_list("POINT", "LABELS")[:count]
+    named += [""] * (count - len(named))
+    blank = sum(not label for label in named)
+    labels = [label or f"point_{place + 1}" for place, label in enumerate(named)]
+    return labels, (f"{blank} of {count} points have no label and were numbered",) if blank else ()
+
+
+def _rate(header: _Header, parameters: Parameters) -> tuple[float | None, tuple[str, ...]]:
+    rate = parameters.number("POINT", "RATE")
+    if rate and rate > 0:
+        return rate, ()
+    if np.isfinite(header.rate) and header.rate > 0:
+        return header.rate, (f"POINT:RATE is missing, the {header.rate:g} Hz of the header are used",)
+    return None, ()

@@ -1,0 +1,196 @@
+"""The parameter section of a C3D file: groups of named values, in one of three byte orders.
+
+Written here rather than taken from the package py-c3d 0.6.0: of its 2 500 lines only the walk over the records
+(about forty) would remain in use. Its first_frame raises TypeError on an ACTUAL_START_FIELD of shape (2, 1), it knows
+no LABELS2, reads the points frame by frame, prints warnings, and fails with ten kinds of exception on damaged files.
+It is the oracle of the tests instead.
+"""
+
+import math
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import CaptureError
+from ..markers import Floats
+from .binary_floats import reals
+
+BLOCK = 512
+INTEL, DEC, MIPS = 84, 85, 86
+
+
+def real_from(raw: bytes, processor: int) -> Floats:
+    """(N,) the four-byte reals in `raw`, in the processor's format. Damaged ones come out as inf or NaN."""
+    if processor != DEC:
+        return reals(raw, ">" if processor == MIPS else "<")
+    # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.
+    halves = np.frombuffer(raw, "<u2").reshape(-1, 2)[:, ::-1]
+    return reals(halves.tobytes()) / 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One named value of a group, still as bytes."""
+
+    kind: int
+    """-1 characters, 1 bytes, 2 integers, 4 reals."""
+    dimensions: tuple[int, ...]
+    raw: bytes
+    processor: int
+
+    def numbers(self) -> list[float]:
+        """The values, first dimension fastest; none when they are characters."""
+        if self.kind == 4:
+            return [float(value) for value in real_from(self.raw[: len(self.raw) // 4 * 4], self.processor)]
+        if self.kind == 2:
+            order = ">u2" if self.processor == MIPS else "<u2"
+            return [float(value) for value in np.frombuffer(self.raw[: len(self.raw) // 2 * 2], order)]
+        return [float(value) for value in self.raw] if self.kind == 1 else []
+
+    def words(self) -> list[str]:
+        """The strings, without the blanks and zeros that fill them up; none when they are numbers."""
+        if self.kind != -1 or not self.raw:
+            return []
+        length = (self.dimensions or (len(self.raw),))[0]
+        if not length:
+            return []
+        cells = [self.raw[start : start + length] for start in range(0, len(self.raw), length)]
+        return [_text(cell).strip(" \0\t\r\n") for cell in cells]
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """All parameters of a file by (GROUP, NAME), both in capitals."""
+
+    values: dict[tuple[str, str], Parameter]
+
+    def number(self, group: str, name: str) -> float | None:
+        """The first value, or None where there is none."""
+        numbers = self.values[group, name].numbers() if (group, name) in self.values else []
+        return numbers[0] if numbers and np.isfinite(numbers[0]) else None
+
+    def whole(self, group: str, name: str) -> int | None:
+        """A count: a real, one unsigned integer, or two that are the low and the high half of a long one."""
+        numbers = self.values[group, name].numbers() if (group, name) in self.values else []
+        if not numbers or not np.isfinite(numbers[:2]).all() or abs(numbers[0]) > 2**53:
+            return None
+        halves = self.values[group, name].kind == 2 and len(numbers) == 2
+        return int(numbers[0]) + (int(numbers[1]) << 16 if halves else 0)
+
+    def word(self, group: str, name: str) -> str:
+        """The first string, or an empty one."""
+        words = self.values[group, name].words() if (group, name) in self.values else []
+        return words[0] if words else ""
+
+    def long_list(self, group: str, name: str) -> list[str]:
+        """The strings of NAME, NAME2, NAME3 ... one after the other: one parameter holds 255 at most."""
+        words: list[str] = []
+        for number in range(1, 1000):
+            key = (group, name if number == 1 else f"{name}{number}")
+            if key not in self.values:
+                break
+            words += self.values[key].words()
+        return words
+
+
+def read_parameters(data: bytes, block: int, source: str) -> tuple[Parameters, int]:
+    """The parameters that start at a block (counted from 1), and the processor. Raises CaptureError on damage."""
+    start = (block - 1) * BLOCK
+    if block < 1 or start + 4 > len(data):
+        raise CaptureError(
+            f"{source}: the header puts the parameters at block {block}, the file has {len(data) // BLOCK} blocks"
+        )
+    processor = data[start + 3]
+    if processor not in {INTEL, DEC, MIPS}:
+        raise CaptureError(
+            f"{source}: processor type {processor} in the parameter section, expected 84 (Intel), 85 (DEC) or 86 (MIPS)"
+        )
+    walk = _Walk(data[: _end(data, start, processor)], processor, source)
+    place: int | None = start + 4
+    while place is not None:
+        place = walk.record(place)
+    values: dict[tuple[str, str], Parameter] = {}
+    for number, name, parameter in walk.found:
+        values.setdefault((walk.groups.get(number, ""), name), parameter)
+    return Parameters(values), processor
+
+
+def _end(data: bytes, start: int, processor: int) -> int:
+    """The byte where the section must end: after its number of blocks, or where the points begin if that is sooner."""
+    ends = [len(data)]
+    if data[start + 2]:
+        ends.append(start + data[start + 2] * BLOCK)
+    (points,) = struct.unpack_from(">H" if processor == MIPS else "<H", data, 16)
+    if (points - 1) * BLOCK > start:
+        ends.append((points - 1) * BLOCK)
+    return min(ends)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The way through the records of a section, and what was found on it."""
+
+    section: bytes
+    processor: int
+    source: str
+    groups: dict[int, str] = field(default_factory=dict)
+    found: list[tuple[int, str, Parameter]] = field(default_factory=list)
+    """(number of the group, name, value)"""
+
+    def record(self, place: int) -> int | None:
+        """Reads the group or parameter at byte `place`; where the next one is, None at the end."""
+        section = self.section
+        length, number = struct.unpack_from("bb", section, place) if place + 2 <= len(section) else (0, 0)
+        if length == 0 or number == 0:
+            return None
+        after = place + 2 + abs(length)
+        offset = _offset(section, after, self.processor)
+        if offset is None:
+            raise CaptureError(
+                f"{self.source}: the parameter section is damaged at byte {place}, "
+                f"the record there runs past the section's end at byte {len(section)}"
+            )
+        name = _text(section[place + 2 : after]).strip(" \0").upper()
+        if number < 0:
+            self.groups.setdefault(-number, name)
+        else:
+            end = after + offset if offset else len(section)
+            parameter = _parameter(section[after + 2 : end], self.processor)
+            if parameter:
+                self.found.append((number, name, parameter))
+        return after + offset if offset else None
+
+
+def _offset(section: bytes, place: int, processor: int) -> int | None:
+    """Bytes from `place` to the next record, 0 after the last; None where it leads out of the section.
+
+    AMASS wrote the offset of its last record in Intel order whatever the file's was (sample_02, sgi), so the other
+    order is tried too.
+    """
+    if place + 2 > len(section):
+        return None
+    for order in (">h", "<h") if processor == MIPS else ("<h", ">h"):
+        (offset,) = struct.unpack_from(order, section, place)
+        if offset == 0 or (offset >= 2 and place + offset <= len(section)):
+            return int(offset)
+    return None
+
+
+def _parameter(record: bytes, processor: int) -> Parameter | None:
+    """The value in a record, from its type on; None where its sizes contradict the record's."""
+    if len(record) < 2:
+        return None
+    kind, count = struct.unpack_from("bB", record)
+    dimensions = tuple(record[2 : 2 + count])
+    size = math.prod(dimensions) * abs(kind)
+    if kind not in {-1, 1, 2, 4} or len(dimensions) != count or 2 + count + size > len(record):
+        return None
+    return Parameter(kind, dimensions, record[2 + count : 2 + count + size], processor)

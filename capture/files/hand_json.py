@@ -1,0 +1,190 @@
+"""JSON of any recorder of hands: read once, safely, and handed to the format whose shape it has."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from ...errors import CaptureError
+from ..markers import Floats
+
+Json = Any
+"""What json.loads gives: dict, list, str, float, bool or None. Integers come as floats, however long they are."""
+
+MOST_HANDS = 64
+"""Entries of a frame that are looked at: more than `tracks` allows, so that it can tell."""
+DEEPEST = 64
+"""Levels of nesting; the deepest known recorder has nine."""
+
+
+def load(data: bytes, source: str) -> Json:
+    """The document. Raises CaptureError naming the line where it is not JSON."""
+    try:
+        text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CaptureError(f"{source}: byte {error.start} is not UTF-8 text, expected JSON") from None
+    if _depth(data) > DEEPEST:
+        raise CaptureError(f"{source}: brackets are nested more than {DEEPEST} deep, expected a recording of hands")
+    try:
+        return json.loads(text, parse_int=float)
+    except json.JSONDecodeError as error:
+        raise CaptureError(
+            f"{source}, line {error.lineno}, column {error.colno}: not JSON, {error.msg[:60].lower()}"
+        ) from None
+
+
+def _depth(data: bytes) -> int:
+    """The deepest nesting of brackets, those inside strings counted too: an upper bound that costs no recursion."""
+    codes = np.frombuffer(data, np.uint8)
+    places = np.flatnonzero((codes == 91) | (codes == 93) | (codes == 123) | (codes == 125))
+    if not len(places):
+        return 0
+    return int(np.cumsum(np.where((codes[places] == 91) | (codes[places] == 123), 1, -1)).max())
+
+
+def point_from(value: Json) -> tuple[float, float, float] | None:
+    """x, y, z of [x, y, z, ...], of {x, y, z} or of something that has such a position inside; None if it is none."""
+    if isinstance(value, list) and len(value) == 3:
+        x, y, z = value
+        return (x, y, z) if isinstance(x, float) and isinstance(y, float) and isinstance(z, float) else None
+    if isinstance(value, dict):
+        for key in ("position", "positionM", "position_m", "pos", "pose", "transform", "p"):
+            if key in value:
+                return point_from(value[key])
+        if "matrix" in value or "offsetMatrix" in value:
+            return point_from(value.get("matrix", value.get("offsetMatrix")))
+        value = [value.get("x", value.get("X")), value.get("y", value.get("Y")), value.get("z", value.get("Z"))]
+    if not isinstance(value, list) or len(value) < 3:
+        return None
+    # Sixteen numbers are a 4x4 matrix, column by column: the place is its last column.
+    x, y, z = value[12:15] if len(value) == 16 else value[:3]
+    if isinstance(x, float) and isinstance(y, float) and isinstance(z, float):
+        return x, y, z
+    return None
+
+
+_LISTS = ("frames", "samples", "recording", "data", "results", "detections", "poses", "sequence")
+_TIMES = {
+    1.0: ("t_s", "time_s", "timestamp_s", "timesec", "seconds", "ptsseconds", "timeseconds", "timestampseconds"),
+    1e-3: ("t_ms", "tms", "time_ms", "timems", "timestamp_ms", "timestampms", "offsetms", "elapsedms", "elapsed_ms"),
+    1e-6: ("timestamp_us", "timestampus", "time_us", "timeus"),
+    1e-9: ("timestamp_ns", "timestampns", "time_ns", "timens"),
+}
+_SCALES = {key: scale for scale, keys in _TIMES.items() for key in keys}
+_PLAIN_TIMES = ("t", "time", "timestamp", "ts")
+_RATES = ("fps", "frame_rate", "framerate", "rate", "sampling_rate", "samplingrate", "hz")
+
+
+def frames_of(document: Json) -> list[Json]:
+    """The frames of a recording: the list itself, the list inside, or the document as the only frame."""
+    if isinstance(document, list):
+        return document
+    if isinstance(document, dict):
+        for key in _LISTS:
+            if isinstance(document.get(key), list):
+                return list(document[key])
+    return [document]
+
+
+def rate_of(document: Json) -> float | None:
+    """Hz, as the document's head names it."""
+    if isinstance(document, dict):
+        for key, value in document.items():
+            if key.lower() in _RATES and isinstance(value, float):
+                return value
+        for key in ("metadata", "meta", "info", "header"):
+            if isinstance(document.get(key), dict) and (rate := rate_of(document[key])) is not None:
+                return rate
+    return None
+
+
+def times_of(frames: list[Json], rate: float | None) -> Floats | None:
+    """(F,) s since the first frame that has a time; None where none has one.
+
+    Clocks of devices count s, ms, us or ns from anywhere; a name without a unit is read by the size of its steps.
+    """
+    raw = np.full(len(frames), math.nan)
+    scale: float | None = None
+    for index, frame in enumerate(frames):
+        found = _time(frame)
+        if found:
+            raw[index], scale = found
+    seen = np.flatnonzero(np.isfinite(raw))
+    if not len(seen):
+        return _counted(frames, rate)
+    if scale is None:
+        steps = np.abs(np.diff(raw[seen]))
+        step = float(np.median(steps[steps > 0])) if (steps > 0).any() else 0.0
+        scale = 1.0 if step < 0.75 else 1e-3 if step < 750 else 1e-6 if step < 750e3 else 1e-9
+    times: Floats = (raw - raw[seen[0]]) * scale
+    return times
+
+
+def time_of(frame: Json) -> float | None:
+    """s, of one frame by itself; of a name without a unit s are taken. None where it has none."""
+    found = _time(frame)
+    return found[0] * (found[1] or 1.0) if found else None
+
+
+def _time(frame: Json) -> tuple[float, float | None] | None:
+    """(the time of a frame, seconds in its unit or None where its name does not say), or None."""
+    if not isinstance(frame, dict):
+        return None
+    for key, value in frame.items():
+        if isinstance(value, float) and math.isfinite(value) and abs(value) < 1e30:
+            name = key.lower()
+            if name in _SCALES:
+                return value, _SCALES[name]
+            if name in _PLAIN_TIMES:
+                return value, None
+    return None
+
+
+def _counted(frames: list[Json], rate: float | None) -> Floats | None:
+    """(F,) s by the frames' own numbers, so that a frame left out of the list is a gap and not a hurry."""
+    if not rate or rate <= 0:
+        return None
+    numbers = [
+        next((frame[key] for key in ("frame", "index", "frame_index", "frameIndex") if key in frame), None)
+        if isinstance(frame, dict)
+        else None
+        for frame in frames
+    ]
+    if not numbers or not all(isinstance(number, float) and abs(number) < 1e15 for number in numbers):
+        return None
+    counted = np.array(numbers, np.float64)
+    times: Floats = (counted - counted[0]) / rate
+    return times
+
+
+def points_from(value: Json, counts: tuple[int, ...]) -> Floats | None:
+    """(N, 3) from a list of N points or from N*3, N*7 or N*16 numbers in a row, N one of `counts`; else None."""
+    if not isinstance(value, list):
+        return None
+    if value and isinstance(value[0], float):
+        for size in (3, 7, 16):
+            count, rest = divmod(len(value), size)
+            if rest == 0 and count in counts:
+                value = [value[start : start + size] for start in range(0, len(value), size)]
+                break
+    if len(value) not in counts:
+        return None
+    points = [point_from(item) for item in value]
+    if all(point is None for point in points):
+        return None
+    return np.array([point or (math.nan,) * 3 for point in points], np.float64)
+
+
+def claim_from(value: Json) -> str:
+    """left, right or hand, from `Left`, `RIGHT`, {label: ...}, [{categoryName: ...}] and the like."""
+    for _ in range(6):
+        if isinstance(value, list) and value:
+            value = value[0]
+        elif isinstance(value, dict):
+            keys = ("label", "categoryName", "category_name", "classification", "displayName", "handedness", "hand")
+            value = next((value[key] for key in keys if key in value), None)
+        else:
+            break
+    text = value.lower() if isinstance(value, str) else ""
+    return "left" if text.startswith("l") else "right" if text.startswith("r") else "hand"

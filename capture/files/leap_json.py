@@ -1,0 +1,122 @@
+"""Leap Motion frames as JSON: millimetres, Y up, microseconds.
+
+Both spellings are read: frames as the service sends them (objects) and the packed recordings of LeapJS Playback,
+whose first frame is the list of the fields' names. frameRate in the head is what the recorder was asked for, not
+what it got, and is not used.
+"""
+
+import numpy as np
+
+from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINTS
+from ..hand_tracks import Detection, follow, marker_names
+from ..markers import Floats
+from ..recording import Take
+from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from
+
+LEAP_JOINTS: tuple[str, ...] = (*JOINTS, "elbow")
+_INDEX = {joint: index for index, joint in enumerate(LEAP_JOINTS)}
+
+# A bone of each finger starts at carp, mcp, pip and dip. The thumb has no intermediate bone: the service gives it a
+# metacarpal of no length (carp = mcp, the CMC joint), so that mcp-pip is the anatomical metacarpal.
+_FINGER_FIELDS = ("carpPosition", "mcpPosition", "pipPosition", "dipPosition", "btipPosition")
+_FIELDS = (_FINGER_FIELDS[1:], *(_FINGER_FIELDS for _ in DIGITS[1:]))
+_DIGITS = tuple(DIGIT_JOINTS[digit] for digit in DIGITS)
+
+
+def matches(document: Json) -> bool:
+    """True for objects with `pointables`, and for a packed recording that lists them."""
+    return (
+        any("pointables" in _frame(frame, None) for frame in frames_of(document)[:50])
+        or _template(document) is not None
+    )
+
+
+def read(document: Json, source: str) -> Take:
+    """The joints of every hand. Raises CaptureError when no hand is in it."""
+    template = _template(document)
+    frames = [_frame(frame, template) for frame in frames_of(document)[template is not None :]]
+    stamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
+    names, positions, warnings = follow([hands_in(frame) for frame in frames], source)
+    labels, positions = marker_names(names, LEAP_JOINTS, positions)
+    known = np.isfinite(stamps)
+    first = stamps[known][0] if known.any() else 0.0
+    return Take(
+        format="Leap JSON",
+        names=labels,
+        positions=positions,
+        times=(stamps - first) * 1e-6 if known.any() else None,
+        unit="mm",
+        up="y",
+        up_is_sure=True,
+        warnings=warnings,
+    )
+
+
+def _number(value: Json) -> float:
+    return value if isinstance(value, float) and abs(value) < 1e30 else np.nan
+
+
+def _template(document: Json) -> list[Json] | None:
+    """The list of field names that a packed recording begins with."""
+    frames = frames_of(document)
+    first = frames[0] if frames else None
+    if isinstance(first, list) and any(isinstance(field, dict) and "pointables" in field for field in first):
+        return first
+    return None
+
+
+def _frame(frame: Json, template: list[Json] | None) -> dict[str, Json]:
+    if template is not None:
+        return _unpacked(frame, template)
+    return frame if isinstance(frame, dict) else {}
+
+
+def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
+    """An object from a row of values and the list of their names; {key: [[names]]} stands for a list of objects."""
+    result: dict[str, Json] = {}
+    if not isinstance(row, list):
+        return result
+    for spec, value in zip(template, row, strict=False):
+        if isinstance(spec, str):
+            result[spec] = value
+        elif isinstance(spec, dict):
+            for key, inner in spec.items():
+                if isinstance(inner, list) and inner and isinstance(inner[0], list) and isinstance(value, list):
+                    result[key] = [_unpacked(item, inner[0]) for item in value]
+    return result
+
+
+def hands_in(frame: dict[str, Json]) -> list[Detection]:
+    """The hands of one frame of the service's."""
+    hands, pointables = frame.get("hands"), frame.get("pointables")
+    if not isinstance(hands, list) or not isinstance(pointables, list):
+        return []
+    fingers: dict[str, list[dict[str, Json]]] = {}
+    for pointable in pointables:
+        if isinstance(pointable, dict) and not pointable.get("tool"):
+            fingers.setdefault(str(pointable.get("handId")), []).append(pointable)
+    found = []
+    for hand in hands[:MOST_HANDS]:
+        if isinstance(hand, dict):
+            identity = str(hand.get("id"))
+            joints = _joints(hand, fingers.get(identity, []))
+            if np.isfinite(joints).all(axis=-1).any():
+                found.append(Detection.of(claim_from(hand.get("type")), joints, identity))
+    return found
+
+
+def _joints(hand: dict[str, Json], fingers: list[dict[str, Json]]) -> Floats:
+    """(26, 3) mm in the order of LEAP_JOINTS, NaN where the frame does not have one."""
+    joints = np.full((len(LEAP_JOINTS), 3), np.nan)
+    for name in ("wrist", "elbow"):
+        joints[_INDEX[name]] = point_from(hand.get(name)) or np.nan
+    for finger in fingers:
+        digit = _number(finger.get("type"))
+        if digit not in range(5):
+            continue
+        for name, field in zip(_DIGITS[int(digit)], _FIELDS[int(digit)], strict=True):
+            joints[_INDEX[name]] = point_from(finger.get(field)) or np.nan
+        tip = _INDEX[_DIGITS[int(digit)][-1]]
+        if np.isnan(joints[tip]).any():
+            joints[tip] = point_from(finger.get("tipPosition")) or np.nan
+    return joints

@@ -1,0 +1,161 @@
+"""MediaPipe hand landmarks as JSON: 21 world landmarks a hand, metres, x right, y down, z away from the camera.
+
+Read are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks), those
+of the Tasks (worldLandmarks), and plain lists of 21 points a frame. Image landmarks alone have no metres and are
+refused. Handedness is what the source claims, and often mirrored.
+"""
+
+from itertools import zip_longest
+
+import numpy as np
+
+from ...errors import CaptureError
+from ...hand.joints import DIGIT_JOINTS
+from ..hand_tracks import Detection, follow, marker_names
+from ..markers import Floats
+from ..recording import Take
+from .hand_json import MOST_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
+
+# MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
+LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[-4:]))
+CAMERA_RATE = 30.0
+"""Hz, for frames without times: what cameras and videos mostly have."""
+
+_WORLD = (
+    "world_landmarks",
+    "worldLandmarks",
+    "hand_world_landmarks",
+    "handWorldLandmarks",
+    "multi_hand_world_landmarks",
+    "multiHandWorldLandmarks",
+)
+_IMAGE = ("landmarks", "hand_landmarks", "handLandmarks", "multi_hand_landmarks", "multiHandLandmarks", "keypoints")
+_PLAIN = ("landmarks", "keypoints3D", "keypoints", "points", "joints", "positions")
+_CLAIMS = ("handedness", "handednesses", "multi_handedness", "multiHandedness", "label", "hand", "side")
+
+
+def matches(document: Json) -> bool:
+    """True where one of the first frames holds landmarks of a hand, of the world or of the image."""
+    return _is_hand(document) or any(hands_in(frame) or _image_only(frame) for frame in frames_of(document)[:200])
+
+
+def read(document: Json, source: str) -> Take:
+    """The landmarks of every hand. Raises CaptureError when there are none in metres."""
+    frames = [document] if _is_hand(document) else frames_of(document)
+    hands = [hands_in(frame) for frame in frames]
+    if not any(hands) or _of_the_image(hands):
+        raise CaptureError(
+            f"{source}: landmarks of the image and none of the world, expected 21 world landmarks a hand in metres"
+        )
+    rate = rate_of(document)
+    times = times_of(frames, rate)
+    names, positions, warnings = follow(hands, source)
+    if times is None and rate is None and len(frames) > 1:
+        rate = CAMERA_RATE
+        warnings += (f"neither times nor a frame rate in the file: taken as {rate:g} Hz",)
+    labels, positions = marker_names(names, LANDMARKS, positions)
+    return Take(
+        format="MediaPipe JSON",
+        names=labels,
+        positions=positions,
+        times=times,
+        rate=rate,
+        unit="m",
+        up="-y",
+        up_is_sure=True,
+        warnings=warnings,
+    )
+
+
+def _is_hand(value: Json) -> bool:
+    return _points(value) is not None
+
+
+def _points(value: Json) -> Floats | None:
+    """(21, 3) of one hand, also inside {landmark: [...]}."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in ("landmark", "landmarks") if key in value), None)
+    return points_from(value, (len(LANDMARKS),))
+
+
+def _each(value: Json) -> list[Floats]:
+    """The hands in a list of hands, or the one that it is."""
+    one = _points(value)
+    if one is not None:
+        return [one]
+    several = [_points(item) for item in value[:MOST_HANDS]] if isinstance(value, list) else []
+    return [points for points in several if points is not None]
+
+
+def _found(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
+    return next((frame[key] for key in keys if frame.get(key)), None)
+
+
+def hands_in(frame: Json) -> list[Detection]:
+    """The hands of a frame, wherever in it they are."""
+    if isinstance(frame, list):
+        plain = _each(frame)
+        if plain:
+            return [_detection("hand", points, None) for points in plain]
+        return [detection for hand in frame[:MOST_HANDS] if isinstance(hand, dict) for detection in hands_in(hand)]
+    if not isinstance(frame, dict):
+        return []
+    if isinstance(frame.get("hands"), list):
+        return [detection for hand in frame["hands"][:MOST_HANDS] for detection in hands_in(hand)]
+    holder = frame["hands"] if isinstance(frame.get("hands"), dict) else frame
+    sides = [key for key in holder if key.lower() in {"left", "right", "left_hand", "right_hand"}]
+    if sides:
+        return [detection for key in sides for detection in _side(holder[key], claim_from(key))]
+    world = _each(_found(frame, _WORLD))
+    image = _each(_found(frame, _IMAGE)) if world else []
+    if not world and not _image_only(frame):
+        world = _each(_found(frame, _PLAIN))
+    claims = _claims(_found(frame, _CLAIMS), len(world))
+    return [
+        _detection(claim, points, seen)
+        for claim, points, seen in zip_longest(claims, world, image[: len(world)])
+        if points is not None
+    ]
+
+
+def _side(value: Json, claim: str) -> list[Detection]:
+    """A hand under the name of its side."""
+    if isinstance(value, dict):
+        value = _found(value, (*_WORLD, *_PLAIN))
+    return [_detection(claim, points, None) for points in _each(value)[:1]]
+
+
+def _claims(value: Json, count: int) -> list[str]:
+    if isinstance(value, list) and len(value) == count:
+        return [claim_from(item) for item in value]
+    return [claim_from(value)] * count
+
+
+def _image_only(frame: Json) -> bool:
+    """True for the results of MediaPipe itself that were saved without their world landmarks."""
+    if not isinstance(frame, dict) or _found(frame, _WORLD):
+        return False
+    return bool(_each(_found(frame, _IMAGE[1:])))
+
+
+def _of_the_image(frames: list[list[Detection]]) -> bool:
+    """True for points between 0 and 1 with the wrist at depth 0: the image's, whatever they are called."""
+    joints = np.array([hand.joints for hands in frames for hand in hands])
+    flat = joints[:, 0, 2]
+    across = joints[..., :2][np.isfinite(joints[..., :2])]
+    return bool(
+        (np.abs(np.where(np.isfinite(flat), flat, 0.0)) < 1e-5).all()
+        and len(across)
+        and across.min() > -0.5
+        and across.max() < 1.5
+        and np.median(across) > 0.15
+    )
+
+
+def _detection(claim: str, points: Floats, image: Floats | None) -> Detection:
+    """A hand, placed by its image where there is one: world landmarks are centred on each hand and tell no place."""
+    if image is not None and (np.abs(image[:, :2]) < 1e9).all():
+        size = float(np.abs(image[0, :2] - image[9, :2]).max())
+        return Detection(claim, points, image[:, :2].sum(axis=0) / len(image), size)
+    shape = np.where(np.abs(points) < 1e9, points, 0.0).ravel() / np.sqrt(len(points))
+    return Detection(claim, points, shape, Detection.of(claim, points).size)

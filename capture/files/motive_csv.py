@@ -1,0 +1,111 @@
+"""OptiTrack Motive CSV, format versions 1.x: a line of settings, rows that describe the columns, a row a frame.
+
+The rows Type, Name, ID (from 1.24 also Parent), Rotation/Position and Frame/Time/X/Y/Z are found by what they hold,
+as versions leave some out. Rotations, rigid bodies, bones and errors are skipped. Y up.
+"""
+
+import csv
+from dataclasses import dataclass, field
+
+from ...errors import CaptureError
+from ..marker_labels import duplicates, unique
+from ..recording import Take
+from .text_table import Table, count_notes, number_in, text_lines
+
+_TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
+"""The types of column that are markers; the first is the measured one, the others where the solved body has it."""
+_KINDS = _TYPES | {"rigid body", "bone", "skeleton"}
+_HEADER = 20
+"""Lines in which the description of the columns is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One marker of the header."""
+
+    label: str
+    measured: bool
+    axes: dict[str, int] = field(default_factory=dict)
+    """The column of x, of y and of z."""
+
+
+def sniff(head: bytes) -> bool:
+    """True if the first cell is `Format Version`."""
+    return head.lstrip(b'\xef\xbb\xbf \t\r\n"')[:14].lower() == b"format version"
+
+
+def read(data: bytes, source: str) -> Take:
+    """The markers of a Motive export. Raises CaptureError naming the line."""
+    lines = text_lines(data)
+    rows = [_cells(line) for line in lines[:_HEADER]]
+    titles_at = next((index for index, row in enumerate(rows) if row and row[0].lower() == "frame"), None)
+    if titles_at is None:
+        raise CaptureError(f"{source}: no line that begins with Frame, expected the titles of the columns")
+    titles = [title.lower() for title in rows[titles_at]]
+    markers = _markers(rows[:titles_at], titles)
+    if not markers:
+        raise CaptureError(f"{source}, line {titles_at + 1}: no columns of the type Marker, expected markers exported")
+    labels = [marker.label for marker in markers]
+    texts = frozenset(place for place, title in enumerate(titles) if title == "timecode")
+    table = Table(source, lines, titles_at + 1, ",", len(titles), f"{len(labels)} markers", texts)
+    numbers, notes = table.numbers()
+    time_at = next((place for place, title in enumerate(titles) if title.startswith("time (")), None)
+    order = [marker.axes[axis] for marker in markers for axis in "xyz"]
+    settings = _settings(rows[0])
+    frames = number_in(settings.get("total exported frames", ""))
+    return Take(
+        format="Motive CSV",
+        names=unique(labels),
+        positions=numbers[:, order].reshape(len(numbers), len(labels), 3),
+        times=numbers[:, time_at] if time_at is not None else None,
+        rate=number_in(settings.get("export frame rate", settings.get("capture frame rate", ""))),
+        unit_text=settings.get("length units", ""),
+        up="y",
+        up_is_sure=True,
+        warnings=notes + count_notes({"frames": (frames, len(numbers))}) + duplicates(labels),
+    )
+
+
+def _cells(line: str) -> list[str]:
+    """The cells of a line of the header; names with commas are quoted."""
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(",")]
+    try:
+        return [cell.strip() for cell in next(csv.reader([line]), [])]
+    except csv.Error:
+        return [cell.strip(' "') for cell in line.split(",")]
+
+
+def _settings(row: list[str]) -> dict[str, str]:
+    """The first line's settings, by name in small letters."""
+    return {name.lower(): value for name, value in zip(row[::2], row[1::2], strict=False)}
+
+
+def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
+    """The markers whose X, Y and Z positions there are; of a label measured and solved, the measured one."""
+    kinds_at = next((index for index, row in enumerate(rows) if _KINDS & {cell.lower() for cell in row}), None)
+    if kinds_at is None:
+        return []
+    kinds, below = rows[kinds_at], rows[kinds_at + 1 :]
+    names = _row(below, {"name"}) or (below[0] if below else [])
+    identities = _row(below, {"id"})
+    parts = _row(below, {"position"})
+    found: dict[tuple[str, str, str], _Column] = {}
+    for place, title in enumerate(titles):
+        kind, part = _at(kinds, place).lower(), _at(parts, place).lower()
+        if kind in _TYPES and part == "position" and title in {"x", "y", "z"}:
+            label = _at(names, place) or f"marker_{len(found) + 1}"
+            key = (kind, label, _at(identities, place))
+            found.setdefault(key, _Column(label, kind == "marker")).axes.setdefault(title, place)
+    whole = [marker for marker in found.values() if len(marker.axes) == 3]
+    measured = {marker.label for marker in whole if marker.measured}
+    return [marker for marker in whole if marker.measured or marker.label not in measured]
+
+
+def _row(rows: list[list[str]], words: set[str]) -> list[str]:
+    """The first row with one of the words in it, or none."""
+    return next((row for row in rows if words & {cell.lower() for cell in row}), [])
+
+
+def _at(row: list[str], place: int) -> str:
+    return row[place] if place < len(row) else ""

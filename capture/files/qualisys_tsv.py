@@ -1,0 +1,86 @@
+"""Qualisys Track Manager TSV: header lines of key and values, then one row a frame, millimetres, Z up.
+
+A marker that was not seen is written as 0 0 0 or as blanks. Frame and Time columns and the row of titles depend on
+the settings of the export.
+"""
+
+import numpy as np
+
+from ...errors import CaptureError
+from ..marker_labels import duplicates, shown, unique
+from ..recording import Take
+from .text_table import Table, blank, count_notes, number_in, text_lines
+
+_KEYS = ("NO_OF_FRAMES", "NO_OF_CAMERAS", "NO_OF_MARKERS", "MARKER_NAMES", "TRAJECTORY_TYPES", "DATA_INCLUDED")
+
+
+def sniff(head: bytes) -> bool:
+    """True if the first lines are those of a Qualisys export."""
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:40].upper()
+    return first.startswith(tuple(key.encode() for key in _KEYS))
+
+
+def read(data: bytes, source: str) -> Take:
+    """The markers of a TSV export. Raises CaptureError naming the line."""
+    lines = text_lines(data)
+    header, first = _header(lines)
+    if not header.get("MARKER_NAMES"):
+        raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one a marker")
+    included = _value(header, "DATA_INCLUDED").upper()
+    if included not in {"", "3D", "2D3D"}:
+        raise CaptureError(f"{source}: the data included is {shown(included)}, expected 3D markers")
+    labels = [name.strip() or f"marker_{index + 1}" for index, name in enumerate(header["MARKER_NAMES"])]
+    titles = [cell.strip() for cell in lines[first].split("\t")] if first < len(lines) else []
+    lead = _lead(titles, 3 * len(labels))
+    first += bool(titles) and number_in(titles[0]) is None
+    width = lead + 3 * len(labels)
+    table, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
+    positions = table[:, lead:].reshape(len(table), len(labels), 3)
+    missing = (positions == 0).all(axis=-1)
+    counts = count_notes(
+        {
+            "frames": (number_in(_value(header, "NO_OF_FRAMES")), len(table)),
+            "markers": (number_in(_value(header, "NO_OF_MARKERS")), len(labels)),
+        }
+    )
+    return Take(
+        format="Qualisys TSV",
+        names=unique(labels),
+        positions=np.where(missing[..., None], np.nan, positions),
+        times=table[:, lead - 1] if lead == 2 else None,
+        rate=number_in(_value(header, "FREQUENCY")),
+        unit="mm",
+        up="z",
+        up_is_sure=True,
+        warnings=notes + counts + duplicates(labels),
+    )
+
+
+def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
+    """The header's values by key, and the index of the first line that is not header."""
+    header: dict[str, list[str]] = {}
+    for index, line in enumerate(lines):
+        cells = line.split("\t")
+        key = cells[0].strip().upper()
+        if blank(line):
+            continue
+        if not key.isascii() or ("_" not in key and key not in {"FREQUENCY", "DESCRIPTION"}):
+            return header, index
+        while len(cells) > 1 and not cells[-1].strip():
+            cells.pop()
+        header[key] = cells[1:]
+    return header, len(lines)
+
+
+def _value(header: dict[str, list[str]], key: str) -> str:
+    """The first value of a key, empty where there is none."""
+    return next(iter(header.get(key, [])), "").strip()
+
+
+def _lead(titles: list[str], width: int) -> int:
+    """How many columns stand before the markers: 0, or 2 for Frame and Time."""
+    while titles and not titles[-1]:
+        titles.pop()
+    if titles and number_in(titles[0]) is None:
+        return 2 if titles[0].lower() == "frame" and len(titles) > 1 and titles[1].lower() == "time" else 0
+    return 2 if len(titles) == width + 2 else 0

@@ -1,0 +1,91 @@
+"""TRC, the text table of Motion Analysis and OpenSim.
+
+Five lines of header (path, names of fields, their values, labels, X1 Y1 Z1 ...), then one row a frame. Writers differ
+in blank lines, tabs between labels, and in how far the counts of the header can be trusted: the data decides. No
+field says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analysis Z.
+"""
+
+from ...errors import CaptureError
+from ..marker_labels import duplicates, unique
+from ..recording import Take
+from .text_table import Table, blank, count_notes, number_in, text_lines
+
+
+def sniff(head: bytes) -> bool:
+    """True if the first line is PathFileType, or the second names the fields of the header."""
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:2000].lower()
+    return start.startswith(b"pathfiletype") or (b"datarate" in start and b"nummarkers" in start)
+
+
+def read(data: bytes, source: str) -> Take:
+    """The markers of a TRC file. Raises CaptureError naming the line."""
+    lines = text_lines(data)
+    fields, place = _fields(lines, source)
+    names_at = next((index for index in range(place, len(lines)) if lines[index].lower().startswith("frame")), None)
+    if names_at is None:
+        raise CaptureError(f"{source}: no line that begins with Frame#, expected the labels of the markers")
+    labels = _labels(lines[names_at])
+    first = _first_row(lines, names_at + 1)
+    labels, extra = _with_unnamed(labels, lines[first : first + 50])
+    if not labels:
+        raise CaptureError(f"{source}, line {names_at + 1}: no labels after Frame# and Time, expected one a marker")
+    width = 2 + 3 * len(labels)
+    numbers, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
+    counts = count_notes(
+        {
+            "frames": (number_in(fields.get("numframes", "")), len(numbers)),
+            "markers": (number_in(fields.get("nummarkers", "")), len(labels)),
+        }
+    )
+    return Take(
+        format="TRC",
+        names=unique(labels),
+        positions=numbers[:, 2:].reshape(len(numbers), len(labels), 3),
+        times=numbers[:, 1],
+        rate=number_in(fields.get("datarate", "")),
+        unit_text=fields.get("units", ""),
+        likely_up="y",
+        warnings=notes + counts + extra + duplicates(labels),
+    )
+
+
+def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
+    """The header's fields by their names in small letters, and the index of the line after their values."""
+    for index, line in enumerate(lines[:20]):
+        if "datarate" in line.lower():
+            values = lines[index + 1] if index + 1 < len(lines) else ""
+            cells = [cell.strip() for cell in values.split("\t")]
+            return dict(zip((name.strip().lower() for name in line.split("\t")), cells, strict=False)), index + 2
+    raise CaptureError(f"{source}: no line with DataRate in the header, expected the names of its fields")
+
+
+def _labels(line: str) -> list[str]:
+    """The labels after Frame# and Time. They stand in every third column; some writers put other numbers of tabs."""
+    cells = [cell.strip() for cell in line.split("\t")][2:]
+    while cells and not cells[-1]:
+        cells.pop()
+    named = [index for index, cell in enumerate(cells) if cell]
+    if named and all(index % 3 == 0 for index in named):
+        return [cell or f"marker_{place + 1}" for place, cell in enumerate(cells[::3])]
+    return [cells[index] for index in named] or line.split()[2:]
+
+
+def _first_row(lines: list[str], start: int) -> int:
+    """The first line after the row X1 Y1 Z1 that begins with a number."""
+    for index in range(start, len(lines)):
+        cells = lines[index].split()
+        if cells and number_in(cells[0]) is not None:
+            return index
+        if cells and not blank(lines[index]) and not cells[0][0].isalpha():
+            return index
+    return len(lines)
+
+
+def _with_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The labels, with numbered ones for markers that the rows have in addition."""
+    columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not blank(row)), default=0)
+    more = (columns - 2) // 3 - len(labels)
+    if more <= 0 or (columns - 2) % 3:
+        return labels, ()
+    numbered = [f"marker_{len(labels) + index + 1}" for index in range(more)]
+    return labels + numbered, (f"{more} markers have no label and were numbered",)

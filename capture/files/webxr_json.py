@@ -1,0 +1,160 @@
+"""WebXR and OpenXR hands: 25 or 26 joints, metres, Y up.
+
+There is no standard file. Read are: JSON frames with hands by name or in a list, joints by name (WebXR's, OpenXR's
+XR_HAND_JOINT_..._EXT, or close to them) or in the standards' order, a joint as numbers, as {x, y, z}, with its
+position inside (IWER, Handy and the recorders built on three.js), or as a 4x4 matrix; and the static .handpose of
+handy-work. Specifications: https://www.w3.org/TR/webxr-hand-input-1/ and XR_EXT_hand_tracking of OpenXR.
+"""
+
+import struct
+from itertools import groupby
+
+import numpy as np
+
+from ...errors import CaptureError
+from ...hand.joints import JOINTS
+from ..hand_tracks import Detection, follow, marker_names
+from ..marker_labels import OPENXR_JOINTS, joint_from
+from ..markers import Floats
+from ..recording import Take
+from .binary_floats import reals
+from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
+
+_INDEX = {joint: index for index, joint in enumerate(OPENXR_JOINTS)}
+_JOINT_KEYS = ("joints", "jointTransforms", "jointPositions", "jointPoses", "hand_joints", "poses")
+_POSE_FLOATS = 16 * len(JOINTS)
+
+
+def matches(document: Json) -> bool:
+    """True where one of the first frames holds a hand of 25 or 26 joints, or joints by their names."""
+    return any(_hands(frame) for frame in _frames(document)[:200])
+
+
+def read(document: Json, source: str) -> Take:
+    """The joints of every hand. Raises CaptureError when no hand is in it."""
+    frames = _frames(document)
+    rate = rate_of(document)
+    times = times_of(frames, rate)
+    hands = [_hands(frame) for frame in frames]
+    if times is not None:
+        times, hands = _merged(times, hands)
+    names, positions, warnings = follow(hands, source)
+    labels, positions = marker_names(names, OPENXR_JOINTS, positions)
+    unit = _unit(hands)
+    return Take(
+        format="WebXR JSON",
+        names=labels,
+        positions=positions,
+        times=times,
+        rate=rate,
+        unit="m" if unit == "m" else None,
+        likely_unit=unit,
+        up="y",
+        up_is_sure=True,
+        warnings=warnings,
+    )
+
+
+def _frames(document: Json) -> list[Json]:
+    """The frames, or the document as the only one where it is a hand itself."""
+    return [document] if _joints(document) is not None else frames_of(document)
+
+
+def _merged(times: Floats, hands: list[list[Detection]]) -> tuple[Floats, list[list[Detection]]]:
+    """Rows of the same time, as recorders write that give each hand its own row, as one frame."""
+    rows = zip(times.tolist(), hands, strict=True)
+    groups = [
+        (time, [hand for _, row in group for hand in row]) for time, group in groupby(rows, key=lambda row: row[0])
+    ]
+    return np.array([time for time, _ in groups]), [row for _, row in groups]
+
+
+def _hands(frame: Json) -> list[Detection]:
+    """The hands of a frame, wherever in it they are."""
+    if isinstance(frame, list):
+        joints = _joints(frame)
+        if joints is not None:
+            return [Detection.of("hand", joints)]
+        return [detection for hand in frame[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
+    if not isinstance(frame, dict):
+        return []
+    inside = frame.get("hands", frame.get("data"))
+    if isinstance(inside, list):
+        return [detection for hand in inside[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
+    holder = inside if isinstance(inside, dict) else frame
+    sides = [key for key in holder if key.lower().replace("hand", "").strip("_- ") in {"left", "right", "l", "r"}]
+    if sides:
+        return [detection for key in sides for detection in _hand(holder[key], claim_from(key))]
+    return _hand(holder, claim_from(frame))
+
+
+def _hand(value: Json, claim: str) -> list[Detection]:
+    """One hand, or none."""
+    for key in _JOINT_KEYS:
+        if isinstance(value, dict) and key in value:
+            value = value[key]
+    joints = _joints(value)
+    return [] if joints is None else [Detection.of(claim, joints)]
+
+
+def _joints(value: Json) -> Floats | None:
+    """(26, 3) in the order of OPENXR_JOINTS, NaN where the hand does not have one; None if it is no hand."""
+    if isinstance(value, list):
+        points = points_from(value, (len(JOINTS), len(OPENXR_JOINTS)))
+        if points is not None and not _named(value):
+            # 26 are OpenXR's, whose palm comes before WebXR's 25.
+            palm = np.full((len(OPENXR_JOINTS) - len(points), 3), np.nan)
+            whole: Floats = np.concatenate([palm, points])
+            return whole
+        value = {name: item for item in value[:64] if isinstance(item, dict) and (name := _name(item))}
+    if not isinstance(value, dict):
+        return None
+    found = {joint: point for key, item in value.items() if (joint := joint_from(key)) and (point := point_from(item))}
+    if len(found) < 3:
+        return None
+    joints = np.full((len(OPENXR_JOINTS), 3), np.nan)
+    for joint, point in found.items():
+        joints[_INDEX[joint]] = point
+    return joints
+
+
+def _name(item: dict[str, Json]) -> str | None:
+    name = next((item[key] for key in ("name", "joint", "jointName", "id") if key in item), None)
+    return name if isinstance(name, str) else None
+
+
+def _named(value: list[Json]) -> bool:
+    return isinstance(value[0], dict) and _name(value[0]) is not None
+
+
+def _unit(frames: list[list[Detection]]) -> str:
+    """The unit in which the hands are as large as hands: some recorders write whole millimetres."""
+    sizes = [hand.reach for hands in frames for hand in hands if hand.reach > 0]
+    size = float(np.median(sizes)) if sizes else 0.2
+    return "m" if size < 1.5 else "cm" if size < 40 else "mm"
+
+
+def sniff_pose(head: bytes) -> bool:
+    """True for the first bytes of a .handpose: 25 as a real, then the identity matrix of the wrist."""
+    return len(head) >= 8 and struct.unpack_from("<2f", head) == (25.0, 1.0)
+
+
+def read_pose(data: bytes, source: str) -> Take:
+    """A .handpose: 25, then 25 matrices of the left hand, 25 of the right, and a weight for each, as reals.
+
+    Raises CaptureError when the length is another.
+    """
+    need = 4 * (1 + 2 * _POSE_FLOATS + 2 * len(JOINTS))
+    if len(data) != need:
+        raise CaptureError(f"{source}: {len(data)} bytes, a handpose of two hands of {len(JOINTS)} joints has {need}")
+    values = reals(data)[1 : 1 + 2 * _POSE_FLOATS]
+    places = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
+    return Take(
+        format="WebXR handpose",
+        names=tuple(f"{side}:{joint}" for side in ("left", "right") for joint in JOINTS),
+        positions=places,
+        unit="m",
+        up="y",
+        up_is_sure=True,
+        warnings=("a pose without time: one frame, each hand in the space of its own wrist",),
+    )

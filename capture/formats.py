@@ -1,0 +1,127 @@
+"""The formats a capture can have, and `read`, which finds the right one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CaptureError
+from .conventions import METRES, UPS
+from .devices import raw_take_reader
+from .files import (
+    bvh,
+    c3d,
+    hand_json,
+    leap_json,
+    mediapipe_json,
+    motive_csv,
+    plain_table,
+    qualisys_tsv,
+    trc,
+    webxr_json,
+)
+from .marker_labels import shown
+from .markers import Markers
+from .recording import Take, to_markers
+
+HEAD = 4096
+"""Bytes shown to each format's sniff."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of file: by what it is known, and what reads it."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    sniff: Callable[[bytes], bool]
+    """True if the first bytes of a file are of this format."""
+    read: Callable[[bytes, str], Take]
+    begins: str = ""
+    """With what a text of this format begins, for people."""
+
+
+def _looks_like_json(head: bytes) -> bool:
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in {b"{", b"["}
+
+
+_SHAPES: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json, str], Take]], ...] = (
+    (leap_json.matches, leap_json.read),
+    (webxr_json.matches, webxr_json.read),
+    (mediapipe_json.matches, mediapipe_json.read),
+)
+
+
+def _read_json(data: bytes, source: str) -> Take:
+    """JSON of any recorder: the shape of the document tells which."""
+    document = hand_json.load(data, source)
+    for matches, read_shape in _SHAPES:
+        if matches(document):
+            return read_shape(document, source)
+    raise CaptureError(
+        f"{source}: JSON without hands, expected Leap frames, 25 or 26 WebXR joints or 21 MediaPipe world landmarks"
+    )
+
+
+FORMATS: tuple[Format, ...] = (
+    Format("C3D", (".c3d",), c3d.sniff, c3d.read),
+    Format("WebXR handpose", (".handpose",), webxr_json.sniff_pose, webxr_json.read_pose),
+    Format("TRC", (".trc",), trc.sniff, trc.read, "PathFileType"),
+    Format("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, qualisys_tsv.read, "NO_OF_FRAMES"),
+    Format("Motive CSV", (".csv",), motive_csv.sniff, motive_csv.read, "Format Version"),
+    Format("BVH", (".bvh",), bvh.sniff, bvh.read, "HIERARCHY"),
+    Format("JSON", (".json",), _looks_like_json, _read_json),
+    Format("raw take", (".rawtake",), raw_take_reader.sniff, raw_take_reader.read),
+    Format("table", (".csv", ".tsv", ".txt"), plain_table.sniff, plain_table.read, "time,wrist.x,wrist.y,wrist.z"),
+)
+"""The order is that of asking: what is surest to be told by its content comes first."""
+
+SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for each in FORMATS for suffix in each.suffixes}))
+
+
+def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
+    """The markers of a capture, in metres, seconds and Z up, whatever its format was.
+
+    unit (auto, m, dm, cm, mm) and up (auto, x, y, z, -x, -y, -z) override what the file says or what is guessed.
+    Raises CaptureError, one sentence that names the file, when it cannot be read.
+    """
+    path = Path(path)
+    source = path.name or str(path)
+    if unit != "auto" and unit not in METRES:
+        raise CaptureError(f"{source}: the unit {shown(unit)} is not known, expected auto, {', '.join(METRES)}")
+    if up != "auto" and up not in UPS:
+        raise CaptureError(f"{source}: the up axis {shown(up)} is not known, expected auto, {', '.join(UPS)}")
+    form, data = _opened(path, source)
+    return to_markers(form.read(data, source), source, unit, up)
+
+
+def _opened(path: Path, source: str) -> tuple[Format, bytes]:
+    """The format of a file and all its bytes; a file of no format is not read beyond its head."""
+    try:
+        if path.exists() and not path.is_file():
+            raise CaptureError(f"{source}: a folder or a device, expected a capture file")
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+            form = _format(head, path, source)
+            return form, head + file.read()
+    except FileNotFoundError:
+        raise CaptureError(f"{source}: no such file at {path}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CaptureError(f"{source}: cannot be opened, {reason.lower()}") from None
+
+
+def _format(head: bytes, path: Path, source: str) -> Format:
+    """The format by content. Raises CaptureError that names the formats of the suffix where the content is unknown."""
+    if not head.strip(b"\0 \t\r\n"):
+        size = f"its first {HEAD} bytes are blank" if len(head) == HEAD else f"{len(head)} bytes"
+        raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")
+    for each in FORMATS:
+        if each.sniff(head):
+            return each
+    suffix = path.suffix.lower()
+    of_suffix = [each for each in FORMATS if suffix in each.suffixes]
+    if of_suffix:
+        named = " or ".join(f"{each.name} ({each.begins} …)" if each.begins else each.name for each in of_suffix)
+        raise CaptureError(f"{source}: of the name {suffix}, but it does not begin as {named} does")
+    known = ", ".join(each.name for each in FORMATS)
+    raise CaptureError(f"{source}: of no format that is known, expected {known}")

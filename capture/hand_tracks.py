@@ -1,0 +1,156 @@
+"""Hands seen frame by frame, put together into tracks: a hand keeps its track while its claim or its id changes."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CaptureError
+from .marker_labels import unique
+from .markers import Floats
+
+MOST_TRACKS = 16
+"""Hands in one recording; more are noise or a damaged file."""
+LEAST_SEEN = 0.05
+"""A track seen in less than this part of the frames is a ghost."""
+STEP = 0.5
+"""Sizes of a hand that it may go from one frame it is seen in to the next while its claim changes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detection:
+    """One hand in one frame, as the source has it. J joints."""
+
+    claim: str
+    """left, right or hand, as the source says."""
+    joints: Floats
+    """(J, 3) in the source's unit, NaN where unknown."""
+    place: Floats
+    """(N,) where the hand is, for telling two hands apart; may be in another unit than the joints."""
+    size: float
+    """The hand's size in the unit of `place`."""
+    identity: str = ""
+    """The source's own id of the hand, empty where it has none."""
+
+    @classmethod
+    def of(cls, claim: str, joints: Floats, identity: str = "") -> "Detection":
+        """A hand whose joints say where it is: placed at the middle of those that are known."""
+        known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
+        if not len(known):
+            return cls(claim, joints, np.zeros(3), 1.0, identity)
+        size = float((known.max(axis=0) - known.min(axis=0)).max()) / 2
+        return cls(claim, joints, known.sum(axis=0) / len(known), size, identity)
+
+    @property
+    def reach(self) -> float:
+        """The extent of the hand along the axis of its greatest, in the unit of `place`."""
+        return 2 * self.size
+
+
+@dataclass(slots=True, eq=False)
+class _Track:
+    frames: list[int] = field(default_factory=list)
+    detections: list[Detection] = field(default_factory=list)
+
+    def cost(self, detection: Detection, frame: int) -> float:
+        """How little a detection looks like the next of this track, in sizes of a hand; inf where it cannot be."""
+        last = self.detections[-1]
+        if last.place.shape != detection.place.shape:
+            return np.inf
+        away = min(math.dist(last.place.tolist(), detection.place.tolist()) / max(detection.size, 1e-9), 1e6)
+        if detection.identity and detection.identity == last.identity:
+            return away - 1e7
+        if detection.claim == last.claim:
+            return away
+        # Another claim in the same place is the same hand, mistaken; after a pause or elsewhere it is another hand.
+        return away + 1.0 if away < STEP and frame - self.frames[-1] <= 3 else np.inf
+
+    @property
+    def claim(self) -> str:
+        """What the source said most often."""
+        claims = [detection.claim for detection in self.detections]
+        return max(sorted(set(claims)), key=claims.count)
+
+
+def follow(frames: list[list[Detection]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
+    """(names of tracks (T,), positions (F, T, J, 3) with NaN where not seen, warnings).
+
+    Tracks are named by their claim, the longest first; ghosts are dropped with a warning. Raises CaptureError when
+    nothing or far too much is left.
+    """
+    tracks: list[_Track] = []
+    for index, detections in enumerate(frames):
+        if len(detections) > MOST_TRACKS or len(tracks) > 4 * MOST_TRACKS:
+            hands = max(len(detections), len(tracks))
+            raise CaptureError(f"{source}, frame {index + 1}: {hands} different hands, expected {MOST_TRACKS} at most")
+        _assign(tracks, detections, index)
+    if not tracks:
+        raise CaptureError(f"{source}: no hand in any of the {len(frames)} frames, expected at least one")
+    kept = [track for track in tracks if len(track.frames) >= LEAST_SEEN * len(frames)]
+    warnings = tuple(
+        f"a '{track.claim}' hand seen in only {len(track.frames)} of {len(frames)} frames was left out"
+        for track in tracks
+        if track not in kept
+    )
+    if not kept:
+        raise CaptureError(
+            f"{source}: no hand is seen in {LEAST_SEEN:.0%} of the {len(frames)} frames or more, expected at least one"
+        )
+    kept.sort(key=lambda track: -len(track.frames))
+    joints = len(kept[0].detections[0].joints)
+    positions = np.full((len(frames), len(kept), joints, 3), np.nan)
+    for number, track in enumerate(kept):
+        positions[track.frames, number] = [detection.joints for detection in track.detections]
+    names, positions = _in_order(unique(track.claim for track in kept), positions)
+    return names, positions, _briefly(warnings) + _changes(kept)
+
+
+def _assign(tracks: list[_Track], detections: list[Detection], frame: int) -> None:
+    """Gives each detection of a frame to the track it continues best, or starts one. Greedy: hands are few."""
+    costs = [
+        (track.cost(detection, frame), number, index)
+        for index, detection in enumerate(detections)
+        for number, track in enumerate(tracks)
+    ]
+    taken: set[int] = set()
+    given: set[int] = set()
+    for cost, number, index in sorted(costs):
+        if np.isfinite(cost) and number not in taken and index not in given:
+            taken.add(number)
+            given.add(index)
+            tracks[number].frames.append(frame)
+            tracks[number].detections.append(detections[index])
+    for index, detection in enumerate(detections):
+        if index not in given:
+            tracks.append(_Track([frame], [detection]))
+
+
+def _in_order(names: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
+    """Left before right, whatever was seen longer."""
+    order: NDArray[np.intp] = np.array(sorted(range(len(names)), key=lambda index: names[index]), np.intp)
+    return tuple(names[index] for index in order), positions[:, order]
+
+
+def _briefly(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
+    more = len(warnings) - most
+    return warnings if more <= 0 else (*warnings[:most], f"and {more} more hands seen as shortly")
+
+
+def _changes(tracks: list[_Track]) -> tuple[str, ...]:
+    """A warning for each track whose claim changes on the way."""
+    notes = []
+    for track in tracks:
+        claim = track.claim
+        other = sum(detection.claim != claim for detection in track.detections)
+        if other:
+            notes.append(f"the '{claim}' hand is called otherwise in {other} of its {len(track.frames)} frames")
+    return tuple(notes)
+
+
+def marker_names(tracks: tuple[str, ...], joints: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
+    """(names `<track>:<joint>` (M,), positions (F, M, 3)) of the joints that are seen at all, from (F, T, J, 3)."""
+    labels = [f"{track}:{joint}" for track in tracks for joint in joints]
+    flat = positions.reshape(len(positions), len(labels), 3)
+    seen = np.any(np.all(np.isfinite(flat), axis=-1), axis=0)
+    return tuple(label for label, is_seen in zip(labels, seen, strict=True) if is_seen), flat[:, seen]

@@ -1,0 +1,80 @@
+"""What plays a capture as if it were a device: the other end of a transport and the inverse of a parser."""
+
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import StreamError
+from ...hand.joints import Side
+from .transport import Address, refusal
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outgoing:
+    """One moment of a capture: its markers, and the hands that were solved from them."""
+
+    number: int
+    """Counted from 0."""
+    time: float
+    """s since the capture began."""
+    names: tuple[str, ...]
+    """(M,) of the markers."""
+    markers: Floats
+    """(M, 3) m, Z up, NaN where not seen."""
+    hands: dict[Side, Floats]
+    """(25, 4, 4) T_world_joint of each solved hand, in HandModel's frames."""
+
+
+class Sender(Protocol):
+    """A device's own end: `with` opens and closes it, and raises StreamError where it cannot be had."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is one that is connected to, and nobody is: what is sent then is lost."""
+        ...
+
+    def send(self, moment: Outgoing) -> None:
+        """Sends one moment to whoever listens, in the device's own packets. Raises StreamError."""
+        ...
+
+
+class UdpSender(ABC):
+    """A Sender of datagrams to an address."""
+
+    waits = False
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+
+    def __enter__(self) -> Self:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def send(self, moment: Outgoing) -> None:
+        """See Sender."""
+        for packet in self.packets(moment):
+            try:
+                self._socket.sendto(packet, (self._address.host, self._address.port))
+            except ConnectionRefusedError:
+                # Nobody listens yet, or any more.
+                continue
+            except OSError as error:
+                raise StreamError(refusal(f"UDP {self._address}", error)) from None
+
+    @abstractmethod
+    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+        """The datagrams of one moment."""

@@ -1,0 +1,159 @@
+"""How packets travel: sockets that are listened on or connected to, each a generator of packets."""
+
+import errno
+import re
+import socket
+import sys
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Protocol
+
+from ...errors import StreamError
+from ..marker_labels import shown
+
+TICK = 0.1
+"""s after which a transport that hears nothing lets its reader look around."""
+LARGEST_PACKET = 65_536
+"""Bytes: the most that a UDP datagram holds; what is said to be longer is not read."""
+BUFFER = 1 << 20
+"""Bytes that the system keeps for a socket while the reader is busy."""
+LOCAL = "127.0.0.1"
+LONGEST_HOST = 253
+_HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
+
+
+Packets = Generator[bytes | None, None, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen, or what to connect to. Raises StreamError for what no machine can be found by."""
+
+    host: str = LOCAL
+    """A local address unless the person chooses one that others can reach: 0.0.0.0 listens on all."""
+    port: int = 0
+    """0 for any that is free."""
+
+    def __post_init__(self) -> None:
+        # Without a host all could reach it, and what no name can hold ends in errors of many kinds.
+        if len(self.host) > LONGEST_HOST or not _HOST.fullmatch(self.host):
+            raise StreamError(f"{shown(self.host)} is no address, expected one as {LOCAL} or a machine's name")
+        if not 0 <= self.port <= 65535:
+            raise StreamError(f"{self.port} is no port, expected a number from 1 to 65535")
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Transport(Protocol):
+    """A connection, or a wait for one."""
+
+    def packets(self) -> Packets:
+        """Packets as they come; None at least every TICK in which there is none. Closing the generator hangs up.
+
+        Raises StreamError where it cannot go on: a port in use, a connection refused or lost. It may be begun again.
+        """
+        ...
+
+    def said(self) -> str:
+        """What it waits for or asks, in words: 'listening on UDP 127.0.0.1:39539'."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UdpListener:
+    """Datagrams that come to a port."""
+
+    address: Address
+
+    def packets(self) -> Packets:
+        """See Transport."""
+        with udp_socket(self.address) as sock:
+            sock.settimeout(TICK)
+            while True:
+                yield received(sock)
+
+    def said(self) -> str:
+        """See Transport."""
+        return f"listening on UDP {self.address}"
+
+
+def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
+    """A socket bound to an address, which others may have too where it is shared. Raises StreamError."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+        if shared:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address.host, address.port))
+    except OSError as error:
+        sock.close()
+        raise StreamError(refusal(f"UDP {address}", error)) from None
+    return sock
+
+
+def group_socket(group: Address, here: str) -> socket.socket:
+    """A socket that hears a multicast group by this machine's interface with the address `here`. Raises StreamError."""
+    # Datagrams to a group are not to the interface's address. Where the group can be bound nothing else is heard.
+    sock = udp_socket(Address("0.0.0.0" if sys.platform == "win32" else group.host, group.port), shared=True)
+    try:
+        member = socket.inet_aton(group.host) + socket.inet_aton(here)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
+    except OSError as error:
+        sock.close()
+        raise StreamError(refusal(f"the group {group} at {here}", error)) from None
+    return sock
+
+
+def route(address: Address) -> tuple[str, str]:
+    """Of the way to an address: this machine's own there, and the other end's in numbers. Raises StreamError."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            # Of datagrams this sends nothing yet.
+            sock.connect((address.host, address.port))
+            return str(sock.getsockname()[0]), str(sock.getpeername()[0])
+        except OSError as error:
+            raise StreamError(refusal(f"UDP {address}", error)) from None
+
+
+def received(sock: socket.socket) -> bytes | None:
+    """A datagram, None where none came in time."""
+    return received_from(sock)[0]
+
+
+def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
+    """A datagram and its sender's host, None where none came in time.
+
+    A refusal of what was sent before is no loss of what is awaited. Raises StreamError where the socket is gone.
+    """
+    try:
+        packet, sender = sock.recvfrom(LARGEST_PACKET)
+        return packet, str(sender[0])
+    except (TimeoutError, ConnectionResetError, ConnectionRefusedError):
+        return None, ""
+    except OSError as error:
+        raise StreamError(f"the socket was lost ({error.strerror or error})") from None
+
+
+def refusal(where: str, error: Exception) -> str:
+    """Why a port or a host cannot be had, and what to do."""
+    number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
+    if number in _REFUSALS:
+        return f"{where} {_REFUSALS[number]}"
+    return f"{where} cannot be had ({getattr(error, 'strerror', None) or error})"
+
+
+_NOT_HERE = f"is no address of this machine: choose {LOCAL}, 0.0.0.0, or one that it has"
+_NO_NAME = "is no name that is known here: write the address in numbers, as 192.168.1.20"
+_NO_ANSWER = "does not answer: is the address right, and does a firewall let it through?"
+_REFUSALS: dict[int | None, str] = {
+    errno.EADDRINUSE: "is in use by another program: close that program, or choose another port in both",
+    errno.EACCES: "is not allowed to this user: choose a port above 1023",
+    errno.EADDRNOTAVAIL: _NOT_HERE,
+    socket.EAI_NONAME: _NO_NAME,
+    socket.EAI_AGAIN: _NO_NAME,
+    errno.ECONNREFUSED: "answers to nobody: is the program running, and its streaming switched on?",
+    errno.ETIMEDOUT: _NO_ANSWER,
+    errno.EHOSTUNREACH: _NO_ANSWER,
+    errno.ENETUNREACH: _NO_ANSWER,
+}

@@ -1,0 +1,314 @@
+"""OptiTrack NatNet 3.0 to 4.x: what Motive streams, little-endian.
+
+    u16 message · u16 bytes · content
+    messages: 0 connect, 1 server's info, 4 and 5 descriptions, 7 a frame, 10 keep alive
+
+The server's info tells the version, on which all else depends. A frame is i32 number, then sections of i32 count (from
+4.1 on with i32 bytes, by which those of no use are passed over): marker sets, other markers, rigid bodies, skeletons, …
+and in the end the time. Descriptions tell the names. Metres, right-handed, Y up, as Motive is set to. Taken are the
+hands of skeletons that have fingers; where there is none, the markers of marker sets, by their names.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import PacketError
+from ...hand import rotations as rot
+from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
+from ..frame import Frame, interned, joint_names
+from ..marker_labels import unique
+from ..network.natnet_connection import DESCRIPTIONS, FRAME, INFO, NatnetServer, message
+from ..network.sender import Outgoing
+from .device_axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
+from .finite_numbers import FARTHEST, seconds
+from .packet_reader import Reader
+from .parser import Parser
+
+Floats = NDArray[np.float64]
+Version = tuple[int, int]
+
+OLDEST: Version = (3, 0)
+MARKER_SET, RIGID_BODY, SKELETON = 0, 1, 2
+SEEN = 1
+"""The bit of a rigid body's flags that says that it was tracked."""
+ALL = "all"
+"""The marker set that holds those of all others once more."""
+MOST_POINTS = 4096
+NAME = 256
+"""Bytes of the server's name."""
+END_OF_3, END_OF_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIhI")
+SET, PERFORMER = "Markers", "Hands"
+"""What the sender calls its marker set and its skeleton."""
+LEAST_OF_A_HAND = 4
+"""Bones of a skeleton that are of a hand, for it to be taken."""
+
+_PARTS = {digit: joints[:-1] if digit == "thumb" else joints[1:-1] for digit, joints in DIGIT_JOINTS.items()}
+BONES: dict[str, tuple[Side, str]] = {
+    f"{side[0].upper()}{name}": (side, joint)
+    for side in SIDES
+    for name, joint in (
+        ("Hand", "wrist"),
+        *(
+            (f"{digit.split('-')[0].capitalize()}{number}", joint)
+            for digit in DIGITS
+            for number, joint in enumerate(_PARTS[digit], 1)
+        ),
+    )
+}
+"""Motive's bones of a hand: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
+STANDS: dict[Side, Floats] = {
+    side: rot.from_matrix(rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
+    for side, out in zip(SIDES, (1.0, -1.0), strict=True)
+}
+"""HandModel's frame of a joint in its bone's, both in Blender's axes: in Motive's T-pose bones stand as the world
+does, the left hand points along +X, and the backs of the hands look up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Described:
+    """What descriptions tell."""
+
+    skeletons: dict[int, tuple[str, dict[int, str]]]
+    """id -> its name, of which no two are the same, and bone id -> the bone's name."""
+    sets: dict[str, tuple[str, ...]]
+    """Marker set -> its markers' names."""
+
+
+class NatnetParser(Parser):
+    """A frame for each of Motive's, once the server's info and the descriptions have come."""
+
+    def __init__(self) -> None:
+        self._version: Version | None = None
+        self._described = _Described({}, {})
+        self._packets: dict[int, bytes] = {}
+
+    def context(self) -> tuple[bytes, ...]:
+        """See Parser."""
+        return tuple(self._packets[kind] for kind in (INFO, DESCRIPTIONS) if kind in self._packets)
+
+    def feed(self, packet: bytes) -> Iterable[Frame]:
+        """See Parser."""
+        reader = Reader(packet, "a message of NatNet's")
+        kind, size = reader.whole("H"), reader.whole("H")
+        # A message larger than its 16 bits can tell is told as what is left of it.
+        if kind > 0x0FFF or (size & 0xFFFF) != (reader.left & 0xFFFF):
+            raise PacketError(f"message {kind} of {size} bytes in a packet of {len(packet)}, which is not NatNet's")
+        if kind == INFO:
+            self._version = _version(reader)
+            self._packets = {INFO: packet}
+        elif kind == DESCRIPTIONS and self._version is not None:
+            self._described = _descriptions(reader, self._version)
+            self._packets[DESCRIPTIONS] = packet
+        elif kind == FRAME and self._version is not None:
+            return self._frame(reader, self._version)
+        return []
+
+    def _frame(self, reader: Reader, version: Version) -> list[Frame]:
+        number = reader.whole("i")
+        sets = {}
+        for _ in _section(reader, version, 5):
+            name = reader.text()
+            sets[name] = reader.reals(reader.count(12), 3)
+        for _ in _section(reader, version, 12):
+            reader.take(12)
+        for _ in _section(reader, version, 38):
+            reader.take(38)
+        skeletons = {}
+        for _ in _section(reader, version, 8):
+            own = reader.whole("i")
+            skeletons[own] = [_body(reader) for _ in range(reader.count(38))]
+        time, timecode = _end(reader.take(reader.left), version)
+        hands = self._hands(skeletons)
+        names, positions, rotations = hands if hands[0] else self._markers(sets)
+        if not names or len(names) > MOST_POINTS:
+            return []
+        return [Frame(interned(names), y_up_points(positions), rotations, time, number, timecode)]
+
+    def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[tuple[str, ...], Floats, Floats | None]":
+        """The names, places and turns of all joints of the skeletons that have fingers."""
+        names: list[str] = []
+        places, turns = [], []
+        # The first one needs no name: who comes later must not give another to whom is followed already.
+        first = next(iter(self._described.skeletons), None)
+        for own, bodies in skeletons.items():
+            performer, bones = self._described.skeletons.get(own, ("", {}))
+            found: dict[Side, dict[str, _Body]] = {}
+            for body in bodies:
+                bone = bones.get(body.own & 0xFFFF, "")
+                if bone in BONES and body.seen:
+                    side, joint = BONES[bone]
+                    found.setdefault(side, {})[joint] = body
+            for side, joints in found.items():
+                if len(joints) >= LEAST_OF_A_HAND:
+                    names += joint_names(side, "" if own == first else performer)
+                    places.append(_filled(joints, "place", 3))
+                    turns.append(rot.multiply(y_up_turns(_filled(joints, "turn", 4)), STANDS[side]))
+        if not names:
+            return (), np.zeros((0, 3)), None
+        return tuple(names), np.concatenate(places), np.concatenate(turns)
+
+    def _markers(self, sets: dict[str, Floats]) -> "tuple[tuple[str, ...], Floats, Floats | None]":
+        """Of all marker sets; one that is not tracked is at the origin."""
+        names: list[str] = []
+        places = []
+        for name, points in sets.items():
+            if name == ALL or not len(points):
+                continue
+            told = self._described.sets.get(name, ())
+            labels = told if len(told) == len(points) else tuple(str(n) for n in range(1, len(points) + 1))
+            names += [f"{name}:{label}" for label in labels]
+            sane = np.all(np.abs(points) < FARTHEST, axis=1) & np.any(points, axis=1)
+            places.append(np.where(sane[:, None], points, np.nan))
+        if len(set(names)) < len(names):
+            raise PacketError("two markers of a frame have one name")
+        return tuple(names), np.concatenate(places) if places else np.zeros((0, 3)), None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Body:
+    """A rigid body, or a bone."""
+
+    own: int
+    place: Floats
+    turn: Floats
+    """x, y, z, w"""
+    seen: bool
+
+
+def _body(reader: Reader) -> _Body:
+    """A rigid body of a frame: one that is not tracked, or whose numbers are none, is not seen."""
+    own, values, flags = reader.whole("i"), reader.reals(8), reader.whole("h")
+    length = float(np.linalg.norm(values[3:7]))
+    seen = float(np.abs(values[:3]).max()) < FARTHEST and 0.5 < length < 2.0 and flags & SEEN != 0
+    return _Body(own, values[:3], values[3:7] / (length if seen else 1.0), seen)
+
+
+def _filled(joints: dict[str, _Body], what: str, width: int) -> Floats:
+    """(25, width) of the joints that are there, NaN elsewhere."""
+    result = np.full((len(JOINTS), width), np.nan)
+    for joint, body in joints.items():
+        result[JOINT_INDEX[joint]] = getattr(body, what)
+    return result
+
+
+def _section(reader: Reader, version: Version, each: int) -> range:
+    """The things of a section of a frame."""
+    count = reader.whole("i")
+    if version >= (4, 1):
+        reader.whole("i")
+    if not 0 <= count * each <= reader.left:
+        raise PacketError(f"a section of {count} things of {each} bytes and more, {reader.left} bytes are left")
+    return range(count)
+
+
+def _end(content: bytes, version: Version) -> tuple[float | None, str]:
+    """The time, s, and the timecode, from a frame's last bytes: what is before them differs from version to version."""
+    size = END_OF_4 if version >= (4, 0) else END_OF_3
+    if len(content) < size:
+        raise PacketError(f"a frame of {len(content)} bytes, its end alone has {size}")
+    code, _, time = struct.unpack_from("<IId", content, len(content) - size)
+    parts = [code >> shift & 0xFF for shift in (24, 16, 8, 0)]
+    return seconds(time), ":".join(f"{part:02}" for part in parts) if code else ""
+
+
+def _version(reader: Reader) -> Version:
+    """Of NatNet, from the server's info. Raises PacketError for one that is too old."""
+    reader.take(NAME + 4)
+    major, minor, _, _ = reader.take(4)
+    if (major, minor) < OLDEST:
+        raise PacketError(f"NatNet {major}.{minor}, expected 3.0 or later: Motive 2.0 and later have it")
+    return major, minor
+
+
+def _descriptions(reader: Reader, version: Version) -> _Described:
+    """Of marker sets and skeletons. What comes after a kind without a size that is not known is passed over."""
+    skeletons: dict[int, tuple[str, dict[int, str]]] = {}
+    sets: dict[str, tuple[str, ...]] = {}
+    for _ in range(reader.count(8)):
+        kind = reader.whole("i")
+        own = Reader(reader.take(reader.whole("i")), "a description") if version >= (4, 1) else reader
+        if kind == MARKER_SET:
+            name = own.text()
+            sets[name] = tuple(own.text() for _ in range(own.count(1)))
+        elif kind == RIGID_BODY:
+            _bone(own, version)
+        elif kind == SKELETON:
+            name, number = own.text(), own.whole("i")
+            bones = (_bone(own, version) for _ in range(own.count(20)))
+            skeletons[number] = (name, {bone: called.removeprefix(f"{name}_") for bone, called in bones})
+        elif own is reader:
+            break
+    names = unique(name for name, _ in skeletons.values())
+    return _Described(
+        {own: (name, bones) for (own, (_, bones)), name in zip(skeletons.items(), names, strict=True)}, sets
+    )
+
+
+def _bone(reader: Reader, version: Version) -> tuple[int, str]:
+    """The id and the name of a rigid body that is described."""
+    name, own = reader.text(), reader.whole("i")
+    reader.take(4 + 12 + (16 if version >= (4, 2) else 0))
+    markers = reader.count(16)
+    reader.take(16 * markers)
+    if version >= (4, 0):
+        for _ in range(markers):
+            reader.text()
+    return own & 0xFFFF, name
+
+
+class NatnetSender(NatnetServer):
+    """Motive's end: the markers as one set, the hands as one skeleton's bones, in NatNet 4.1."""
+
+    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+        """What who connects is told, then a frame."""
+        yield self.info()
+        yield self.descriptions(moment)
+        yield self.frame(moment)
+
+    def info(self) -> bytes:
+        """See NatnetServer."""
+        content = b"Knuckle".ljust(NAME, b"\0") + bytes([3, 0, 0, 0, 4, 1, 0, 0])
+        return message(INFO, content + struct.pack("<QHB4s", 10_000_000, 0, 0, bytes(4)))
+
+    def descriptions(self, moment: Outgoing) -> bytes:
+        """See NatnetServer."""
+        names = [name.replace(":", "_") for name in moment.names]
+        markers = _text(SET) + struct.pack("<i", len(names)) + b"".join(map(_text, names))
+        bones = [name for name, (side, _) in BONES.items() if side in moment.hands]
+        body = b"".join(
+            _text(bone) + struct.pack("<ii3fi", own, 0, 0.0, 0.0, 0.0, 0) for own, bone in enumerate(bones, 1)
+        )
+        skeleton = _text(PERFORMER) + struct.pack("<ii", 1, len(bones)) + body
+        parts = [(MARKER_SET, markers), (SKELETON, skeleton)] if names else [(SKELETON, skeleton)]
+        told = b"".join(struct.pack("<ii", kind, len(part)) + part for kind, part in parts)
+        return message(DESCRIPTIONS, struct.pack("<i", len(parts)) + told)
+
+    def frame(self, moment: Outgoing) -> bytes:
+        """See NatnetServer."""
+        points = np.nan_to_num(to_y_up_points(moment.markers), nan=0.0).astype("<f4").tobytes()
+        markers = _text(SET) + struct.pack("<i", len(moment.names)) + points
+        bones = [(side, joint) for side, joint in BONES.values() if side in moment.hands]
+        body = b"".join(
+            struct.pack("<i8fh", 1 << 16 | own, *_sent(side, moment.hands[side][JOINT_INDEX[joint]]), 0.0, SEEN)
+            for own, (side, joint) in enumerate(bones, 1)
+        )
+        skeleton = struct.pack("<ii", 1, len(bones)) + body
+        # Marker sets, other markers, rigid bodies, skeletons, assets, labelled markers, force plates, devices.
+        sections = [[markers] if moment.names else [], [], [], [skeleton], [], [], [], []]
+        told = b"".join(struct.pack("<ii", len(parts), sum(map(len, parts))) + b"".join(parts) for parts in sections)
+        end = struct.pack("<IId3QIIhI", 0, 0, moment.time, 0, 0, 0, 0, 0, 0, 0)
+        return message(FRAME, struct.pack("<i", moment.number) + told + end)
+
+
+def _sent(side: Side, joint: Floats) -> list[float]:
+    """Seven numbers of a joint's frame (4, 4): its place, and its bone's turn x, y, z, w."""
+    own = rot.multiply(rot.from_matrix(joint[:3, :3]), rot.conjugate(STANDS[side]))
+    return [*to_y_up_points(joint[:3, 3]).tolist(), *to_y_up_turns(own).tolist()]
+
+
+def _text(name: str) -> bytes:
+    return name.encode() + b"\0"

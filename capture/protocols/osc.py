@@ -1,0 +1,133 @@
+"""Open Sound Control 1.0: messages out of datagrams, and into them (opensoundcontrol.stanford.edu/spec-1_0.html).
+
+    message   address, type tags (",sf"), arguments: strings end with a zero; all is padded to 4 bytes, big-endian
+    bundle    "#bundle", a time of 8 bytes, then elements: u32 size, a message or another bundle
+
+Read here and not by a library because what comes is from strangers: every byte is read once at most, whatever the
+sizes in it say, and messages that nobody wants are not looked into.
+"""
+
+import re
+import struct
+from collections.abc import Container
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...errors import PacketError
+
+Argument = float | str
+
+BUNDLE = b"#bundle\0"
+AT_ONCE = b"\0\0\0\0\0\0\0\1"
+"""The time of a bundle that is to be heeded when it comes."""
+DEEPEST = 8
+"""Bundles within bundles; senders are known to use two."""
+MOST_TAGS = 64
+"""Bytes of a message's type tags that are heeded."""
+
+_SIZE = struct.Struct(">I")
+_NUMBERS = {"i": "i", "f": "f", "h": "q", "d": "d"}
+_RUN = re.compile(rf"s|[{''.join(_NUMBERS)}]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one message says."""
+
+    address: bytes
+    arguments: tuple[Argument, ...]
+    """Numbers and strings, up to the first of another type."""
+
+
+def read(packet: bytes, wanted: Container[bytes]) -> list[Message]:
+    """The messages of a datagram to the addresses wanted, in their order. Raises PacketError where it is no OSC."""
+    found: list[Message] = []
+    pending = [(0, len(packet), 0)]
+    while pending:
+        start, end, depth = pending.pop()
+        if packet.startswith(BUNDLE, start, end):
+            pending += reversed(_elements(packet, start, end, depth + 1))
+            continue
+        address, begin = _string(packet, start, end)
+        if not address.startswith(b"/"):
+            raise PacketError(f"byte {start} begins {address[:12]!r}, expected an OSC message or bundle")
+        if address in wanted:
+            found.append(Message(address, _arguments(packet, begin, end)))
+    return found
+
+
+def message(address: bytes, *arguments: Argument) -> bytes:
+    """The bytes of a message; an int is sent as a 32-bit one, other numbers as 32-bit floats."""
+    tags, said = b",", b""
+    for argument in arguments:
+        if isinstance(argument, str):
+            tags, said = tags + b"s", said + _padded(argument.encode())
+        elif isinstance(argument, int):
+            tags, said = tags + b"i", said + struct.pack(">i", argument)
+        else:
+            tags, said = tags + b"f", said + struct.pack(">f", argument)
+    return _padded(address) + _padded(tags) + said
+
+
+def bundle(*elements: bytes) -> bytes:
+    """The bytes of a bundle of messages."""
+    return BUNDLE + AT_ONCE + b"".join(_SIZE.pack(len(element)) + element for element in elements)
+
+
+def _padded(text: bytes) -> bytes:
+    return text + bytes(4 - len(text) % 4)
+
+
+def _elements(packet: bytes, start: int, end: int, depth: int) -> list[tuple[int, int, int]]:
+    """Where the elements of a bundle begin and end."""
+    if depth > DEEPEST:
+        raise PacketError(f"bundles are {depth} deep at byte {start}, expected {DEEPEST} at most")
+    found = []
+    place = start + len(BUNDLE) + len(AT_ONCE)
+    if place > end:
+        raise PacketError(f"the bundle at byte {start} ends before its time")
+    while place < end:
+        size = _SIZE.unpack_from(packet, place)[0] if place + _SIZE.size <= end else 0
+        place += _SIZE.size
+        if not 0 < size <= end - place or size % 4:
+            raise PacketError(f"an element of {size} bytes at byte {place}, where {max(end - place, 0)} are left")
+        found.append((place, place + size, depth))
+        place += size
+    return found
+
+
+def _string(packet: bytes, start: int, end: int) -> tuple[bytes, int]:
+    """A string and where what follows it begins: elements, and so strings, begin at multiples of 4."""
+    stop = packet.find(b"\0", start, end)
+    if stop < 0:
+        raise PacketError(f"a string at byte {start} has no end")
+    return packet[start:stop], (stop + 4) & ~3
+
+
+def _arguments(packet: bytes, begin: int, end: int) -> tuple[Argument, ...]:
+    if begin >= end:
+        return ()
+    tags, place = _string(packet, begin, end)
+    if not tags.startswith(b","):
+        raise PacketError(f"type tags begin {tags[:12]!r} at byte {begin}, expected ','")
+    values: list[Argument] = []
+    for numbers in _plan(tags[:MOST_TAGS]):
+        if numbers is None:
+            text, place = _string(packet, place, end)
+            values.append(text.decode("utf-8", "replace"))
+        elif place + numbers.size > end:
+            raise PacketError(f"arguments {tags[:20]!r} need {place + numbers.size - end} bytes more")
+        else:
+            values += numbers.unpack_from(packet, place)
+            place += numbers.size
+    return tuple(values)
+
+
+@lru_cache(maxsize=64)
+def _plan(tags: bytes) -> tuple[struct.Struct | None, ...]:
+    """How arguments are read: None for a string, else some numbers at once. Ends where a tag is of another type."""
+    text, plan, place = tags.decode("latin-1"), list[struct.Struct | None](), 1
+    while run := _RUN.match(text, place):
+        plan.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))
+        place = run.end()
+    return tuple(plan)

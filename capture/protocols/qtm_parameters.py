@@ -1,0 +1,129 @@
+"""What Qualisys Track Manager tells of its markers and skeletons: XML, of which a few elements are read.
+
+    <QTM_Parameters_Ver_1.25>
+      <The_3D><AxisUpwards>+Z</AxisUpwards> … <Label><Name>LIndexTip</Name> … </Label> … </The_3D>
+      <Skeletons><Skeleton Name="Anna"><Segments>
+        <Segment Name="LeftHand" ID="12"> … <Endpoint X="0" Y="0" Z="0"/> … <Segment …> … </Segment></Segment>
+
+Before version 1.21 segments are not nested. Documents with a type definition are refused, and so are entities.
+"""
+
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import PacketError
+from ..frame import label
+from .finite_numbers import real
+
+Floats = NDArray[np.float64]
+
+MOST_THINGS = 4096
+"""Labels, and segments of all skeletons."""
+DEEPEST = 64
+"""Elements in one another; a finger's last segment is in about 15."""
+LONGEST_NAME = 256
+UPWARDS = {"+X": "x", "-X": "-x", "+Y": "y", "-Y": "-y", "+Z": "z", "-Z": "-z"}
+"""The axis that points up, as conventions.to_z_up has it."""
+
+
+@dataclass(slots=True, eq=False)
+class Segment:
+    """A bone of a skeleton."""
+
+    name: str
+    own: int
+    """The number by which frames name it."""
+    end: Floats | None = None
+    """(3,) mm, where it ends, in its own frame; None where it is not told."""
+
+
+@dataclass(slots=True, eq=False)
+class Skeleton:
+    """A performer's."""
+
+    name: str
+    segments: list[Segment] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Parameters:
+    """What a document tells; None where it does not tell of it."""
+
+    labels: list[str] | None = None
+    """Of the markers, in their order."""
+    up: str = ""
+    """As conventions.to_z_up has it."""
+    skeletons: list[Skeleton] | None = None
+
+
+def parameters_of(text: bytes) -> Parameters:
+    """What an XML document tells. Raises PacketError for one that is malformed, too large, or has a type definition."""
+    reading = _Reading()
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    parser.StartElementHandler = reading.begin
+    parser.EndElementHandler = reading.end
+    parser.CharacterDataHandler = reading.text
+    parser.StartDoctypeDeclHandler = reading.refuse
+    try:
+        parser.Parse(text.decode("utf-8", "replace"), True)
+    except expat.ExpatError as error:
+        raise PacketError(f"QTM's parameters are no XML that is understood ({error})") from None
+    return reading.found
+
+
+class _Reading:
+    """A document that is being read."""
+
+    def __init__(self) -> None:
+        self.found = Parameters()
+        self._path: list[str] = []
+        self._segments: list[Segment] = []
+        """Those that are open, in one another."""
+        self._text = ""
+        self._things = 0
+
+    def refuse(self, *_: object) -> None:
+        raise PacketError("QTM's parameters come with a type definition, which QTM does not send")
+
+    def begin(self, name: str, said: dict[str, str]) -> None:
+        self._path.append(name)
+        self._text = ""
+        if len(self._path) > DEEPEST:
+            raise PacketError(f"QTM's parameters are nested deeper than {DEEPEST} elements")
+        if name == "The_3D":
+            self.found.labels = []
+        elif name == "Skeletons":
+            self.found.skeletons = []
+        elif name == "Skeleton" and self.found.skeletons is not None:
+            self._count()
+            self.found.skeletons.append(Skeleton(label(said.get("Name", ""), LONGEST_NAME)))
+        elif name == "Segment" and self.found.skeletons:
+            self._count()
+            own = int(real(said.get("ID", ""), "a segment's ID"))
+            self._segments.append(Segment(label(said.get("Name", ""), LONGEST_NAME), own))
+            self.found.skeletons[-1].segments.append(self._segments[-1])
+        elif name == "Endpoint" and self._segments:
+            self._segments[-1].end = np.array([real(said.get(axis, ""), "an end point") for axis in "XYZ"])
+
+    def end(self, name: str) -> None:
+        self._path.pop()
+        if name == "Segment" and self._segments:
+            self._segments.pop()
+        elif name == "Name" and self._path[-1:] == ["Label"] and self.found.labels is not None:
+            self._count()
+            self.found.labels.append(label(self._text, LONGEST_NAME))
+        elif name == "AxisUpwards":
+            self.found.up = UPWARDS.get(self._text.strip(), "")
+
+    def text(self, piece: str) -> None:
+        if len(self._text) < LONGEST_NAME:
+            self._text += piece[:LONGEST_NAME]
+
+    def _count(self) -> None:
+        self._things += 1
+        if self._things > MOST_THINGS:
+            raise PacketError(f"QTM's parameters tell of more than {MOST_THINGS} markers and segments")

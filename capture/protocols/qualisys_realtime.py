@@ -1,0 +1,316 @@
+"""Qualisys Track Manager's real-time protocol, versions 1.19 to 1.25, little-endian.
+
+    u32 size · u32 kind · content (kinds: qtm_link.py)
+    a frame: i64 us · u32 number · u32 components, each of u32 size · u32 kind · content
+    1 and 9, markers in the order of their labels: u32 count · 2 i16 · count × 3 f32 mm (9: and a residual)
+    2 and 10, markers without labels: as above, each with an i32 that stays with it (10: and a residual)
+    17, timecodes: u32 count · count × (i32 kind, 2 u32)
+    18, skeletons: u32 count, each of u32 segments × (i32 id · 3 f32 mm · 4 f32 x y z w), in the world if asked so
+
+Right-handed, Z up or as the project has it. Taken are the hands of skeletons that have fingers; where there is none,
+the markers by their labels, and where there are no labels, by their numbers.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import PacketError
+from ...hand import rotations as rot
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
+from ..conventions import to_z_up
+from ..frame import Frame, interned, joint_names, unseen
+from ..marker_labels import unique
+from ..network.qtm_connection import FRAME, HEADER, KINDS, XML, QtmServer, message
+from ..network.sender import Outgoing
+from .finite_numbers import FARTHEST, seconds
+from .packet_reader import Reader
+from .parser import Parser
+from .qtm_parameters import Parameters, Segment, parameters_of
+
+Floats = NDArray[np.float64]
+Segments = NDArray[np.void]
+
+MARKERS, UNLABELLED, TIMECODES, SKELETONS = (1, 9), (2, 10), 17, 18
+SEGMENT = np.dtype([("own", "<i4"), ("place", "<f4", 3), ("turn", "<f4", 4)])
+MM = 0.001
+MOST_POINTS = 4096
+MOST_COMPONENTS = 64
+"""Of a frame; QTM has about 25 kinds."""
+LONGEST_BONE = 0.2
+"""m: what ends farther out is no finger's last bone."""
+LEAST_OF_A_HAND = 4
+"""Segments of a skeleton that are of a hand, for it to be taken."""
+PERFORMER = "Hands"
+"""What the sender calls its skeleton."""
+
+_SAID = dict(zip(DIGIT_JOINTS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))
+
+
+def _bones() -> dict[str, tuple[Side, str]]:
+    """LeftHand, LeftHandThumb1 to 3 from the CMC, LeftInHandIndex and LeftHandIndex1 to 3 from the MCP."""
+    bones: dict[str, tuple[Side, str]] = {}
+    for side in SIDES:
+        name = side.capitalize()
+        bones[f"{name}Hand"] = (side, "wrist")
+        for digit, said in _SAID.items():
+            first = [] if digit == "thumb" else [f"{name}InHand{said}"]
+            parts = [*first, *(f"{name}Hand{said}{number}" for number in (1, 2, 3))]
+            bones |= {part: (side, joint) for part, joint in zip(parts, DIGIT_JOINTS[digit], strict=False)}
+    return bones
+
+
+BONES = _bones()
+"""QTM's segments of a hand. A thumb's InHand segment lies in the wrist, and is none of its bones."""
+STANDS: dict[Side, Floats] = {
+    side: rot.from_matrix(rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
+    for side, out in zip(SIDES, (-1.0, 1.0), strict=True)
+}
+"""HandModel's frame of a joint in its segment's: QTM's T-pose looks along +Y with the palms down and the segments as
+the world is, so that a left one points along −X; the thumb's have the nail at their +Z too."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Hand:
+    """A hand of a skeleton."""
+
+    side: Side
+    skeleton: int
+    """Which one, in the order of the parameters and of each frame."""
+    columns: dict[int, int]
+    """Segment's id -> joint."""
+    tips: tuple[tuple[int, int, Floats], ...]
+    """The tip, the joint before it, and where the tip is in that one's segment, m."""
+
+
+class QualisysParser(Parser):
+    """A frame for each of QTM's, once the parameters that tell their names have come."""
+
+    def __init__(self) -> None:
+        self._labels: tuple[str, ...] = ()
+        self._hands: tuple[_Hand, ...] = ()
+        self._hand_names: tuple[str, ...] = ()
+        self._axes, self._up = np.eye(3), rot.IDENTITY
+        self._told: dict[str, bytes] = {}
+        self._last: tuple[int, int] | None = None
+        """us and number of the frame before."""
+
+    def context(self) -> tuple[bytes, ...]:
+        """See Parser."""
+        return tuple(dict.fromkeys(self._told.values()))
+
+    def feed(self, packet: bytes) -> Iterable[Frame]:
+        """See Parser."""
+        reader = Reader(packet, "a packet of QTM's")
+        size, kind = reader.whole("I"), reader.whole("I")
+        if size != len(packet) or kind >= KINDS:
+            raise PacketError(f"packet {kind} of {size} bytes in one of {len(packet)}, which is not QTM's")
+        if kind == XML and packet not in self._told.values():
+            self._heed(parameters_of(packet[HEADER.size :].rstrip(b"\0")), packet)
+        return self._frame(reader) if kind == FRAME else []
+
+    def _heed(self, parameters: Parameters, packet: bytes) -> None:
+        if parameters.labels is not None:
+            self._labels = interned(unique(parameters.labels))
+            self._axes = to_z_up(np.eye(3), parameters.up or "z").T
+            self._up = rot.from_matrix(self._axes)
+            self._told["3D"] = packet
+        if parameters.skeletons is not None:
+            names = unique(skeleton.name for skeleton in parameters.skeletons)
+            found = [
+                (name, hand)
+                for index, (name, skeleton) in enumerate(zip(names, parameters.skeletons, strict=True))
+                for hand in _hands(index, skeleton.segments, f"{skeleton.name}_")
+            ]
+            self._hands = tuple(hand for _, hand in found)
+            # The first one needs no name: who comes later must not give another to whom is followed already.
+            owned = [("" if name == found[0][0] else name, hand.side) for name, hand in found]
+            self._hand_names = interned(tuple(joint for name, side in owned for joint in joint_names(side, name)))
+            self._told["Skeletons"] = packet
+
+    def _frame(self, reader: Reader) -> list[Frame]:
+        stamp, number = reader.whole("q"), reader.whole("I")
+        found = {}
+        components = reader.count(8)
+        if components > MOST_COMPONENTS:
+            raise PacketError(f"a frame of {components} components, expected {MOST_COMPONENTS} at most")
+        for _ in range(components):
+            size, kind = reader.whole("i"), reader.whole("i")
+            found[kind] = Reader(reader.take(size - 8), f"a component of kind {kind}")
+        read = self._points(found)
+        if read is None:
+            return []
+        names, positions, rotations = read
+        timecode = _timecode(found[TIMECODES]) if TIMECODES in found else ""
+        # Live, the number can stay at 1, and without cameras that see markers the time stays too.
+        before, self._last = self._last, (stamp, number)
+        time = None if before is not None and before[0] == stamp else seconds(stamp / 1e6)
+        told = None if before is not None and before[1] == number else number
+        return [Frame(names, positions, rotations, time, told, timecode)]
+
+    def _points(self, found: dict[int, Reader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
+        """The hands of skeletons, else the markers with labels, else those without; None where there is none."""
+        if SKELETONS in found and self._hands:
+            return self._hand_names, *self._joints(found[SKELETONS])
+        for kind in MARKERS:
+            if kind in found and self._labels:
+                return self._labels, self._markers(found[kind], kind), None
+        for kind in UNLABELLED:
+            if kind in found:
+                return self._unlabelled(found[kind], kind)
+        return None
+
+    def _joints(self, reader: Reader) -> tuple[Floats, Floats]:
+        """(J, 3) m and (J, 4) of all hands, NaN where a segment is not told."""
+        skeletons = [
+            np.frombuffer(reader.take(SEGMENT.itemsize * reader.count(SEGMENT.itemsize)), SEGMENT)
+            for _ in range(min(reader.count(4), 1 + max(hand.skeleton for hand in self._hands)))
+        ]
+        places, turns = [], []
+        for hand in self._hands:
+            there, turned = unseen()
+            if hand.skeleton < len(skeletons):
+                _fill(hand, skeletons[hand.skeleton], there, turned)
+            places.append(there @ self._axes.T)
+            turns.append(rot.multiply(rot.multiply(self._up, turned), STANDS[hand.side]))
+        return np.concatenate(places), np.concatenate(turns)
+
+    def _markers(self, reader: Reader, kind: int) -> Floats:
+        """(M, 3) m of all labels, NaN where not seen. Raises PacketError where they are not as many as the labels."""
+        each = 3 if kind == MARKERS[0] else 4
+        count = reader.count(4 * each)
+        if count != len(self._labels):
+            raise PacketError(f"{count} markers in a frame, {len(self._labels)} labels were told")
+        reader.take(4)
+        return self._sane(reader.reals(count, each)[:, :3])
+
+    def _unlabelled(self, reader: Reader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
+        """The markers by their numbers."""
+        width = 16 if kind == UNLABELLED[0] else 20
+        count = reader.count(width)
+        reader.take(4)
+        if not 0 < count <= MOST_POINTS:
+            return None
+        own = np.frombuffer(
+            reader.take(width * count), np.dtype([("place", "<f4", 3), ("own", "<i4"), ("rest", f"V{width - 16}")])
+        )
+        names = interned(unique(f"unlabelled {number}" for number in own["own"].tolist()))
+        return names, self._sane(own["place"].astype(np.float64)), None
+
+    def _sane(self, mm: Floats) -> Floats:
+        """(N, 3) m, Z up, NaN where a marker is not seen, or farther out than any is."""
+        near = np.all(np.abs(mm) * MM < FARTHEST, axis=1)
+        return MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
+
+
+def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
+    """The hands of a skeleton that have fingers."""
+    for side in SIDES:
+        columns: dict[int, int] = {}
+        tips = []
+        for segment in segments:
+            bone = BONES.get(segment.name.removeprefix(prefix))
+            if bone is None or bone[0] != side:
+                continue
+            column = JOINT_INDEX[bone[1]]
+            columns[segment.own] = column
+            if bone[1].endswith("distal") and segment.end is not None:
+                end = MM * segment.end
+                if 0 < float(np.abs(end).max()) < LONGEST_BONE:
+                    # Of each digit the tip comes after the last bone.
+                    tips.append((column + 1, column, end))
+        if len(columns) >= LEAST_OF_A_HAND:
+            yield _Hand(side, index, columns, tuple(tips))
+
+
+def _fill(hand: _Hand, segments: Segments, there: Floats, turned: Floats) -> None:
+    """Puts a skeleton's segments where the hand's joints are, (25, 3) m and (25, 4), and the tips that it defines."""
+    rows, columns = [], []
+    for row, own in enumerate(segments["own"].tolist()):
+        if own in hand.columns:
+            rows.append(row)
+            columns.append(hand.columns[own])
+    # A signalling NaN of 32 bits is what numpy warns of where it gets 64.
+    with np.errstate(invalid="ignore"):
+        place = MM * segments["place"][rows].astype(np.float64)
+        turn = segments["turn"][rows].astype(np.float64)[:, [3, 0, 1, 2]]
+    length = np.sqrt(np.einsum("nk,nk->n", turn, turn))
+    seen = np.all(np.abs(place) < FARTHEST, axis=1) & (length > 0.5) & (length < 2.0)
+    there[columns] = np.where(seen[:, None], place, np.nan)
+    turned[columns] = np.where(seen[:, None], turn / np.where(seen, length, 1.0)[:, None], np.nan)
+    for tip, joint, end in hand.tips:
+        there[tip] = there[joint] + rot.rotate(turned[joint], end)
+
+
+def _timecode(reader: Reader) -> str:
+    """The first SMPTE timecode."""
+    for _ in range(reader.count(12)):
+        kind, _, low = reader.whole("i"), reader.whole("I"), reader.whole("I")
+        if kind == 0:
+            hours, minutes, seconds, frames = low & 31, low >> 5 & 63, low >> 11 & 63, low >> 17 & 31
+            return f"{hours:02}:{minutes:02}:{seconds:02}:{frames:02}"
+    return ""
+
+
+class QualisysSender(QtmServer):
+    """QTM's end: the markers by their labels, the hands as one skeleton's segments, in version 1.25."""
+
+    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+        """The parameters, then a frame."""
+        yield message(XML, self.parameters(moment) + b"\0")
+        yield self.frame(moment)
+
+    def parameters(self, moment: Outgoing) -> bytes:
+        """See QtmServer."""
+        labels = "".join(f"<Label><Name>{escape(name, quote=False)}</Name></Label>" for name in moment.names)
+        segments = "".join(
+            f'<Segment Name="{bone}" ID="{own}">{_endpoint(moment, side, joint)}</Segment>'
+            for own, (bone, (side, joint)) in enumerate(BONES.items(), 2)
+            if side in moment.hands
+        )
+        skeleton = f'<Segments><Segment Name="Hips" ID="1">{segments}</Segment></Segments>'
+        skeletons = f'<Skeleton Name="{PERFORMER}">{skeleton}</Skeleton>' if moment.hands else ""
+        return (
+            "<QTM_Parameters_Ver_1.25>"
+            f"<The_3D><AxisUpwards>+Z</AxisUpwards><Labels>{len(moment.names)}</Labels>{labels}</The_3D>"
+            f"<Skeletons>{skeletons}</Skeletons>"
+            "</QTM_Parameters_Ver_1.25>"
+        ).encode()
+
+    def frame(self, moment: Outgoing) -> bytes:
+        """See QtmServer."""
+        # What is not seen has all its bits set.
+        mm = (moment.markers / MM).astype("<f4")
+        bits = np.where(np.isnan(mm), np.uint32(0xFFFFFFFF), mm.view("<u4")).astype("<u4")
+        components = [(MARKERS[0], struct.pack("<Ihh", len(moment.names), 0, 0) + bits.tobytes())]
+        if moment.hands:
+            segments = _sent(moment)
+            components.append((SKELETONS, struct.pack("<II", 1, len(segments)) + segments.tobytes()))
+        told = b"".join(struct.pack("<II", 8 + len(content), kind) + content for kind, content in components)
+        head = struct.pack("<qII", round(1e6 * moment.time), moment.number, len(components))
+        return message(FRAME, head + told)
+
+
+def _sent(moment: Outgoing) -> Segments:
+    """The hips, at the origin, and the hands' segments."""
+    bones = [(own, *bone) for own, bone in enumerate(BONES.values(), 2) if bone[0] in moment.hands]
+    segments = np.zeros(1 + len(bones), SEGMENT)
+    segments[0] = (1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    for row, (own, side, joint) in enumerate(bones, 1):
+        frame = moment.hands[side][JOINT_INDEX[joint]]
+        turn = rot.multiply(rot.from_matrix(frame[:3, :3]), rot.conjugate(STANDS[side]))
+        segments[row] = (own, frame[:3, 3] / MM, turn[[1, 2, 3, 0]])
+    return segments
+
+
+def _endpoint(moment: Outgoing, side: Side, joint: str) -> str:
+    """Where a segment ends in its own frame, mm; only a digit's last needs to tell."""
+    if not joint.endswith("distal"):
+        return ""
+    last, tip = moment.hands[side][JOINT_INDEX[joint]], moment.hands[side][JOINT_INDEX[joint] + 1]
+    along = rot.rotate(STANDS[side], last[:3, :3].T @ (tip[:3, 3] - last[:3, 3])) / MM
+    return '<Endpoint X="{:.6f}" Y="{:.6f}" Z="{:.6f}"/>'.format(*along)

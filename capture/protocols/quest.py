@@ -1,0 +1,140 @@
+"""Hand Tracking Streamer on Meta Quest headsets: lines of text over UDP or TCP.
+
+    Left wrist:, x, y, z, qx, qy, qz, qw
+    Left landmarks:, 63 numbers             21 places in the wrist's own frame, the wrist first
+    Left wrist | f=12 | t=345000:, …        with the frame's number and its time in ns
+
+Unity's axes: left-handed, Y up; of the wrist's frame Z points to the fingers and Y out of the back of the hand.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import PacketError
+from ...hand import rotations as rot
+from ...hand.joints import JOINT_INDEX, Side
+from ..files.mediapipe_json import LANDMARKS
+from ..frame import Frame, names_of, unseen
+from ..network.sender import Outgoing, UdpSender
+from ..network.tcp import LineSender
+from .device_axes import to_unity_points, to_unity_turns, unity_points, unity_turns
+from .finite_numbers import places, real, seconds, turns
+from .frame_assembler import Rounds
+from .parser import Parser
+
+Floats = NDArray[np.float64]
+
+COLUMNS = [JOINT_INDEX[joint] for joint in LANDMARKS]
+LONGEST = 8192
+"""Bytes of a datagram; four lines of a frame with all digits have about 2600."""
+MOST_LINES = 16
+
+WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
+"""HandModel's frame of the wrist in the device's, in Blender's axes: +Y, to the fingers, is Unity's Z and so −Y."""
+
+_LABEL = re.compile(r"(Left|Right) (wrist|landmarks)")
+_NUMBER = re.compile(r"\s*([a-z]+)\s*=\s*(\d{1,20})\s*")
+_COUNTS = {"wrist": 7, "landmarks": 3 * len(LANDMARKS)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    label: str
+    side: Side
+    kind: str
+    values: list[float]
+    number: int | None
+    time: float | None
+    """s"""
+
+
+class QuestParser(Parser):
+    """A hand is whole with its landmarks, if its wrist came before; a frame with all hands of the one before."""
+
+    def __init__(self) -> None:
+        self._wrists: dict[Side, tuple[Floats, Floats]] = {}
+        self._rounds = Rounds()
+
+    def feed(self, packet: bytes) -> Iterable[Frame]:
+        """See Parser."""
+        if len(packet) > LONGEST:
+            raise PacketError(f"{len(packet)} bytes, lines of a hand have {LONGEST} at most")
+        try:
+            lines = packet.decode("ascii").split("\n")
+        except UnicodeDecodeError as error:
+            raise PacketError(f"byte {error.start} is no ASCII, expected lines such as 'Left wrist:, ...'") from None
+        if len(lines) > MOST_LINES:
+            raise PacketError(f"{len(lines)} lines, expected {MOST_LINES} at most")
+        # All lines are read before any is heeded: a packet is taken whole or not at all.
+        read = [line for line in map(_line, lines) if line is not None]
+        return [frame for line in read for frame in self._heeded(line)]
+
+    def _heeded(self, line: _Line) -> list[Frame]:
+        if line.kind == "wrist":
+            place, turn = places(line.values[:3], line.label)[0], turns(line.values[3:], line.label)[0]
+            self._wrists[line.side] = (unity_points(place), unity_turns(turn))
+            return []
+        if line.side not in self._wrists:
+            return []
+        place, turn = self._wrists[line.side]
+        positions, rotations = unseen()
+        positions[COLUMNS] = place + rot.rotate(turn, unity_points(places(line.values, line.label)))
+        rotations[0] = rot.multiply(turn, WRIST)
+        frame = Frame(names_of(line.side), positions, rotations, line.time, line.number)
+        return self._rounds.add(line.side, frame)
+
+
+def _line(text: str) -> _Line | None:
+    """A line that was understood, None for one that says nothing of hands. Raises PacketError."""
+    head, _, rest = text.partition(":")
+    label, *notes = head.split("|")
+    match = _LABEL.fullmatch(label.strip())
+    if match is None:
+        if not text.strip() or head.startswith("Head"):
+            return None
+        raise PacketError(f"a line begins {text[:20]!r}, expected 'Left wrist:', 'Right landmarks:' and such")
+    said = {found[1]: found[2] for found in map(_NUMBER.fullmatch, notes) if found}
+    values = [real(word, label) for word in rest.split(",") if word.strip()]
+    kind = match[2]
+    if len(values) != _COUNTS[kind]:
+        raise PacketError(f"{label.strip()}: {len(values)} numbers, expected {_COUNTS[kind]}")
+    number, nanoseconds = said.get("f"), said.get("t")
+    return _Line(
+        label=label.strip(),
+        side="left" if match[1] == "Left" else "right",
+        kind=kind,
+        values=values,
+        number=None if number is None else int(number),
+        time=None if nanoseconds is None else seconds(int(nanoseconds) / 1e9),
+    )
+
+
+class QuestSender(UdpSender):
+    """A headset's end: a wrist and its landmarks for each hand, with number and time."""
+
+    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+        """See UdpSender."""
+        return _lines(moment)
+
+
+class QuestTcpSender(LineSender):
+    """The same over TCP: the headset connects."""
+
+    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+        """See LineSender."""
+        return _lines(moment)
+
+
+def _lines(moment: Outgoing) -> Iterator[bytes]:
+    for side, joints in moment.hands.items():
+        turn = rot.multiply(rot.from_matrix(joints[0, :3, :3]), rot.conjugate(WRIST))
+        local = rot.rotate(rot.conjugate(turn), joints[COLUMNS, :3, 3] - joints[0, :3, 3])
+        meta = f"| f={moment.number} | t={round(moment.time * 1e9)}:"
+        wrist = [*to_unity_points(joints[0, :3, 3]), *to_unity_turns(turn)]
+        for kind, values in (("wrist", wrist), ("landmarks", to_unity_points(local).ravel())):
+            numbers = ", ".join(f"{value:.9g}" for value in values)
+            yield f"{side.capitalize()} {kind} {meta}, {numbers}\n".encode()

@@ -1,0 +1,114 @@
+"""The T-pose of VRM, in which humanoid bones are turned as the world is, and how a hand's joints stand in it.
+
+A person who looks along −Y has the left arm along +X, the palm down, the fingers straight along the arm, and the thumb
+level at 45 degrees to the front, rolled by 90 degrees so that its nail looks outwards and it flexes along the palm
+(VRM 1.0, tpose.md, definitions 1.6 to 1.8). Rows are bones in the order of humanoid.HANDS.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import proportions
+from ...hand import rotations as rot
+from ...hand.joints import SIDES, Side
+from .humanoid_bones import ARM, COLUMNS, DIGIT_BONES, HANDS, PHALANGES, TRUNK, Vector
+
+Floats = NDArray[np.float64]
+
+ALONG = 0.8
+"""The cosine between what a bone ought to point along and what it does, below which its axes are not the world's."""
+BODY = 1.7
+"""m: of the usual body."""
+# As shares of the height: Drillis & Contini (1966) in Winter, Biomechanics and Motor Control of Human Movement, 4.1.
+_SPINE, _SHOULDER, _UPPER_ARM, _FOREARM = 0.818 - 0.530, 0.129, 0.186, 0.146
+
+_DIGITS = slice(1, None)
+_THUMB, _INDEX, _MIDDLE, _LITTLE = 1, 4, 7, 13
+"""Rows of their first bones."""
+
+
+def _stands(side: Side) -> Floats:
+    """(16, 3, 3) HandModel's frames in the T-pose."""
+    out = 1.0 if side == "left" else -1.0
+    fingers = rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
+    frames: Floats = np.tile(fingers, (len(COLUMNS), 1, 1))
+    frames[_THUMB:_INDEX] = rot.basis(np.array([out, -1.0, 0.0]), np.array([-out, -1.0, 0.0]))
+    return frames
+
+
+STANDS: dict[Side, Floats] = {side: _stands(side) for side in SIDES}
+
+
+def _usual_hand(side: Side) -> Floats:
+    """(16, 3) m, where the bones of an adult's hand begin, each in its parent. The wrist's row is zero."""
+    frames, adult = STANDS[side], proportions.adult(side)
+    offsets: Floats = proportions.world_frames(adult)[COLUMNS, :3, 3] @ frames[0].T
+    for digit in range(len(DIGIT_BONES)):
+        first = _THUMB + digit * len(PHALANGES)
+        for bone in range(1, len(PHALANGES)):
+            offsets[first + bone] = frames[first, :, 1] * adult.phalanges[digit, bone - 1]
+    return offsets
+
+
+def _usual() -> dict[str, Vector]:
+    up = BODY * _SPINE / len(TRUNK)
+    usual: dict[str, Vector] = dict.fromkeys(TRUNK[1:], (0.0, 0.0, up))
+    for side in SIDES:
+        out = BODY if side == "left" else -BODY
+        arm = (
+            (0.3 * out * _SHOULDER, 0.0, up),
+            *((out * r, 0.0, 0.0) for r in (0.7 * _SHOULDER, _UPPER_ARM, _FOREARM)),
+        )
+        usual |= {f"{side.capitalize()}{part}": place for part, place in zip(ARM, arm, strict=True)}
+        hand = [(float(x), float(y), float(z)) for x, y, z in _usual_hand(side)]
+        usual |= dict(zip(list(HANDS[side])[_DIGITS], hand[_DIGITS], strict=True))
+    return usual
+
+
+USUAL = _usual()
+"""m, where bones begin in their parents in the T-pose of an adult: for senders that tell turns only."""
+
+
+def stands(side: Side, offsets: Floats) -> Floats:
+    """(16, 4) wxyz, HandModel's frames of the joints in the frames of their bones; NaN where they cannot be told.
+
+    offsets: (16, 3) m, where each bone begins in its parent. Bones whose axes in the T-pose are the world's are told by
+    where they point; of others, as some avatars have them, only the wrist's frame can be told: by its knuckles.
+    """
+    frames = STANDS[side]
+    if not _as_the_world(side, offsets):
+        turns = np.full((len(COLUMNS), 4), np.nan)
+        turns[0] = _by_knuckles(side, offsets)
+        return turns
+    along = np.empty_like(offsets)
+    along[0] = frames[0, :, 1]
+    # The last bone of a digit has no other to point at: it is straight.
+    bones = offsets[_DIGITS].reshape(len(DIGIT_BONES), len(PHALANGES), 3)
+    along[_DIGITS] = bones[:, [1, 2, 2]].reshape(-1, 3)
+    elsewhere = ~_points(along, frames[:, :, 1])
+    along[elsewhere] = frames[elsewhere, :, 1]
+    turns = rot.from_matrix(rot.basis(along, frames[:, :, 2]))
+    turns[elsewhere] = np.nan
+    return turns
+
+
+def _points(seen: Floats, wanted: Floats) -> NDArray[np.bool_]:
+    """(N,) whether vectors (N, 3) of any length point roughly along unit vectors (N, 3)."""
+    pointing: NDArray[np.bool_] = np.einsum("nk,nk->n", seen, wanted) > ALONG * np.linalg.norm(seen, axis=1)
+    return pointing
+
+
+def _as_the_world(side: Side, offsets: Floats) -> bool:
+    """Whether the knuckles lie in the hand's frame as they do in the T-pose."""
+    seen = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
+    return bool(_points(seen, np.stack([STANDS[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
+
+
+def _by_knuckles(side: Side, offsets: Floats) -> Floats:
+    """(4,) wxyz of the wrist's frame, NaN where the knuckles are in a line with it."""
+    to_little = offsets[_LITTLE] - offsets[_INDEX]
+    right = to_little if side == "right" else -to_little
+    back = np.cross(right, offsets[_MIDDLE])
+    if np.linalg.norm(back) <= 0.1 * np.linalg.norm(right) * np.linalg.norm(offsets[_MIDDLE]):
+        return np.full(4, np.nan)
+    return rot.from_matrix(rot.basis(offsets[_MIDDLE], back))

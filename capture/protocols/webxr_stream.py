@@ -1,0 +1,92 @@
+"""WebXR hands from the page that Knuckle serves (data/webxr.html): JSON over a WebSocket, one object a frame.
+
+    {"number": 1, "time": s, "hands": {"left": {"places": 75 numbers, "turns": 100 numbers, "radii": 25 numbers}, ...}}
+
+WebXR's 25 joints in their order; metres, right-handed, Y up; quaternions x, y, z, w. Of each joint −Z points to the
+tip and +Y out of the back of the hand: with Z up these are HandModel's +Y and +Z, and its frame is WebXR's. https://www.w3.org/TR/webxr-hand-input-1/
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import PacketError
+from ...hand import rotations as rot
+from ...hand.joints import JOINTS, SIDES, Side
+from ..frame import Frame, names_of
+from ..network.sender import Outgoing
+from ..network.websocket_sender import WebSocketCaller
+from .device_axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
+from .finite_numbers import places, seconds, turns
+from .json_packet import document_of
+from .parser import Parser
+
+Floats = NDArray[np.float64]
+
+PAGE = Path(__file__).parents[2] / "data" / "webxr.html"
+
+
+def page() -> bytes:
+    """What the headset's browser is given."""
+    return PAGE.read_bytes()
+
+
+class WebxrParser(Parser):
+    """A frame for each packet with hands."""
+
+    def feed(self, packet: bytes) -> Iterable[Frame]:
+        """See Parser."""
+        document = document_of(packet, "hands of a headset")
+        hands = document.get("hands") if isinstance(document, dict) else None
+        if not isinstance(hands, dict):
+            raise PacketError("JSON without 'hands', expected what Knuckle's page for headsets sends")
+        seen = {side: _hand(side, hands[side]) for side in SIDES if side in hands}
+        if not seen:
+            return []
+        parts = [seen[side] for side in SIDES if side in seen]
+        return [
+            Frame(
+                names_of(*(side for side in SIDES if side in seen)),
+                np.concatenate([positions for positions, _ in parts]),
+                np.concatenate([rotations for _, rotations in parts]),
+                seconds(document.get("time")),
+                _whole(document.get("number")),
+            )
+        ]
+
+
+def _hand(side: Side, hand: Any) -> tuple[Floats, Floats]:
+    """(25, 3) m and (25, 4) wxyz in Blender's axes. Raises PacketError."""
+    where, turned = (_numbers(side, hand, name, count) for name, count in (("places", 3), ("turns", 4)))
+    return y_up_points(places(where, f"{side} hand")), y_up_turns(turns(turned, f"{side} hand"))
+
+
+def _numbers(side: Side, hand: Any, name: str, each: int) -> list[float]:
+    values = hand.get(name) if isinstance(hand, dict) else None
+    expected = each * len(JOINTS)
+    if not isinstance(values, list) or len(values) != expected or not all(isinstance(v, float) for v in values):
+        raise PacketError(f"{side} hand: '{name}' are not {expected} numbers")
+    return values
+
+
+def _whole(value: Any) -> int | None:
+    return int(value) if isinstance(value, float) and 0 <= value < 2**53 else None
+
+
+class WebxrSender(WebSocketCaller):
+    """The page's end."""
+
+    def messages(self, moment: Outgoing) -> Iterator[str]:
+        """See WebSocketCaller."""
+        hands = {}
+        for side, joints in moment.hands.items():
+            hands[side] = {
+                "places": to_y_up_points(joints[:, :3, 3]).ravel().tolist(),
+                "turns": to_y_up_turns(rot.from_matrix(joints[:, :3, :3])).ravel().tolist(),
+                "radii": [0.008] * len(JOINTS),
+            }
+        yield json.dumps({"number": moment.number, "time": moment.time, "hands": hands})

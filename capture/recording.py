@@ -1,0 +1,119 @@
+"""A recording as its file has it, and the one way from there to Markers.
+
+Each format reads into a Take; what all formats share (units, axes, clocks, what counts as seen) is here, once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import CaptureError
+from ..hand import rotations as rot
+from .conventions import METRES, guess_unit, standing_axis, to_z_up, unit_from
+from .marker_labels import shown
+from .markers import Floats, Markers
+from .timestamps import Clock, tidy
+
+FARTHEST = 1e5
+"""m: a position farther out than this is a damaged number, not a place."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Take:
+    """What a file says, in its own units and axes. F frames, M markers."""
+
+    format: str
+    names: tuple[str, ...]
+    """(M,) labels, each once."""
+    positions: Floats
+    """(F, M, 3) in the file's unit and axes, not finite where not seen."""
+    turns: Floats | None = None
+    """(F, M, 4) unit wxyz in the file's axes, NaN where not told; None where the format has none."""
+    times: Floats | None = None
+    """(F,) s as the file has them, in any order; None where it has none."""
+    rate: float | None = None
+    """Hz, the nominal rate; None where the file names none that could be trusted."""
+    unit: str | None = None
+    """m, dm, cm or mm; None where the file does not say."""
+    unit_text: str = ""
+    """The unit as the file spells it, where it does and `unit` is left out."""
+    likely_unit: str | None = None
+    """What to take without a unit; None means a guess from the size of the cloud of points."""
+    up: str | None = None
+    """The axis that points up, 'z' or '-y' for example; None where the file does not say."""
+    likely_up: str = "z"
+    """What to take without an axis, unless a standing body in the data says otherwise."""
+    up_is_sure: bool = False
+    """True where the format itself lays the axes down, so that the data is not asked."""
+    timecode: str = ""
+    """SMPTE timecode of the first frame, hh:mm:ss:ff; empty where there is none."""
+    warnings: tuple[str, ...] = ()
+
+
+def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") -> Markers:
+    """Metres, seconds, Z up; damaged numbers become gaps, disordered frames are dropped.
+
+    Raises CaptureError when nothing is left that could be used, or the file's unit is none that is known.
+    """
+    frames, count = take.positions.shape[:2]
+    if not count:
+        raise CaptureError(f"{source}: no markers found, expected at least one")
+    if not frames:
+        raise CaptureError(f"{source}: no frames found, expected at least one")
+    said = take.unit or unit_from(take.unit_text)
+    if unit == "auto" and said is None and take.unit_text.strip():
+        raise CaptureError(
+            f"{source}: the unit of length is {shown(take.unit_text)}, expected m, dm, cm or mm, or a unit given"
+        )
+    positions, unit, unit_notes = _in_metres(take, unit if unit != "auto" else said)
+    if not np.isfinite(positions[..., 0]).any():
+        raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
+    up, up_notes = _up(take, positions, up)
+    positions = to_z_up(positions, up)
+    turns = None if take.turns is None else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), take.turns)
+    clock: Clock = tidy(take.times, take.rate, frames, source)
+    return Markers(
+        names=take.names,
+        times=clock.times,
+        positions=np.ascontiguousarray(positions[clock.kept]),
+        source=source,
+        rate=clock.rate,
+        unit=unit,
+        format=take.format,
+        turns=None if turns is None else np.ascontiguousarray(turns[clock.kept]),
+        timecode=take.timecode,
+        warnings=take.warnings + unit_notes + up_notes + clock.warnings,
+    )
+
+
+def _in_metres(take: Take, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
+    """(F, M, 3) m with NaN in all three where a coordinate is missing or damaged, the unit, and what was guessed."""
+    notes: tuple[str, ...] = ()
+    raw = take.positions
+    seen = np.all(np.isfinite(raw), axis=-1)
+    if unit is None:
+        unit = take.likely_unit or guess_unit(raw, seen)
+        notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
+    sane = seen & (np.abs(np.where(seen[..., None], raw, 0.0)) < FARTHEST / METRES[unit]).all(axis=-1)
+    far = int((seen & ~sane).sum())
+    if far:
+        notes += (f"{far} positions farther than {FARTHEST / 1000:.0f} km away were taken as not seen",)
+    return np.where(sane[..., None], raw, np.nan) * METRES[unit], unit, notes
+
+
+def _up(take: Take, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
+    """The axis that points up, and what was guessed about it."""
+    if up != "auto":
+        return up, ()
+    stated = take.up or take.likely_up
+    if take.up_is_sure:
+        return stated, ()
+    standing = standing_axis(positions)
+    if standing is None and take.up is None and take.likely_up != "z":
+        note = f"no up axis in the file: taken as {stated.upper()}, the custom of the format"
+        return stated, (note,)
+    if standing is None or standing == stated:
+        return stated, ()
+    says = f"the file says {take.up.upper()}" if take.up else f"the custom of the format is {stated.upper()}"
+    note = f"up is taken as {standing.upper()}, along which the recorded body stands, though {says}"
+    return standing, (note,)

@@ -1,0 +1,68 @@
+"""What is in a capture, in numbers and in words, for `knuckle info`."""
+
+from typing import Any
+
+import numpy as np
+
+from .cleaning import Ints, runs
+from .markers import Floats, Markers
+
+
+def summary(markers: Markers) -> dict[str, Any]:
+    """Ready for JSON: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings; each label's gaps.
+
+    A gap is a stretch of frames in which the marker is not seen, also at the beginning and at the end.
+    """
+    column, start, stop = runs(~markers.seen)
+    lengths = stop - start
+    count = np.bincount(column, minlength=len(markers.names))
+    longest = np.zeros(len(markers.names), int)
+    np.maximum.at(longest, column, lengths)
+    seconds = _gap_seconds(markers, column, start, stop)
+    seen = markers.seen.mean(axis=0)
+    return {
+        "source": markers.source,
+        "format": markers.format,
+        "rate": round(markers.rate, 4),
+        "unit": markers.unit,
+        "frames": len(markers.times),
+        "duration": round(markers.duration, 4),
+        "timecode": markers.timecode,
+        "warnings": list(markers.warnings),
+        "labels": [
+            {
+                "label": name,
+                "gaps": int(count[index]),
+                "longest_gap_frames": int(longest[index]),
+                "longest_gap_s": round(float(seconds[index]), 4),
+                "seen_percent": round(100 * float(seen[index]), 2),
+            }
+            for index, name in enumerate(markers.names)
+        ],
+    }
+
+
+def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Floats:
+    """(M,) s the longest gap of each marker, each from its first frame to the first one after it."""
+    times = np.append(markers.times, markers.times[-1] + 1.0 / markers.rate)
+    seconds = np.zeros(len(markers.names))
+    np.maximum.at(seconds, column, times[stop] - times[start])
+    return seconds
+
+
+def as_text(facts: dict[str, Any]) -> str:
+    """The summary in lines for a terminal."""
+    labels = facts["labels"]
+    lines = [
+        f"{facts['source']}: {facts['format']}",
+        f"  {facts['frames']} frames, {facts['duration']:.3f} s at {facts['rate']:g} Hz, in {facts['unit']}",
+        *([f"  timecode {facts['timecode']}"] if facts["timecode"] else []),
+        *(f"  note: {warning}" for warning in facts["warnings"]),
+        f"  {len(labels)} labels",
+    ]
+    width = max([5, *(len(each["label"]) for each in labels)])
+    lines.append(f"    {'label':<{width}}     seen   gaps  longest gap")
+    for each in labels:
+        gap = f"{each['longest_gap_frames']} frames, {each['longest_gap_s']:.3f} s" if each["gaps"] else "-"
+        lines.append(f"    {each['label']:<{width}}  {each['seen_percent']:6.2f}%  {each['gaps']:5d}  {gap}")
+    return "\n".join(lines)

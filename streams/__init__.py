@@ -1,1 +1,0 @@
-"""Devices that stream hands as they move: packets in, frames of named joints and markers out."""

@@ -1,0 +1,80 @@
+"""Lines over TCP: another reader of the headset's protocol, callers that come and go, lines in pieces."""
+
+import socket
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hand_tracking_sdk.transport import TCPServerConfig, TCPServerLineReceiver
+
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.devices.receiver import Arrived, Receiver
+from knuckle.capture.network.transport import Address
+from knuckle.errors import StreamError
+
+from .moments import moments
+from .sockets import listening, wait_for
+
+
+@pytest.fixture
+def receiver(address: Address) -> Iterator[Receiver]:
+    with listening("quest-tcp", address) as receiver:
+        yield receiver
+
+
+def test_another_reader_gets_the_lines_that_we_send(address: Address) -> None:
+    (moment,) = moments(1)
+    with (
+        TCPServerLineReceiver(TCPServerConfig(host=address.host, port=address.port)) as other,
+        DEVICES["quest-tcp"].sender(address) as sender,
+    ):
+        sender.send(moment)
+        lines = [other.recv_line() for _ in range(4)]
+    heads = [line.split(" |")[0] for line in lines]
+    assert heads == ["Left wrist", "Left landmarks", "Right wrist", "Right landmarks"]
+
+
+def test_a_sender_that_hangs_up_may_call_again(receiver: Receiver, address: Address) -> None:
+    for _ in range(2):
+        got: list[Arrived] = []
+        with DEVICES["quest-tcp"].sender(address) as sender:
+            for moment in moments(20):
+                sender.send(moment)
+
+        def last(got: list[Arrived] = got) -> bool:
+            got.extend(receiver.drain())
+            return bool(got) and got[-1].frame.number == 19 and len(got[-1].frame.names) == 50
+
+        wait_for(last)
+        wanted = moments(20)[-1].hands["left"][0, :3, 3]
+        assert np.allclose(got[-1].frame.positions[0], wanted, atol=1e-6)
+    assert receiver.tally.malformed == 0
+
+
+def test_lines_in_pieces_are_put_together_and_endless_ones_let_go(receiver: Receiver, address: Address) -> None:
+    line = b"Left wrist:, 0, 0, 0, 0, 0, 0, 1\r\nLeft landmarks:, " + b", ".join([b"0.01"] * 63) + b"\n"
+    with socket.create_connection((address.host, address.port)) as caller:
+        for piece in (line[:20], line[20:50], line[50:]):
+            caller.sendall(piece)
+            time.sleep(0.02)
+        wait_for(lambda: receiver.tally.frames == 1)
+    with socket.create_connection((address.host, address.port)) as endless, pytest.raises(OSError):
+        for _ in range(1000):
+            endless.sendall(b"x" * 65_536)
+    assert receiver.tally.packets == 2
+
+
+def test_of_many_callers_the_oldest_is_hung_up(receiver: Receiver, address: Address) -> None:
+    callers = [socket.create_connection((address.host, address.port)) for _ in range(9)]
+    callers[0].settimeout(5)
+    assert callers[0].recv(1) == b""
+    callers[-1].sendall(b"hello\n")
+    wait_for(lambda: receiver.tally.malformed == 1)
+    for caller in callers:
+        caller.close()
+
+
+def test_a_sender_that_nobody_hears_is_told(address: Address) -> None:
+    with pytest.raises(StreamError, match="answers to nobody"), DEVICES["quest-tcp"].sender(address):
+        pass

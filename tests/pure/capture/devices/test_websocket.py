@@ -1,0 +1,123 @@
+"""Devices that speak WebSocket, on real sockets: who connects, who hangs up, who may not."""
+
+import http.server
+import socket
+import threading
+import urllib.error
+import urllib.request
+from functools import partial
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.frames import CloseCode
+from websockets.sync.client import connect
+from websockets.sync.server import ServerConnection, serve
+from websockets.typing import Origin
+
+from knuckle.capture.devices.device_table import DEVICES
+from knuckle.capture.devices.receiver import Arrived, Receiver
+from knuckle.capture.network.transport import Address
+from knuckle.capture.protocols import leap_service
+from knuckle.tests.pure.capture.devices.moments import moments
+from knuckle.tests.pure.capture.devices.sockets import following, wait_for
+
+
+def test_the_page_is_served_and_sends_hands(address):
+    with following("webxr", address) as receiver:
+        wait_for(lambda: answers(address))
+        with urllib.request.urlopen(f"http://{address}/") as page:
+            text = page.read().decode()
+            assert page.headers["Content-Type"].startswith("text/html") and "hand-tracking" in text
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(f"http://{address}/../etc/passwd")
+        got: list[Arrived] = []
+        with DEVICES["webxr"].sender(address) as sender:
+            for moment in moments(20):
+                sender.send(moment)
+            wait_for(partial(all_come, receiver, got, 20))
+        assert [arrived.frame.number for arrived in got] == list(range(20))
+
+
+def all_come(receiver: Receiver, got: list[Arrived], count: int) -> bool:
+    got += receiver.drain()
+    return len(got) == count
+
+
+def more_packets(receiver: Receiver, before: int) -> bool:
+    return receiver.tally.packets > before
+
+
+def answers(address: Address) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex((address.host, address.port)) == 0
+
+
+def test_a_service_is_told_goodbye_and_no_error(address):
+    heard: list[object] = []
+
+    def meet(connection: ServerConnection) -> None:
+        heard.extend(connection)
+        heard.append(connection.protocol.close_code)
+
+    with serve(meet, address.host, address.port) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with following("leap", address):
+            wait_for(lambda: len(heard) == len(leap_service.GREETINGS))
+        wait_for(lambda: heard)
+    assert heard == [*leap_service.GREETINGS, CloseCode.NORMAL_CLOSURE]
+
+
+@pytest.mark.parametrize(("device", "threads"), [("webxr", 2), ("leap", 1)])
+def test_who_vanishes_or_speaks_nonsense_leaves_no_traceback(address, device, threads, caplog):
+    """A headset that falls asleep says no goodbye."""
+    idle = threading.active_count() + threads
+    with following("webxr", address) if device == "webxr" else DEVICES["leap"].sender(address):
+        wait_for(lambda: answers(address))
+        with socket.create_connection((address.host, address.port)) as nonsense:
+            nonsense.sendall(b"hello\r\n\r\n")
+        with connect(f"ws://{address}/") as caller:
+            caller.socket.shutdown(socket.SHUT_RDWR)
+        wait_for(lambda: threading.active_count() <= idle)
+    assert not caplog.records
+
+
+def test_pages_of_others_may_not_connect(address):
+    with following("webxr", address):
+        wait_for(lambda: answers(address))
+        with pytest.raises(InvalidStatus, match="403"):
+            connect(f"ws://{address}/", origin=Origin("http://elsewhere.example")).__enter__()
+        with connect(f"ws://{address}/", origin=Origin(f"http://{address}")):
+            pass
+
+
+def test_a_service_that_hangs_up_is_told_and_met_again(address):
+    with following("leap", address) as receiver:
+        wait_for(lambda: "answers to nobody" in receiver.state())
+        for _ in range(2):
+            got: list[Arrived] = []
+            with DEVICES["leap"].sender(address) as sender:
+                greeted = receiver.tally.packets
+                wait_for(partial(more_packets, receiver, greeted))
+                for moment in moments(5):
+                    sender.send(moment)
+                wait_for(partial(all_come, receiver, got, 5))
+            wait_for(lambda: "hung up" in receiver.state() or "answers to nobody" in receiver.state())
+
+
+class _Plain(http.server.BaseHTTPRequestHandler):
+    """A web server, and no WebSocket."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Says nothing."""
+
+
+def test_what_is_no_websocket_is_told(address):
+    with http.server.ThreadingHTTPServer((address.host, address.port), _Plain) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with following("leap", address) as receiver:
+            wait_for(lambda: "is no WebSocket" in receiver.state())
+        server.shutdown()

@@ -1,0 +1,210 @@
+"""TRC, Qualisys TSV, Motive CSV and plain tables: values as they stand in the text, whatever the writer's habits."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knuckle import capture
+from knuckle.tests.pure.capture.files import samples
+
+NAN = [float("nan")] * 3
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    file = folder / name
+    file.write_bytes(data)
+    return file
+
+
+def cell(file: Path, line: int, marker: int) -> list[float]:
+    """x, y and z of a marker in a line of a table with frame and time in front, as their text says."""
+    cells = file.read_text().splitlines()[line - 1].split("\t")[2 + 3 * marker :][:3]
+    return [float(text) if text.strip() else float("nan") for text in cells]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "metres", "rate"),
+    [
+        ("dataWithBlanksForMissingMarkers.trc", (464, 40), 0.001, 250.0),
+        ("dataWithEformat.trc", (5, 14), 1.0, 119.88),
+        ("exampleFormat.trc", (5, 3), 1.0, 100.0),
+        ("futureMarkerPreviewData.trc", (73, 31), 1.0, 60.0),
+        ("gait10dof18musc_walk_CRLF_line_ending.trc", (10, 41), 0.001, 60.0),
+        ("init100.trc", (120, 22), 0.001, 120.0),
+        ("std_walking2_markers.trc", (126, 44), 0.001, 25.0),
+    ],
+)
+def test_trc_files_of_many_writers(shared: Path, name: str, shape: tuple[int, int], metres: float, rate: float) -> None:
+    frames, markers = shape
+    file = shared / "data/trc" / name
+    read = capture.read(file, up="z")
+    assert (len(read.times), len(read.names)) == shape
+    assert read.rate == pytest.approx(rate, rel=0.002)
+    text = file.read_text().splitlines()
+    first = next(index for index in range(5, 12) if text[index].strip() and text[index].split()[0].isdigit()) + 1
+    for frame in (0, frames // 2, frames - 1):
+        for marker in (0, markers // 2, markers - 1):
+            expected = np.array(cell(file, first + frame, marker)) * metres
+            np.testing.assert_allclose(read.positions[frame, marker], expected, rtol=1e-12)
+
+
+def test_trc_nan_spellings_and_blanks_are_gaps(shared: Path) -> None:
+    read = capture.read(shared / "data/trc/exampleFormat.trc")
+    assert (~read.seen).sum() == 2
+    assert not read.seen[0, 0]
+    assert not read.seen[2, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "up"),
+    [
+        ("dataWithBlanksForMissingMarkers.trc", "z"),
+        ("gait10dof18musc_walk_CRLF_line_ending.trc", "y"),
+        ("futureMarkerPreviewData.trc", "y"),
+        ("init100.trc", "z"),
+        ("std_walking2_markers.trc", "z"),
+    ],
+)
+def test_trc_bodies_come_out_standing(shared: Path, name: str, up: str) -> None:
+    """Which axis is up was read off the heights of the labels: heels and toes low, shoulders and head high."""
+    file = shared / "data/trc" / name
+    np.testing.assert_array_equal(capture.read(file).positions, capture.read(file, up=up).positions)
+
+
+def test_trc_with_wrong_counts_follows_its_data(tmp_path: Path) -> None:
+    text = samples.trc(frames=999).replace(b"\t3\tmm", b"\t7\tmm")
+    read = capture.read(written(tmp_path, "hand.trc", text))
+    assert read.positions.shape == (12, 3, 3)
+    assert "the header says 999 frames, the data holds 12" in read.warnings
+    assert "the header says 7 markers, the data holds 3" in read.warnings
+
+
+def test_trc_with_doubled_tabs_and_carriage_returns(tmp_path: Path) -> None:
+    lines = samples.trc().decode().splitlines()
+    doubled = [
+        *lines[:3],
+        lines[3].replace("\t\t\t", "\t"),
+        lines[4],
+        *(line.replace("\t", "\t\t") for line in lines[6:]),
+    ]
+    read = capture.read(written(tmp_path, "hand.trc", "\r\n".join(doubled).encode()), up="z")
+    np.testing.assert_allclose(read.positions, samples.path(), atol=1e-9)
+
+
+def test_a_trc_named_csv_is_read_by_its_content(tmp_path: Path) -> None:
+    assert capture.read(written(tmp_path, "hand.csv", samples.trc())).format == "TRC"
+
+
+def test_times_rounded_to_milliseconds_are_put_back_on_the_grid(tmp_path: Path) -> None:
+    text = samples.trc(samples.path(30), rate=60.0).decode().splitlines()
+    for index in range(6, len(text)):
+        cells = text[index].split("\t")
+        cells[1] = f"{float(cells[1]):.3f}"
+        text[index] = "\t".join(cells)
+    read = capture.read(written(tmp_path, "hand.trc", "\n".join(text).encode()))
+    np.testing.assert_allclose(read.times, np.arange(30) / 60, atol=1e-9)
+    assert read.rate == pytest.approx(60.0)
+
+
+def test_timestamps_beat_the_nominal_rate(tmp_path: Path) -> None:
+    text = samples.trc(samples.path(30), rate=50.0).replace(b"50.00\t50.00", b"200.00\t200.00")
+    read = capture.read(written(tmp_path, "hand.trc", text))
+    assert read.rate == pytest.approx(50.0)
+    assert read.duration == pytest.approx(29 / 50)
+
+
+def test_frames_out_of_order_are_dropped_and_told(tmp_path: Path) -> None:
+    rows = samples.table().decode().splitlines()
+    rows[5] = "1e9," + rows[5].split(",", 1)[1]
+    rows[8] = rows[8].replace(rows[8].split(",")[0], rows[7].split(",")[0], 1)
+    read = capture.read(written(tmp_path, "table.csv", "\n".join(rows).encode() + b"\n"))
+    assert len(read.times) == 10
+    assert any("2 of 12 frames were dropped" in warning for warning in read.warnings)
+
+
+def test_qualisys_glove(shared: Path) -> None:
+    file = shared / "data/captures/qualisys_glove.tsv"
+    read = capture.read(file)
+    assert (len(read.times), len(read.names), read.rate, read.unit) == (6000, 21, 100.0, "mm")
+    assert read.names[:3] == ("hand_top", "hand_left", "hand_right")
+    text = file.read_text().splitlines()[12:]
+    for frame in (0, 2999, 5999):
+        numbers = np.array([float(word or 0) for word in text[frame].split("\t")[2:65]]).reshape(21, 3)
+        numbers[(numbers == 0).all(axis=1)] = np.nan
+        np.testing.assert_allclose(read.positions[frame], numbers / 1000, rtol=1e-12)
+    whole = np.array([[float(word or 0) for word in line.split("\t")[2:65]] for line in text]).reshape(6000, 21, 3)
+    gaps = ((whole == 0) | np.isnan(whole)).all(axis=-1).sum()
+    assert (~read.seen).sum() == gaps
+
+
+def test_qualisys_zeros_and_blanks_are_gaps(tmp_path: Path) -> None:
+    lines = samples.qualisys().decode().split("\r\n")
+    lines[7] = lines[7].split("\t", 5)[0] + "\t0.01\t0.000\t0.000\t0.000\t1.0\t0.0\t2.0\t\t\t"
+    read = capture.read(written(tmp_path, "hand.tsv", "\r\n".join(lines).encode()))
+    np.testing.assert_allclose(read.positions[1], [NAN, [0.001, 0.0, 0.002], NAN])
+
+
+def test_qualisys_without_frame_time_and_titles(tmp_path: Path) -> None:
+    lines = samples.qualisys().decode().split("\r\n")
+    bare = [*lines[:5], *(line.split("\t", 2)[2] for line in lines[6:] if line)]
+    read = capture.read(written(tmp_path, "hand.tsv", "\n".join(bare).encode()))
+    np.testing.assert_allclose(read.positions, samples.path(), atol=1e-9)
+    assert read.rate == 100.0
+
+
+def test_qualisys_keys_without_values(tmp_path: Path) -> None:
+    text = samples.qualisys().replace(b"NO_OF_FRAMES\t12", b"NO_OF_FRAMES").replace(b"FREQUENCY\t100", b"FREQUENCY\t")
+    assert capture.read(written(tmp_path, "hand.tsv", text)).rate == pytest.approx(100.0)
+
+
+def test_motive_takes_the_measured_markers_and_nothing_else(tmp_path: Path) -> None:
+    points = samples.path(markers=4)
+    points[2, 1] = np.nan
+    read = capture.read(written(tmp_path, "take.csv", samples.motive(points)))
+    assert read.names == ("Hand:0", "Hand:1", "Hand:2", "Hand:3")
+    np.testing.assert_allclose(read.positions, points[..., [0, 2, 1]] * [1, -1, 1], atol=1e-9)
+    assert read.rate == pytest.approx(120.0)
+
+
+def test_motive_with_a_time_code_and_centimetres(tmp_path: Path) -> None:
+    """The layout of a version 1.24 export with time codes, as Motive 3 writes it."""
+    text = (
+        "Format Version,1.24,Capture Frame Rate,120.000000,Length Units,Centimeters\n\n"
+        ',Type,,Marker,Marker,Marker,Marker,Marker,Marker\n,Name,,"A, left",A,A,B,B,B\n,ID,,"1","1","1","2","2","2"\n'
+        ",,,Position,Position,Position,Position,Position,Position\nFrame,Time (Seconds),TimeCode,X,Y,Z,X,Y,Z\n"
+        "0,0.000000,15:26:46:12.02,1,2,3,4,5,6\n1,0.008333,15:26:46:12.03,1,2,3,,,\n"
+    ).replace('"A, left",A,A', '"A, left","A, left","A, left"')
+    read = capture.read(written(tmp_path, "take.csv", text.encode()))
+    assert read.names == ("A, left", "B")
+    np.testing.assert_allclose(read.positions, [[[0.01, -0.03, 0.02], [0.04, -0.06, 0.05]], [[0.01, -0.03, 0.02], NAN]])
+
+
+def test_motive_keeps_solved_markers_where_no_measured_ones_are(tmp_path: Path) -> None:
+    text = samples.motive().replace(b",Marker,Marker,Marker", b"", 3)
+    lines = text.decode().splitlines()
+    kept = [",".join(line.split(",")[:13]) if index > 1 else line for index, line in enumerate(lines)]
+    read = capture.read(written(tmp_path, "take.csv", "\n".join(kept).encode()))
+    assert read.names == ("Hand:0",)
+    np.testing.assert_allclose(read.positions, np.tile([8.0, -8.0, 8.0], (12, 1, 1)))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_plain_table_with_columns_in_any_order(tmp_path: Path, separator: str) -> None:
+    text = "\ufefftime,b.z,a.x,a.y,a.z,b.x,b.y\r\n0,6,1,2,3,4,5\r\n0.5,,1,2,nan,4,5\r\n".replace(",", separator)
+    read = capture.read(written(tmp_path, "plain.txt", text.encode()))
+    assert read.names == ("b", "a")
+    np.testing.assert_allclose(read.positions, np.array([[[4, 5, 6], [1, 2, 3]], [NAN, NAN]]))
+    assert (read.rate, read.unit) == (2.0, "m")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "latin-1"])
+def test_labels_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    text = samples.table().decode().replace("A.", "Zeigefinger_ä.")
+    assert capture.read(written(tmp_path, "plain.csv", text.encode(encoding))).names[0] == "Zeigefinger_ä"
+
+
+def test_a_last_line_that_is_cut_off_is_left_out_and_told(tmp_path: Path) -> None:
+    read = capture.read(written(tmp_path, "table.csv", samples.table()[:-35]))
+    assert len(read.times) == 11
+    assert any("line (13) is cut off" in warning for warning in read.warnings)
