@@ -11,13 +11,22 @@ from . import performer
 from .capture.marker_labels import shown
 from .capture.markers import Markers
 from .errors import HandError, MarkerMapError
-from .hand import calibration
-from .hand.handedness import handedness
+from .hand.calibration import measuring
+from .hand.generators import finished
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
-from .hand.labelling.few import few_of
-from .hand.markersets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
-from .hand.measured import MeasuredHand
-from .hand.stepping import finished
+from .hand.labelling.few_markers import few_of
+from .hand.labelling.handedness import handedness
+from .hand.labelling.marker_sets import (
+    Groups,
+    Spot,
+    Suggestion,
+    claimed_side,
+    completeness,
+    from_json,
+    person_of,
+    suggest,
+)
+from .hand.measured_hand import MeasuredHand
 from .labels import Labels, as_named, by_shape
 from .performer import Performer
 from .recipe import Recipe
@@ -183,7 +192,7 @@ def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None
         raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
     if not np.isfinite(positions_of(markers, spots)).all(-1).any():
         raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
-    calibration.palm_seen(side, tuple(spots.values()), positions_of(markers, spots))
+    measuring.palm_seen(side, tuple(spots.values()), positions_of(markers, spots))
 
 
 def _on_bone(spot: Spot) -> bool:
@@ -216,5 +225,5 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
 
 
 def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredHand:
-    proportions, found = calibration.measure(side, tuple(spots.values()), positions_of(markers, spots))
+    proportions, found = measuring.measure(side, tuple(spots.values()), positions_of(markers, spots))
     return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))

@@ -19,18 +19,18 @@ from .calibrate_choices import Choices, Span, nothing_typed, words
 from .capture.cleaning import clean
 from .capture.markers import Markers
 from .errors import HandError, MarkerMapError
-from .hand import calibration_still as still
-from .hand.calibration import bone_measures, measure
-from .hand.calibration_angles import flexions
-from .hand.calibration_motion import Fitted, fitting, taken_over
-from .hand.calibration_palm import palm_measures
-from .hand.calibration_radii import radii
-from .hand.calibration_rho import SMOOTHED, rho
+from .hand.calibration import still_clip as still
+from .hand.calibration.dip_coupling import SMOOTHED, rho
+from .hand.calibration.joint_radii import radii
+from .hand.calibration.marker_angles import flexions
+from .hand.calibration.measuring import bone_measures, measure
+from .hand.calibration.motion_fit import Fitted, fitting, taken_over
+from .hand.calibration.palm_joints import palm_measures
 from .hand.joints import CHAIN_JOINTS, DIGITS, Side
+from .hand.labelling.marker_sets import Spot, palm_together
 from .hand.limits import DIP_PER_PIP
-from .hand.markersets import Spot, palm_together
-from .hand.measured import MeasuredHand
-from .hand.measures import Measure
+from .hand.measured_hand import MeasuredHand
+from .hand.measurements import Measure
 from .hand.proportions import Proportions, in_palm
 from .hand.targets import assign
 from .performer import Performer

@@ -15,7 +15,7 @@ from .capture.summary import as_text, summary
 from .cli_output import facts_of_tips, hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
-from .hand.markersets import to_json
+from .hand.labelling.marker_sets import to_json
 from .onto_rig import Rig
 from .recipe import Recipe
 from .solvers import SMOOTHING, SOLVER

@@ -11,12 +11,12 @@ from .capture.marker_labels import unique
 from .capture.markers import Markers
 from .errors import MarkerMapError
 from .hand.joints import Side
-from .hand.labelling.few import told_of_few
-from .hand.labelling.find import finding
-from .hand.labelling.found import PERFORMERS, FoundHand, Labelling
-from .hand.labelling.swaps import Swap, exchanges, swaps
-from .hand.markersets import Groups, suggest
-from .hand.measured import MeasuredHand
+from .hand.labelling.few_markers import told_of_few
+from .hand.labelling.label_search import finding
+from .hand.labelling.label_swaps import Swap, exchanges, swaps
+from .hand.labelling.labelling_result import PERFORMERS, FoundHand, Labelling
+from .hand.labelling.marker_sets import Groups, suggest
+from .hand.measured_hand import MeasuredHand
 
 Bools = NDArray[np.bool_]
 

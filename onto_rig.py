@@ -8,7 +8,7 @@ from .hand import mirror
 from .hand.joints import Side
 from .hand.kinematics import Pose
 from .hand.limits import Allowed
-from .hand.measured import MeasuredHand
+from .hand.measured_hand import MeasuredHand
 from .hand.model import HandModel
 from .hand.targets import Targets
 from .performer import Performer

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from .errors import RecipeError
 from .hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
+from .hand.labelling.marker_sets import Spot, on_palm
+from .hand.labelling.marker_sets import from_json as spots_from_json
+from .hand.labelling.marker_sets import to_json as spots_to_json
 from .hand.limits import DEFAULT_LIMITS, AngleLimits
-from .hand.markersets import Spot, on_palm
-from .hand.markersets import from_json as spots_from_json
-from .hand.markersets import to_json as spots_to_json
-from .hand.measured import MeasuredHand, Rho
-from .hand.measures import Kind, Measure
+from .hand.measured_hand import MeasuredHand, Rho
+from .hand.measurements import Kind, Measure
 from .hand.proportions_json import from_json, to_json
 
 Floats = NDArray[np.float64]

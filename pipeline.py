@@ -14,14 +14,14 @@ from .capture.cleaning import clean, resample
 from .capture.markers import Markers
 from .denoise import Calm, calmed
 from .hand import mirror
+from .hand.joint_rotations import as_told
 from .hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
 from .hand.kinematics import Pose
-from .hand.markersets import Spot, on_palm
-from .hand.measured import MeasuredHand
+from .hand.labelling.marker_sets import Spot, on_palm
+from .hand.measured_hand import MeasuredHand
 from .hand.model import HandModel
 from .hand.proportions import Proportions
 from .hand.targets import Targets, assign
-from .hand.turns import as_told
 from .onto_rig import Asked, Rig
 from .recipe import DriveChoice, Recipe, to_dict
 from .report import doubts, hand_report

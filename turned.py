@@ -8,8 +8,8 @@ import numpy as np
 from .assigning import positions_of, turns_of
 from .capture.markers import Markers
 from .hand import rotations as rot
+from .hand.joint_rotations import between
 from .hand.targets import assign
-from .hand.turns import between
 from .performer import Performer
 from .solvers import Solver, beginning
 

@@ -17,8 +17,8 @@ from standard_page import fill, table
 
 from knuckle import capture
 from knuckle.hand.joints import DIGITS
-from knuckle.hand.labelling.find import find
-from knuckle.hand.labelling.found import FoundHand
+from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.labelling_result import FoundHand
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, score, spoil, stripped, truth_of
 
 Floats = NDArray[np.float64]

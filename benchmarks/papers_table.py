@@ -26,11 +26,11 @@ import svg
 from knuckle import assigning, calibrate, solvers
 from knuckle.calibrate_choices import Choices, Span
 from knuckle.capture.cleaning import clean
-from knuckle.hand.calibration_angles import flexions
-from knuckle.hand.calibration_radii import by_size
+from knuckle.hand.calibration.joint_radii import by_size
+from knuckle.hand.calibration.marker_angles import flexions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.hand.measured import MeasuredHand
+from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult, in_palm
 from knuckle.hand.targets import assign
 from knuckle.recipe import Recipe

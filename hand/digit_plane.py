@@ -6,7 +6,7 @@ one convention serves both: a plane through the origin with the normal Rz(abduct
 
 import numpy as np
 
-from .numbers import MANY, Floats, N, Numbers, Pick, Point
+from .scalar_math import MANY, Floats, N, Numbers, Pick, Point
 
 Bounds = tuple[float, float]
 """Lowest and highest, rad."""

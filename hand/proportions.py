@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..by_content import ByContent
 from ..errors import HandError
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
+from .labelling.marker_sets import Spot, on_palm
 from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
-from .markersets import Spot, on_palm
 from .model import AXES, Coupling, HandModel, Movement, Site
+from .value_equality import ByContent
 
 Floats = NDArray[np.float64]
 

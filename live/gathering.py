@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .. import assigning
 from ..capture.markers import Markers
 from ..hand.joints import Side
-from ..hand.measured import MeasuredHand
+from ..hand.measured_hand import MeasuredHand
 from ..recipe import Recipe
 
 Floats = NDArray[np.float64]

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..hand import joint_rotations as told
 from ..hand import rotations as rot
-from ..hand import turns as told
 from ..hand.kinematics import Pose
 from ..hand.limits import Allowed
-from ..hand.surface import Surface
+from ..hand.mesh.surface import Surface
 from ..hand.targets import Targets, assign
 from ..recipe import DriveChoice
 from ..solvers import Solver, State, beginning

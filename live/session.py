@@ -13,9 +13,9 @@ from ..capture.frame import KEPT, Frame
 from ..errors import HandError, KnuckleError, MarkerMapError
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
+from ..hand.labelling.marker_sets import Groups, from_json, person_of, suggest
 from ..hand.limits import Allowed
-from ..hand.markersets import Groups, from_json, person_of, suggest
-from ..hand.surface import surface
+from ..hand.mesh.surface import surface
 from ..recipe import DriveChoice, Recipe
 from ..solvers.smoothing.kinds import Off
 from ..solvers.smoothing.smoothed import Live, Smoothed

@@ -7,7 +7,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProperty, StringProperty
 
 from ..calibrate_choices import Choices, Span, nothing_typed
-from ..hand.calibration_radii import by_size
+from ..hand.calibration.joint_radii import by_size
 from ..hand.joints import DIGITS
 from ..hand.proportions import adult
 from ..performer import LARGEST_RADIUS

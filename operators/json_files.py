@@ -11,7 +11,7 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 from .. import performer
 from ..errors import KnuckleError, RecipeError
 from ..files import write_json
-from ..hand import markersets
+from ..hand.labelling import marker_sets
 from ..recipe import from_dict, read_json, to_dict
 from ..rig.take_result import result_of
 from .scene_recipe import apply_recipe, recipe_of
@@ -102,7 +102,7 @@ class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
 
     def take(self, context: "Context", data: Any, where: str) -> None:
         """Keeps the map in the scene."""
-        markersets.from_json(data, where)
+        marker_sets.from_json(data, where)
         context.scene.knuckle.marker_map = json.dumps(data)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
-from ..hand.markersets import person_of
+from ..hand.labelling.marker_sets import person_of
 from ..live.hand import LiveHand
 from ..live.session import Shown
 from ..rig import posing

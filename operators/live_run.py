@@ -16,8 +16,8 @@ from ..capture.devices.receiver import MOST_WAITING, Receiver
 from ..capture.network.transport import Address
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
+from ..hand.labelling.marker_sets import person_of
 from ..hand.limits import Allowed
-from ..hand.markersets import person_of
 from ..live.kept import Kept
 from ..live.session import Driven, Session, Shown
 from ..performer import from_dict

@@ -8,7 +8,7 @@ import bpy
 from .. import performer
 from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
-from ..hand import markersets
+from ..hand.labelling import marker_sets
 from ..recipe import Recipe
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_kept_whole
@@ -88,7 +88,7 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
     if recipe.performer is not None:
         performer.from_dict(recipe.performer, f"{where}, performer")
     if recipe.markers is not None:
-        markersets.from_json(recipe.markers, f"{where}, markers")
+        marker_sets.from_json(recipe.markers, f"{where}, markers")
     chosen, values = scene.knuckle, _values(recipe)
     for name, (setting, value) in values.items():
         _check(chosen.bl_rna.properties[setting], value, f"{where}: {name}")

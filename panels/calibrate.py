@@ -10,8 +10,8 @@ from .. import performer
 from ..errors import KnuckleError
 from ..hand.joints import DIGITS
 from ..hand.limits import DIP_PER_PIP
-from ..hand.measured import MeasuredHand
-from ..hand.measures import told
+from ..hand.measured_hand import MeasuredHand
+from ..hand.measurements import told
 from ..performer import Performer
 from .text import DIGIT_NAMES, line, pair, paragraph
 

@@ -9,8 +9,8 @@ from mathutils import Matrix
 
 from ..hand.joints import JOINT_INDEX, JOINTS, PARENTS
 from ..hand.kinematics import Pose, joint_frames
+from ..hand.mesh.surface import Surface, surface
 from ..hand.proportions import Proportions, build
-from ..hand.surface import Surface, surface
 
 SKIN = "Knuckle Skin"
 NAIL = "Knuckle Nail"

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
+from ..hand import joint_rotations
 from ..hand import rotations as rot
-from ..hand import turns
 from ..hand.joints import JOINTS
 from ..hand.kinematics import Pose
 from ..hand.limits import AngleLimits
-from ..hand.measured import MeasuredHand
+from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.proportions import adult
 from ..retarget import character
@@ -92,7 +92,7 @@ def _at_ease(hand: HandModel, seen: Floats, there: NDArray[np.bool_]) -> HandMod
 
     seen (J, 3, 3): how joints are turned at rest; there (J,): which have a bone.
     """
-    at_rest = turns.angles(hand, rot.from_matrix(seen)[None], there)[0]
+    at_rest = joint_rotations.angles(hand, rot.from_matrix(seen)[None], there)[0]
     thumb = np.array([hand.joints[joint].startswith("thumb") for joint in hand.axis_joint])
     twists = (np.array(hand.movements) == "twist") & ~thumb & np.isfinite(at_rest)
     return replace(hand, neutral=np.where(twists, at_rest, hand.neutral))
@@ -132,7 +132,7 @@ def read(held: HeldHand) -> Pose:
     known = np.array([joint in moving and bool(np.isfinite(frames[joint]).all()) for joint in range(len(JOINTS))])
     turned = np.tile(rot.IDENTITY, (len(JOINTS), 1))
     turned[known] = rot.from_matrix(frames[known, :3, :3])
-    found = turns.angles(held.hand, turned[None], known)
+    found = joint_rotations.angles(held.hand, turned[None], known)
     return Pose(held.hand, frames[:1], np.where(np.isfinite(found), found, held.hand.neutral))
 
 

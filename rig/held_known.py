@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..by_content import content
 from ..errors import KnuckleError, RigError
 from ..hand.joints import Side
+from ..hand.value_equality import content
 from ..posing.sliders import ARCH
 from . import known_hands
 from .detect import FoundHand

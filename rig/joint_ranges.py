@@ -13,10 +13,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..by_content import ByContent
 from ..hand import rotations as rot
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel, Movement
+from ..hand.value_equality import ByContent
 from .binding import RigBinding
 from .bone_limits import NARROW, BoneLimits, apart
 from .channels import least_eulers

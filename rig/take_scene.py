@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ..errors import RigError
 from ..hand.joints import JOINT_INDEX, JOINTS, SIDES
+from ..hand.mesh.surface import Surface
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
-from ..hand.surface import Surface
 from ..pipeline import SolvedHand, Take
 from .arm import find_arm
 from .binding import RigBinding, default_binding, is_armature

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..hand import kinematics
 from ..hand.kinematics import Pose
-from ..hand.measured import MeasuredHand
+from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 

@@ -10,7 +10,7 @@ from ..hand import kinematics
 from ..hand import rotations as rot
 from ..hand.jacobians import linkage
 from ..hand.model import HandModel
-from ..hand.numbers import MANY
+from ..hand.scalar_math import MANY
 from ..hand.targets import Targets
 from .planar.palm import Palm, attitude, palm_of, spans_a_plane
 from .solver import hold_last

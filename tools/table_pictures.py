@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import svg
 
-from knuckle.hand.calibration_radii import by_size
+from knuckle.hand.calibration.joint_radii import by_size
 from knuckle.hand.proportions import adult
 from knuckle.solvers.planar.chain import Chain, Rider
 from knuckle.solvers.table.linkage import linkage

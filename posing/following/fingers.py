@@ -10,7 +10,7 @@ from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...hand.numbers import MANY
+from ...hand.scalar_math import MANY
 from ...hand.targets import Targets
 from ...solvers.conformal import Cga
 from ...solvers.planar.chain import Rider

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from ...hand.kinematics import Pose, joint_frames
+from ...hand.mesh.surface import surface
 from ...hand.model import HandModel
 from ...hand.proportions import adult, build
-from ...hand.surface import surface
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...hand.digit_plane import Bounds
 from ...hand.model import HandModel
-from ...hand.numbers import N, Numbers, Point
+from ...hand.scalar_math import N, Numbers, Point
 from ...solvers.conformal import Cga
 from ...solvers.conformal.bend import nearest_in_plane
 from ...solvers.conformal.digit_plane import ConformalPlanes

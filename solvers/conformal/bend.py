@@ -5,7 +5,7 @@ from typing import Any
 
 from ...cga.generated import Vector
 from ...cga.nearest import nearest_on_sphere
-from ...hand.numbers import N, Numbers
+from ...hand.scalar_math import N, Numbers
 from ..planar.chain import Chain, Rider
 from ..planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
 

@@ -22,7 +22,7 @@ from ...cga.scalars import choose
 from ...cga.versors import rotor_between
 from ...hand.digit_plane import AHEAD, UPRIGHT, Bounds, likely_twist, with_inner
 from ...hand.model import HandModel
-from ...hand.numbers import N, Numbers, Point
+from ...hand.scalar_math import N, Numbers, Point
 from ..planar.digits import Digit, digits
 from ..planar.plane import Plane as PlaneStep
 from .meeting import on_circle_and_plane

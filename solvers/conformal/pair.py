@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import Point
+from ...hand.scalar_math import Point
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.model import HandModel
-from ...hand.numbers import MANY, ONE, Point
+from ...hand.scalar_math import MANY, ONE, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.digits import digits

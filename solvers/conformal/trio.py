@@ -8,7 +8,7 @@ from ...cga import generated as g
 from ...cga.generated import Plane, Vector
 from ...cga.objects import add, cross, dot, scaled, subtract, unit_plane
 from ...cga.scalars import inverse, root
-from ...hand.numbers import N, Numbers, Point
+from ...hand.scalar_math import N, Numbers, Point
 from ..planar.palm import Rows, laid_on
 from .meeting import from_two
 

@@ -7,7 +7,7 @@ closed form. Turns tell a joint's angles by those of its frame in its parent's. 
 import math
 from typing import Any
 
-from ...hand.numbers import N, Numbers
+from ...hand.scalar_math import N, Numbers
 from .limbs import Limb
 from .placing import Seen, carried, turned
 

@@ -9,7 +9,7 @@ from ...hand import rotations as rot
 from ...hand.jacobians import BASE, Placed, moved
 from ...hand.jacobians import place as placed_at
 from ...hand.model import HandModel
-from ...hand.numbers import MANY, ONE
+from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
 from ..qp import program as qp
 from .following import Pace, turned_by

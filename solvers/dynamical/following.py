@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.jacobians import cross_matrix, moved
-from ...hand.numbers import MANY, ONE
+from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
 from ..wrist import Base, laid_roots
 from .limbs import Limb

@@ -14,7 +14,7 @@ A joint without twist leaves ē_y − δ_y undone: it asks as much of the joint 
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple
 
-from ...hand.numbers import N, Numbers, Point, wrapped
+from ...hand.scalar_math import N, Numbers, Point, wrapped
 from .limbs import Limb, Row
 from .program import row_way
 from .sight import Frames

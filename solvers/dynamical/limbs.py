@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...hand.jacobians import linkage
 from ...hand.model import Coupling, HandModel
-from ...hand.numbers import Point
+from ...hand.scalar_math import Point
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import N, Numbers, Pick, Point
+from ...hand.scalar_math import N, Numbers, Pick, Point
 from .limbs import Columns, Limb
 
 Floats = NDArray[np.float64]

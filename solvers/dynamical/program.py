@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import ONE, N, Numbers
+from ...hand.scalar_math import ONE, N, Numbers
 from ..qp import program as qp
 from .limbs import Limb, Row
 from .placing import Square

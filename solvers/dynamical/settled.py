@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import MANY, ONE
+from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.driver import told as told_by_places

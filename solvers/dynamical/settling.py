@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import MANY, ONE, N, Numbers
+from ...hand.scalar_math import MANY, ONE, N, Numbers
 from .limbs import Limb
 from .placing import Placed, Seen, Square, among, bent, definite, normal, picked, place
 from .program import Room, add_couplings, bounds, coupling_cost, step

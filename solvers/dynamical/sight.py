@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.numbers import MANY, ONE, N, Numbers, Point
+from ...hand.scalar_math import MANY, ONE, N, Numbers, Point
 from ...hand.targets import Targets
 from .limbs import Limb, through
 from .placing import Seen

@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import N, Numbers
+from ...hand.scalar_math import N, Numbers
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ degree of freedom, outermost first, is set to the angle that brings the end near
 from dataclasses import dataclass
 
 from ...hand.model import Movement
-from ...hand.numbers import N, Numbers, Point, wrapped
+from ...hand.scalar_math import N, Numbers, Point, wrapped
 
 
 @dataclass(frozen=True, slots=True)

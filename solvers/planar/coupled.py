@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import MANY, ONE, N, Numbers, Pick
+from ...hand.scalar_math import MANY, ONE, N, Numbers, Pick
 from .chain import Bent, Bones, Chain, Hint, Rider, bones_to
 from .leads import heeded
 from .reach import Far, coupled, farthest, one_farthest

@@ -5,7 +5,7 @@ Written once (see hand.numbers): one frame goes through in plain floats, many in
 
 from typing import Any, Generic, NamedTuple
 
-from ...hand.numbers import ONE, N, Numbers, Pick, Point
+from ...hand.scalar_math import ONE, N, Numbers, Pick, Point
 from .chain import Bent, Hint
 from .closest import approach, reached
 from .plan import End, Marked

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...hand.numbers import MANY, ONE
+from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import State, hold_last

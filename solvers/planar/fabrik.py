@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import N, Numbers, Pick, wrapped
+from ...hand.scalar_math import N, Numbers, Pick, wrapped
 from .chain import Bent, Bones, Chain, Rider, bones_to, missed
 from .coupled import Coupled
 from .reach import held, nearest_of, one_farthest

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.numbers import MANY, N, Numbers, wrapped
+from ...hand.scalar_math import MANY, N, Numbers, wrapped
 from .chain import Bones, Chain, Hint, Rider, place
 from .reach import coupled, farthest
 

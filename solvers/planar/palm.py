@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import kinematics
-from ...hand.markersets import Spot, on_palm
+from ...hand.labelling.marker_sets import Spot, on_palm
 from ...hand.model import HandModel
-from ...hand.numbers import MANY, ONE, N, Numbers, Point
 from ...hand.rotations import nearest_to
+from ...hand.scalar_math import MANY, ONE, N, Numbers, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import hold_last

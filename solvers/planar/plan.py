@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...hand.digit_plane import Bounds
 from ...hand.model import HandModel
-from ...hand.numbers import Point
+from ...hand.scalar_math import Point
 from ...hand.targets import Targets
 from ..solver import State
 from .chain import Bent, Chain, Hint, Rider

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from ...hand.digit_plane import Bounds, plane_of
 from ...hand.model import HandModel
-from ...hand.numbers import N, Numbers, Point
+from ...hand.scalar_math import N, Numbers, Point
 from .digits import Digit
 
 

@@ -6,7 +6,7 @@ With the last joint tied to the middle one, how far the end is from the base tel
 import math
 from typing import Any, Generic, NamedTuple
 
-from ...hand.numbers import ONE, N, Numbers, wrapped
+from ...hand.scalar_math import ONE, N, Numbers, wrapped
 from .chain import Bent, Bones, Flexions, missed
 
 

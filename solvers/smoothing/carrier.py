@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...hand import kinematics, rotations
 from ...hand.joints import BENDING_JOINTS, CHAIN_JOINTS
-from ...hand.markersets import Spot, on_palm
+from ...hand.labelling.marker_sets import Spot, on_palm
 from ...hand.model import HandModel
 from ...hand.rotations import fit_rigid
 from ..planar.palm import spans_a_plane

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import HandError
 from ...hand.joints import DIGITS
 from ...hand.kinematics import Pose
-from ...hand.measured import MeasuredHand
+from ...hand.measured_hand import MeasuredHand
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..planar.chain import Chain, Rider

@@ -9,10 +9,10 @@ from mathutils.bvhtree import BVHTree
 
 from knuckle.hand.joints import JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.hand.kinematics import Pose, joint_frames, joint_rotations
+from knuckle.hand.mesh.skinning import skin
+from knuckle.hand.mesh.surface import surface
 from knuckle.hand.poses import angles
 from knuckle.hand.proportions import adult, build
-from knuckle.hand.skinning import skin
-from knuckle.hand.surface import surface
 from knuckle.rig.default_hand import NAIL, SKIN, add_hand
 
 

@@ -15,7 +15,7 @@ from knuckle.errors import HandError, RigError
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import joint_frames
-from knuckle.hand.surface import surface
+from knuckle.hand.mesh.surface import surface
 from knuckle.posing.grasp import seats
 from knuckle.posing.grasp.flesh import fitted
 from knuckle.rig.detect import FoundHand, find_hands

@@ -11,7 +11,7 @@ from mathutils import Matrix, Quaternion
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
-from knuckle.hand.measured import MeasuredHand
+from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.model import HandModel
 from knuckle.pipeline import Job
 from knuckle.recipe import Recipe

@@ -16,10 +16,10 @@ from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.recipe import Recipe
+from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving as lively
+from knuckle.tests.pure.hand.calibration.test_calibration_motion import on_someone
+from knuckle.tests.pure.hand.calibration.test_calibration_radii import thick
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, posed, someone
-from knuckle.tests.pure.hand.test_calibration_motion import moving as lively
-from knuckle.tests.pure.hand.test_calibration_motion import on_someone
-from knuckle.tests.pure.hand.test_calibration_radii import thick
 
 RHO = np.array([0.5, 0.4, 0.55, 0.7, 0.8])
 NOISE = 0.0005

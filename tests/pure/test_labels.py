@@ -10,9 +10,9 @@ from knuckle import assigning, calibrate, capture, pipeline
 from knuckle.calibrate_choices import Choices
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
+from knuckle.hand.generators import finished
 from knuckle.hand.joints import SIDES, TIPS
-from knuckle.hand.labelling.shapes import LAYOUTS
-from knuckle.hand.stepping import finished
+from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.labels import DOUBTFUL, by_shape, told_by_shape
 from knuckle.recipe import Recipe, read_json
 from knuckle.tests.pure.hand.labelling.spoiled import made

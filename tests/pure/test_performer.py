@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from knuckle.errors import KnuckleError
-from knuckle.hand.calibration_radii import by_size
-from knuckle.hand.markersets import Spot
-from knuckle.hand.measured import NO_RHO, MeasuredHand
-from knuckle.hand.measures import Measure
+from knuckle.hand.calibration.joint_radii import by_size
+from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.measured_hand import NO_RHO, MeasuredHand
+from knuckle.hand.measurements import Measure
 from knuckle.hand.model import Movement
 from knuckle.hand.proportions import adult
 from knuckle.hand.proportions_json import to_json

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from knuckle.hand.numbers import MANY, ONE
+from knuckle.hand.scalar_math import MANY, ONE
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])

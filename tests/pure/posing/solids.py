@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from knuckle.hand import proportions
 from knuckle.hand.joints import Side
 from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.hand.mesh.surface import surface
 from knuckle.hand.model import HandModel
-from knuckle.hand.surface import surface
 from knuckle.posing.grasp.flesh import Flesh, carried, onto_moving
 from knuckle.posing.grasp.shape import shape_of, triangulated
 from knuckle.posing.grasp.trying import Holder, Thing

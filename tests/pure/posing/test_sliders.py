@@ -12,7 +12,7 @@ from knuckle.hand import poses
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.limits import DIP_PER_PIP, AngleLimits
-from knuckle.hand.measured import MeasuredHand
+from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult
 from knuckle.posing.sliders import ARCH, SLIDERS, Slider, Sliders

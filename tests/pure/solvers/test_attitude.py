@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand import rotations
-from knuckle.hand.numbers import MANY, ONE
+from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.solvers.planar.palm import attitude, many_roots, palm_of
 
 from .hands import FULL, HANDS

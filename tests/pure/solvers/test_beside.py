@@ -5,12 +5,12 @@ import pytest
 
 from knuckle import solvers
 from knuckle.hand.joints import TIPS
-from knuckle.hand.markersets import Spot
+from knuckle.hand.labelling.marker_sets import Spot
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import assign
 from knuckle.solvers.solver import residuals
+from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving
 from knuckle.tests.pure.hand.people import EIGHT
-from knuckle.tests.pure.hand.test_calibration_motion import moving
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from knuckle.hand.numbers import MANY, ONE
+from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.solvers.planar.closest import Turn, approach
 
 LENGTH = 0.03274

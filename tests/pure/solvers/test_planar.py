@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from knuckle.hand.numbers import ONE
+from knuckle.hand.scalar_math import ONE
 from knuckle.solvers.planar.chain import Chain, Rider, bones_to, end_at
 from knuckle.solvers.planar.reach import falling
 

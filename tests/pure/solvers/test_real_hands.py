@@ -6,9 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from knuckle.hand import calibration, kinematics
+from knuckle.hand import kinematics
+from knuckle.hand.calibration import measuring
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, KNUCKLES, TIPS
-from knuckle.hand.markersets import Spot
+from knuckle.hand.labelling.marker_sets import Spot
 from knuckle.hand.proportions import build
 from knuckle.hand.targets import assign
 from knuckle.solvers import SOLVERS
@@ -32,7 +33,7 @@ def test_joints_between_knuckle_and_tip_are_found_from_the_tips(name, headset):
     names, joints = headset
     assert len(joints) == 55
     flat = [index for index, words in enumerate(names) if "flat" in words]
-    proportions = calibration.measure("right", tuple(map(Spot, JOINTS)), joints[flat])[0]
+    proportions = measuring.measure("right", tuple(map(Spot, JOINTS)), joints[flat])[0]
     spots = {joint: Spot(joint) for joint in SEEN}
     seen = joints[:, [JOINT_INDEX[joint] for joint in SEEN]]
     hand, targets = assign(build(proportions), spots, np.arange(len(joints), dtype=float), seen)

@@ -15,9 +15,9 @@ from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.rokoko import MOST_ACTORS, RokokoParser
 from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
-from knuckle.hand.handedness import handedness
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
-from knuckle.hand.markersets import Spot
+from knuckle.hand.labelling.handedness import handedness
+from knuckle.hand.labelling.marker_sets import Spot
 
 from .avatar import HAND_BONES, Avatar, blender, fist, turn
 from .moments import moments

@@ -25,9 +25,9 @@ from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.vmc import KEPT, VmcParser
 from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
-from knuckle.hand.handedness import handedness
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.hand.markersets import Spot
+from knuckle.hand.labelling.handedness import handedness
+from knuckle.hand.labelling.marker_sets import Spot
 from knuckle.tests.pure.capture.devices.sockets import listening, wait_for
 from knuckle.tests.pure.capture.devices.speaking_vmc import speaking
 

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from knuckle.capture.markers import Markers
 from knuckle.hand import rotations
-from knuckle.hand.handedness import handedness
 from knuckle.hand.joints import Side
-from knuckle.hand.labelling.found import Labelling
-from knuckle.hand.labelling.shapes import LAYOUTS
-from knuckle.hand.markersets import Spot, on_palm, suggest
+from knuckle.hand.labelling.handedness import handedness
+from knuckle.hand.labelling.labelling_result import Labelling
+from knuckle.hand.labelling.marker_sets import Spot, on_palm, suggest
+from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.tests.pure.hand.people import posed, someone
 
 Floats = NDArray[np.float64]

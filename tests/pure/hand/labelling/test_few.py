@@ -7,8 +7,8 @@ import pytest
 
 from knuckle import capture
 from knuckle.hand.joints import DIGITS, TIPS
-from knuckle.hand.labelling.few import tips_told, told_of_few
-from knuckle.hand.labelling.find import find
+from knuckle.hand.labelling.few_markers import tips_told, told_of_few
+from knuckle.hand.labelling.label_search import find
 from knuckle.tests.pure.hand.labelling.spoiled import made, stripped, truth_of
 
 THREES = (("thumb", "index-finger", "pinky-finger"), ("thumb", "index-finger", "middle-finger"))

@@ -3,8 +3,8 @@
 import pytest
 
 from knuckle import capture
-from knuckle.hand.labelling.find import find
-from knuckle.hand.labelling.shapes import LAYOUTS
+from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
 
 INDEX_AND_LITTLE = ("thumb", "index-finger", "pinky-finger")

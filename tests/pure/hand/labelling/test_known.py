@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from knuckle import assigning, capture
 from knuckle.capture.cleaning import clean
+from knuckle.hand.generators import finished
 from knuckle.hand.joints import DIGITS, TIPS
-from knuckle.hand.labelling.find import find
-from knuckle.hand.labelling.shapes import LAYOUTS
-from knuckle.hand.stepping import finished
+from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.labels import DOUBTFUL, by_shape
 from knuckle.recipe import Recipe
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of

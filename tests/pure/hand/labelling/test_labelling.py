@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle import capture
-from knuckle.hand.labelling.find import find
-from knuckle.hand.labelling.matching import Costs, assigned, least_cost, moves
-from knuckle.hand.labelling.tracks import follow
+from knuckle.hand.labelling.hungarian import Costs, assigned, least_cost, moves
+from knuckle.hand.labelling.label_search import find
+from knuckle.hand.labelling.trajectories import follow
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, made, score, spoil, truth_of
 
 

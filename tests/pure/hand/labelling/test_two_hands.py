@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture
-from knuckle.hand.labelling.find import find
+from knuckle.hand.labelling.label_search import find
 from knuckle.tests.pure.hand.labelling.spoiled import score, spoil, stripped, truth_of
 
 SETS = {

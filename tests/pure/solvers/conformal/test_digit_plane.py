@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from knuckle.cga.generated import Vector
 from knuckle.hand.digit_plane import UPRIGHT, likely_twist, tip_plane
-from knuckle.hand.numbers import MANY, ONE
+from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.solvers import SOLVERS
 from knuckle.solvers.conformal import Cga, bend, digit_plane
 from knuckle.solvers.planar.digits import digits

@@ -11,8 +11,8 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.model import HandModel
-from knuckle.hand.numbers import MANY, ONE
 from knuckle.hand.proportions import adult, build
+from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
 from knuckle.solvers.dynamical.headings import by_headings, headings_of

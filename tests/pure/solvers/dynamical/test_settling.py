@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 from knuckle.hand import jacobians, kinematics, rotations
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
-from knuckle.hand.numbers import MANY, ONE
+from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.solvers.dynamical import Dynamical
 from knuckle.solvers.dynamical.limbs import Worth, limbs_of
 from knuckle.solvers.dynamical.placing import bent, normal, place, turn_error

@@ -10,14 +10,14 @@ from knuckle import calibrate, performer, pipeline
 from knuckle.calibrate_choices import Choices
 from knuckle.errors import HandError, RecipeError
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
-from knuckle.hand.markersets import Spot
-from knuckle.hand.measured import MeasuredHand
+from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.targets import assign
 from knuckle.solvers import beginning
 from knuckle.solvers.fabrik import Fabrik
 from knuckle.solvers.table import Table
+from knuckle.tests.pure.hand.calibration.test_calibration_radii import thick
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, posed, someone
-from knuckle.tests.pure.hand.test_calibration_radii import thick
 from knuckle.tests.pure.test_calibrate import saved
 
 RHO = np.array([0.5, 0.4, 0.55, 0.7, 0.75])

@@ -1,0 +1,1 @@
+"""Measuring a performer's hand from a capture."""

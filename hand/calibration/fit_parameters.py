@@ -1,0 +1,236 @@
+"""What a fit to free motion looks for in a hand, and what is known of it before a marker is seen.
+
+Unknown and the same in all frames are the hand's size, where each digit begins in the palm and how it stands there, the
+lengths of its bones, how far each finger's DIP follows its PIP, and where on its joint each marker rides. Known before
+are a mean hand's proportions and where the marker set has the markers, each with a spread. They decide what no motion
+tells: a bone's length against an offset along it, the angle that counts as straight against an offset across the bone.
+AddBiomechanics (Werling et al. 2023) holds scales and marker offsets in this way, MoSh (Loper et al. 2014) its latent
+markers.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import rotations as rot
+from ..jacobians import Placed, cross_matrix
+from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from ..labelling.marker_sets import Spot, on_palm
+from ..model import Site
+from ..proportions import PALM_JOINTS, Proportions, site_places
+
+Floats = NDArray[np.float64]
+
+FIRST = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
+"""The rows of a palm in which the digits' first joints are."""
+SIZE_SPREAD = 0.1
+"""Of the size that the markers on the palm show: they sit where the marker set has them to a centimetre."""
+PALM_SPREAD = np.array([8.0, 4.0, 4.0, 4.0, 4.0]) / 1000
+"""(5,) m on each axis, by which digits begin elsewhere than a mean hand's of the same size."""
+BONE_SPREAD = 0.07
+"""Of a bone's length, in hands of the same size: Buryanov & Kotiuk (2010) have 11 to 14 %, sizes and sexes mixed."""
+DIRECTION_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
+"""(5,) rad about each axis, by which digits stand otherwise."""
+OFFSET_SPREAD = np.array([5.0, 8.0, 8.0]) / 1000
+"""(3,) m, by which markers sit elsewhere than the marker set has them: towards the little finger, along the bone, and
+out of the back, where markers over joints are half a finger and half a marker above them."""
+
+ALONE = 0.1
+"""Of these, by which a digit's only marker may sit elsewhere: the digit bends to wherever such a marker is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomy:
+    """The unknowns that all frames share."""
+
+    size: float
+    """Of the mean hand that is expected."""
+    palm: Floats
+    """(5, 3) m, where the digits begin, in the wrist's frame."""
+    frames: Floats
+    """(5, 4) unit wxyz, how the digits stand in the wrist's frame."""
+    lengths: Floats
+    """(5, 3) m"""
+    rho: Floats
+    """(5,) DIP per PIP, thesis (4.3); the thumb's IP and MCP."""
+    offsets: Floats
+    """(M, 3) m, the markers in the frames of the joints that they ride on."""
+
+    def vector(self) -> Floats:
+        """(P,) its numbers, with zeros for the turns of the digits."""
+        turns = np.zeros(3 * len(DIGITS))
+        parts = ([self.size], self.palm.ravel(), turns, self.lengths.ravel(), self.rho, self.offsets.ravel())
+        return np.concatenate(parts)
+
+    def moved(self, step: Floats) -> "Anatomy":
+        """After a step (P,): numbers are added, digits turn about the wrist's axes. Bones keep a length."""
+        turns = step[TURNS].reshape(-1, 3)
+        angles = np.linalg.norm(turns, axis=-1)
+        turned = rot.multiply(rot.about(turns / np.maximum(angles, 1e-300)[:, None], angles), self.frames)
+        longer = self.lengths + step[LENGTHS].reshape(-1, 3)
+        return Anatomy(
+            size=self.size + float(step[0]),
+            palm=self.palm + step[PALM].reshape(-1, 3),
+            frames=turned / np.linalg.norm(turned, axis=-1, keepdims=True),
+            lengths=np.maximum(longer, 0.2 * self.lengths),
+            rho=self.rho + step[RHO],
+            offsets=self.offsets + step[OFFSETS:].reshape(-1, 3),
+        )
+
+
+PALM, TURNS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46), slice(46, 51), 51
+"""Where the numbers of an Anatomy are in its vector; the size comes first."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Riders:
+    """The markers as the fit takes them: those of the palm ride on the wrist, others on the joint they are said at."""
+
+    spots: tuple[Spot, ...]
+    """(M,) as they were said to be."""
+    joints: tuple[int, ...]
+    """(M,) what they ride on."""
+
+    @classmethod
+    def of(cls, spots: tuple[Spot, ...]) -> "Riders":
+        """Which joints these spots ride on."""
+        return cls(spots, tuple(0 if on_palm(spot) else JOINT_INDEX[spot.joint] for spot in spots))
+
+    def digit(self, marker: int) -> int | None:
+        """The row of the digit that a marker rides on, None of the palm's."""
+        return _CHAIN[self.joints[marker]][0] if self.joints[marker] else None
+
+    def places(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
+        """(M, 3) m, such spots of a hand in the frames that the markers ride on."""
+        beside = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)
+        return np.where(np.array(self.joints)[:, None] == 0, site_places(hand, spots), beside)
+
+    def begin(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> Anatomy:
+        """The unknowns of a hand with its markers at these spots."""
+        return Anatomy(1.0, hand.palm[FIRST], hand.frames, hand.phalanges, rho, self.places(hand, spots))
+
+    def proportions(self, mean: Proportions, anatomy: Anatomy) -> Proportions:
+        """The hand; what no digit's markers tell of is the mean hand's at this size."""
+        palm = mean.palm * anatomy.size
+        palm[FIRST] = anatomy.palm
+        return replace(mean, palm=palm, phalanges=anatomy.lengths, frames=anatomy.frames)
+
+    def sites(self, anatomy: Anatomy) -> tuple[Site, ...]:
+        """(M,) the markers on the hand."""
+        rows = anatomy.offsets.tolist()
+        return tuple(Site(f"marker {i}", joint, (*rows[i],)) for i, joint in enumerate(self.joints))
+
+    def found(self, side: str, anatomy: Anatomy) -> tuple[Spot, ...]:
+        """(M,) where the markers were found to sit."""
+        mirror = 1.0 if side == "right" else -1.0
+        names = list(JOINT_INDEX)
+        rows = anatomy.offsets.tolist()
+        return tuple(Spot(names[joint], (mirror * x, y, z)) for joint, (x, y, z) in zip(self.joints, rows, strict=True))
+
+    def jacobian(self, placed: Placed, markers: Floats) -> Floats:
+        """(F, M, 3, P) how the markers (F, M, 3) m in the world move with what all frames share."""
+        count = len(markers)
+        slopes = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
+        wrist = placed.turns[:, 0]
+        for m, joint in enumerate(self.joints):
+            slopes[:, m, :, OFFSETS + 3 * m : OFFSETS + 3 * m + 3] = placed.turns[:, joint]
+            if joint == 0:
+                continue
+            row, place = _CHAIN[joint]
+            chain = [JOINT_INDEX[name] for name in CHAIN_JOINTS[DIGITS[row]]]
+            arm = markers[:, m] - placed.places[:, chain[0]]
+            slopes[:, m, :, 1 + 3 * row : 4 + 3 * row] = wrist
+            slopes[:, m, :, 16 + 3 * row : 19 + 3 * row] = -cross_matrix(arm) @ wrist
+            for bone in range(place):
+                slopes[:, m, :, 31 + 3 * row + bone] = placed.turns[:, chain[bone], :, 1]
+        return slopes
+
+
+_CHAIN = {
+    JOINT_INDEX[joint]: (row, place)
+    for row, digit in enumerate(DIGITS)
+    for place, joint in enumerate(CHAIN_JOINTS[digit])
+}
+"""Joint -> its digit's row and its place in the chain."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """What is known before: residuals in spreads, linear but for how the digits stand."""
+
+    rows: Floats
+    """(R, P) of what is linear, divided by the spreads."""
+    right: Floats
+    """(R,)"""
+    frames: Floats
+    """(5, 4) how a mean hand's digits stand."""
+
+    @classmethod
+    def of(cls, mean: Proportions, riders: Riders, rho: Floats, rho_spread: Floats) -> "Prior":
+        """A mean hand of the size that the palm shows, with its markers where they are said to be; rho (5,)."""
+        many = OFFSETS + 3 * len(riders.joints)
+        columns = np.eye(many)
+        size = columns[:1]
+        places = riders.places(mean, riders.spots)
+        blocks = [
+            (size, np.ones(1), np.array([SIZE_SPREAD])),
+            (
+                columns[PALM] - mean.palm[FIRST].reshape(-1, 1) * size,
+                np.zeros(15),
+                np.repeat(PALM_SPREAD, 3) * mean.size / 0.18,
+            ),
+            (
+                columns[LENGTHS] - mean.phalanges.reshape(-1, 1) * size,
+                np.zeros(15),
+                BONE_SPREAD * mean.phalanges.ravel(),
+            ),
+            (columns[RHO], rho, rho_spread),
+        ]
+        for m, (joint, spot) in enumerate(zip(riders.joints, riders.spots, strict=True)):
+            own = columns[OFFSETS + 3 * m : OFFSETS + 3 * m + 3]
+            alone = joint > 0 and sum(_CHAIN.get(other, (-1,))[0] == _CHAIN[joint][0] for other in riders.joints) == 1
+            spread = OFFSET_SPREAD * (ALONE if alone else 1.0)
+            known = _CHAIN.get(JOINT_INDEX[spot.joint])
+            if joint:
+                blocks.append((own, places[m], spread))
+            elif known is not None:  # over a knuckle, wherever that is
+                blocks.append((own - columns[1 + 3 * known[0] : 4 + 3 * known[0]], np.zeros(3), spread))
+            else:
+                blocks.append((own - places[m][:, None] * size, np.zeros(3), spread))
+        return cls(
+            np.concatenate([rows / spread[:, None] for rows, _, spread in blocks]),
+            np.concatenate([right / spread for _, right, spread in blocks]),
+            mean.frames,
+        )
+
+    def residuals(self, anatomy: Anatomy) -> tuple[Floats, Floats]:
+        """(R + 15,) in spreads, and their derivatives (R + 15, P)."""
+        away = _logarithms(rot.multiply(anatomy.frames, rot.conjugate(self.frames)))
+        spreads = DIRECTION_SPREAD[:, None]
+        slopes = np.zeros((15, self.rows.shape[1]))
+        for row, turn in enumerate(away):
+            slopes[3 * row : 3 * row + 3, 16 + 3 * row : 19 + 3 * row] = _log_slope(turn) / DIRECTION_SPREAD[row]
+        linear = self.rows @ anatomy.vector() - self.right
+        return np.concatenate([linear, (away / spreads).ravel()]), np.concatenate([self.rows, slopes])
+
+
+def _logarithms(q: Floats) -> Floats:
+    """(N, 3) rad, the turn vectors of unit quaternions (N, 4), the short way."""
+    q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
+    sine = np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
+    scale = np.where(sine > 1e-9, 2 * np.arctan2(sine, q[:, :1]) / np.maximum(sine, 1e-9), 2.0)
+    turns: Floats = q[:, 1:] * scale
+    return turns
+
+
+def _log_slope(turn: Floats) -> Floats:
+    """(3, 3) how log(exp(δ) exp(turn)) begins to change with δ: the inverse of SO(3)'s left Jacobian."""
+    angle = float(np.linalg.norm(turn))
+    cross = cross_matrix(turn)
+    if angle < 1e-4:
+        near: Floats = np.eye(3) - cross / 2
+        return near
+    square = (1 - angle / 2 / np.tan(angle / 2)) / angle**2
+    slope: Floats = np.eye(3) - cross / 2 + square * cross @ cross
+    return slope

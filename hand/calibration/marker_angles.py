@@ -1,0 +1,96 @@
+"""Joint angles straight from markers, without any solver: what the calibration learns couplings and radii from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import rotations as rot
+from ..digit_plane import plane_axes, planes_of
+from ..joints import CHAIN_JOINTS, DIGITS
+from ..labelling.marker_sets import Spot
+from ..proportions import PALM_JOINTS, Proportions
+
+Floats = NDArray[np.float64]
+
+OPEN = (-1.4, 1.4)
+"""rad, for looking at the plane in which a digit stands before any limit is laid on it."""
+LEAST_APART = 0.008
+"""m between two markers of a bone from which on they tell its direction."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanarMarkers:
+    """One digit's markers in the plane in which it bends, seen from its first joint's place in the palm."""
+
+    spots: tuple[Spot, ...]
+    """(S,)"""
+    places: Floats
+    """(F, S, 2) m: along the straight digit, and towards the palm. NaN where not seen."""
+
+
+def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> PlanarMarkers:
+    """A digit's markers, laid in its plane; local (F, M, 3) m are all markers in the wrist's frame."""
+    joints, row = CHAIN_JOINTS[digit], DIGITS.index(digit)
+    own = [i for i, spot in enumerate(spots) if spot.joint in joints]
+    mine = tuple(spots[i] for i in own)
+    mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
+    first = hand.palm[PALM_JOINTS.index(joints[0])]
+    points = (local[:, own] - first) @ rot.to_matrix(hand.frames[row]) * mirror
+    # A marker on the first joint stands where all planes meet: it tells of none.
+    outer = [s for s, spot in enumerate(mine) if spot.joint != joints[0] or any(spot.offset)]
+    if not outer:
+        return PlanarMarkers(mine, np.full((len(local), len(own), 2), np.nan))
+    seen = np.all(np.isfinite(points[:, outer]), axis=-1)
+    reach = np.array([joints.index(mine[s].joint) + mine[s].offset[1] for s in outer])
+    abduction, twist = np.zeros(len(local)), np.zeros(len(local))
+    last = np.where(seen, reach, -np.inf).argmax(axis=1)
+    for end in range(len(outer)):
+        rows = (last == end) & seen[:, end]
+        known = np.where(seen[rows, :, None], points[np.ix_(rows, outer)], 0.0)
+        inwards = [end, *(other for other in range(len(outer)) if other != end)]
+        abduction[rows], twist[rows] = planes_of(known[:, inwards], seen[rows][:, inwards].astype(float), (OPEN, OPEN))
+    places = np.einsum("fij,fsj->fsi", plane_axes(abduction, twist)[:, :2], points)
+    return PlanarMarkers(mine, np.where(seen.any(axis=1)[:, None, None], places, np.nan))
+
+
+def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats:
+    """(F, 3) rad, how far a digit's joints are bent: MCP, PIP and DIP (thumb: CMC, MCP, IP); NaN where not seen.
+
+    Each bone's direction is that of the two markers farthest apart on it. Its first joint's place in the palm stands in
+    for a marker there.
+    """
+    markers = in_plane(hand, spots, local, digit)
+    lengths = hand.phalanges[DIGITS.index(digit)]
+    directions = np.stack([_direction(markers, digit, bone, lengths) for bone in range(3)], axis=1)
+    bends = np.diff(directions, axis=1, prepend=0.0)
+    wrapped: Floats = (bends + np.pi) % (2 * np.pi) - np.pi
+    return wrapped
+
+
+def _direction(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -> Floats:
+    """(F,) rad, how far a bone is turned towards the palm from the straight digit; NaN where no two markers tell."""
+    joints, frames = CHAIN_JOINTS[digit], len(markers.places)
+    on_bone = [(_on_bone(spot, joints, bone, lengths), markers.places[:, s]) for s, spot in enumerate(markers.spots)]
+    known = [(own, places) for own, places in on_bone if own is not None]
+    if bone == 0 and not any(spot.joint == joints[0] and not any(spot.offset) for spot in markers.spots):
+        known.append((np.zeros(2), np.zeros((frames, 2))))
+    result = np.full(frames, np.nan)
+    pairs = [(a, b) for b in range(len(known)) for a in range(b)]
+    # The farthest pair last: it overwrites what the nearer ones say.
+    for a, b in sorted(pairs, key=lambda pair: float(np.linalg.norm(known[pair[0]][0] - known[pair[1]][0]))):
+        own, seen = known[b][0] - known[a][0], known[b][1] - known[a][1]
+        if np.linalg.norm(own) >= LEAST_APART:
+            turned = np.arctan2(seen[:, 1], seen[:, 0]) - np.arctan2(own[1], own[0])
+            result = np.where(np.isfinite(turned), turned, result)
+    return result
+
+
+def _on_bone(spot: Spot, joints: tuple[str, ...], bone: int, lengths: Floats) -> Floats | None:
+    """(2,) m along a bone and towards the palm, where a marker sits on it; None if it moves with another."""
+    joint = joints.index(spot.joint)
+    _, along, dorsal = spot.offset
+    if joint == bone:
+        return np.array([along, -dorsal])
+    ends = joint == bone + 1 and (joint == len(joints) - 1 or not any(spot.offset))
+    return np.array([lengths[bone] + along, -dorsal]) if ends else None

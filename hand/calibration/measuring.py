@@ -1,0 +1,229 @@
+"""A performer's measures from a capture of them: measured where markers sit on joints, else scaled.
+
+The hand begins as a mean adult's and is brought to the markers in four steps: its size from the distances on the
+palm, its knuckles from markers on them or from the spheres on which finger markers circle them, its bones from
+markers at both of their ends or from how far the fingertip reaches, and the direction in which each digit stands
+from the angles it takes.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from .. import rotations as rot
+from ..digit_plane import planes_of
+from ..joints import CHAIN_JOINTS, DIGITS, Side
+from ..labelling.marker_sets import Spot, on_palm, palm_together
+from ..limits import DEFAULT_LIMITS
+from ..measurements import Measure, mean_and_spread
+from ..model import Movement
+from ..proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places
+from .palm_joints import ENOUGH, at, realigned, with_palm
+
+Floats = NDArray[np.float64]
+
+MOST_FRAMES = 2000
+"""Frames looked at, evenly through the take: measures do not get better with more."""
+SMALLEST, LARGEST = 0.04, 0.6
+"""m from wrist to middle fingertip, a doll's and a giant's: beyond these the capture's unit is wrong."""
+
+
+def measure(
+    side: Side, spots: tuple[Spot, ...], positions: Floats, lengths: Floats | None = None
+) -> tuple[Proportions, tuple[Spot, ...]]:
+    """The Proportions of the hand whose markers (F, M, 3) m, NaN where not seen, sit at `spots` (M,).
+
+    lengths (5, 3) m of bones that are known better, NaN where they are not, are taken as they are. The spots come back
+    as they were found: where no marker sits on a joint of the palm, those on its back are moved so that the knuckles
+    which the fingers circle lie where a palm has its knuckles.
+
+    Raises HandError when no three palm markers are ever seen together: nothing says where the hand is.
+    """
+    positions = positions[:: max(1, len(positions) // MOST_FRAMES)]
+    hand = mean_hand(side, spots, positions)
+    seen = positions[palm_seen(side, spots, positions)]
+    if not SMALLEST < hand.size < LARGEST:
+        raise HandError(
+            f"{side} hand: {hand.size:.3g} m long by its palm markers, expected {SMALLEST} to {LARGEST} m: "
+            "is the unit of the capture right?"
+        )
+    for _ in range(3):
+        spots = realigned(hand, spots, in_palm(hand, spots, seen))
+        hand = with_palm(hand, spots, in_palm(hand, spots, seen))
+    local = in_palm(hand, spots, seen)
+    hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
+    return _with_directions(hand, spots, local), spots
+
+
+def mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
+    """A mean adult's hand of the size that the palm markers of positions (F, M, 3) m show.
+
+    Raises HandError when no three of them are ever seen together.
+    """
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    return _sized(adult(side), spots, positions[palm_seen(side, spots, positions)], palm)
+
+
+def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
+    """(F,) the frames in which three palm markers are seen: these tell where the hand is.
+
+    Raises HandError when there is none.
+    """
+    together = palm_together(spots, positions)
+    if not together.any():
+        raise HandError(
+            f"{side} hand: {sum(map(on_palm, spots))} palm markers, of which three must be seen in one frame: "
+            "the wrist and two knuckles, or three on the back of the hand"
+        )
+    return together
+
+
+def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
+    """The hand, scaled so that its palm markers are as far apart as those seen."""
+    places = site_places(hand, tuple(spots[i] for i in palm))
+    pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
+    apart = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
+    model = np.array([np.linalg.norm(places[a] - places[b]) for a, b in pairs])
+    known = np.isfinite(apart)
+    return hand.scaled(float(apart[known].sum() / max(model[known].sum(), 1e-6)))
+
+
+def _median(values: Floats) -> float:
+    """Of what is known; NaN where nothing is."""
+    known = values[np.isfinite(values)]
+    return float(np.median(known)) if len(known) else float("nan")
+
+
+def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> Proportions:
+    """The hand with the lengths (5, 3) that are known, those of bones seen at both ends, and long enough for the
+    fingertip's reach where none of them are known."""
+    phalanges = np.where(np.isfinite(lengths), lengths, hand.phalanges)
+    for row, digit in enumerate(DIGITS):
+        chain = [at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
+        first = hand.palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])]
+        ends = [np.broadcast_to(first, (len(local), 3)), *chain[1:]]
+        open_ones = [bone for bone in range(3) if not np.isfinite(lengths[row, bone])]
+        for bone in open_ones:
+            near, far = ends[bone], ends[bone + 1]
+            if near is not None and far is not None:
+                phalanges[row, bone] = np.nanmedian(np.linalg.norm(far - near, axis=-1))
+        if open_ones:
+            own = phalanges[row, open_ones].sum()
+            stretch = max((_reach(first, spots, local, digit) - phalanges[row].sum() + own) / own, 1.0)
+            seen = all(joint is not None for joint in chain)
+            phalanges[row, open_ones] *= min(stretch, MOST_STRETCH) if seen else stretch
+    return replace(hand, phalanges=phalanges)
+
+
+def bone_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> list[Measure]:
+    """How sure those bones of a measured hand are of which no length (5, 3) was known; local as for its palm."""
+    result = []
+    for row, digit in enumerate(DIGITS):
+        joints = CHAIN_JOINTS[digit]
+        first = hand.palm[PALM_JOINTS.index(joints[0])]
+        ends = [np.broadcast_to(first, (len(local), 3)), *(at(spots, local, joint) for joint in joints[1:])]
+        reaches = _reach(first, spots, local, digit) > 0
+        for bone in np.flatnonzero(~np.isfinite(lengths[row])):
+            near, far, value = ends[bone], ends[bone + 1], 1000 * float(hand.phalanges[row, bone])
+            if near is None or far is None:
+                how = "by how far the fingertip reaches" if reaches else "by the hand's size"
+                result.append(Measure("bone", joints[bone], how, value))
+                continue
+            mean, spread, used = mean_and_spread(1000 * np.linalg.norm(far - near, axis=-1))
+            how = f"over all frames, {100 * (value / mean - 1):+.1f} % so that the fingertip reaches its markers"
+            result.append(Measure("bone", joints[bone], how, value, spread, frames=used))
+    return result
+
+
+MOST_STRETCH = 1.05
+"""Beyond the bones' median lengths, where all are measured: noise reaches farther than any finger."""
+
+
+def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) -> float:
+    """m, how far from its first joint the digit's tip is seen; 0 where it has no marker.
+
+    Devices stretch bones by a few per cent from frame to frame. A digit too short for a target leaves it visibly
+    untouched, one a little too long bends a degree more: so nearly the farthest counts, not the mean. Seen from a
+    knuckle that was itself guessed, the farthest is chance.
+    """
+    measured = at(spots, local, CHAIN_JOINTS[digit][0]) is not None
+    tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
+    if not tips:
+        return 0.0
+    apart = np.linalg.norm(local[:, tips[0]] - first, axis=-1)
+    apart = apart[np.isfinite(apart)]
+    if len(apart) < min(ENOUGH, len(local)):
+        return 0.0
+    # Straight, the marker stands at the bones' reach plus its offset along them, and beside them by the rest.
+    x, y, z = spots[tips[0]].offset
+    return float(np.sqrt(max(np.quantile(apart, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
+
+
+def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
+    """The hand with each digit turned by as little as brings the angles it takes inside the limits."""
+    frames = hand.frames.copy()
+    mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
+    for row, digit in enumerate(DIGITS):
+        joints = CHAIN_JOINTS[digit]
+        first = hand.palm[PALM_JOINTS.index(joints[0])]
+        chain = [at(spots, local, joint) for joint in joints[1:]]
+        base = rot.to_matrix(frames[row])
+        if all(joint is not None for joint in chain):
+            points = (np.stack([joint for joint in chain if joint is not None], 1) - first) @ base * mirror
+            points = points[np.isfinite(points).all((1, 2))]
+            turn = _least_turn(joints[0], points) if len(points) else rot.IDENTITY
+        else:
+            tips = [i for i, spot in enumerate(spots) if spot.joint == joints[3] and digit != "thumb"]
+            turn = _least_splay(joints[0], (local[:, tips] - first) @ base * mirror)
+        # Seen in the mirror, turns about Y and Z go the other way.
+        frames[row] = rot.multiply(frames[row], turn * [1.0, 1.0, mirror[0], mirror[0]])
+    return replace(hand, frames=frames)
+
+
+STRAIGHT_ON = 0.5
+"""The share of a bone's length along the straight digit from which its bearing tells abduction."""
+
+
+def _least_splay(joint: str, tips: Floats) -> Floats:
+    """(4,) the turn that brings a digit's abduction inside its limits, from its tip's markers (N, S, 3) alone."""
+    tips = tips[np.isfinite(tips).all(-1)]
+    ahead = tips[tips[:, 1] > STRAIGHT_ON * np.linalg.norm(tips, axis=-1)]
+    return rot.about([0.0, 0.0, 1.0], _shift(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction"))
+
+
+def _least_turn(joint: str, points: Floats) -> Floats:
+    """(4,) the turn of a digit's base that brings its abduction, flexion and twist inside the limits.
+
+    points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone tells
+    abduction and flexion; twist is told by the plane of the bend, in the frames that bend most.
+    """
+    bone = points[:, 0] / np.linalg.norm(points[:, 0], axis=-1, keepdims=True)
+    ahead = bone[:, 1] > STRAIGHT_ON
+    aside = _shift(np.arctan2(-bone[ahead, 0], bone[ahead, 1]), joint, "abduction")
+    level = np.hypot(bone[:, 0], bone[:, 1]) * np.where(bone[:, 1] < 0, -1.0, 1.0)
+    down = _shift(np.arctan2(-bone[:, 2], level), joint, "flexion")
+    turn = rot.multiply(rot.about([0.0, 0.0, 1.0], aside), rot.about([-1.0, 0.0, 0.0], down))
+    turned = points @ rot.to_matrix(turn)
+    bend = np.linalg.norm(np.cross(turned[:, 0], turned[:, 2] - turned[:, 0]), axis=-1)
+    bent = turned[bend >= np.median(bend)]
+    _, twist = planes_of(bent[:, ::-1], np.ones(bent.shape[:2]), (LOOSE, LOOSE))
+    return rot.multiply(turn, rot.about([0.0, 1.0, 0.0], _shift(twist, joint, "twist")))
+
+
+LOOSE = (-1.4, 1.4)
+"""rad, for looking at what angles a digit takes before the limits are laid on it."""
+
+
+def _shift(angles: Floats, joint: str, movement: Movement) -> float:
+    """rad by which angles must be moved so that the bulk of them lies inside the joint's limits.
+
+    Outside at both ends, the middle of what is taken goes to the middle of what is allowed.
+    """
+    if not len(angles):
+        return 0.0
+    low, high = np.deg2rad(DEFAULT_LIMITS[joint, movement])
+    least, most = np.quantile(angles, [0.05, 0.95])
+    over, under = most - high, least - low
+    return float((over + under) / 2 if over > 0 > under else max(over, 0.0) + min(under, 0.0))

@@ -1,0 +1,299 @@
+"""Hands found in a capture by shape and motion: which column is which spot in which frames, and how sure that is."""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ..calibration.measuring import measure
+from ..generators import finished
+from ..joints import SIDES, Side
+from ..measured_hand import MeasuredHand
+from ..proportions import build, site_places
+from .hungarian import moves
+from .label_confidence import of_marker, of_side
+from .labelling_result import PERFORMERS, FoundHand, Labelling, columns_of, found_hand
+from .marker_sets import Spot, on_palm
+from .palm_candidates import Laid, Sample, lay, propose, settled
+from .region_growing import Growth, grow
+from .shape_model import LAYOUTS, Layout, Shape, as_seen, mean_shape, mirrored, shape_of
+from .trajectories import Tracks, follow
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+FRAMES = 100
+"""Frames looked at to find a hand."""
+MOST_TRACKS = 120
+"""Trajectories among which a hand is looked for; the longest."""
+HELD = 0.008
+"""m by which a performer's markers are elsewhere in the palm than in poses that are drawn."""
+NEAR = 0.02
+"""m within which a performer's marker is the one that a set has there."""
+LONG = 50
+"""Frames from which on a trajectory is long: where most of the long ones are seen, a hand is looked for first."""
+MOST_HANDS = 2
+"""Further ones, of other people, are left as they are."""
+LEAST_FILLED = 0.6
+"""Of a layout's spots so many must have a marker."""
+LEAST_FIT = -2.5
+"""What a spot may cost on average, at most, for a hand to be one; what is no hand costs more."""
+SIZES = (0.7, 1.4)
+"""How large a hand may be, as a part of the mean adult's."""
+SIDE_SURE = 0.85
+"""Below this, left or right is not told: of those that were 0.5 to 0.83, four of seven were wrong."""
+MOST_WINDOWS = 8
+"""Times that a hand which was lost whole is looked for again."""
+
+
+UNTOLD = "say which hand is wanted, left or right, or give a marker map or a performer's measures"
+
+
+def find(
+    times: Floats,
+    positions: Floats,
+    known: Mapping[Side, MeasuredHand] | None = None,
+    asked: Side | None = None,
+) -> Labelling:
+    """The hands in positions (F, M, 3) m at times (F,) s, NaN where not seen.
+
+    known: hands that were measured, with their markers' labels and spots; only these are looked for, where there are
+    any. Else mean hands with the sets of `shapes.LAYOUTS`, and a hand that was found is measured before the rest of
+    its markers is. asked: the side of a hand that could be either.
+    """
+    return finished(finding(times, positions, known, asked))
+
+
+def finding(
+    times: Floats,
+    positions: Floats,
+    known: Mapping[Side, MeasuredHand] | None = None,
+    asked: Side | None = None,
+) -> Generator[str, None, Labelling]:
+    """`find` step by step: what it does next, in words."""
+    yield "Following the markers"
+    tracks = follow(times, positions)
+    if not len(tracks.first):
+        return Labelling((), tracks, ())
+    free = np.ones(len(tracks.first), bool)
+    hands: list[FoundHand] = []
+    notes: list[str] = []
+    shapes = _shapes(known or {})
+    while len(hands) < MOST_HANDS:
+        best = yield from _best(tracks, _windows(tracks, free), shapes)
+        if best is None:
+            break
+        layout, laid, sure, seen = best
+        owned = seen.which[laid.labels[laid.labels < len(seen.which)]]
+        free[owned] = False
+        if sure < SIDE_SURE:
+            said = _on_side(laid, asked)
+            what = UNTOLD if said is None else f"taken for the {asked} hand that was asked for"
+            notes.append(
+                f"{len(owned)} markers move like a hand with the set '{layout.name}', but left or right cannot be "
+                f"told: {what}"
+            )
+            if said is None:
+                continue
+            laid, sure = said, SIDE_SURE
+        exact = laid.shape if laid.shape.exact else _measured(tracks, seen, laid)
+        start = _as_growth(tracks, seen, laid)
+        growth = yield from _everywhere(tracks, exact, start, free)
+        free[growth.spot >= 0] = False
+        hands.append(found_hand(tracks, layout, laid.shape.side, sure, growth))
+    return Labelling(tuple(hands), tracks, tuple(notes))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Seen:
+    """Trajectories that are seen together, and frames that show most of them."""
+
+    which: Ints
+    frames: Ints
+
+
+def _shapes(known: Mapping[Side, MeasuredHand]) -> list[tuple[Layout, Shape]]:
+    """What is looked for: mean hands with the known sets, or performers' with their own markers."""
+    if known:
+        return [each for hand in known.values() for each in _of_performer(hand)]
+    return [(layout, mean_shape(side, tuple(layout.spots.values()))) for layout in LAYOUTS for side in SIDES]
+
+
+def _of_performer(hand: MeasuredHand) -> list[tuple[Layout, Shape]]:
+    """With all of its markers, and with those that are a known set: a take may have fewer than the measured one."""
+    found = [(Layout(PERFORMERS, hand.spots), _known_shape(hand, hand.spots))] if len(hand.spots) >= 4 else []
+    for layout in LAYOUTS:
+        own = _own_spots(hand, layout)
+        if own is not None and own.keys() != hand.spots.keys():
+            found.append((Layout(f"{PERFORMERS} {layout.name}", own), _known_shape(hand, own)))
+    return found
+
+
+def _own_spots(hand: MeasuredHand, layout: Layout) -> dict[str, Spot] | None:
+    """The performer's markers that are a layout's, None where one is lacking.
+
+    A marker that was measured may be off its place by a centimetre, and one of the palm rides on the wrist.
+    """
+    if not hand.spots:
+        return None
+    owns, theirs = tuple(hand.spots.values()), tuple(layout.spots.values())
+    apart = np.linalg.norm(
+        site_places(hand.proportions, theirs)[:, None] - site_places(hand.proportions, owns), axis=-1
+    )
+    palm = np.array([on_palm(spot) for spot in owns])
+    for row, spot in enumerate(theirs):
+        alike = palm if on_palm(spot) else np.array([own.joint == spot.joint for own in owns])
+        apart[row, ~alike] = np.inf
+    nearest = apart.argmin(1)
+    labels = list(hand.spots)
+    if len(set(nearest.tolist())) < len(theirs) or apart.min(1).max() > NEAR:
+        return None
+    return {labels[at]: owns[at] for at in nearest}
+
+
+def _known_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> Shape:
+    """Bones are known; how this performer holds the hand in this take is not, and poses are drawn as for anybody."""
+    shape = shape_of(hand.model, tuple(spots.values()), exact=True)
+    return replace(shape, spread=shape.spread + HELD**2 * np.eye(3))
+
+
+def _seeds(tracks: Tracks, free: Bools, frames: Bools) -> _Seen:
+    """The free trajectories at the frame, of those asked for (F,), at which the longest ones are seen."""
+    length = np.where(free, tracks.count, 0)
+    value = np.where(tracks.ids >= 0, np.minimum(length, LONG)[tracks.ids], 0).sum(1)
+    at = int(np.argmax(np.where(frames, value, -1)))
+    which = tracks.ids[at][tracks.ids[at] >= 0]
+    which = which[free[which]]
+    which = np.sort(which[np.argsort(-tracks.count[which], kind="stable")[:MOST_TRACKS]])
+    together = np.isin(tracks.ids, which).sum(1) >= 0.7 * len(which)
+    rows = np.flatnonzero(together)
+    return _Seen(which, rows[np.unique(np.linspace(0, len(rows) - 1, FRAMES).astype(int))] if len(rows) else rows)
+
+
+def _windows(tracks: Tracks, free: Bools) -> list[_Seen]:
+    """What is seen together in the thirds of a capture; one of them where that is the same everywhere."""
+    thirds = np.array_split(np.arange(len(tracks.ids)), min(3, len(tracks.ids)))
+    found: dict[bytes, _Seen] = {}
+    for third in thirds:
+        frames = np.zeros(len(tracks.ids), bool)
+        frames[third] = True
+        seen = _seeds(tracks, free, frames)
+        found.setdefault(seen.which.tobytes(), seen)
+    return list(found.values())
+
+
+def _best(
+    tracks: Tracks, windows: list[_Seen], shapes: list[tuple[Layout, Shape]]
+) -> Generator[str, None, tuple[Layout, Laid, float, _Seen] | None]:
+    """The layout and side that explain most, how sure the side is, and where; None where nothing looks like a hand."""
+    samples = [
+        (seen, Sample.of(tracks.places(seen.frames, seen.which)))
+        for seen in windows
+        if len(seen.which) >= 4 and len(seen.frames)
+    ]
+    found: list[Laid] = []
+    for layout, shape in shapes:
+        yield f"Looking for a {shape.side} hand with the set '{layout.name}'"
+        proposals = [each for _, sample in samples for each in propose(sample, shape)]
+        found += [laid for laid in settled(proposals) if _is_hand(laid)]
+    if not found:
+        return None
+    laid = min(found, key=_worth)
+    layout = next(layout for layout, shape in shapes if shape is laid.shape)
+    seen = next(seen for seen, sample in samples if sample is laid.sample)
+    return layout, laid, _side_sure(laid), seen
+
+
+def _on_side(laid: Laid, side: Side | None) -> Laid | None:
+    """The same markers as a hand of the side that was asked for; None where none was, or they are none of its."""
+    if side is None or laid.shape.side == side:
+        return laid if side else None
+    other = lay(laid.sample, mirrored(laid.shape))
+    return other if other is not None and _is_hand(other) else None
+
+
+def _side_sure(laid: Laid) -> float:
+    """0.5..1, by how much worse the other hand fits the same markers."""
+    own = np.sort(laid.labels[laid.labels < len(laid.sample.apart)])
+    other = lay(laid.sample.only(own), mirrored(laid.shape))
+    # A mirrored hand that fits as well must not do so by leaving out what does not fit it.
+    rival = 0.0 if other is None else min(_worth(other), 0.0)
+    gap = (rival / _filled(laid) - laid.cost) / len(laid.labels)
+    return of_side(gap)
+
+
+def _filled(laid: Laid) -> float:
+    return float((laid.labels < len(laid.sample.apart)).mean())
+
+
+def _worth(laid: Laid) -> float:
+    """What it costs, times the share of its spots that have a marker: a larger set must not win by its empty spots."""
+    return laid.cost * _filled(laid)
+
+
+def _is_hand(laid: Laid) -> bool:
+    filled = _filled(laid)
+    fits = laid.cost <= LEAST_FIT * len(laid.labels) * filled
+    return filled >= LEAST_FILLED and fits and SIZES[0] < laid.scale < SIZES[1]
+
+
+def _measured(tracks: Tracks, seen: _Seen, laid: Laid) -> Shape:
+    """The shape of the hand that was found: as it was seen, and as its measures say where it was not.
+
+    Which spots ride on the palm, and which are neighbours, stays as it was said to be.
+    """
+    spots = np.flatnonzero(laid.labels < len(seen.which))
+    places = tracks.places(seen.frames, seen.which[laid.labels[spots]])
+    try:
+        proportions, found = measure(laid.shape.side, tuple(laid.shape.spots[i] for i in spots), places)
+        every: list[Spot] = list(laid.shape.spots)
+        for i, spot in zip(spots, found, strict=True):
+            every[i] = spot
+        shape = shape_of(build(proportions), tuple(every), exact=True)
+    except HandError:
+        shape = laid.shape
+    return as_seen(replace(shape, palm=laid.shape.palm, weight=laid.shape.weight), spots, places)
+
+
+def _as_growth(tracks: Tracks, seen: _Seen, laid: Laid) -> Growth:
+    """What laying the hand has told."""
+    spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
+    chances = of_marker(margins(laid))
+    for c, label in enumerate(laid.labels):
+        if label < len(seen.which):
+            spot[seen.which[label]] = c
+            confidence[seen.which[label]] = chances[c]
+    return Growth(spot, confidence)
+
+
+def margins(laid: Laid) -> Floats:
+    """(C,) by how much the cost rises where a spot's marker is another's, another free one, or none."""
+    swaps, changes = moves(laid.costs, laid.local)
+    np.fill_diagonal(swaps, np.inf)
+    least: Floats = np.minimum(swaps.min(1), changes.min(1))
+    return np.maximum(least, 0.0)
+
+
+def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Generator[str, None, Growth]:
+    """From the frames in which the hand was found to all others, also to those after it was lost whole."""
+    growth = yield from grow(tracks, shape, start, free)
+    for _ in range(MOST_WINDOWS):
+        columns = columns_of(tracks, growth, len(shape.spots))
+        lost = (columns[:, shape.palm] >= 0).sum(1) < 3
+        open_ones = free & (growth.spot < 0) & (tracks.count >= 10)
+        enough = lost & (np.isin(tracks.ids, np.flatnonzero(open_ones)).sum(1) >= 0.5 * len(shape.spots))
+        if not enough.any():
+            break
+        seen = _seeds(tracks, open_ones, enough)
+        laid = lay(Sample.of(tracks.places(seen.frames, seen.which)), shape)
+        # What is seen while this hand is not may be the other one.
+        if laid is None or not _is_hand(laid) or _side_sure(laid) < SIDE_SURE:
+            break
+        more = _as_growth(tracks, seen, laid)
+        new = (more.spot >= 0) & (growth.spot < 0)
+        merged = Growth(np.where(new, more.spot, growth.spot), np.where(new, more.confidence, growth.confidence))
+        growth = yield from grow(tracks, shape, merged, free)
+    return growth

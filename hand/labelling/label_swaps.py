@@ -1,0 +1,104 @@
+"""Two markers of a hand that go by each other's name for a while: found by their ways, judged by their distances."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .palm_candidates import Sample
+from .trajectories import Tracks, follow
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+FRAMES = 200
+"""Frames from which distances are known, evenly through a capture; and of a swap, those that are looked at."""
+ENOUGH = 10
+MOST = 100
+"""Trajectories that change columns which are looked at; with more, the labels are no labels."""
+CLEAR = 0.25
+"""A swap is clear where distances fit after the exchange with less than this part of what they miss before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Two columns that show each other's marker over some frames."""
+
+    columns: tuple[int, int]
+    first: int
+    last: int
+    clear: bool
+    """Whether the distances to the hand's other markers say so too."""
+
+
+def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
+    """The swaps among the markers of one hand, (F, M, 3) m at times (F,) s, NaN where not seen.
+
+    Two trajectories that each change into the other's column, and are elsewhere than where they are seen most.
+    """
+    tracks = follow(times, positions)
+    homes = _homes(tracks)
+    row, column = np.nonzero(tracks.ids >= 0)
+    owner = tracks.ids[row, column]
+    moved = np.unique(owner[column != homes[owner]])
+    moved = moved[np.argsort(-tracks.count[moved], kind="stable")[:MOST]]
+    if not len(moved):
+        return ()
+    where = {int(track): _where(tracks, int(track)) for track in moved}
+    home = np.ones(len(times), bool)
+    home[row[column != homes[owner]]] = False
+    # Distances are known from frames without a swap, where there are enough.
+    good = np.flatnonzero(home) if home.sum() >= ENOUGH else np.arange(len(times))
+    usual = Sample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, FRAMES).astype(int))]])
+    found = []
+    for one, other in combinations(where, 2):
+        pair = (int(homes[one]), int(homes[other]))
+        rows = np.flatnonzero((where[one] == pair[1]) & (where[other] == pair[0]) & (pair[0] != pair[1]))
+        for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else ():
+            clear = _told_by_distances(positions, usual, pair, run)
+            found.append(Swap(pair, int(run[0]), int(run[-1]), clear))
+    return tuple(sorted(found, key=lambda swap: (swap.first, swap.columns)))
+
+
+def _where(tracks: Tracks, track: int) -> Ints:
+    """(F,) the column of a trajectory; where it is not seen, a column that is no trajectory's: −1."""
+    is_it = tracks.ids == track
+    column: Ints = np.where(is_it.any(1), is_it.argmax(1), -1)
+    return column
+
+
+def _homes(tracks: Tracks) -> Ints:
+    """(K,) the column in which each trajectory is seen most."""
+    counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
+    row, column = np.nonzero(tracks.ids >= 0)
+    np.add.at(counts, (tracks.ids[row, column], column), 1)
+    homes: Ints = counts.argmax(1) if counts.size else np.zeros(0, int)
+    return homes
+
+
+def _told_by_distances(positions: Floats, usual: Sample, pair: tuple[int, int], run: Ints) -> bool:
+    """Whether distances to the other markers fit far better once the pair is exchanged in the frames of `run`."""
+    rows = run[np.unique(np.linspace(0, len(run) - 1, FRAMES).astype(int))]
+    others = np.setdiff1d(np.arange(positions.shape[1]), pair)
+    missed = []
+    for a, b in (pair, pair[::-1]):
+        total = 0.0
+        for shown, meant in ((pair[0], a), (pair[1], b)):
+            apart = np.linalg.norm(positions[rows][:, others] - positions[rows, shown, None], axis=-1)
+            off = (apart - usual.apart[meant, others]) ** 2 / (usual.sway[meant, others] + usual.rigid**2)
+            off = off[:, np.isfinite(usual.apart[meant, others])]
+            known = np.isfinite(off)
+            total += float(np.where(known, off, 0).sum() / max(known.sum(), 1))
+        missed.append(total)
+    return missed[1] < CLEAR * missed[0]
+
+
+def exchanges(frames: int, count: int, found: tuple[Swap, ...]) -> Ints:
+    """(F, M) which column holds what belongs in each, with the clear swaps put right."""
+    order = np.tile(np.arange(count), (frames, 1))
+    for swap in found:
+        if swap.clear:
+            rows, pair = slice(swap.first, swap.last + 1), list(swap.columns)
+            order[rows, pair] = order[rows, pair[::-1]]
+    return order

@@ -1,0 +1,88 @@
+"""What was found in a capture: hands, and which column is which of their spots in which frames."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import Side
+from .label_confidence import of_lone_tip
+from .region_growing import Growth
+from .shape_model import Layout
+from .trajectories import Tracks
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PERFORMERS = "the performer's"
+"""What the markers of a hand that was measured are called as a set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of a column that is one spot."""
+
+    column: int
+    spot: str
+    first: int
+    last: int
+    confidence: float
+    """0..1, how often such a reading is right."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoundHand:
+    """A hand of C spots in a capture of F frames."""
+
+    side: Side
+    sure: float
+    """0..1, of the side."""
+    layout: Layout
+    columns: Ints
+    """(F, C) which column shows each spot, −1 where none does."""
+    confidence: Floats
+    """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelling:
+    """What a capture's trajectories are."""
+
+    hands: tuple[FoundHand, ...]
+    tracks: Tracks
+    notes: tuple[str, ...]
+    """Sentences about what cannot be told."""
+
+
+def columns_of(tracks: Tracks, growth: Growth, spots: int) -> Ints:
+    """(F, C) which column shows each spot, −1 where none does."""
+    columns = np.full((len(tracks.ids), spots), -1)
+    row, column = np.nonzero(tracks.ids >= 0)
+    spot = growth.spot[tracks.ids[row, column]]
+    columns[row[spot >= 0], spot[spot >= 0]] = column[spot >= 0]
+    return columns
+
+
+def found_hand(tracks: Tracks, layout: Layout, side: Side, sure: float, growth: Growth) -> FoundHand:
+    """A hand by what is known of each trajectory, and how sure its side is."""
+    names = tuple(layout.spots)
+    pieces: list[Piece] = []
+    rows_of = tracks.rows()
+    shown = np.isin(np.arange(len(names)), growth.spot)
+    known = layout.name == PERFORMERS
+    factors = sure * (np.ones(len(names)) if known else of_lone_tip(tuple(layout.spots.values()), shown))
+    total, weight = np.zeros(len(names)), np.zeros(len(names))
+    for track in np.flatnonzero(growth.spot >= 0):
+        spot = int(growth.spot[track])
+        confidence = float(factors[spot] * growth.confidence[track])
+        total[spot] += confidence * tracks.count[track]
+        weight[spot] += tracks.count[track]
+        rows, column = rows_of[track]
+        cuts = np.flatnonzero(np.diff(column)) + 1
+        for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
+            where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
+            pieces.append(Piece(*where, round(confidence, 3)))
+    pieces.sort(key=lambda piece: (names.index(piece.spot), piece.first))
+    confidence_of = total / np.maximum(weight, 1)
+    return FoundHand(side, sure, layout, columns_of(tracks, growth, len(names)), confidence_of, tuple(pieces))

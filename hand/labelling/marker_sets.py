@@ -1,0 +1,332 @@
+"""Which label means which point of which hand: tables of known marker sets, and reading the words of any other.
+
+Labels are sorted into groups, one a hand: by the subject or track before a colon, and by the side that they claim.
+Whether a group is really a left or a right hand is told by its shape (handedness.py).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import MarkerMapError
+from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a marker sits: at a joint, or beside it."""
+
+    joint: str
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """m: towards the little finger, along the bone, out of the back of the hand; the same words for both hands."""
+
+    def on(self, side: Side) -> tuple[float, float, float]:
+        """The offset in the joint's frame, whose X points towards the little finger on a right hand only."""
+        x, y, z = self.offset
+        return (x if side == "right" else -x, y, z)
+
+
+@dataclass(frozen=True, slots=True)
+class MarkerSet:
+    """A known way to put markers on a hand."""
+
+    name: str
+    """For people."""
+    labels: dict[str, Spot]
+    """Label as plain() writes it, without the side's letter or word, to its spot."""
+    sided: str = ""
+    """A regular expression with the groups `side` and `label`; empty where the labels tell no side."""
+    side: Side | None = None
+    """The side that labels without one mean."""
+
+
+def _chain(digit: str, labels: Iterable[str]) -> dict[str, Spot]:
+    return {label: Spot(joint) for label, joint in zip(labels, CHAIN_JOINTS[digit], strict=True)}
+
+
+_INNER_OUTER = {"if": "index-finger", "mf": "middle-finger", "rf": "ring-finger"}
+_GLOVE_LABELS = {
+    **{
+        f"{letters}{part}": Spot(joint)
+        for letters, digit in _INNER_OUTER.items()
+        for part, joint in zip("imot", CHAIN_JOINTS[digit], strict=True)
+    },
+    **_chain("pinky-finger", ("pin", "pmi", "pou", "pti")),
+    **_chain("thumb", ("tin", "tmi", "tou", "tti")),
+    "han": Spot("wrist"),
+}
+
+_BACK_OF_FINGER = 0.015
+"""m from a bone's axis to the middle of a marker on a glove's back: half a finger, glove and half a marker."""
+_BACK_OF_HAND = 0.022
+_BACK_OF_NAIL = 0.009
+
+
+def _on_proximal(digit: str, along: float) -> Spot:
+    return Spot(CHAIN_JOINTS[digit][1 if digit == "thumb" else 0], (0.0, along, _BACK_OF_FINGER))
+
+
+_TIP_AND_MIDDLE = {
+    "handleft": Spot("wrist", (-0.009, 0.022, _BACK_OF_HAND)),
+    "handright": Spot("wrist", (0.021, 0.022, _BACK_OF_HAND)),
+    "handtop": Spot("wrist", (0.019, 0.066, _BACK_OF_HAND)),
+    "thumbmiddle": _on_proximal("thumb", 0.016),
+    "indexmiddle": _on_proximal("index-finger", 0.030),
+    "middlemiddle": _on_proximal("middle-finger", 0.035),
+    "ringmiddle": _on_proximal("ring-finger", 0.032),
+    "littlemiddle": _on_proximal("pinky-finger", 0.026),
+    **{
+        f"{word}tip": Spot(tip, (0.0, 0.0, _BACK_OF_NAIL))
+        for word, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)
+    },
+}
+
+_WRIST_AND_KNUCKLES = {
+    "wristin": Spot("wrist", (-0.028, 0.0, 0.012)),
+    "wristout": Spot("wrist", (0.028, 0.0, 0.012)),
+    "handin": Spot("index-finger-phalanx-proximal"),
+    "handout": Spot("pinky-finger-phalanx-proximal"),
+    **{f"{word}tip": Spot(tip) for word, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)},
+}
+
+MARKER_SETS: tuple[MarkerSet, ...] = (
+    MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)"),
+    MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right"),
+    MarkerSet(
+        "FABRIK-CGA, 8 markers",
+        {
+            "p": Spot("index-finger-phalanx-proximal"),
+            "q": Spot("pinky-finger-phalanx-proximal"),
+            "r": Spot("wrist"),
+            **{
+                f"{name}tip": Spot(tip)
+                for name, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)
+            },
+        },
+        side="right",
+    ),
+    MarkerSet("wrist, knuckles and tips", _WRIST_AND_KNUCKLES, side="right"),
+)
+"""The marker sets that words alone do not tell. FABRIK-CGA section 3.4.1 puts p and q on F1,2 and F4,2, r on the
+root. The middle markers of an optical glove ride near the end of the proximal phalanx, its hand markers on the back
+of the hand."""
+
+_SIDE_WORDS: dict[str, Side] = {
+    "left": "left",
+    "l": "left",
+    "lft": "left",
+    "right": "right",
+    "r": "right",
+    "rgt": "right",
+}
+_DIGIT_WORDS = {
+    **dict.fromkeys(("thumb", "thu", "pollex", "thb"), "thumb"),
+    **dict.fromkeys(("index", "ind", "indx", "pointer"), "index-finger"),
+    **dict.fromkeys(("middle", "mid", "long"), "middle-finger"),
+    **dict.fromkeys(("ring", "rin", "rng"), "ring-finger"),
+    **dict.fromkeys(("pinky", "little", "small", "pinkie", "lit", "pin"), "pinky-finger"),
+}
+_PART_WORDS = {
+    **dict.fromkeys(("metacarpal", "meta", "carpal", "carp", "cmc", "inhand"), "metacarpal"),
+    **dict.fromkeys(("proximal", "mcp", "knuckle", "base", "prox", "1", "01"), "phalanx-proximal"),
+    **dict.fromkeys(("intermediate", "medial", "pip", "inter", "2", "02"), "phalanx-intermediate"),
+    **dict.fromkeys(("distal", "dip", "dist", "ip", "3", "03"), "phalanx-distal"),
+    **dict.fromkeys(("tip", "end", "nub", "btip", "4", "04", "3end", "03end"), "tip"),
+}
+_THUMB_NUMBERS = {"1": "metacarpal", "01": "metacarpal", "2": "phalanx-proximal", "02": "phalanx-proximal"}
+_WRIST_WORDS = ("wrist", "hand", "carpus")
+
+
+def plain(label: str) -> str:
+    """A label without subject prefix, case and separators: 'Human4:LIFT' -> 'lift'."""
+    return re.sub(r"[^a-z0-9]", "", label.rsplit(":", 1)[-1].lower())
+
+
+def words(label: str) -> list[str]:
+    """The words of a label: 'LeftHandIndex1_end' -> left, hand, index, 1, end. A track 'right:' counts as a word."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)", " ", label)
+    return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
+
+
+def read_words(label: str) -> tuple[Side | None, Spot] | None:
+    """The side a label claims, if any, and the joint it names; None where its words name no joint of a hand."""
+    found = words(label)
+    side = next((_SIDE_WORDS[word] for word in found if word in _SIDE_WORDS), None)
+    digit = next((_DIGIT_WORDS[word] for word in found if word in _DIGIT_WORDS), None)
+    if digit is None:
+        is_wrist = any(word in _WRIST_WORDS for word in found) and len(found) - (side is not None) <= 2
+        return (side, Spot("wrist")) if is_wrist else None
+    parts = [word for word in found if word in _PART_WORDS]
+    if not parts:
+        return None
+    last = parts[-1]
+    part = _THUMB_NUMBERS.get(last, _PART_WORDS[last]) if digit == "thumb" else _PART_WORDS[last]
+    if digit == "thumb" and last in ("mcp", "proximal", "prox"):
+        part = "phalanx-proximal"
+    joint = f"{digit}-{part}"
+    return (side, Spot(joint)) if joint in DIGIT_JOINTS[digit] else None
+
+
+Groups = dict[str, dict[str, Spot]]
+"""group -> label -> spot; in a group each spot has one label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What the labels seem to mean."""
+
+    name: str
+    """The marker set's name, for people."""
+    groups: Groups
+    confidence: float
+    """0..1, the share of five tips and three palm points that the hand with the most of them has."""
+
+
+def suggest(names: Iterable[str]) -> Suggestion:
+    """The marker set that explains most of the labels.
+
+    Raises MarkerMapError when no group of labels names three points of a hand.
+    """
+    names = tuple(names)
+    found = [(known.name, _match(known, names)) for known in MARKER_SETS]
+    found.append(("joint names", _by_words(names)))
+    name, groups = max(found, key=lambda entry: sum(map(len, entry[1].values())))
+    named = [label for spots in groups.values() for label in spots]
+    groups = {group: spots for group, spots in groups.items() if len(spots) >= 3}
+    if named and not groups:
+        raise MarkerMapError(
+            f"only {', '.join(named[:4])} of the {len(names)} labels name points of a hand, three of one are needed"
+        )
+    if not groups:
+        raise MarkerMapError(
+            f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
+            "is known as a point of a hand, a marker map must say which are"
+        )
+    return Suggestion(name, groups, max(map(completeness, groups.values())))
+
+
+def claimed_side(group: str) -> Side | None:
+    """The side that a group's labels claim."""
+    return next((_SIDE_WORDS[word] for word in reversed(words(group)) if word in _SIDE_WORDS), None)
+
+
+def person_of(group: str) -> str:
+    """The performer of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
+    first, _, last = group.rpartition(" ")
+    side, mark, number = last.partition("#")
+    return f"{first}{mark}{number}" if claimed_side(side) else ""
+
+
+def _group(label: str, side: Side | None) -> str:
+    """'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2', 'LeftHandIndex1' -> 'left'."""
+    subject = label.rpartition(":")[0]
+    if not subject or side is None or claimed_side(subject) == side:
+        return subject or side or "hand"
+    return f"{subject} {side}"
+
+
+def _match(known: MarkerSet, names: tuple[str, ...]) -> Groups:
+    result: Groups = {}
+    for name in names:
+        text, side = plain(name), claimed_side(name.rpartition(":")[0]) or known.side
+        if known.sided:
+            match = re.fullmatch(known.sided, text)
+            if match is None:
+                continue
+            text, side = match["label"], _SIDE_WORDS[match["side"]]
+        if text in known.labels:
+            _add(result, _group(name, side), name, known.labels[text])
+    return result
+
+
+def _by_words(names: tuple[str, ...]) -> Groups:
+    result: Groups = {}
+    for name in names:
+        read = read_words(name)
+        if read is not None:
+            side, spot = read
+            _add(result, _group(name, side), name, spot)
+    return result
+
+
+def _add(groups: Groups, group: str, label: str, spot: Spot) -> None:
+    """The first label of a spot is it: a duplicate or a helper joint with the same words is left aside."""
+    own = groups.setdefault(group, {})
+    if spot not in own.values():
+        own[label] = spot
+
+
+def completeness(spots: dict[str, Spot]) -> float:
+    """0..1, the share of five tips and three palm points that are among the spots."""
+    tips = {spot.joint for spot in spots.values()} & set(TIPS)
+    palm = sum(map(on_palm, spots.values()))
+    return (len(tips) + min(palm, 3)) / 8
+
+
+_KNUCKLES = {CHAIN_JOINTS[digit][0] for digit in DIGITS}
+_PALM = {"wrist"} | {joint for digit in DIGITS[1:] for joint in DIGIT_JOINTS[digit][:-3]}
+
+
+def on_palm(spot: Spot) -> bool:
+    """Whether a marker rides on the palm: at a knuckle or on a metacarpal, not on a bone that moves.
+
+    The thumb's CMC is left out: it slides by a centimetre against the others, measured on headset captures.
+    """
+    return spot.joint in _PALM and not (spot.joint in _KNUCKLES and any(spot.offset))
+
+
+def palm_together(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """(F,) the frames of positions (F, M, 3), NaN where not seen, in which three palm markers are seen."""
+    palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
+    together: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
+    return together
+
+
+def from_json(data: object, where: str) -> Groups:
+    """A marker map from decoded JSON: {"left": {"LIFT": "index-finger-tip", ...}, "right": {...}}.
+
+    A label goes to a joint's name or to {"joint": name, "offset": [x, y, z]}, the offset as Spot has it. Raises
+    MarkerMapError naming `where` and what is not understood.
+    """
+    if not isinstance(data, dict) or not data or not set(data) <= set(SIDES):
+        raise MarkerMapError(f"{where}: expected an object with 'left', 'right' or both")
+    result: Groups = {}
+    for side in SIDES:
+        if side not in data:
+            continue
+        if not isinstance(data[side], dict):
+            raise MarkerMapError(f"{where}, {side}: expected an object of labels and joints")
+        result[side] = {label: _spot(value, f"{where}, {side}, {label}") for label, value in data[side].items()}
+    for group, spots in result.items():
+        if len(set(spots.values())) < len(spots):
+            twice = next(spot for spot in spots.values() if list(spots.values()).count(spot) > 1)
+            raise MarkerMapError(f"{where}, {group}: two labels sit at {twice.joint}, each needs a place of its own")
+    return result
+
+
+def _spot(value: Any, where: str) -> Spot:
+    entry = {"joint": value} if isinstance(value, str) else value
+    if not isinstance(entry, dict) or not {"joint"} <= set(entry) <= {"joint", "offset"}:
+        raise MarkerMapError(f"{where}: expected a joint's name or an object with 'joint' and 'offset'")
+    joint, offset = entry["joint"], entry.get("offset", [0.0, 0.0, 0.0])
+    if not isinstance(joint, str) or joint not in JOINT_INDEX:
+        raise MarkerMapError(f"{where}: '{joint}' is no joint, expected a WebXR name such as index-finger-tip")
+    numbers = isinstance(offset, list) and len(offset) == 3 and all(isinstance(x, int | float) for x in offset)
+    if not numbers or not all(abs(x) < 0.5 for x in offset):
+        raise MarkerMapError(f"{where}: offset is {offset!r}, expected three numbers in metres")
+    return Spot(joint, (float(offset[0]), float(offset[1]), float(offset[2])))
+
+
+def to_json(groups: Groups) -> dict[str, dict[str, Any]]:
+    """A marker map as JSON holds it: the inverse of from_json."""
+    return {
+        side: {
+            label: {"joint": spot.joint, "offset": list(spot.offset)} if any(spot.offset) else spot.joint
+            for label, spot in own.items()
+        }
+        for side, own in groups.items()
+    }

@@ -1,0 +1,192 @@
+"""Where the markers of a hand may be: of each spot its place in the palm, of each pair its distance, over poses."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kinematics
+from .. import rotations as rot
+from ..joints import CHAIN_JOINTS, DIGITS, JOINTS, TIPS, Side, digit_of
+from ..model import HandModel
+from ..proportions import adult, build
+from ..targets import assign
+from .marker_sets import MARKER_SETS, MarkerSet, Spot, on_palm
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+POSES = 300
+"""Poses over which a hand's markers are spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A set of markers by where they sit, without labels that anyone wrote."""
+
+    name: str
+    """For people."""
+    spots: dict[str, Spot]
+    """What a marker is called once it is found -> where it sits."""
+
+
+def _joints(*joints: str) -> dict[str, Spot]:
+    return {joint: Spot(joint) for joint in joints}
+
+
+def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
+    """The labels of a set that begin or end with one of the words."""
+    return {label: spot for label, spot in known.labels.items() if label.startswith(words) or label.endswith(words)}
+
+
+_CHAINS = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit])
+_PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
+
+LAYOUTS: tuple[Layout, ...] = (
+    Layout("20 joints and wrist", _joints("wrist", *_CHAINS)),
+    Layout("25 joints", _joints(*JOINTS)),
+    Layout("tip and middle", MARKER_SETS[1].labels),
+    Layout("p, q, r and five tips", _joints(*_PQR, *TIPS)),
+    Layout("back of the hand and five tips", _part_of(MARKER_SETS[1], "hand", "tip")),
+    Layout("wrist, knuckles and five tips", MARKER_SETS[3].labels),
+)
+"""The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13, 8, 8 and 9; and the same with
+fewer tips."""
+PALM_ONLY = Layout("three on the palm", _joints(*_PQR))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """A hand's C markers over its poses, in the wrist's frame, in m."""
+
+    side: Side
+    spots: tuple[Spot, ...]
+    mean: Floats
+    """(C, 3)"""
+    spread: Floats
+    """(C, 3, 3) m², covariances."""
+    apart: Floats
+    """(C, C) mean distances."""
+    sway: Floats
+    """(C, C) m², variances of the distances."""
+    palm: Bools
+    """(C,) which ride on the palm."""
+    weight: Floats
+    """(C, C) how much a pair's distance counts: neighbours on a digit and on the palm most."""
+    exact: bool
+    """Whether it is a performer's that was measured, not the mean hand's."""
+
+
+def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> Shape:
+    """A hand's shape over poses between open and closed, each digit on its own."""
+    places = _places(model, spots)
+    mean = places.mean(0)
+    away = places - mean
+    apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
+    palm = np.array([on_palm(spot) for spot in spots])
+    return Shape(
+        model.side,
+        spots,
+        mean,
+        np.einsum("nci,ncj->cij", away, away) / len(places),
+        apart.mean(0),
+        apart.var(0),
+        palm,
+        _weights(spots, palm),
+        exact,
+    )
+
+
+def mirrored(shape: Shape) -> Shape:
+    """The same of the other hand: distances are alike, places are seen in the mirror."""
+    flip = np.array([-1.0, 1.0, 1.0])
+    side: Side = "left" if shape.side == "right" else "right"
+    return replace(shape, side=side, mean=shape.mean * flip, spread=shape.spread * np.outer(flip, flip))
+
+
+BEYOND = 0.3
+"""How much of the spread over all poses is added to the one that was seen: the rest of the take shows other poses."""
+
+
+def as_seen(shape: Shape, spots: Ints, places: Floats) -> Shape:
+    """The shape with its markers at some spots (S,) where they were seen, places (F, S, 3) m, NaN where not."""
+    known = np.all(np.isfinite(places), axis=-1)
+    held = known & shape.palm[spots]
+    rows = held.sum(1) >= 3
+    if not rows.any():
+        return shape
+    places, known, held = np.where(known[..., None], places, 0.0)[rows], known[rows], held[rows].astype(float)
+    mean = shape.mean.copy()
+    for _ in range(2):
+        moves = rot.fit_rigid(np.broadcast_to(mean[spots], places.shape), places, held)
+        local = np.einsum("nji,nsj->nsi", moves[:, :3, :3], places - moves[:, None, :3, 3])
+        many = np.maximum(known.sum(0), 1)[:, None]
+        mean[spots] = np.where(known.any(0)[:, None], np.where(known[..., None], local, 0).sum(0) / many, mean[spots])
+    away = np.where(known[..., None], local - mean[spots], 0)
+    spread, apart, sway = BEYOND * shape.spread, shape.apart.copy(), BEYOND * shape.sway
+    spread[spots] += np.einsum("nsi,nsj->sij", away, away) / many[..., None]
+    distance = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
+    both = known[:, :, None] & known[:, None]
+    pairs = np.maximum(both.sum(0), 1)
+    average = np.where(both, distance, 0).sum(0) / pairs
+    grid = np.ix_(spots, spots)
+    apart[grid] = np.where(both.any(0), average, apart[grid])
+    sway[grid] += (np.where(both, distance - average, 0) ** 2).sum(0) / pairs
+    return replace(shape, mean=mean, spread=spread, apart=apart, sway=sway, exact=True)
+
+
+@lru_cache(maxsize=32)
+def mean_shape(side: Side, spots: tuple[Spot, ...]) -> Shape:
+    """The shape of a mean adult's hand."""
+    return shape_of(build(adult(side)), spots)
+
+
+def distances(places: Floats) -> Floats:
+    """(N, P) m between each two of the markers (N, C, 3)."""
+    one, other = np.triu_indices(places.shape[1], 1)
+    apart: Floats = np.linalg.norm(places[:, one] - places[:, other], axis=-1)
+    return apart
+
+
+def mean_distances(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
+    """Mean (P,) m and covariance (P, P) m² of the distances between spots of a mean adult's hand, over its poses."""
+    apart = distances(_places(build(adult("right")), spots))
+    away = apart - apart.mean(axis=0)
+    middle: Floats = apart.mean(axis=0)
+    spread: Floats = away.T @ away / len(apart)
+    return middle, spread
+
+
+def _places(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
+    """(N, C, 3) m: the spots over poses drawn evenly; the same ones each time."""
+    rng = np.random.default_rng(0)
+    labels = {str(index): spot for index, spot in enumerate(spots)}
+    hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))
+    low, high = hand.limits.T
+    # Hands at work are more often half open than closed, and seldom at the ends of what they can.
+    share = rng.beta(1.2, 2.2, (POSES, hand.dofs))
+    curl = rng.beta(1.2, 2.0, (POSES, len(DIGITS)))
+    bends = np.array([movement == "flexion" for movement in hand.movements])
+    owner = np.array([DIGITS.index(digit_of(hand.joints[joint]) or DIGITS[0]) for joint in hand.axis_joint])
+    mixed = 0.6 * curl[:, owner] + 0.4 * share
+    straight = np.clip(0.0, low, high)
+    angles = np.where(bends, straight + mixed * (high - straight), hand.neutral + 0.5 * (share - 0.35) * (high - low))
+    pose = kinematics.Pose(hand, np.tile(np.eye(4), (POSES, 1, 1)), np.clip(angles, low, high))
+    places: Floats = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
+    return places
+
+
+def _weights(spots: tuple[Spot, ...], palm: Bools) -> Floats:
+    count = len(spots)
+    weight = np.full((count, count), 1.0 / max(count - 1, 1))
+    weight[np.ix_(palm, palm)] = 1.0 / max(int(palm.sum()) - 1, 1)
+    for digit in DIGITS:
+        own = [i for i, spot in enumerate(spots) if spot.joint in CHAIN_JOINTS[digit]]
+        own.sort(key=lambda i: (CHAIN_JOINTS[digit].index(spots[i].joint), spots[i].offset[1]))
+        for a, b in pairwise(own):
+            weight[a, b] = weight[b, a] = 1.0
+    np.fill_diagonal(weight, 0.0)
+    return weight

@@ -1,0 +1,278 @@
+"""The flesh on a right hand's bones: limbs for digits, palm and webs, from tables in mm of an adult hand.
+
+Widths and depths are those of a hand 185 mm long, between the means of women and men (Greiner 1991, Hand
+anthropometry of US Army personnel); how they run along a digit was drawn by eye.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import rotations as rot
+from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
+from ..kinematics import Pose, joint_frames
+from ..model import HandModel
+from ..proportions import Proportions, adult, build
+from .implicit_surface import Limb, blend, ramp
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Stations count joints: 0 the MCP, 1 the PIP, 2 the DIP, 3 the tip. Half-width, back, palm side, middle in x, in z.
+FINGER = np.array(
+    [
+        [-0.20, 10.2, 10.4, 13.4, 0, 0],
+        [0.00, 10.3, 10.9, 13.4, 0, 0],
+        [0.20, 10.0, 10.0, 12.8, 0, 0],
+        [0.42, 9.1, 8.8, 11.4, 0, 0],
+        [0.58, 8.7, 8.3, 10.3, 0, 0],
+        [0.76, 8.7, 8.2, 9.6, 0, 0],
+        [0.92, 9.3, 8.8, 8.7, 0, 0],
+        [1.00, 9.4, 9.0, 8.3, 0, 0],
+        [1.12, 9.2, 8.5, 8.6, 0, 0],
+        [1.35, 8.5, 7.4, 9.1, 0, 0],
+        [1.65, 8.0, 6.8, 8.6, 0, 0],
+        [1.90, 8.0, 6.9, 7.4, 0, 0],
+        [2.00, 8.0, 6.8, 7.1, 0, 0],
+        [2.15, 7.8, 6.2, 7.4, 0, 0],
+        [2.45, 7.4, 5.2, 8.0, 0, 0],
+        [2.70, 7.0, 4.8, 7.6, 0, 0],
+        [3.00, 6.2, 4.3, 6.6, 0, 0],
+    ]
+)
+THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
+"""Of each digit against the table."""
+
+# Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
+THUMB = np.array(
+    [
+        [-0.28, 5.5, 6.0, 5.0, 0, 0],
+        [-0.10, 10.0, 9.0, 10.5, 0, 0],
+        [0.15, 12.5, 11.0, 14.0, 0, 0],
+        [0.50, 12.0, 10.4, 13.5, 0, 0],
+        [0.80, 10.6, 10.2, 11.6, 0, 0],
+        [1.00, 10.2, 10.6, 10.2, 0, 0],
+        [1.18, 9.4, 9.2, 9.4, 0, 0],
+        [1.50, 8.7, 7.9, 9.0, 0, 0],
+        [1.80, 9.4, 8.1, 8.6, 0, 0],
+        [2.00, 10.0, 8.4, 8.0, 0, 0],
+        [2.20, 9.9, 7.4, 8.8, 0, 0],
+        [2.45, 9.8, 6.0, 9.7, 0, 0],
+        [2.70, 9.2, 5.2, 9.0, 0, 0],
+        [3.00, 7.8, 4.6, 7.4, 0, 0],
+    ]
+)
+
+# From a finger's metacarpal base to its MCP: half-width, back, palm side.
+METACARPAL = np.array(
+    [
+        [-0.15, 12.5, 9.5, 11.0],
+        [0.20, 13.3, 10.2, 11.5],
+        [0.60, 13.2, 10.0, 13.2],
+        [0.97, 12.4, 10.5, 13.2],
+        [1.07, 11.0, 9.8, 12.6],
+        [1.20, 8.0, 7.0, 9.5],
+    ]
+)
+# Along the forearm's axis in mm: half-width, back, palm side.
+WRIST = np.array([[-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]])
+WRIST_MIDDLE = (1.0, -1.0)
+"""mm, in x and z, of the forearm's axis."""
+LEAST_ROOM = 0.5
+"""A finger is not thinned below this share of its width."""
+WRIST_SHIFT = (-35.0, 0.0)
+"""mm that the forearm may begin behind its usual place."""
+TIP_LENGTH = 1.25
+"""Of a rounded fingertip, against its half-width."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomy:
+    """The volume of a right hand."""
+
+    hand: HandModel
+    joints: Floats
+    """(25, 4, 4) T_wrist_joint at angles of zero."""
+    scale: float
+    """Of the tables."""
+    digits: tuple[Limb, ...]
+    """Thumb first; each from its first moving joint to its tip."""
+    reach: Floats
+    """(5, 4) m along each digit's axis, where its joints are: 0 first."""
+    wrist: Limb
+    palm: tuple[tuple[Limb, float, float], ...]
+    """What lies under the digits, and how wide each is filleted into those before it on the back and in the palm, m."""
+
+    def palm_distance(self, points: Floats) -> Floats:
+        """(N,) m to the palm without its digits."""
+        result = np.full(len(points), 1.0)
+        # The back shows its bones, the palm side is padded over.
+        padded = ramp(-points[:, 2], 0, 0.008 * self.scale)
+        for limb, back, front in self.palm:
+            result = blend(result, limb.distance(points), back + (front - back) * padded)
+        return result
+
+    def distance(self, points: Floats, owner: Ints) -> Floats:
+        """(N,) m to the skin about the palm and where the digits leave it; below zero inside.
+
+        A point of a digit, `owner` (N,), is kept to that digit and the palm however near the next digit is; −1
+        is a point of the palm, kept to all.
+        """
+        palm = self.palm_distance(points)
+        result = palm.copy()
+        for digit, limb in enumerate(self.digits):
+            mine = (owner == digit) | (owner < 0)
+            if mine.any():
+                width = self._fillet(digit, points[mine])
+                result[mine] = np.minimum(result[mine], blend(palm[mine], limb.distance(points[mine]), width))
+        return result
+
+    def _fillet(self, digit: int, points: Floats) -> Floats:
+        """(N,) m, how wide a digit is blended into the palm: the thumb widely, but not beyond its MCP."""
+        if digit:
+            return np.full(len(points), 0.0035 * self.scale)
+        y = self.digits[0].local(points)[:, 1]
+        first = self.reach[0, 1]
+        return np.asarray(0.018 * self.scale * (1 - ramp(y, 0.5 * first, 1.05 * first)))
+
+
+def anatomy(proportions: Proportions) -> Anatomy:
+    """The volume of a right hand of these measures."""
+    hand = build(proportions)
+    joints = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
+    scale = _scale(proportions)
+    reach = np.concatenate([np.zeros((5, 1)), np.cumsum(proportions.phalanges, axis=1)], axis=1)
+    thick = np.array(THICKNESS) * scale
+    room = _room(joints, reach, thick)
+    digits = tuple(_digit(digit, joints, reach[digit], thick[digit], room[digit]) for digit in range(5))
+    wrist = _wrist(proportions, scale)
+    blended = [
+        *((_metacarpal(digit, joints, scale), 0.008, 0.017) for digit in range(1, 5)),
+        (wrist, 0.018, 0.018),
+        (_first_web(joints, scale), 0.010, 0.010),
+        (_thenar(joints, scale), 0.022, 0.022),
+        (_hypothenar(joints, scale), 0.012, 0.012),
+        *((_web(digit, joints, reach, scale), 0.006, 0.006) for digit in range(1, 4)),
+    ]
+    palm = tuple((limb, back * scale, front * scale) for limb, back, front in blended)
+    return Anatomy(hand, joints, scale, digits, reach, wrist, palm)
+
+
+def _scale(proportions: Proportions) -> float:
+    """How thick the hand is against the tables: by its length and its breadth alike."""
+    standard = adult("right")
+
+    def breadth(hand: Proportions) -> float:
+        return float(np.linalg.norm(hand.palm[2] - hand.palm[8]))
+
+    return float(np.sqrt(proportions.size / standard.size * breadth(proportions) / breadth(standard)))
+
+
+ROOM_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5, 2.75, 3])
+
+
+def _room(joints: Floats, reach: Floats, thick: Floats) -> Floats:
+    """(5, ROOM_STATIONS) how much of its width each digit keeps, so that neighbours standing close do not touch."""
+    keep = np.ones((5, len(ROOM_STATIONS)))
+    lines, widths = [], []
+    for digit in range(1, 5):
+        frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
+        lines.append(frame[:3, 3] + np.interp(ROOM_STATIONS, range(4), reach[digit])[:, None] * frame[:3, 1])
+        widths.append(np.interp(ROOM_STATIONS, FINGER[:, 0], FINGER[:, 1]) / 1000 * thick[digit])
+    for a in range(3):
+        apart = np.linalg.norm(lines[a][:, None] - lines[a + 1][None], axis=-1)
+        share = np.clip(0.87 * apart / (widths[a][:, None] + widths[a + 1][None]), LEAST_ROOM, 1)
+        keep[a + 1] = np.minimum(keep[a + 1], share.min(1))
+        keep[a + 2] = np.minimum(keep[a + 2], share.min(0))
+    return keep
+
+
+def _digit(digit: int, joints: Floats, reach: Floats, thick: float, room: Floats) -> Limb:
+    table = THUMB if digit == 0 else FINGER
+    stations = np.interp(table[:, 0], [-1, 0, 1, 2, 3], [-reach[1], *reach])
+    profile = table[:, 1:] / 1000 * thick
+    # Before the web the width is the palm's.
+    profile[:, 0] *= np.interp(table[:, 0], [0, *ROOM_STATIONS], [1, *room])
+    frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
+    return Limb.through(frame, stations, profile, 2.3, back=2.2, tip=TIP_LENGTH * profile[-1, 0])
+
+
+def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
+    base, knuckle = (joints[JOINT_INDEX[name]] for name in DIGIT_JOINTS[DIGITS[digit]][:2])
+    length = float(np.linalg.norm(knuckle[:3, 3] - base[:3, 3]))
+    profile = METACARPAL[:, 1:] / 1000 * scale * THICKNESS[digit]
+    return Limb.through(base, METACARPAL[:, 0] * length, profile, 2.4, back=2.2)
+
+
+def _wrist(proportions: Proportions, scale: float) -> Limb:
+    """The wrist and the forearm's end. It begins further back where a performer's palm does."""
+    mm = scale / 1000
+    cmc, bases = proportions.palm[0, 1], proportions.palm[1::2, 1].mean()
+    usual = adult("right").palm[:, 1]
+    behind = min(cmc / mm - usual[0] * 1000, bases / mm - usual[1::2].mean() * 1000)
+    shift = WRIST[:, 0] + np.clip(behind, *WRIST_SHIFT) * np.array([1, 1, 0.5, 0])
+    frame = np.eye(4)
+    frame[[0, 2], 3] = np.array(WRIST_MIDDLE) * mm
+    return Limb.through(frame, shift * mm, WRIST[:, 1:] * mm, 2.3)
+
+
+def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
+    """The fold of skin between two fingers, out to half of their proximal phalanges on the palm side."""
+    a, b = (joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[d]][0]]] for d in (digit, digit + 1))
+    bone = min(reach[digit, 1], reach[digit + 1, 1])
+    along, back, across = a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2], b[:3, 3] - a[:3, 3]
+    frame = np.eye(4)
+    frame[:3, :3] = rot.basis(across, back)
+    frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone - back / 2 * 0.0025 * scale
+    # The bar lies across: its half-width runs along the fingers.
+    profile = np.array([[0.24 * bone, 0.0085 * scale, 0.0098 * scale]] * 2)
+    return Limb.through(frame, [0, float(np.linalg.norm(across))], profile, 2.2, back=2.0)
+
+
+def _first_web(joints: Floats, scale: float) -> Limb:
+    """The sheet of muscle and skin between the thumb's metacarpal and the index finger's."""
+    cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
+    base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
+    thumb = cmc + 0.62 * (mcp - cmc)
+    # As far ahead of the thumb's end as in the standard hand, wherever the thumb begins.
+    ahead = (thumb[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
+    index = base + np.clip(ahead, 0.3, 0.66) * (knuckle - base)
+    root, across = (cmc + base) / 2, index - thumb
+    middle = (thumb + index) / 2
+    frame = np.eye(4)
+    frame[:3, :3] = rot.basis(middle - root, np.cross(across, middle - root))
+    frame[:3, 3] = root
+    length, half = float(np.linalg.norm(middle - root)), float(np.linalg.norm(across)) / 2
+    mm = scale / 1000
+    profile = np.array([[0.3 * half, 9 * mm, 11 * mm], [0.7 * half, 7 * mm, 9 * mm], [half, 4 * mm, 5 * mm]])
+    return Limb.through(frame, [0, 0.5 * length, length], profile, 2.2)
+
+
+def _pad(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
+    """A muscle's belly from a to b, its profile (K, 3) mm at even steps."""
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = rot.basis(b - a, back), a
+    stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))
+    return Limb.through(frame, stations, profile / 1000 * scale, 2.2)
+
+
+def _thenar(joints: Floats, scale: float) -> Limb:
+    """The ball of the thumb, from the middle of the wrist to the thumb's MCP."""
+    cmc, mcp = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
+    middle = joints[JOINT_INDEX["middle-finger-metacarpal"]][:3, 3]
+    a = 0.62 * cmc + 0.38 * middle + np.array([0, -0.018, -0.004]) * scale
+    # Where the thumb stands far out of the palm its ball still begins in the wrist.
+    a[2] = max(a[2], -0.0112 * scale)
+    b = mcp + 0.06 * (cmc - mcp) + np.array([0.004, 0.002, 0]) * scale
+    profile = np.array([[8, 8, 7], [12.5, 10, 11.5], [15, 10, 14], [12.5, 9, 12], [8.5, 8, 8.5]])
+    return _pad(a, b, np.array([-0.25, -0.1, 1.0]), profile, scale)
+
+
+def _hypothenar(joints: Floats, scale: float) -> Limb:
+    """The muscles along the little finger's edge of the palm."""
+    base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["pinky-finger"][:2])
+    a = base + np.array([-1.0, -26, -4]) / 1000 * scale
+    b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale
+    profile = np.array([[6, 8, 8], [9.5, 10, 11.5], [11.5, 10, 13], [10.8, 9, 11.5], [8.0, 8, 8]])
+    return _pad(a, b, np.array([0.15, 0, 1.0]), profile, scale)

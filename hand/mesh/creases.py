@@ -1,0 +1,140 @@
+"""What is drawn into the skin after it is laid: creases, tendons, hollows. Each moves it along its normals."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
+from .anatomy import Anatomy
+from .implicit_surface import Limb
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """A line on the skin and what it does to it."""
+
+    line: Floats
+    """(K, 3) m, its corners."""
+    height: float
+    """m, raised above zero, sunk below."""
+    radius: float
+    """m, at which exp(−1) of the height is left."""
+    facing: float = 0.0
+    """1 marks the back of the hand only, −1 the palm only, however high the skin is there; 0 what the line is near."""
+
+
+# Joint station, angles in the section from and to, height and radius in mm.
+_FINGER_LINES = (
+    (0.50, 205, 335, -0.6, 2.0),
+    (0.965, 210, 330, -0.35, 0.9),
+    (1.045, 210, 330, -0.55, 1.0),
+    (2.00, 210, 330, -0.55, 1.1),
+    (0.93, 65, 115, -0.22, 1.1),
+    (1.00, 60, 120, 0.22, 1.3),
+    (1.045, 65, 115, -0.18, 1.0),
+    (1.97, 65, 115, -0.15, 1.0),
+)
+_THUMB_LINES = (
+    (1.06, 205, 335, -0.5, 2.0),
+    (2.00, 210, 330, -0.6, 1.3),
+    (1.945, 60, 120, -0.25, 1.1),
+    (2.05, 60, 120, -0.2, 1.1),
+)
+
+
+def mark(anatomy: Anatomy, points: Floats, quads: Ints) -> None:
+    """Moves the vertices (V, 3) under every mark, in place."""
+    moves = np.zeros(len(points))
+    out = normals(points, quads)
+    flat = points * [1.0, 1.0, 0.0]
+    for line in marks(anatomy):
+        if line.facing:
+            away = distance_to_line(flat, line.line * [1.0, 1.0, 0.0])
+            share = np.clip(1.6 * out[:, 2] * line.facing, 0, 1)
+        else:
+            away, share = distance_to_line(points, line.line), np.ones(len(points))
+        moves += line.height * share * np.exp(-((away / line.radius) ** 2))
+    points += moves[:, None] * out
+
+
+def normals(points: Floats, quads: Ints) -> Floats:
+    """(V, 3) unit, each the mean of its quads' by area."""
+    a, b, c, d = (points[quads[:, i]] for i in range(4))
+    face = np.cross(c - a, d - b)
+    result = np.zeros_like(points)
+    for i in range(4):
+        for axis in range(3):
+            result[:, axis] += np.bincount(quads[:, i], face[:, axis], len(points))
+    return np.asarray(result / np.maximum(np.linalg.norm(result, axis=-1, keepdims=True), 1e-30))
+
+
+def distance_to_line(points: Floats, line: Floats) -> Floats:
+    """(N,) m from points (N, 3) to the nearest of a line's segments (K, 3)."""
+    best = np.full(len(points), np.inf)
+    for a, b in pairwise(line):
+        along = np.clip((points - a) @ (b - a) / max(float((b - a) @ (b - a)), 1e-18), 0, 1)
+        best = np.minimum(best, ((points - a - along[:, None] * (b - a)) ** 2).sum(-1))
+    return np.asarray(np.sqrt(best))
+
+
+def marks(anatomy: Anatomy) -> list[Mark]:
+    """The lines of a right hand."""
+    return [*_digit_marks(anatomy), *_palm_marks(anatomy)]
+
+
+def _digit_marks(anatomy: Anatomy) -> list[Mark]:
+    mm = anatomy.scale / 1000
+    result = []
+    for digit, limb in enumerate(anatomy.digits):
+        for station, first, last, height, radius in _FINGER_LINES if digit else _THUMB_LINES:
+            y = float(np.interp(station, range(4), anatomy.reach[digit]))
+            result.append(Mark(_across(limb, y, first, last), height * mm, radius * mm))
+    return result
+
+
+def _across(limb: Limb, y: float, first: float, last: float) -> Floats:
+    """A line on a digit's skin at y m along it, from the first to the last angle in degrees."""
+    angles = np.deg2rad(np.linspace(first, last, 7))
+    return limb.world(limb.section(np.full(7, y), angles))
+
+
+def _palm_marks(anatomy: Anatomy) -> list[Mark]:
+    mm = anatomy.scale / 1000
+    at = {name: anatomy.joints[index, :3, 3] / mm for name, index in JOINT_INDEX.items()}
+    knuckles = [at[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
+    bases = [at[DIGIT_JOINTS[digit][0]] for digit in DIGITS[1:]]
+    lines: list[tuple[list[Floats], float, float, float]] = []
+    for knuckle, base in zip(knuckles, bases, strict=True):
+        lines.append(([_by(knuckle, 0, -3), base * [0.55, 1, 1]], 0.7, 3.0, 1))
+        lines.append(([_by(knuckle, 0, -1), _by(knuckle, 0, 1)], 0.9, 6.0, 1))
+    for a, b in pairwise(knuckles):
+        lines.append(([_by((a + b) / 2, 0, 3), _by((a + b) / 2, 0, -12)], -1.2, 4.5, 1))
+    middle = (bases[1] + knuckles[1]) / 2
+    lines.append(([_by(middle, 4, -14), _by(middle, -3, 12)], -1.2, 14.0, -1))
+    lines += _palm_creases(knuckles, bases)
+    return [Mark(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
+
+
+def _by(point: Floats, x: float, y: float) -> Floats:
+    """(3,) a point moved in the palm's plane."""
+    return np.asarray(point + np.array([x, y, 0.0]))
+
+
+def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
+    """The three long lines of the palm, in mm: round the thumb's eminence, and the two across."""
+    i, m, r, p = knuckles
+    round_thumb = [
+        _by(i, -11, -20),
+        _by((i + m) / 2, -1, -28),
+        _by((m + bases[1]) / 2, 0, -4),
+        _by(bases[2], -7, 4),
+        _by(bases[2], -8, -12),
+    ]
+    near = [_by(i, -11, -18), _by((i + m) / 2, 0, -20), _by((m + r) / 2, 0, -27), _by(r, 8, -34)]
+    far = [_by(p, 10, -9), _by(r, 2, -9), _by(m, 2, -7), _by((i + m) / 2, 0, 4)]
+    return [(round_thumb, -1.0, 2.8, -1), (near, -0.8, 2.4, -1), (far, -0.8, 2.4, -1)]

@@ -1,0 +1,66 @@
+"""Nails: a plate on the back of each last phalanx, in a fold of the skin and over the fingertip."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .implicit_surface import Limb
+from .topology import Nail, outline
+
+Floats = NDArray[np.float64]
+
+INSET = 0.10
+"""Of the nail's half-width, from the skin's fold to the plate."""
+OVERHANG = 0.6
+"""mm of free edge beyond the skin."""
+FOLD = 0.28
+"""mm that the skin stands up around the nail."""
+HALF_WIDTH = 7.6
+"""mm, of the finger that these millimetres are for; other digits' nails are larger or smaller with them."""
+
+
+def place_nail(points: Floats, limb: Limb, nail: Nail, rows: Floats, angles: Floats) -> None:
+    """Puts groove and plate where `rows` (B+1,) m along the digit and `angles` (A+1,) rad in its section say."""
+    mm = limb.read(rows[:1])[0, 0] / HALF_WIDTH
+    u = np.linspace(-1, 1, len(angles))[:, None] * np.ones(len(rows))
+    v = np.linspace(0, 1, len(rows)) * np.ones(len(angles))[:, None]
+
+    def at(inset: float, overhang: float, height: Floats, roundness: float) -> Floats:
+        """(A+1, B+1, 3): the window's grid drawn in by a share, lifted, its end less rounded than the skin's."""
+        across = u * (1 - inset)
+        angle = np.interp(across, u[:, 0], angles)
+        start = rows[0] + inset * 5.5 * mm
+        y = start + (rows - rows[0]) / (rows[-1] - rows[0]) * (rows[-1] + overhang * mm - start)
+        return _lifted(limb, y + bow(v) * across**2 * mm, angle, height * mm, roundness)
+
+    groove = at(INSET / 2, -0.2, -0.5 + 0.25 * v**4, 1.0)
+    points[nail.groove] = outline(groove)
+    points[nail.plate] = at(INSET, OVERHANG, 0.12 + 0.2 * (1 - u * u), 0.35)
+    _raise_fold(points, limb, nail, FOLD * mm)
+
+
+def bow(along: Floats) -> Floats:
+    """mm that a nail's corners lie beyond its middle, from its rear (0) to its free edge (1): both ends are round."""
+    return np.asarray(1.3 - 2.7 * along)
+
+
+def _lifted(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: float) -> Floats:
+    """(A+1, B+1, 3) points `height` above the digit; roundness 1 follows its tip, less stays straighter."""
+    flat, turn = y.ravel(), angle.ravel()
+    local = limb.section(flat, turn)
+    middle = limb.read(flat)[:, 3:5]
+    drawn = limb.drawn(flat)
+    local[:, 0] = middle[:, 0] + (local[:, 0] - middle[:, 0]) * drawn ** (0.5 + 0.5 * roundness)
+    local[:, 2] = middle[:, 1] + (local[:, 2] - middle[:, 1]) * drawn**roundness
+    local[:, [0, 2]] += np.stack([np.cos(turn), np.sin(turn)], -1) * height.reshape(-1, 1)
+    return limb.world(local).reshape(*y.shape, 3)
+
+
+def _raise_fold(points: Floats, limb: Limb, nail: Nail, height: float) -> None:
+    """The skin stands up around the nail, but not under its free edge."""
+    a, b = nail.plate.shape[0] - 1, nail.plate.shape[1] - 1
+    sides = b - 2
+    fold = np.concatenate([nail.rim[: a + 1 + sides], nail.rim[-sides:]])
+    local = limb.local(points[fold])
+    out = local[:, [0, 2]] / np.linalg.norm(local[:, [0, 2]], axis=-1, keepdims=True)
+    local[:, [0, 2]] += height * out
+    points[fold] = limb.world(local)

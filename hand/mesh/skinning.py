@@ -1,0 +1,49 @@
+"""What Blender's armature modifier does to the skin, for measuring it without Blender."""
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import rotations as rot
+from ..kinematics import Pose, joint_frames
+from ..model import HandModel
+from .surface import Surface
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def skin(
+    surface: Surface, hand: HandModel, angles: Floats, method: Literal["linear", "dual quaternion"] = "dual quaternion"
+) -> Floats:
+    """(V, 3) m, the skin's vertices in the wrist's frame at angles (D,) rad.
+
+    'dual quaternion' is the modifier's Preserve Volume: dual quaternion linear blending (Kavan et al. 2007).
+    """
+    both = np.stack([np.zeros_like(angles), angles])
+    frames = joint_frames(hand, Pose(hand, np.tile(np.eye(4), (2, 1, 1)), both))
+    moves = frames[1] @ np.linalg.inv(frames[0])
+    if method == "linear":
+        blended = np.einsum("vj,jab->vab", surface.weights, moves[:, :3])
+        return np.asarray(np.einsum("vab,vb->va", blended[..., :3], surface.vertices) + blended[..., 3])
+    real = rot.from_matrix(moves[:, :3, :3])
+    shift = np.concatenate([np.zeros((len(moves), 1)), moves[:, :3, 3]], axis=1)
+    dual = 0.5 * rot.multiply(shift, real)
+    # Of q and −q, which turn alike, the one nearer to the joint that carries the vertex most.
+    heaviest = real[np.argmax(surface.weights, axis=1)]
+    signed = surface.weights * np.where(heaviest @ real.T < 0, -1.0, 1.0)
+    real_v, dual_v = signed @ real, signed @ dual
+    length = np.linalg.norm(real_v, axis=-1, keepdims=True)
+    real_v, dual_v = real_v / length, dual_v / length
+    moved: Floats = rot.rotate(real_v, surface.vertices) + 2 * rot.multiply(dual_v, rot.conjugate(real_v))[..., 1:]
+    return moved
+
+
+def volume(vertices: Floats, quads: Ints) -> float:
+    """m³ inside a closed mesh, below zero when it is inside out."""
+    first = vertices[quads[:, 0]]
+    total = 0.0
+    for i, j in ((1, 2), (2, 3)):
+        total += float((first * np.cross(vertices[quads[:, i]], vertices[quads[:, j]])).sum())
+    return total / 6

@@ -1,0 +1,206 @@
+"""Puts the template's vertices on the skin: digits by their sections, the palm by relaxing and projecting."""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .anatomy import Anatomy
+from .creases import mark
+from .implicit_surface import TIP_POWER, Limb, ramp
+from .nails import bow, place_nail
+from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, Topology, Tube, finger_columns, topology
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Where each ring of a digit stands, in joints; those from 3 on are hundreds of degrees round the tip, counted from 3.
+# fmt: off
+FINGER_STATIONS = np.array([
+    0.29, 0.36, 0.43, 0.5, 0.57, 0.64, 0.71, 0.78, 0.84, 0.89, 0.93, 0.965, 1, 1.045, 1.1, 1.17, 1.27, 1.4,
+    1.55, 1.69, 1.8, 1.88, 1.945, 2, 2.055, 2.13, 2.24, 2.36, 2.44, 2.52, 2.6, 3.2, 3.38, 3.54, 3.67,
+])
+THUMB_STATIONS = np.array([
+    0.3, 0.42, 0.54, 0.64, 0.73, 0.81, 0.88, 0.94, 1, 1.06, 1.12, 1.19, 1.27, 1.36, 1.46, 1.56, 1.66, 1.75,
+    1.83, 1.89, 1.945, 2, 2.05, 2.105, 2.16, 2.22, 2.28, 2.34, 2.4, 2.46, 2.53, 2.6, 3.2, 3.38, 3.54, 3.67,
+])
+# fmt: on
+THUMB_PHASE = np.deg2rad(36)
+"""The angle in the thumb's section of the middle of its window's back: the window lies aslant to the nail."""
+FADE = 7
+"""Rings over which a digit's loops turn from the slant of its window to straight across."""
+FREE_RINGS = 5
+"""Of a finger, which relax with the palm; the thumb's are FADE."""
+
+
+def place(anatomy: Anatomy) -> Floats:
+    """(V, 3) m, the vertices of a right hand in the wrist's frame, before its nails."""
+    top = topology()
+    points = np.zeros((top.count, 3))
+    for digit, tube in enumerate(top.tubes):
+        _place_tube(points, anatomy, digit, tube)
+    _place_sleeve(points, anatomy, top)
+    _relax(points, anatomy, top)
+    mark(anatomy, points, top.quads)
+    _soften(points, top)
+    _close_wrist(points, anatomy, top)
+    return points
+
+
+def _place_tube(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> None:
+    """A digit's rings on its limb: slanted at the window, straight beyond FADE, drawn in round the tip."""
+    limb, reach = anatomy.digits[digit], anatomy.reach[digit]
+    stations = THUMB_STATIONS if digit == 0 else FINGER_STATIONS
+    angles = ring_angles(digit, tube.rings.shape[1])
+    round_tip = limb.end - limb.tip * (1 - np.sin(np.deg2rad(100 * (stations - 3))))
+    y = np.where(stations < 3, np.interp(stations, [0, 1, 2, 3], reach), round_tip)
+    fade = 1 - ramp(np.arange(len(stations), dtype=float), 0, FADE)
+    slanted = y[:, None] + fade[:, None] * _slant(digit, angles) * reach[1] + _nail_bow(limb, tube, angles)
+    for ring, ids in enumerate(tube.rings):
+        points[ids] = limb.skin(slanted[ring], angles)
+    _place_cap(points, limb, tube, slanted[-1].mean())
+    first, last = nail_rings(tube)
+    across = np.pi / 2 - np.arange(-tube.nail.half, tube.nail.half + 1) * (2 * np.pi / len(angles))
+    place_nail(points, limb, tube.nail, y[first : last + 1], np.asarray(across, float))
+
+
+def nail_rings(tube: Tube) -> tuple[int, int]:
+    """The rings at the rear and at the free edge of a nail."""
+    first, last = (len(tube.rings) - 1 - FINGER_RINGS + ring for ring in NAIL_RINGS)
+    return first, last
+
+
+def _nail_bow(limb: Limb, tube: Tube, angles: Floats) -> Floats:
+    """(K+1, N) m, how far the loops swing forth and back around the nail's round ends, fading out below."""
+    first, last = nail_rings(tube)
+    rings = np.arange(len(tube.rings), dtype=float)
+    along = (rings - first) / (last - first)
+    strength = ramp(rings, first - 4, first) * (1 - 0.6 * ramp(rings, last, last + 1))
+    aside = np.abs((angles - np.pi / 2 + np.pi) % (2 * np.pi) - np.pi)
+    half = tube.nail.half * 2 * np.pi / len(angles)
+    share = np.where(aside <= half, (aside / half) ** 2, 1 - ramp(aside, half, np.pi))
+    mm = limb.read(np.array([limb.end]))[0, 0] / 6.6
+    return np.asarray(bow(np.clip(along, 0, 1))[:, None] * strength[:, None] * share * mm)
+
+
+def ring_angles(digit: int, around: int) -> Floats:
+    """(N,) rad, where a ring's vertices stand in the digit's section."""
+    return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
+
+
+def _slant(digit: int, angles: Floats) -> Floats:
+    """(N,) how far before its ring's station the window's rim lies, in first bones."""
+    if digit == 0:
+        # The web's side reaches far out, the side of the wrist hardly.
+        return np.asarray(0.22 * np.cos(angles - THUMB_PHASE + np.pi / 2) + 0.05 * np.cos(angles - THUMB_PHASE))
+    return np.asarray(-0.17 * np.sin(angles))
+
+
+def _place_cap(points: Floats, limb: Limb, tube: Tube, last: float) -> None:
+    """The grid on the tip: a square drawn on to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
+    a, b = tube.cap.shape
+    u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
+    x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
+    rho = np.clip(np.hypot(x, z), 0, 1) * limb.drawn(np.array([last]))
+    y = limb.end - limb.tip * (1 - (1 - rho**TIP_POWER) ** (1 / TIP_POWER))
+    inner = limb.skin(y.ravel(), np.arctan2(z, x).ravel()).reshape(a, b, 3)
+    points[tube.cap[1:-1, 1:-1]] = inner[1:-1, 1:-1]
+
+
+def _place_sleeve(points: Floats, anatomy: Anatomy, top: Topology) -> None:
+    """A first guess: straight lines from the wrist's outline to the digits' rims."""
+    wrist = anatomy.wrist
+    for finger in range(3):
+        low = finger_columns(finger)[1]
+        for layer in range(LAYERS + 1):
+            a, b = points[top.end[low, layer]], points[top.end[low + 2, layer]]
+            points[top.end[low + 1, layer]] = (a + b) / 2
+    x = np.linspace(-0.93, 0.93, COLUMNS + 1)
+    back = np.arccos(x)
+    side = np.linspace(back[-1], -back[-1], LAYERS + 1)
+    angles = np.concatenate([back, side[1:-1], -back[::-1], np.pi + side[1:-1]])
+    first = wrist.world(wrist.section(np.full(len(angles), wrist.start), angles))
+    last = points[top.sleeve[-1]]
+    points[top.sleeve[0]] = wrist.world(wrist.local(first) * [0.93, 1.0, 0.93])
+    for row in range(1, ROWS):
+        ids = top.sleeve[row]
+        v = row / ROWS
+        there = (ids >= 0) & ~np.isin(ids, top.tubes[0].rings[0])
+        points[ids[there]] = ((1 - v) * first + v * last)[there]
+
+
+@lru_cache(maxsize=1)
+def neighbours() -> tuple[Ints, Floats]:
+    """(V, 5) each vertex's neighbours, itself where it has fewer, and (V, 5) which of them count."""
+    top = topology()
+    edges = np.concatenate([top.quads[:, [i, (i + 1) % 4]] for i in range(4)])
+    edges = edges[np.argsort(edges[:, 0], kind="stable")]
+    first = np.searchsorted(edges[:, 0], np.arange(top.count))
+    place = np.arange(len(edges)) - first[edges[:, 0]]
+    table = np.tile(np.arange(top.count)[:, None], (1, 5))
+    table[edges[:, 0], place] = edges[:, 1]
+    counts = np.zeros((top.count, 5))
+    counts[edges[:, 0], place] = 1
+    return table, counts / counts.sum(1, keepdims=True)
+
+
+def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
+    """Evens the palm's loops out and lays them on the skin."""
+    digits = {int(i) for tube in top.tubes for i in tube.rings.ravel()}
+    palm = np.setdiff1d(top.sleeve[1:], [*digits, -1])
+    web = np.setdiff1d(top.end, [*digits, *palm.tolist(), -1])
+    sleeve = np.concatenate([palm, web])
+    rings = [tube.rings[: FADE if d == 0 else FREE_RINGS].ravel() for d, tube in enumerate(top.tubes)]
+    free = np.unique(np.concatenate([sleeve, *rings]))
+    table, share = neighbours()
+    owner = np.full(top.count, -1)
+    for digit, tube in enumerate(top.tubes):
+        owner[tube.rings] = digit
+
+    def smooth(ids: Ints, times: int, amount: float) -> None:
+        for _ in range(times):
+            mean = np.einsum("nk,nkx->nx", share[ids], points[table[ids]])
+            points[ids] += amount * (mean - points[ids])
+
+    smooth(sleeve, 40, 0.8)
+    for _ in range(10):
+        smooth(free, 5, 0.5)
+        _project(points, anatomy, free, owner, 1)
+    below = np.unique(np.concatenate([tube.rings[: FADE + 3].ravel() for tube in top.tubes]))
+    _project(points, anatomy, np.union1d(free, below), owner, 3)
+
+
+def _soften(points: Floats, top: Topology) -> None:
+    """Takes the ripple out of the palm that its columns leave, without moving it in or out on the whole.
+
+    A step towards the neighbours and a little more than that back (Taubin 1995).
+    """
+    table, share = neighbours()
+    digits = np.concatenate([tube.rings[4 if d == 0 else 3 :].ravel() for d, tube in enumerate(top.tubes)])
+    ids = np.setdiff1d(np.concatenate([top.sleeve[1:].ravel(), top.end.ravel()]), [*digits, -1])
+    for amount in (0.6, -0.62) * 6:
+        mean = np.einsum("nk,nkx->nx", share[ids], points[table[ids]])
+        points[ids] += amount * (mean - points[ids])
+
+
+def _project(points: Floats, anatomy: Anatomy, ids: Ints, owner: Ints, times: int) -> None:
+    """Newton's steps along the gradient on to the skin."""
+    step = 1e-5 * anatomy.scale
+    for _ in range(times):
+        at = points[ids]
+        here = anatomy.distance(at, owner[ids])
+        gradient = np.stack([anatomy.distance(at + step * axis, owner[ids]) - here for axis in np.eye(3)], -1) / step
+        length = np.maximum((gradient**2).sum(-1), 0.2)
+        move = -here[:, None] * gradient / length[:, None]
+        far = np.linalg.norm(move, axis=-1, keepdims=True)
+        points[ids] = at + move * np.minimum(1, 0.006 * anatomy.scale / np.maximum(far, 1e-9))
+
+
+def _close_wrist(points: Floats, anatomy: Anatomy, top: Topology) -> None:
+    """The stump's end, slightly domed."""
+    t = np.linspace(0, 1, LAYERS + 1)[1:-1, None]
+    for column in range(1, COLUMNS):
+        back, palm = points[top.wrist[column, 0]], points[top.wrist[column, LAYERS]]
+        points[top.wrist[column, 1:-1]] = back + t * (palm - back)
+    inner = np.setdiff1d(top.wrist[1:-1, 1:-1], top.sleeve[0])
+    points[inner, 1] -= 0.002 * anatomy.scale

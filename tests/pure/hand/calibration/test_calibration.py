@@ -1,0 +1,95 @@
+"""A performer's measures, found again from what their markers do."""
+
+import numpy as np
+import pytest
+
+from knuckle.errors import HandError
+from knuckle.hand.calibration import measuring
+from knuckle.hand.joints import KNUCKLES
+from knuckle.hand.proportions import PALM_JOINTS, adult
+from knuckle.hand.proportions_json import from_json, to_json
+from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, recorded, someone
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize(("noise", "limit"), [(0.0, 1e-6), (0.001, 4e-4)])
+def test_markers_on_the_joints_give_the_bones(side, noise, limit):
+    truth = someone(side)
+    found, spots = measuring.measure(side, FULL, recorded(truth, FULL, noise=noise))
+    assert spots == FULL
+    # The bones may come out up to 5 % longer, so that the farthest fingertip seen is in reach; never shorter.
+    ratio = found.phalanges / truth.phalanges
+    assert (ratio > 1 - limit / 0.015).all()
+    assert (ratio < 1 + (1e-4 if noise == 0 else 0.05)).all()
+    apart = [np.linalg.norm(hand.palm[2] - hand.palm[8]) for hand in (found, truth)]
+    assert abs(apart[0] - apart[1]) < max(limit, 1e-6)
+
+
+def test_tips_and_three_palm_markers_give_the_size_and_the_reach():
+    truth = adult("right", 0.2)
+    found, _ = measuring.measure("right", EIGHT, recorded(truth, EIGHT))
+    assert abs(found.size - 0.2) < 0.002
+    assert np.abs(found.phalanges.sum(1) - truth.phalanges.sum(1)).max() < 0.002
+
+
+def test_knuckles_are_found_that_no_marker_sits_on():
+    """Markers on the back of the hand and of the fingers: the knuckle is what the finger's marker circles."""
+    truth = adult("right", 0.2)
+    found, _ = measuring.measure("right", BACK, recorded(truth, BACK))
+    places = [np.array([hand.palm[PALM_JOINTS.index(joint)] for joint in KNUCKLES]) for hand in (found, truth)]
+    apart = np.linalg.norm(places[0] - places[1], axis=1)
+    assert apart.max() < 0.008, f"{1000 * apart.max():.1f} mm > 8 mm"
+
+
+def test_measures_do_not_depend_on_where_the_hand_is():
+    spots, places = FULL, recorded(someone("left"), FULL)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    here, _ = measuring.measure("left", spots, places)
+    there, _ = measuring.measure("left", spots, places @ turn.T + [3.0, -2.0, 1.0])
+    assert np.abs(here.phalanges - there.phalanges).max() < 1e-9
+    assert np.abs(here.palm - there.palm).max() < 1e-9
+
+
+def test_gaps_are_no_measures():
+    places = recorded(someone("right"), FULL)
+    gappy = places.copy()
+    gappy[np.random.default_rng(2).random(gappy.shape[:2]) < 0.2] = np.nan
+    whole, _ = measuring.measure("right", FULL, places)
+    found, _ = measuring.measure("right", FULL, gappy)
+    assert np.abs(found.phalanges - whole.phalanges).max() < 1e-4
+
+
+@pytest.mark.parametrize("spots", [FULL[4:], EIGHT[3:]])
+def test_a_hand_without_a_palm_is_told(spots):
+    with pytest.raises(HandError, match="palm markers, of which three must be seen in one frame"):
+        measuring.measure("left", spots, np.zeros((5, len(spots), 3)) * np.nan)
+
+
+def test_a_performer_comes_back_as_it_was():
+    hand = someone("left")
+    back = from_json("left", to_json(hand), "file")
+    assert np.abs(back.palm - hand.palm).max() < 1e-6
+    assert np.abs(back.phalanges - hand.phalanges).max() < 1e-6
+    assert np.abs(back.frames - hand.frames).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda data: data.pop("palm_mm"), "palm_mm of thumb-metacarpal is None, expected 3 numbers"),
+        (lambda data: data["bones_mm"].update({"thumb-metacarpal": "long"}), "bones_mm of thumb-metacarpal is 'long'"),
+        (
+            lambda data: data["bones_mm"].update({"thumb-metacarpal": float("nan")}),
+            "bones_mm of thumb-metacarpal is nan",
+        ),
+        (lambda data: data["bones_mm"].update({"thumb-metacarpal": 0}), "bone 1 of the thumb is 0.00 mm long"),
+        (lambda data: data["directions_wxyz"].update(thumb=[0, 0, 0, 0]), "has the length 0.000, expected 1"),
+        (lambda data: data.update(palm_mm=[1]), "palm_mm of thumb-metacarpal is None"),
+    ],
+)
+def test_a_performer_that_is_broken_is_told(change, sentence):
+    data = to_json(adult("right"))
+    change(data)
+    with pytest.raises(HandError, match=sentence):
+        from_json("right", data, "file")

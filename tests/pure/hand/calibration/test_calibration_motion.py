@@ -1,0 +1,249 @@
+"""Bones and marker offsets, fitted together to the free motion of hands that are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from knuckle.hand import kinematics, rotations
+from knuckle.hand.calibration.fit_parameters import BONE_SPREAD, LENGTHS
+from knuckle.hand.calibration.least_squares import OUTLIER, State
+from knuckle.hand.calibration.levenberg_marquardt import spreads
+from knuckle.hand.calibration.measuring import measure
+from knuckle.hand.calibration.motion_fit import Fitted, fitting, prepared, taken_over, telling_frames
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
+from knuckle.hand.labelling.marker_sets import Spot, on_palm
+from knuckle.hand.measured_hand import MeasuredHand
+from knuckle.hand.proportions import build, in_palm, site_places
+from knuckle.hand.targets import assign
+from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, someone
+
+
+def on_someone(hand, spots, seed):
+    """The spots, those on joints lifted onto the skin, all of them up to some millimetres elsewhere."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for spot, place in zip(spots, site_places(hand, spots), strict=True):
+        lift = [0.0, 0.0, 0.0] if any(spot.offset) else [0.0, 0.0, 0.008]
+        elsewhere = np.array(lift) + rng.uniform(-1, 1, 3) * [0.003, 0.004, 0.003]
+        mirror = [1.0 if hand.side == "right" else -1.0, 1.0, 1.0]
+        beside = place * mirror if on_palm(spot) else np.array(spot.offset)
+        found.append(Spot("wrist" if on_palm(spot) else spot.joint, tuple((beside + elsewhere).tolist())))
+    return tuple(found)
+
+
+def moving(hand, spots, frames=160, *, noise=0.0005, still=()):
+    """(F, M, 3) m, the markers while every joint goes through most of its range at a pace of its own."""
+    labelled = {f"m{i}": spot for i, spot in enumerate(spots)}
+    model, targets = assign(build(hand), labelled, np.zeros(1), np.zeros((1, len(spots), 3)))
+    rng = np.random.default_rng(4)
+    time = np.linspace(0, 1, frames)[:, None]
+    wave = np.sin(2 * np.pi * (rng.integers(3, 9, model.dofs) * time + rng.uniform(0, 1, model.dofs)))
+    low, high = model.limits.T
+    twists = np.array([movement == "twist" for movement in model.movements])
+    angles = np.where(twists, 0.0, (low + high) / 2 + 0.4 * (high - low) * wave)
+    for digit in DIGITS[1:]:
+        middle, last = (model.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
+        angles[:, last] = np.clip(2 / 3 * angles[:, middle], low[last], high[last])
+    for digit in still:
+        own = [dof for dof in range(model.dofs) if model.joints[model.axis_joint[dof]].startswith(digit)]
+        angles[:, own] = angles[:1, own]
+    root = np.tile(np.eye(4), (frames, 1, 1))
+    root[:, :3, :3] = rotations.to_matrix(rotations.about(np.array([0.6, 0.0, 0.8]), np.sin(5 * time[:, 0])))
+    root[:, :3, 3] = [0.3, -0.2, 1.0] + 0.1 * np.sin(4 * time)
+    frames_of = kinematics.joint_frames(model, kinematics.Pose(model, root, angles))
+    places = kinematics.site_positions(model, frames_of)[:, targets.sites]
+    return places + rng.normal(0, noise, places.shape)
+
+
+def names_of(spots):
+    return tuple(f"m{i}" for i in range(len(spots)))
+
+
+def fitted(side, spots, positions):
+    proportions, at = measure(side, spots, positions)
+    hand = MeasuredHand(proportions, dict(zip(names_of(spots), at, strict=True)))
+    fit = fitting(hand, at, spots, names_of(spots), positions)
+    while True:
+        try:
+            assert 0 <= next(fit) <= 1
+        except StopIteration as end:
+            return hand, end.value
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_markers_on_the_skin_tell_bones_and_where_they_sit(side):
+    """With half a millimetre of noise; the distances of markers alone are several times as far off."""
+    truth = someone(side)
+    sit = on_someone(truth, FULL, seed=1)
+    before, found = fitted(side, FULL, moving(truth, sit))
+    assert isinstance(found, Fitted)
+    off = 1000 * np.abs(found.proportions.phalanges - truth.phalanges)
+    was = 1000 * np.abs(before.proportions.phalanges - truth.phalanges)
+    # How long a last bone is and how far along it the tip's marker sits is one number: of it the mean hand decides.
+    assert off[:, :2].mean() < 1.0 < was[:, :2].mean() / 2, (
+        f"{off[:, :2].mean():.2f} mm, {was[:, :2].mean():.2f} before"
+    )
+    beside = [i for i, spot in enumerate(sit) if spot.joint != "wrist"]
+    apart = np.array([np.subtract(found.spots[i].offset, sit[i].offset) for i in beside])
+    assert 1000 * np.abs(apart).mean() < 2.0
+    assert found.after < 0.001 < found.before
+
+
+def test_a_marker_set_on_the_back_is_moved_to_where_its_markers_are():
+    truth = someone("right", seed=8)
+    sit = on_someone(truth, BACK, seed=2)
+    places = moving(truth, sit)
+    _, found = fitted("right", BACK, places)
+    assert isinstance(found, Fitted)
+    assert found.after < 0.5 * found.before
+    assert [spot.joint for spot in found.spots] == [spot.joint for spot in sit]
+
+
+def small(frames=6, spots=FULL, seed=1):
+    """A fit that is small enough for scipy, begun."""
+    truth = someone("right")
+    places = moving(truth, on_someone(truth, spots, seed), frames=60)[:: 60 // frames]
+    places[0, 3] = np.nan
+    places[-1, 5] += 0.03  # an outlier
+    proportions, at = measure("right", spots, places)
+    return prepared(proportions, at, spots, places, MeasuredHand(proportions, {}).model)
+
+
+def test_derivatives_are_those_of_finite_differences():
+    fit = small()
+    problem, state = fit.problem, fit.state
+    rng = np.random.default_rng(0)
+    low, high = problem.usual.limits.T
+    # Away from the limits and from where outliers begin to count less.
+    state = replace(state, angles=np.clip(state.angles, low + 0.05, high - 0.05))
+    shared = len(state.anatomy.vector())
+    by_pose, by_shared = np.zeros((len(state.root), 6 + problem.usual.dofs)), rng.normal(0, 1e-3, shared)
+    state = problem.after(state, by_pose, by_shared)
+    normal = problem.normal(state)
+    for _ in range(5):
+        pose_way, shared_way = rng.normal(0, 1, by_pose.shape), rng.normal(0, 1, shared)
+        ends = []
+        for sign in (1, -1):
+            step = sign * 1e-6
+            there = problem.after(state, step * pose_way, step * shared_way)
+            frames, common = problem.costs(there)
+            ends.append(frames.sum() + common)
+        slope = (ends[0] - ends[1]) / 2e-6
+        told = -np.sum(normal.down_poses * pose_way) - normal.down_shared @ shared_way
+        assert told == pytest.approx(slope, rel=1e-5)
+
+
+def test_the_least_squares_are_scipys():
+    """A few frames of a finger and the palm, one marker an outlier: from poses that are shaken scipy finds the same."""
+    spots = tuple(spot for spot in FULL if not spot.joint.startswith(("thumb", "ring", "pinky", "middle")))
+    spots = (*spots, *(spot for spot in FULL if spot.joint == "pinky-finger-phalanx-proximal"))
+    fit = small(2, spots)
+    for _ in range(3):
+        for _ in fit._all(40):
+            pass
+    problem, ours = fit.problem, fit.state
+    low, high = problem.usual.limits.T
+    frames, dofs, shared = len(ours.root), problem.usual.dofs, len(ours.anatomy.vector())
+
+    def state_of(x):
+        poses, common = x[: frames * (6 + dofs)].reshape(frames, 6 + dofs), x[frames * (6 + dofs) :]
+        moved = problem.after(ours, np.c_[poses[:, :6], np.zeros((frames, dofs))], common)
+        return State(moved.anatomy, moved.root, poses[:, 6:])
+
+    def residuals(x):
+        state = state_of(x)
+        off = problem.off(state) / problem.noise
+        far = np.linalg.norm(off, axis=-1, keepdims=True)
+        huber = np.where(far <= OUTLIER, far, np.sqrt(OUTLIER * np.maximum(2 * far - OUTLIER, 0)))
+        at_ease, follows = problem._pose_residuals(state)
+        prior = np.sqrt(problem.emphasis) * problem.prior.residuals(state.anatomy)[0]
+        return np.concatenate([(off / np.maximum(far, 1e-12) * huber).ravel(), at_ease.ravel(), follows.ravel(), prior])
+
+    shaken = ours.angles + np.random.default_rng(3).normal(0, 0.02, ours.angles.shape)
+    shaken = np.clip(shaken, low + 1e-6, high - 1e-6)
+    start = np.concatenate([np.c_[np.zeros((frames, 6)), shaken].ravel(), np.zeros(shared)])
+    free = np.full(6, np.inf), np.full(shared, np.inf)
+    least = np.concatenate([np.tile(np.r_[-free[0], low], frames), -free[1]])
+    most = np.concatenate([np.tile(np.r_[free[0], high], frames), free[1]])
+    best = least_squares(residuals, start, bounds=(least, most), x_scale="jac", max_nfev=12)
+    each, common = problem.costs(ours)
+    assert each.sum() + common == pytest.approx(best.cost, rel=1e-3)
+    away = ours.anatomy.vector() - state_of(best.x).anatomy.vector()
+    assert 1000 * np.abs(away[LENGTHS]).max() < 0.1, "mm"
+
+
+def test_a_finger_that_does_not_move_stays_a_mean_ones_and_its_spread_says_so():
+    truth = someone("right")
+    sit = on_someone(truth, BACK, seed=3)
+    places = moving(truth, sit, still=("ring-finger",))
+    proportions, at = measure("right", BACK, places)
+    fit = prepared(proportions, at, BACK, places, MeasuredHand(proportions, {}).model)
+    for _ in fit.steps():
+        pass
+    share = spreads(fit.problem, fit.state)[LENGTHS].reshape(5, 3) / fit.problem.mean.phalanges / BONE_SPREAD
+    assert (share[3] > 0.6).all()
+    assert share[2].min() < share[3].min(), "the middle finger moves, and tells more"
+    ratio = fit.state.anatomy.lengths[3] / fit.problem.mean.phalanges[3] / fit.state.anatomy.size
+    assert np.abs(ratio - 1).max() < 3 * BONE_SPREAD
+
+
+def test_markers_that_are_never_seen_stay_where_they_are_said_to_be():
+    truth = someone("right")
+    places = moving(truth, on_someone(truth, FULL, seed=1))
+    lost = [i for i, spot in enumerate(FULL) if spot.joint.startswith("pinky-finger-") and not on_palm(spot)]
+    places[:, lost] = np.nan
+    places[::7, 2] = np.nan
+    _, found = fitted("right", FULL, places)
+    assert isinstance(found, Fitted)
+    assert np.isfinite(found.proportions.phalanges).all()
+    assert 1000 * max(np.abs(found.spots[i].offset).max() for i in lost) < 0.01
+    sure = [one for one in found.measures if one.of in {f"m{i}" for i in lost}]
+    assert [one.how for one in sure] == ["never seen"] * len(lost)
+
+
+def test_swapped_markers_in_some_frames_change_little():
+    truth = someone("right")
+    places = moving(truth, on_someone(truth, FULL, seed=1))
+    swapped = places.copy()
+    swapped[::20, [4, 8]] = places[::20, [8, 4]]
+    whole, found = (fitted("right", FULL, seen)[1] for seen in (places, swapped))
+    assert 1000 * np.abs(found.proportions.phalanges - whole.proportions.phalanges).max() < 1.5, "mm"
+
+
+@pytest.mark.parametrize(
+    ("frames", "still", "sentence"),
+    [(40, (), "40 frames show the palm"), (200, DIGITS, "no finger moves by more than")],
+)
+def test_a_clip_that_tells_nothing_is_told_and_changes_nothing(frames, still, sentence):
+    truth = someone("right")
+    _, found = fitted("right", FULL, moving(truth, FULL, frames, still=still))
+    assert isinstance(found, str)
+    assert found.startswith(sentence)
+
+
+def test_where_markers_sit_in_the_joints_nothing_is_better_and_it_is_told():
+    _, found = fitted("right", FULL, moving(someone("right"), FULL))
+    assert isinstance(found, str)
+    assert "mm were left without" in found
+
+
+def test_fingertips_alone_give_a_hand_whose_tips_are_where_they_are_said():
+    truth = someone("right")
+    before, found = fitted("right", EIGHT, moving(truth, EIGHT))
+    if isinstance(found, Fitted):
+        hand = taken_over(before, found, dict(zip(names_of(EIGHT), found.spots, strict=True)))
+        assert max(np.linalg.norm(hand.spots[f"m{i}"].offset) for i in range(3, 8)) < 0.004
+
+
+def test_frames_are_taken_from_all_of_each_fingers_range():
+    """A hand that moves for one second in half a minute: most of what is not even in time is of that second."""
+    truth = someone("right")
+    places = moving(truth, FULL, 2000, noise=0.0, still=DIGITS)
+    second = slice(1200, 1260)
+    places[second] = moving(truth, FULL, 60, noise=0.0)
+    proportions, at = measure("right", FULL, places)
+    rows = telling_frames(proportions, at, in_palm(proportions, at, places), 200)
+    assert len(rows) <= 200
+    assert ((rows >= second.start) & (rows < second.stop)).sum() > 30, "evenly in time it would be 6"

@@ -1,0 +1,65 @@
+"""Left or right from the shape alone."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from knuckle.hand import kinematics, poses, rotations
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
+from knuckle.hand.labelling.handedness import handedness
+from knuckle.hand.labelling.marker_sets import MARKER_SETS, Spot
+from knuckle.hand.proportions import adult, build
+from knuckle.hand.targets import assign
+
+SETS = {
+    "eight": [Spot(joint) for joint in ("wrist", KNUCKLES[0], KNUCKLES[3], *TIPS)],
+    "full": [Spot("wrist"), *(Spot(joint) for digit in DIGITS for joint in CHAIN_JOINTS[digit])],
+    "back of hand": list(MARKER_SETS[1].labels.values()),
+}
+
+
+def seen(side, spots, pose_name, seed):
+    """(1, M, 3) the spots of a hand in a named pose, anywhere in the world."""
+    hand = build(adult(side))
+    labelled = {f"m{i}": spot for i, spot in enumerate(spots)}
+    hand, targets = assign(hand, labelled, np.zeros(1), np.zeros((1, len(spots), 3)))
+    rng = np.random.default_rng(seed)
+    turn = rng.normal(size=4)
+    root = np.eye(4)[None]
+    root = root.copy()
+    root[0, :3, :3] = rotations.to_matrix(turn / np.linalg.norm(turn))
+    root[0, :3, 3] = rng.normal(size=3)
+    pose = kinematics.Pose(hand, root, poses.angles(hand, pose_name)[None])
+    return kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
+
+
+@settings(deadline=None)
+@given(
+    side=st.sampled_from(["left", "right"]),
+    name=st.sampled_from(sorted(SETS)),
+    pose_name=st.sampled_from(["relaxed", "fist", "pinch", "point", "open"]),
+    seed=st.integers(0, 999),
+)
+def test_the_side_is_told_in_every_pose_and_place(side, name, pose_name, seed):
+    found, sure = handedness(tuple(SETS[name]), seen(side, SETS[name], pose_name, seed))
+    assert found == side
+    assert sure > 0.15, f"only {sure:.2f} sure in the pose {pose_name}"
+
+
+def test_nothing_is_told_without_a_palm_or_without_fingers():
+    places = seen("left", SETS["full"], "fist", 0)
+    without_palm = places.copy()
+    without_palm[:, 0] = np.nan
+    without_palm[:, [5, 9, 13]] = np.nan
+    assert handedness(tuple(SETS["full"]), without_palm) == (None, 0.0)
+    palm = (SETS["eight"][0], SETS["eight"][1], SETS["eight"][2])
+    assert handedness(palm, places[:, [0, 5, 17]]) == (None, 0.0)
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.005])
+def test_noise_does_not_swap_hands(noise):
+    rng = np.random.default_rng(4)
+    for side in ("left", "right"):
+        many = np.concatenate([seen(side, SETS["full"], "relaxed", seed) for seed in range(20)])
+        assert handedness(tuple(SETS["full"]), many + rng.normal(0, noise, many.shape))[0] == side

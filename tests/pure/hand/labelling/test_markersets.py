@@ -1,0 +1,102 @@
+"""Labels and what they mean."""
+
+import pytest
+
+from knuckle.errors import MarkerMapError
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINTS
+from knuckle.hand.labelling.marker_sets import Spot, claimed_side, from_json, read_words, suggest, to_json
+
+
+@pytest.mark.parametrize(
+    ("label", "side", "joint"),
+    [
+        ("right:index-finger-tip", "right", "index-finger-tip"),
+        ("left#2:thumb-phalanx-distal", "left", "thumb-phalanx-distal"),
+        ("LeftHandIndex1", "left", "index-finger-phalanx-proximal"),
+        ("mixamorig:RightHandThumb1", "right", "thumb-metacarpal"),
+        ("RightHandPinky4", "right", "pinky-finger-tip"),
+        ("LeftHandMiddle3_end", "left", "middle-finger-tip"),
+        ("LeftHand", "left", "wrist"),
+        ("R_Wrist", "right", "wrist"),
+        ("r.ring.pip", "right", "ring-finger-phalanx-intermediate"),
+        ("L_THUMB_MCP", "left", "thumb-phalanx-proximal"),
+        ("thumb_ip", None, "thumb-phalanx-distal"),
+        ("little DIP", None, "pinky-finger-phalanx-distal"),
+        ("index knuckle", None, "index-finger-phalanx-proximal"),
+    ],
+)
+def test_words_name_joints(label, side, joint):
+    assert read_words(label) == (side, Spot(joint))
+
+
+@pytest.mark.parametrize(
+    "label", ["LeftForeArm", "right_elbow", "pillow_top", "Hips", "string", "", "right:elbow", "::"]
+)
+def test_other_words_name_none(label):
+    assert read_words(label) is None
+
+
+def test_labels_of_an_optical_glove_are_known_for_both_hands():
+    labels = [
+        f"Human4:{side}{name}" for side in "LR" for name in ("HAN", "IFI", "IFM", "IFO", "IFT", "TIN", "TTI", "PIN")
+    ]
+    found = suggest([*labels, "Human4:HEAD", "Human4:LSHO"])
+    assert sorted(found.groups) == ["Human4 left", "Human4 right"]
+    assert [claimed_side(group) for group in sorted(found.groups)] == ["left", "right"]
+    assert found.groups["Human4 left"]["Human4:LIFO"] == Spot("index-finger-phalanx-distal")
+    assert found.groups["Human4 right"]["Human4:RPIN"] == Spot("pinky-finger-phalanx-proximal")
+
+
+def test_the_eight_markers_of_fabrik_cga():
+    found = suggest(["p", "q", "r", "thumb_tip", "index_tip", "middle_tip", "ring_tip", "little_tip"])
+    assert found.confidence == 1.0
+    assert found.groups["right"]["q"] == Spot("pinky-finger-phalanx-proximal")
+
+
+def test_every_joint_is_found_by_its_own_name():
+    found = suggest([f"left:{joint}" for joint in JOINTS])
+    assert {spot.joint for spot in found.groups["left"].values()} == set(JOINTS)
+
+
+def test_two_people_are_two_groups():
+    joints = ["wrist", *(f"{digit}-tip" for digit in DIGITS), CHAIN_JOINTS["index-finger"][0]]
+    found = suggest([f"{track}:{joint}" for track in ("left", "left#2") for joint in joints])
+    assert sorted(found.groups) == ["left", "left#2"]
+
+
+def test_less_is_less_sure():
+    labels = ["right:wrist", "right:index-finger-tip", "right:thumb-tip", "right:index-finger-phalanx-proximal"]
+    assert suggest(labels).confidence == 0.5
+
+
+def test_labels_that_name_nothing_are_told():
+    with pytest.raises(MarkerMapError, match=r"none of the 3 labels \(a, b, c\) is known as a point of a hand"):
+        suggest(["a", "b", "c"])
+
+
+def test_a_map_comes_back_as_it_was():
+    data = {
+        "left": {"A": "wrist", "B": {"joint": "thumb-tip", "offset": [0.001, 0, 0.01]}},
+        "right": {"C": "thumb-tip"},
+    }
+    assert to_json(from_json(data, "map")) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ([], "map: expected an object with 'left', 'right' or both"),
+        ({}, "map: expected an object with 'left', 'right' or both"),
+        ({"middle": {}}, "map: expected an object with 'left', 'right' or both"),
+        ({"left": 3}, "map, left: expected an object of labels and joints"),
+        ({"left": {"A": "elbow"}}, "map, left, A: 'elbow' is no joint"),
+        ({"left": {"A": 7}}, "map, left, A: expected a joint's name"),
+        ({"left": {"A": {"offset": [0, 0, 0]}}}, "map, left, A: expected a joint's name"),
+        ({"left": {"A": {"joint": "wrist", "offset": [0, 0]}}}, "map, left, A: offset is"),
+        ({"left": {"A": {"joint": "wrist", "offset": [0, 0, 12]}}}, "map, left, A: offset is"),
+        ({"left": {"A": {"joint": ["wrist"]}}}, "map, left, A: .* is no joint"),
+    ],
+)
+def test_a_map_that_is_not_one_is_told(data, sentence):
+    with pytest.raises(MarkerMapError, match=sentence):
+        from_json(data, "map")
