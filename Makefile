@@ -40,7 +40,7 @@ format: ## format and mend what ruff can mend
 	.venv/check/bin/ruff check --fix-only --quiet .
 	.venv/check/bin/ruff format .
 
-generate: setup ## write cga/generated.py from its definitions
+generate: setup ## write solvers/cga/generated.py from its definitions
 	$(NEWEST)/python tools/generate_cga.py
 
 package: setup ## build and validate the extension's zip

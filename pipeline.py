@@ -27,8 +27,8 @@ from .recipe import DriveChoice, Recipe, to_dict
 from .report import doubts, hand_report
 from .retarget import Kept, figures_of, seen_bones
 from .solvers import Smoothing, Solver, State, beginning
-from .solvers.companions import accompanied
-from .solvers.smoothing.told import shown as digits_shown
+from .solvers.smoothing.observability import shown as digits_shown
+from .solvers.unseen_fingers import accompanied
 from .turned import in_own_frames
 
 Floats = NDArray[np.float64]

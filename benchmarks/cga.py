@@ -13,10 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from knuckle.cga import generated as g
-from knuckle.cga import nearest, objects, versors
-from knuckle.cga.objects import vector
 from knuckle.hand import rotations
+from knuckle.solvers.cga import generated as g
+from knuckle.solvers.cga import nearest_points, objects, versors
+from knuckle.solvers.cga.objects import vector
 
 Floats = NDArray[np.float64]
 Run = Callable[[], object]
@@ -151,8 +151,8 @@ def run() -> None:
             lambda: objects.round_of(g.meet_sphere_sphere(first, second)),
             both(circle_and_case, p, r, q, s),
         ),
-        ("nearest place on a sphere", lambda: nearest.nearest_on_sphere(vp, r, vx), both(on_sphere, p, r, x)),
-        ("nearest place on a circle", lambda: nearest.nearest_on_circle(blade, vx), both(on_circle, *plain, x)),
+        ("nearest place on a sphere", lambda: nearest_points.nearest_on_sphere(vp, r, vx), both(on_sphere, p, r, x)),
+        ("nearest place on a circle", lambda: nearest_points.nearest_on_circle(blade, vx), both(on_circle, *plain, x)),
         (
             "circle and plane, both points",
             lambda: objects.ends_of(g.meet_circle_plane(blade, wall)),

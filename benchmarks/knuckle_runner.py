@@ -31,9 +31,9 @@ from knuckle.hand.proportions import PALM_JOINTS, Proportions, adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.hand.targets import Targets
 from knuckle.solvers import SOLVERS, State
-from knuckle.solvers.smoothing.smooth import smooth as smoothed
-from knuckle.solvers.smoothing.smoothed import Smoothed, SmoothedState
-from knuckle.solvers.smoothing.steady import steady
+from knuckle.solvers.smoothing.angle_smoother import steady
+from knuckle.solvers.smoothing.live_smoother import Smoothed, SmoothedState
+from knuckle.solvers.smoothing.take_smoother import smooth as smoothed
 
 NAME = "Knuckle"
 SETTINGS = "limits, DIP = 2/3 PIP, the palm given; the solver by --opt solver=NAME"

@@ -36,12 +36,12 @@ from knuckle.hand.targets import assign
 from knuckle.recipe import Recipe
 from knuckle.solvers import Solver
 from knuckle.solvers.fabrik import Fabrik
-from knuckle.solvers.planar.chain import Chain, Rider
+from knuckle.solvers.planar.planar_chain import Chain, Rider
 from knuckle.solvers.table import Table
-from knuckle.solvers.table.bend import planar_table
 from knuckle.solvers.table.linkage import linkage, tip
 from knuckle.solvers.table.lu_bend import planar_lu
-from knuckle.solvers.table.uniform import ROWS
+from knuckle.solvers.table.table_bend import planar_table
+from knuckle.solvers.table.uniform_table import ROWS
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, someone
 
 Floats = NDArray[np.float64]

@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "pure" / "solvers"))
 from quadratics import Kind, programs
 
-from knuckle.solvers.qp.program import Program, Solution, solve, solve_all
+from knuckle.solvers.qp.quadratic_program import Program, Solution, solve, solve_all
 
 FRAMES = 200
 RUNS = 15

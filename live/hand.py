@@ -13,8 +13,8 @@ from ..hand.mesh.surface import Surface
 from ..hand.targets import Targets, assign
 from ..recipe import DriveChoice
 from ..solvers import Solver, State, beginning
-from ..solvers.companions import accompanied
-from ..solvers.smoothing.told import shown
+from ..solvers.smoothing.observability import shown
+from ..solvers.unseen_fingers import accompanied
 from .gathering import Gathered
 
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ from ..hand.labelling.marker_sets import Groups, from_json, person_of, suggest
 from ..hand.limits import Allowed
 from ..hand.mesh.surface import surface
 from ..recipe import DriveChoice, Recipe
-from ..solvers.smoothing.kinds import Off
-from ..solvers.smoothing.smoothed import Live, Smoothed
+from ..solvers.smoothing.live_smoother import Live, Smoothed
+from ..solvers.smoothing.smoothing_kinds import Off
 from .gathering import Gathering
 from .hand import LiveHand
 from .kept import Kept

@@ -14,10 +14,10 @@ from ..hand.jacobians import linkage
 from ..hand.joints import CHAIN_JOINTS, DIGITS
 from ..hand.model import HandModel
 from ..hand.targets import Targets
+from ..solvers.jacobian.iteration import CAREFUL, Method, search
 from ..solvers.jacobian.parts import cut
-from ..solvers.jacobian.rows import Task, Worth
-from ..solvers.jacobian.search import CAREFUL, Method, search
-from ..solvers.jacobian.wanted import Poses, Wanted
+from ..solvers.jacobian.problem import Poses, Wanted
+from ..solvers.jacobian.residual_rows import Task, Worth
 from .character import Character, size
 
 Floats = NDArray[np.float64]

@@ -25,12 +25,12 @@ from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel, Site
 from ..hand.targets import Targets
-from ..solvers.companions import accompanied
+from ..solvers.jacobian.iteration import CAREFUL, Method, search
 from ..solvers.jacobian.parts import cut
-from ..solvers.jacobian.rows import Task, Worth
-from ..solvers.jacobian.search import CAREFUL, Method, search
-from ..solvers.jacobian.wanted import Poses, Wanted
-from ..solvers.smoothing.told import digits_of, shown
+from ..solvers.jacobian.problem import Poses, Wanted
+from ..solvers.jacobian.residual_rows import Task, Worth
+from ..solvers.smoothing.observability import digits_of, shown
+from ..solvers.unseen_fingers import accompanied
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

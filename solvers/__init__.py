@@ -7,7 +7,7 @@ from .dynamical import Dynamical
 from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
 from .registry import Label, Registry
-from .smoothing.kinds import SMOOTHINGS, Smoothing
+from .smoothing.smoothing_kinds import SMOOTHINGS, Smoothing
 from .solver import Solver, State, beginning
 from .table import Table
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
-from .planar.chain import Chain, Rider
 from .planar.driver import solve_hand
-from .planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
-from .planar.options import most_passes, most_sweeps, near_enough
-from .planar.plan import PlanarState, Steps
+from .planar.planar_chain import Chain, Rider
+from .planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
+from .planar.planar_plan import PlanarState, Steps
+from .planar.planar_settings import most_passes, most_sweeps, near_enough
 from .settings import check
 from .solver import State
 

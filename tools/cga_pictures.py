@@ -11,16 +11,16 @@ import numpy as np
 import svg
 from numpy.typing import NDArray
 
-from knuckle.cga import generated as g
-from knuckle.cga.generated import Vector
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, KNUCKLES, TIPS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Movement
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
+from knuckle.solvers.cga import generated as g
+from knuckle.solvers.cga.generated import Vector
 from knuckle.solvers.conformal import Cga
-from knuckle.solvers.conformal.meeting import from_two
+from knuckle.solvers.conformal.sphere_intersection import from_two
 
 Floats = NDArray[np.float64]
 Spot = tuple[float, float]

@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 
 from knuckle.hand import rotations as rot
 from knuckle.solvers import arm as arms
-from knuckle.solvers.tree import Bone, Settings, Skeleton, chain, cone, fixed, from_bones, limits, places, solve
+from knuckle.solvers.tree import (
+    Bone,
+    Settings,
+    Skeleton,
+    chain,
+    cone,
+    fixed,
+    from_bones,
+    places,
+    solve,
+    swing_twist_limits,
+)
 
 Floats = NDArray[np.float64]
 Placer = Callable[[Floats], list[tuple[float, float]]]
@@ -120,7 +131,7 @@ def cones() -> str:
     edge = np.stack([np.cos(around), np.sin(around)], -1)
     edge = edge * np.where(edge >= 0, widths[:2], widths[2:])
     outside = np.deg2rad([[100.0, 40.0], [60.0, -70.0], [-60.0, -40.0], [-50.0, 30.0], [30.0, 60.0]])
-    inside = limits.clamp_swing(widths, outside)
+    inside = swing_twist_limits.clamp_swing(widths, outside)
     place = _placer(0, 60.0, (-0.55, 0.0))
     axes = (np.array([[-1.2, 0.0], [2.1, 0.0]]), np.array([[0.0, -1.3], [0.0, 1.3]]))
     parts = [svg.path(place(ends), svg.INK, 1) for ends in axes]

@@ -19,11 +19,11 @@ from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
 from knuckle.solvers.jacobian import Jacobian, steps
+from knuckle.solvers.jacobian.iteration import CAREFUL, search
+from knuckle.solvers.jacobian.jacobian_solver import METHODS
 from knuckle.solvers.jacobian.parts import cut
-from knuckle.solvers.jacobian.rows import Task
-from knuckle.solvers.jacobian.search import CAREFUL, search
-from knuckle.solvers.jacobian.solver import METHODS
-from knuckle.solvers.jacobian.wanted import Poses, Wanted
+from knuckle.solvers.jacobian.problem import Poses, Wanted
+from knuckle.solvers.jacobian.residual_rows import Task
 
 Floats = NDArray[np.float64]
 

@@ -39,9 +39,9 @@ def load_package() -> None:
 def paths() -> dict[str, Floats]:
     """Millimetres over frames: rest, a tap and a slow swing, with one outlier."""
     load_package()
-    from knuckle.temporal.live import Following, follow, start
-    from knuckle.temporal.motion import PLACES, Rules
-    from knuckle.temporal.smoother import smooth
+    from knuckle.solvers.smoothing.live_path import Following, follow, start
+    from knuckle.solvers.smoothing.motion_model import PLACES, Rules
+    from knuckle.solvers.smoothing.path_smoother import smooth
 
     times = np.arange(300) / 100
     truth = np.zeros((300, 1, 3))

@@ -11,9 +11,9 @@ import svg
 
 from knuckle.hand.calibration.joint_radii import by_size
 from knuckle.hand.proportions import adult
-from knuckle.solvers.planar.chain import Chain, Rider
+from knuckle.solvers.planar.planar_chain import Chain, Rider
 from knuckle.solvers.table.linkage import linkage
-from knuckle.solvers.table.uniform import build, reach
+from knuckle.solvers.table.uniform_table import build, reach
 
 ROOT = Path(__file__).resolve().parents[1]
 HAND = adult("right")

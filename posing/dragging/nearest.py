@@ -18,7 +18,7 @@ from ...hand.jacobians import BASE, log_errors, moved
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...solvers.qp import program as qp
+from ...solvers.qp import quadratic_program as qp
 from .path import Path, crossed
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga.generated import Line, Plane, Rotor, Sphere, Vector
-from ...cga.nearest import foot_on_line, nearest_on_sphere
-from ...cga.objects import (
+from ...errors import SolverError
+from ...hand import rotations as rot
+from ...solvers.cga import generated as g
+from ...solvers.cga.generated import Line, Plane, Rotor, Sphere, Vector
+from ...solvers.cga.nearest_points import foot_on_line, nearest_on_sphere
+from ...solvers.cga.objects import (
     E3,
     across,
     centre,
@@ -24,9 +26,7 @@ from ...cga.objects import (
     unit_line,
     vector,
 )
-from ...cga.versors import dilator, quaternion, rotor, rotor_between, translator
-from ...errors import SolverError
-from ...hand import rotations as rot
+from ...solvers.cga.versors import dilator, quaternion, rotor, rotor_between, translator
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import MANY
 from ...hand.targets import Targets
 from ...solvers.conformal import Cga
-from ...solvers.planar.chain import Rider
-from ...solvers.planar.closest import approach
-from ...solvers.planar.digits import Digit, digits, turns_of
+from ...solvers.planar.closest_pose import approach
+from ...solvers.planar.planar_chain import Rider
+from ...solvers.planar.planar_hand import Digit, digits, turns_of
 from ...solvers.solver import State
 from .touching import Shell, Touch, touch
 

@@ -21,13 +21,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga.generated import Circle, Sphere, Vector
-from ...cga.nearest import nearest_on_circle, nearest_on_sphere
-from ...cga.objects import positions, round_of, select, unit, vector
-from ...cga.versors import quaternion, rotor_between
 from ...errors import SolverError
 from ...hand import rotations as rot
+from ...solvers.cga import generated as g
+from ...solvers.cga.generated import Circle, Sphere, Vector
+from ...solvers.cga.nearest_points import nearest_on_circle, nearest_on_sphere
+from ...solvers.cga.objects import positions, round_of, select, unit, vector
+from ...solvers.cga.versors import quaternion, rotor_between
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga import versors
-from ...cga.generated import Motor
-from ...cga.objects import vector
 from ...hand import rotations as rot
+from ...solvers.cga import generated as g
+from ...solvers.cga import versors
+from ...solvers.cga.generated import Motor
+from ...solvers.cga.objects import vector
 
 Floats = NDArray[np.float64]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga import objects, versors
-from ...cga.generated import Circle, Vector
-from ...cga.nearest import nearest_on_circle
 from ...errors import HandError
+from ...solvers.cga import generated as g
+from ...solvers.cga import objects, versors
+from ...solvers.cga.generated import Circle, Vector
+from ...solvers.cga.nearest_points import nearest_on_circle
 
 Floats = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ...hand.rotations import unit_vector
 from ...solvers import arm as arms
-from ...solvers.arm.triangle import elbow_of, towards
+from ...solvers.arm.elbow_circle import elbow_of, towards
 from ..following.touching import Shell, spheres, touch
 from .digits import CASES
 from .shapes import Shape, Space, Trace, first_of

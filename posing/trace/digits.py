@@ -5,18 +5,18 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga.generated import Plane
-from ...cga.objects import cross, ends_of, line_of, plane_through, subtract, unit
 from ...hand import kinematics
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ...solvers.conformal.digit_plane import UPWARDS
-from ...solvers.conformal.meeting import circle_about
-from ...solvers.planar.digits import Digit
+from ...solvers.cga import generated as g
+from ...solvers.cga.generated import Plane
+from ...solvers.cga.objects import cross, ends_of, line_of, plane_through, subtract, unit
+from ...solvers.conformal.cga_digit_plane import UPWARDS
+from ...solvers.conformal.sphere_intersection import circle_about
 from ...solvers.planar.driver import solve_hand
-from ...solvers.planar.plan import PlanarState
+from ...solvers.planar.planar_hand import Digit
+from ...solvers.planar.planar_plan import PlanarState
 from ..following.fingers import digit_of_hand, shell_of, touch_digit
 from ..following.touching import Case, spheres
 from .recorded import SOLVER, Log, PlaneStep, recorded

@@ -5,15 +5,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga.generated import Plane, Vector
-from ...cga.objects import ends_of
 from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS, DIGITS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...solvers.conformal.meeting import circle_about
-from ...solvers.conformal.trio import palm_plane, trio_of
+from ...solvers.cga import generated as g
+from ...solvers.cga.generated import Plane, Vector
+from ...solvers.cga.objects import ends_of
+from ...solvers.conformal.sphere_intersection import circle_about
+from ...solvers.conformal.three_marker_palm import palm_plane, trio_of
 from .shapes import Shape, Space, Trace, low, vector_of
 
 Floats = NDArray[np.float64]

@@ -8,13 +8,13 @@ from ...hand.digit_plane import Bounds
 from ...hand.model import HandModel
 from ...hand.scalar_math import N, Numbers, Point
 from ...solvers.conformal import Cga
-from ...solvers.conformal.bend import nearest_in_plane
-from ...solvers.conformal.digit_plane import ConformalPlanes
-from ...solvers.planar.chain import Chain, Rider
-from ...solvers.planar.digits import Digit
-from ...solvers.planar.fabrik import PlanarFabrik, Stopping, planar_fabrik
-from ...solvers.planar.plan import Steps
-from ...solvers.planar.plane import Plane
+from ...solvers.conformal.cga_bend import nearest_in_plane
+from ...solvers.conformal.cga_digit_plane import ConformalPlanes
+from ...solvers.planar.curl_plane import Plane
+from ...solvers.planar.planar_chain import Chain, Rider
+from ...solvers.planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
+from ...solvers.planar.planar_hand import Digit
+from ...solvers.planar.planar_plan import Steps
 
 SOLVER = Cga()
 ALL_ROUND: Bounds = (-math.pi, math.pi)

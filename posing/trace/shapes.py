@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga import generated as g
-from ...cga.generated import Circle, Sphere, Vector
-from ...cga.objects import centre, round_of
+from ...solvers.cga import generated as g
+from ...solvers.cga.generated import Circle, Sphere, Vector
+from ...solvers.cga.objects import centre, round_of
 
 Floats = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ...cga.objects import across
 from ...hand.rotations import unit_vector
+from ...solvers.cga.objects import across
 from .shapes import Shape, vector_of
 
 Floats = NDArray[np.float64]

@@ -1,10 +1,10 @@
 """An arm of seven degrees of freedom that brings its wrist, the hand's root, where the capture has it."""
 
 from ..tree import SkeletonError
-from .fitting import RestArm, from_rest
-from .model import Arm, ArmPose, ArmState, at_rest, base_of, excess, frames, human
-from .solve import solve
-from .triangle import distances
+from .arm_fitting import RestArm, from_rest
+from .arm_model import Arm, ArmPose, ArmState, at_rest, base_of, excess, frames, human
+from .closed_form import solve
+from .elbow_circle import distances
 
 __all__ = [
     "Arm",

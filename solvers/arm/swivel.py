@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tree.limits import wrapped
-from .balls import Joint
-from .triangle import Triangle
+from ..tree.swing_twist_limits import wrapped
+from .ball_joints import Joint
+from .elbow_circle import Triangle
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

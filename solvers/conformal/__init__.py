@@ -10,6 +10,6 @@
 docs/explanation/cga.md tells what the algebra is and how it is used.
 """
 
-from .solver import Cga
+from .cga_solver import Cga
 
 __all__ = ["Cga"]

@@ -1,5 +1,5 @@
 """Dynamical inverse kinematics (Rapetti et al. 2020)."""
 
-from .solver import Dynamical
+from .dynamical_solver import Dynamical
 
 __all__ = ["Dynamical"]

@@ -11,10 +11,10 @@ from ...hand.jacobians import place as placed_at
 from ...hand.model import HandModel
 from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
-from ..qp import program as qp
-from .following import Pace, turned_by
+from ..qp import quadratic_program as qp
+from .limb_kinematics import turn_error
 from .limbs import Worth
-from .placing import turn_error
+from .rate_limited import Pace, turned_by
 
 Floats = NDArray[np.float64]
 

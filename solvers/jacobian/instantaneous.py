@@ -13,7 +13,7 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
 from ..solver import State
-from .solver import Jacobian, JacobianState
+from .jacobian_solver import Jacobian, JacobianState
 
 
 @dataclass(frozen=True, slots=True)

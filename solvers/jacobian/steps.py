@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..qp import program as qp
-from ..qp.system import WorkingSet
-from .rows import Rows
+from ..qp import quadratic_program as qp
+from ..qp.kkt_system import WorkingSet
+from .residual_rows import Rows
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

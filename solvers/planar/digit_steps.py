@@ -6,9 +6,9 @@ Written once (see hand.numbers): one frame goes through in plain floats, many in
 from typing import Any, Generic, NamedTuple
 
 from ...hand.scalar_math import ONE, N, Numbers, Pick, Point
-from .chain import Bent, Hint
-from .closest import approach, reached
-from .plan import End, Marked
+from .closest_pose import approach, reached
+from .planar_chain import Bent, Hint
+from .planar_plan import End, Marked
 
 ROUNDS = 4
 """Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""

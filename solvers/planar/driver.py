@@ -14,7 +14,7 @@ from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import State, hold_last
 from .digit_steps import Seen, solve_digit
-from .plan import Marked, Plan, PlanarState, Steps, make_plan
+from .planar_plan import Marked, Plan, PlanarState, Steps, make_plan
 
 Floats = NDArray[np.float64]
 

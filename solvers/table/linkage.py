@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planar.chain import Chain, Rider
+from ..planar.planar_chain import Chain, Rider
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..planar.chain import Bent, Hint, Rider
-from .bend import PlanarTable
+from ..planar.planar_chain import Bent, Hint, Rider
 from .linkage import Floats, tip
-from .lu import Angles, LuTable, build_index_table, build_thumb_table, joint_angles
-from .nearest import within
+from .lu_table import Angles, LuTable, build_index_table, build_thumb_table, joint_angles
+from .nearest_bend import within
+from .table_bend import PlanarTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)

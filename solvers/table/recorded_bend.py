@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..planar.chain import Bent, Hint, Rider
 from ..planar.driver import in_base
-from ..planar.plan import Marked, Plan
-from .bend import PlanarTable
+from ..planar.planar_chain import Bent, Hint, Rider
+from ..planar.planar_plan import Marked, Plan
 from .linkage import Complex, Floats, between, straight_tip, tip, unit
-from .nearest import within
-from .recorded import RecordedTable
+from .nearest_bend import within
+from .recorded_table import RecordedTable
+from .table_bend import PlanarTable
 
 Bools = NDArray[np.bool_]
 

@@ -1,9 +1,9 @@
 """FABRIK for any tree of joints: an arm, a tail, a tentacle, a hand that is not five digits on a rigid palm."""
 
-from .bones import Bone, chain, from_bones
-from .fabrik import Settings, at_rest, solve, solve_from
+from .bone_list import Bone, chain, from_bones
 from .goals import Goals, State, TreePose, places
 from .skeleton import Limit, Skeleton, SkeletonError, ball, cone, fixed, frames, hinge
+from .tree_fabrik import Settings, at_rest, solve, solve_from
 
 __all__ = [
     "Bone",

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import KnuckleError
 from ...hand.rotations import to_matrix
-from . import limits
+from . import swing_twist_limits
 
 Floats = NDArray[np.float64]
 Vector = tuple[float, float, float]
@@ -132,11 +132,11 @@ class Skeleton:
 
     def rotations(self, turns: Floats) -> Floats:
         """(F, J, 4) unit quaternions relative to rest, from turns (F, J, 3)."""
-        return limits.rotations(self.axes, turns)
+        return swing_twist_limits.rotations(self.axes, turns)
 
     def excess(self, turns: Floats) -> Floats:
         """(F, J) rad by which turns (F, J, 3) lie outside their limits, 0 inside."""
-        apart: Floats = np.linalg.norm(turns - limits.clamp(self.cone, self.twist, turns), axis=-1)
+        apart: Floats = np.linalg.norm(turns - swing_twist_limits.clamp(self.cone, self.twist, turns), axis=-1)
         return apart
 
 

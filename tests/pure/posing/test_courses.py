@@ -28,7 +28,7 @@ PARTS = np.linspace(0.0, 1.0, 9)
 
 @pytest.fixture
 def oracle() -> ModuleType:
-    return pytest.importorskip("knuckle.tests.pure.cga.oracle")  # type: ignore[no-any-return]
+    return pytest.importorskip("knuckle.tests.pure.solvers.cga.oracle")  # type: ignore[no-any-return]
 
 
 @pytest.fixture

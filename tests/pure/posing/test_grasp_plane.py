@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from knuckle.errors import HandError
 from knuckle.posing.grasp.path import screw_path
 from knuckle.posing.grasp.points import FourPoints, assign, four_points, grasp_plane
-from knuckle.tests.pure.cga import oracle
 from knuckle.tests.pure.posing import solids
+from knuckle.tests.pure.solvers.cga import oracle
 
 scipy_linalg = pytest.importorskip("scipy.linalg")
 

@@ -61,7 +61,7 @@ def test_the_joint_before_is_on_its_sphere_in_reach_and_nearest_to_where_it_is_w
 
 
 def test_the_circle_of_solutions_is_the_one_of_clifford() -> None:
-    oracle = pytest.importorskip("knuckle.tests.pure.cga.oracle")
+    oracle = pytest.importorskip("knuckle.tests.pure.solvers.cga.oracle")
     goal = np.array([[0.4, 0.3, -0.1]])
     found = spheres(ARM, np.array([HAND]), goal)
     theirs = oracle.sphere(np.zeros(3), ARM.most) ^ oracle.sphere(goal[0], HAND)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from knuckle.solvers.qp.program import Program
+from knuckle.solvers.qp.quadratic_program import Program
 
 FASTEST = 10.0
 """rad/s"""

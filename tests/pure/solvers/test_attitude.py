@@ -5,7 +5,7 @@ import pytest
 
 from knuckle.hand import rotations
 from knuckle.hand.scalar_math import MANY, ONE
-from knuckle.solvers.planar.palm import attitude, many_roots, palm_of
+from knuckle.solvers.planar.palm_pose import attitude, many_roots, palm_of
 
 from .hands import FULL, HANDS
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from knuckle.hand.scalar_math import MANY, ONE
-from knuckle.solvers.planar.closest import Turn, approach
+from knuckle.solvers.planar.closest_pose import Turn, approach
 
 LENGTH = 0.03274
 ABDUCTION, TWIST, FLEXION = np.deg2rad([[-25, 15], [-15, 15], [-30, 90]]).tolist()

@@ -11,8 +11,8 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.proportions import adult, build
 from knuckle.recipe import Recipe
-from knuckle.solvers.companions import accompanied
 from knuckle.solvers.solver import limit_excess
+from knuckle.solvers.unseen_fingers import accompanied
 
 
 def poses(side="right", frames=40, limits=DEFAULT_LIMITS):

@@ -14,9 +14,9 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Coupling, Site
 from knuckle.hand.targets import Targets
 from knuckle.solvers.jacobian import Jacobian, steps
+from knuckle.solvers.jacobian.jacobian_solver import METHODS
 from knuckle.solvers.jacobian.parts import CUTS
-from knuckle.solvers.jacobian.rows import PASSIVE
-from knuckle.solvers.jacobian.solver import METHODS
+from knuckle.solvers.jacobian.residual_rows import PASSIVE
 from knuckle.solvers.solver import limit_excess, residuals
 
 from .hands import EIGHT, FULL, HANDS, natural, targets_at

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knuckle.solvers.smoothing.occluded import FEWEST, filled
+from knuckle.solvers.smoothing.occluded_fingers import FEWEST, filled
 
 TIMES = np.arange(600) / 100
 

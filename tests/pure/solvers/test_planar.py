@@ -3,8 +3,8 @@
 import numpy as np
 
 from knuckle.hand.scalar_math import ONE
-from knuckle.solvers.planar.chain import Chain, Rider, bones_to, end_at
-from knuckle.solvers.planar.reach import falling
+from knuckle.solvers.planar.planar_chain import Chain, Rider, bones_to, end_at
+from knuckle.solvers.planar.planar_reach import falling
 
 LIMITS = np.array([[-0.5, 1.5], [0.0, 1.9], [0.0, 1.2]])
 BONES = bones_to(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), Rider(2, 0.02))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from knuckle.errors import SolverError
-from knuckle.solvers.qp.program import Program, Status, solve, solve_all
+from knuckle.solvers.qp.quadratic_program import Program, Status, solve, solve_all
 
 from .quadratics import Kind, degenerate, infeasible, programs
 

@@ -12,8 +12,8 @@ from knuckle.hand import kinematics, rotations
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.targets import Targets
-from knuckle.solvers.smoothing.smooth import smooth
-from knuckle.solvers.smoothing.smoothed import Live, Smoothed
+from knuckle.solvers.smoothing.live_smoother import Live, Smoothed
+from knuckle.solvers.smoothing.take_smoother import smooth
 from knuckle.solvers.table import Table
 
 from .hands import EIGHT, HANDS, natural, targets_at

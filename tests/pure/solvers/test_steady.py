@@ -9,9 +9,9 @@ from knuckle.hand import kinematics
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Coupling
 from knuckle.solvers import SOLVERS
-from knuckle.solvers.smoothing.steady import ANYWHERE, _smoothed, steady, steady_live
-from knuckle.solvers.smoothing.told import digits_of
-from knuckle.solvers.smoothing.within import within
+from knuckle.solvers.smoothing.angle_smoother import ANYWHERE, _smoothed, steady, steady_live
+from knuckle.solvers.smoothing.limit_projection import within
+from knuckle.solvers.smoothing.observability import digits_of
 
 from .hands import EIGHT, FULL, HANDS, natural, targets_at
 

@@ -9,8 +9,8 @@ from hypothesis.extra import numpy as hnp
 from knuckle.hand import rotations as rot
 from knuckle.solvers import arm as arms
 from knuckle.solvers.arm import Arm, ArmPose, human
-from knuckle.solvers.arm.balls import joint
-from knuckle.solvers.tree import Limit, SkeletonError, cone, limits
+from knuckle.solvers.arm.ball_joints import joint
+from knuckle.solvers.tree import Limit, SkeletonError, cone, swing_twist_limits
 
 optimize = pytest.importorskip("scipy.optimize")
 Rotation = pytest.importorskip("scipy.spatial.transform").Rotation
@@ -25,8 +25,8 @@ STIFF = Arm(0.30, 0.25, cone(1.0, 0.6, 0.5, 0.9, (-0.6, 0.8)), (0.2, 2.0), cone(
 def turned(limit, random, count):
     """(count, 4) turns within a limit."""
     within = joint(limit, "joint")
-    turns = limits.clamp(within.cone, within.twist, random.uniform(-3, 3, (count, 3)))
-    return rot.from_matrix(limits.matrices(within.axes, turns * random.uniform(0, 1, (count, 1))))
+    turns = swing_twist_limits.clamp(within.cone, within.twist, random.uniform(-3, 3, (count, 3)))
+    return rot.from_matrix(swing_twist_limits.matrices(within.axes, turns * random.uniform(0, 1, (count, 1))))
 
 
 def posed(arm, random, count=N):
@@ -203,7 +203,9 @@ def test_where_no_swivel_keeps_the_shoulders_limits_no_arm_within_them_comes_nea
     within = joint(STIFF.shoulder, "shoulder")
 
     def missed(x, goal):
-        turn = rot.from_matrix(limits.matrices(within.axes, limits.clamp(within.cone, within.twist, x[None, :3])))
+        turn = rot.from_matrix(
+            swing_twist_limits.matrices(within.axes, swing_twist_limits.clamp(within.cone, within.twist, x[None, :3]))
+        )
         pose = ArmPose(turn, np.clip(x[3:], *STIFF.elbow), rot.IDENTITY[None], np.zeros(1))
         return np.linalg.norm(world_of(STIFF, pose, np.eye(4))[0, 2, :3, 3] - goal)
 

@@ -8,13 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from knuckle.cga.generated import Vector
 from knuckle.hand.digit_plane import UPRIGHT, likely_twist, tip_plane
 from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.solvers import SOLVERS
-from knuckle.solvers.conformal import Cga, bend, digit_plane
-from knuckle.solvers.planar.digits import digits
-from knuckle.solvers.planar.fabrik import nearest_point
+from knuckle.solvers.cga.generated import Vector
+from knuckle.solvers.conformal import Cga, cga_bend, cga_digit_plane
+from knuckle.solvers.planar.planar_fabrik import nearest_point
+from knuckle.solvers.planar.planar_hand import digits
 from knuckle.solvers.solver import limit_excess, residuals
 
 from ..hands import EIGHT, HANDS, poses, sides, targets_at
@@ -24,7 +24,7 @@ few = settings(deadline=None, max_examples=40)
 coordinates = st.floats(-0.08, 0.08, allow_subnormal=False).map(lambda x: round(x, 6))
 ends = hnp.arrays(float, 3, elements=coordinates)
 LIMITS = [((-0.4, 0.3), (0.0, 0.0)), ((-0.4, 0.3), (-0.26, 0.26)), ((-1.0, 1.0), (-0.1, 0.35))]
-PLANE = digit_plane.ConformalPlane(likely_twist)
+PLANE = cga_digit_plane.ConformalPlane(likely_twist)
 
 
 def there(x):
@@ -60,7 +60,7 @@ def test_one_frame_is_solved_as_many_are(limits):
 @given(end=ends, way=ends)
 def test_the_plane_through_joint_and_end_along_a_way_is_cliffords(end, way):
     assume(np.linalg.norm(np.cross(end, way)) > 1e-4)
-    found = np.array(digit_plane.pole_along(there(end), there(way)))
+    found = np.array(cga_digit_plane.pole_along(there(end), there(way)))
     expected = clifford.pole(end, way)
     assert np.abs(np.cross(found, expected)).max() < 1e-12
     assert np.linalg.norm(found) == pytest.approx(np.linalg.norm(expected), rel=1e-9)
@@ -71,7 +71,7 @@ def test_the_plane_through_joint_and_end_along_a_way_is_cliffords(end, way):
 @given(end=ends, twist=st.floats(-0.4, 0.4))
 def test_a_tilted_plane_holds_the_end_or_comes_nearest_to_it(end, twist):
     assume(np.linalg.norm(end) > 0.01)
-    found = np.array(digit_plane.pole_tilted(ONE, there(end), twist))
+    found = np.array(cga_digit_plane.pole_tilted(ONE, there(end), twist))
     assert np.linalg.norm(found) == pytest.approx(1, abs=1e-9)
     assert found[2] == pytest.approx(-np.sin(twist), abs=1e-9)
     every = np.stack([pole(angle, twist) for angle in np.linspace(-np.pi, np.pi, 2001)])
@@ -92,15 +92,15 @@ def test_an_end_that_tells_nothing_leaves_the_digit_straight_ahead(end, limits):
 def test_a_digit_that_points_backwards_is_turned_by_a_right_angle_at_most(end):
     """A plane faces either way: its rotor from rest is never a half turn, for which there is no axis."""
     assume(np.linalg.norm(end) > 0.01)
-    upright = digit_plane.pole_along(there(end), Vector(0.0, 0.0, 1.0))
-    assert abs(digit_plane.leaning(ONE, upright)) <= np.pi / 2 + 1e-12
+    upright = cga_digit_plane.pole_along(there(end), Vector(0.0, 0.0, 1.0))
+    assert abs(cga_digit_plane.leaning(ONE, upright)) <= np.pi / 2 + 1e-12
 
 
 @few
 @given(pole_=ends)
 def test_the_rotor_to_a_pole_is_its_bearing(pole_):
     assume(np.hypot(pole_[0], pole_[1]) > 1e-3)
-    angle = digit_plane.leaning(ONE, there(pole_))
+    angle = cga_digit_plane.leaning(ONE, there(pole_))
     bearing = np.array([np.cos(angle), np.sin(angle)])
     assert bearing * np.hypot(pole_[0], pole_[1]) == pytest.approx(pole_[:2], abs=1e-12)
 
@@ -116,7 +116,7 @@ def test_a_marker_that_was_not_seen_tells_no_plane():
 @given(end=ends)
 def test_the_thumbs_plane_holds_the_index_knuckle_that_it_points_at(end):
     hand = HANDS["left"]
-    steps: Any = digit_plane.ConformalPlanes("index")(hand, digits(hand)[0])
+    steps: Any = cga_digit_plane.ConformalPlanes("index")(hand, digits(hand)[0])
     towards = steps.tilt
     knuckle = np.array(towards.knuckle)
     aside = np.linalg.norm(np.cross(end, knuckle)) / np.linalg.norm(knuckle)
@@ -142,7 +142,7 @@ def test_a_thumb_that_points_at_the_index_knuckle_reaches_its_tip_within_its_lim
 @given(centre=ends, point=ends, radius=st.floats(0.01, 0.05))
 def test_the_nearest_place_in_the_plane_is_the_circles(centre, point, radius):
     for one, other in (((centre[0], centre[1]), (point[0], point[1])), ((0.01, 0.02), (0.01, 0.02))):
-        found = bend.nearest_in_plane(ONE, one, radius, other)
+        found = cga_bend.nearest_in_plane(ONE, one, radius, other)
         assert np.hypot(found[0] - one[0], found[1] - one[1]) == pytest.approx(radius, abs=1e-12)
         if np.hypot(one[0] - other[0], one[1] - other[1]) > 1e-6:
             assert found == pytest.approx(nearest_point(ONE, one, radius, other), abs=1e-12)

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle.cga.generated import Vector
-from knuckle.cga.nearest import nearest_on_circle
-from knuckle.cga.objects import subtract
 from knuckle.hand import rotations
 from knuckle.hand.joints import KNUCKLES
 from knuckle.hand.targets import Targets
+from knuckle.solvers.cga.generated import Vector
+from knuckle.solvers.cga.nearest_points import nearest_on_circle
+from knuckle.solvers.cga.objects import subtract
 from knuckle.solvers.conformal import Cga
-from knuckle.solvers.conformal.meeting import circle_about
-from knuckle.solvers.conformal.palm import ConformalPalms
-from knuckle.solvers.conformal.trio import palm_plane
-from knuckle.solvers.planar.palm import palm_of
+from knuckle.solvers.conformal.cga_palm import ConformalPalms
+from knuckle.solvers.conformal.sphere_intersection import circle_about
+from knuckle.solvers.conformal.three_marker_palm import palm_plane
+from knuckle.solvers.planar.palm_pose import palm_of
 from knuckle.solvers.solver import State
 
 from ..hands import EIGHT, HANDS, poses, sides, targets_at

@@ -15,9 +15,9 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
-from knuckle.solvers.dynamical.headings import by_headings, headings_of
+from knuckle.solvers.dynamical.bone_directions import by_headings, headings_of
+from knuckle.solvers.dynamical.limb_targets import many_frames, one_frame
 from knuckle.solvers.dynamical.limbs import Limb, Worth, limbs_of
-from knuckle.solvers.dynamical.sight import many_frames, one_frame
 from knuckle.solvers.solver import State, limit_excess
 
 from ..hands import HANDS

@@ -12,10 +12,10 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.scalar_math import MANY, ONE
 from knuckle.solvers.dynamical import Dynamical
+from knuckle.solvers.dynamical.limb_kinematics import bent, normal, place, turn_error
+from knuckle.solvers.dynamical.limb_step import in_box
+from knuckle.solvers.dynamical.limb_targets import look, many_frames, one_frame
 from knuckle.solvers.dynamical.limbs import Worth, limbs_of
-from knuckle.solvers.dynamical.placing import bent, normal, place, turn_error
-from knuckle.solvers.dynamical.program import in_box
-from knuckle.solvers.dynamical.sight import look, many_frames, one_frame
 from knuckle.solvers.solver import State, limit_excess, residuals
 
 from ..hands import FULL, HANDS, natural, targets_at

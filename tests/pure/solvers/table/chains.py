@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.chain import Chain, Rider
+from knuckle.solvers.planar.planar_chain import Chain, Rider
 from knuckle.solvers.table.linkage import Linkage, linkage
 
 LENGTHS = np.array([0.0398, 0.0224, 0.0197])

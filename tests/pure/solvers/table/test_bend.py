@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from knuckle.solvers.planar.chain import Hint, Rider
-from knuckle.solvers.planar.leads import LEAD_PRICE
-from knuckle.solvers.table.bend import planar_table
+from knuckle.solvers.planar.dip_offset import LEAD_PRICE
+from knuckle.solvers.planar.planar_chain import Hint, Rider
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip
-from knuckle.solvers.table.uniform import build
+from knuckle.solvers.table.table_bend import planar_table
+from knuckle.solvers.table.uniform_table import build
 
 from .chains import BACKWARDS, CHAINS, FINGER, chains, coupled, grid, shares, up_to_tip
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.chain import Rider
+from knuckle.solvers.planar.planar_chain import Rider
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip, unit
 
 from .chains import FINGER, LENGTHS, THESIS, five_links, up_to_tip

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.chain import Chain
+from knuckle.solvers.planar.planar_chain import Chain
 from knuckle.solvers.table.linkage import tip
-from knuckle.solvers.table.lu import build_index_table, build_thumb_table, joint_angles, nearest_filled
+from knuckle.solvers.table.lu_table import build_index_table, build_thumb_table, joint_angles, nearest_filled
 
 from .chains import FINGER, THESIS, THUMB, coupled, five_links, up_to_tip
 

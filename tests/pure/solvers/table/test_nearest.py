@@ -5,9 +5,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.chain import Rider
+from knuckle.solvers.planar.planar_chain import Rider
 from knuckle.solvers.table.linkage import linkage, tip
-from knuckle.solvers.table.nearest import ALIKE, faces, nearest
+from knuckle.solvers.table.nearest_bend import ALIKE, faces, nearest
 
 from .chains import CHAINS, FINGER, chains, coupled, grid, up_to_tip
 

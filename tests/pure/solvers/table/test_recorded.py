@@ -9,8 +9,8 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import about, to_matrix
-from knuckle.solvers.table.recorded import NODES, record, tabled
-from knuckle.solvers.table.registration import placed, register, relative
+from knuckle.solvers.table.recorded_table import NODES, record, tabled
+from knuckle.solvers.table.rigid_registration import placed, register, relative
 
 HANDS = {side: build(adult(side)) for side in ("left", "right")}
 INDEX = "index-finger"

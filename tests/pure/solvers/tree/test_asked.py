@@ -7,7 +7,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from knuckle.errors import RecipeError
-from knuckle.solvers.tree import Bone, Settings, ball, chain, cone, from_bones, hinge, limits, places, solve, solve_from
+from knuckle.solvers.tree import (
+    Bone,
+    Settings,
+    ball,
+    chain,
+    cone,
+    from_bones,
+    hinge,
+    places,
+    solve,
+    solve_from,
+    swing_twist_limits,
+)
 
 from .trees import ARM, FREE, TAIL, UP, Y, independent, limit_excess, loop, palm, posed, turns_inside
 
@@ -190,7 +202,7 @@ def test_a_frame_that_begins_near_its_goal_arrives_from_there_and_what_is_not_as
     assert limit_excess(ARM, pose.rotations) < 1e-6
     asked = np.arange(20) % 4 > 0
     assert np.linalg.norm(pose.positions[asked, -1] - positions[asked, -1], axis=-1).max() < 1e-5 * ARM.reach
-    kept = limits.clamp(ARM.cone, ARM.twist, near)[~asked]
+    kept = swing_twist_limits.clamp(ARM.cone, ARM.twist, near)[~asked]
     assert np.array_equal(pose.turns[~asked], kept)
 
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import at_rest, limits, places
-from knuckle.solvers.tree.meeting import between
-from knuckle.solvers.tree.passes import inwards
-from knuckle.solvers.tree.plan import make
-from knuckle.solvers.tree.posing import Rowset, measure, place
-from knuckle.solvers.tree.sites import sites_of
-from knuckle.solvers.tree.slopes import slopes
+from knuckle.solvers.tree import at_rest, places, swing_twist_limits
+from knuckle.solvers.tree.cost_derivatives import slopes
+from knuckle.solvers.tree.fabrik_passes import inwards
+from knuckle.solvers.tree.goal_points import sites_of
+from knuckle.solvers.tree.sphere_joint import between
+from knuckle.solvers.tree.tree_kinematics import Rowset, measure, place
+from knuckle.solvers.tree.tree_plan import make
 
 from .trees import ARM, FREE, TAIL, Y, loop, palm, turns_inside
 
@@ -156,7 +156,7 @@ def test_slope_and_curvature_are_those_of_half_the_squared_misses(seed, name):
 def test_the_nearest_swing_inside_a_cone_is_nearer_than_any_on_its_edge(seed):
     rng = np.random.default_rng(seed)
     widths, swing = rng.uniform(0.1, 2.5, 4), rng.normal(0, 1.5, 2)
-    inside = limits.clamp_swing(widths, swing[None])[0]
+    inside = swing_twist_limits.clamp_swing(widths, swing[None])[0]
     semi = np.where(swing >= 0, widths[:2], widths[2:])
     if ((swing / semi) ** 2).sum() <= 1:
         assert np.array_equal(inside, swing)
@@ -179,11 +179,11 @@ def test_turns_are_a_twist_and_then_the_shortest_swing(seed):
     turns = rng.uniform(-2, 2, 3)
     swing = Rotation.from_rotvec(turns[0] * axes[:, 0] + turns[2] * axes[:, 2])
     whole = swing * Rotation.from_rotvec(turns[1] * axes[:, 1])
-    assert limits.matrices(axes, turns) == pytest.approx(whole.as_matrix(), abs=1e-12)
-    quaternion = limits.rotations(axes, turns)
+    assert swing_twist_limits.matrices(axes, turns) == pytest.approx(whole.as_matrix(), abs=1e-12)
+    quaternion = swing_twist_limits.rotations(axes, turns)
     assert abs(quaternion @ whole.as_quat(scalar_first=True)) == pytest.approx(1, abs=1e-12)
     heading = whole.apply(axes[:, 1])
-    assert limits.swing_to(axes, heading, turns) == pytest.approx(turns[::2], abs=1e-9)
+    assert swing_twist_limits.swing_to(axes, heading, turns) == pytest.approx(turns[::2], abs=1e-9)
 
 
 def test_an_arm_at_rest_outside_its_limits_begins_at_the_nearest_inside():

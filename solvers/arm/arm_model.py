@@ -1,0 +1,181 @@
+"""An arm: its lengths, its limits, how it is posed. CGA-arm section 4.
+
+Shoulder and wrist are ball-and-socket joints, the elbow is a hinge, the hand is one solid. Frames, at rest all alike:
+
+    shoulder  +Y along the upper arm, +X the elbow's axis, so that the elbow bends the forearm from +Y towards +Z
+    elbow     at (0, upper, 0) of the turned shoulder; turned about +X by the angle of the elbow
+    wrist     at (0, fore, 0) of the turned elbow
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ..tree import Limit, SkeletonError, ball
+from .ball_joints import joint
+
+Floats = NDArray[np.float64]
+
+FREE = ball()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arm:
+    """An arm's lengths and limits. `human` gives a person's.
+
+    Raises SkeletonError for lengths that are not above 0, elbows that do not bend from 0 up to 180 degrees, poles
+    without a direction and hands without a rotation.
+    """
+
+    upper: float
+    """m, shoulder to elbow."""
+    fore: float
+    """m, elbow to wrist."""
+    shoulder: Limit = FREE
+    """In the shoulder's frame."""
+    elbow: tuple[float, float] = (0.0, np.deg2rad(150.0))
+    """rad, least and most."""
+    wrist: Limit = FREE
+    """In the forearm's frame."""
+    hand: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """Unit quaternion wxyz, the hand's rest rotation in the forearm's frame."""
+    pole: tuple[float, float, float] = (0.0, 1.0, -1.0)
+    """Where the elbow points if nothing tells, in the shoulder's frame: for an arm that hangs down, down and back."""
+
+    def __post_init__(self) -> None:
+        for name in ("upper", "fore"):
+            length = getattr(self, name)
+            if not (np.isfinite(length) and length > 0):
+                raise SkeletonError(f"arm: {name} is {length} m, expected more than 0")
+        low, high = self.elbow
+        if not 0 <= low <= high <= np.pi:
+            raise SkeletonError(f"arm: the elbow bends {low} to {high} rad, expected less to more within 0 to π")
+        if not 0 < np.linalg.norm(self.pole) < np.inf:
+            raise SkeletonError(f"arm: the pole is {self.pole}, expected a place that is finite and not the shoulder")
+        if not abs(np.linalg.norm(self.hand) - 1) <= 1e-6:
+            raise SkeletonError(f"arm: the hand's rest rotation is {self.hand}, expected a unit quaternion")
+
+
+def human(upper: float, fore: float, side: str) -> Arm:
+    """A person's arm, side 'left' or 'right', that hangs down at rest with the palm forwards: +Z forwards, +X right.
+
+    Ranges in degrees after the American Academy of Orthopaedic Surgeons (Joint Motion, 1965): shoulder 180 flexion,
+    60 extension, 180 abduction, 50 adduction, 90 turn either way; elbow 150; forearm 160 pronation from there;
+    wrist 80 flexion, 70 extension, 20 radial and 30 ulnar deviation.
+    """
+    # A swing about +Z goes to the left: the way in for a right arm, the way out for a left one.
+    shoulder, wrist, turn = (180.0, 50.0, 60.0, 180.0), (80.0, 30.0, 70.0, 20.0), (-160.0, 10.0)
+    if side == "left":
+        shoulder, wrist, turn = (180.0, 180.0, 60.0, 50.0), (80.0, 20.0, 70.0, 30.0), (-10.0, 160.0)
+    elif side != "right":
+        raise SkeletonError(f"arm: its side is '{side}', expected left or right")
+    return Arm(upper, fore, _limit(shoulder, (-90.0, 90.0)), (0.0, np.deg2rad(150.0)), _limit(wrist, turn))
+
+
+def _limit(cone: tuple[float, float, float, float], twist: tuple[float, float]) -> Limit:
+    forwards, left, backwards, right = (float(x) for x in np.deg2rad(cone))
+    low, high = (float(x) for x in np.deg2rad(twist))
+    return Limit((forwards, left, backwards, right), (low, high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmPose:
+    """An arm over F frames."""
+
+    shoulder: Floats
+    """(F, 4) unit quaternions wxyz, the upper arm in the shoulder's frame: CGA-arm's q_shoulder (4.2)."""
+    elbow: Floats
+    """(F,) rad, θ4."""
+    wrist: Floats
+    """(F, 4) unit quaternions wxyz, from the forearm; the hand's rest rotation follows it."""
+    swivel: Floats
+    """(F,) rad about the line from shoulder to wrist, from where the pole is."""
+
+    def __len__(self) -> int:
+        return len(self.elbow)
+
+    @property
+    def elbow_rotation(self) -> Floats:
+        """(F, 4) unit quaternions: CGA-arm (4.1), whose i turns the other way."""
+        return rot.about(np.array([1.0, 0.0, 0.0]), self.elbow)
+
+    @property
+    def angles(self) -> Floats:
+        """(F, 7) rad, θ1..θ7: shoulder, elbow, wrist."""
+        return np.concatenate([_three(self.shoulder), self.elbow[:, None], _three(self.wrist)], -1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmState:
+    """What is kept from one piece of a take to the next: its last frame."""
+
+    last: ArmPose
+    """One frame."""
+
+
+def at_rest(arm: Arm) -> ArmState:
+    """The state before an arm's first frame: straight, or as near to it as its limits let it."""
+    straight = np.eye(3)[None]
+    shoulder, wrist = joint(arm.shoulder, "shoulder").nearest(straight), joint(arm.wrist, "wrist").nearest(straight)
+    elbow = np.clip(np.zeros(1), *arm.elbow)
+    return ArmState(ArmPose(rot.from_matrix(shoulder), elbow, rot.from_matrix(wrist), np.zeros(1)))
+
+
+def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
+    """(F, 3, 4, 4) T_world_upper, T_world_forearm and T_world_wrist by forward kinematics; shoulder as in `solve`."""
+    base = base_of(shoulder, len(pose))
+    rotation = rot.multiply(rot.from_matrix(base[:, :3, :3]), pose.shoulder)
+    world = np.zeros((len(pose), 3, 4, 4))
+    world[..., 3, 3] = 1.0
+    place = base[:, :3, 3]
+    steps = ((arm.upper, pose.elbow_rotation), (arm.fore, rot.multiply(pose.wrist, np.array(arm.hand))), (0.0, None))
+    for k, (length, turn) in enumerate(steps):
+        world[:, k, :3, :3] = rot.to_matrix(rotation)
+        world[:, k, :3, 3] = place
+        place = place + length * world[:, k, :3, 1]
+        rotation = rotation if turn is None else rot.multiply(rotation, turn)
+    return world
+
+
+def excess(arm: Arm, pose: ArmPose) -> Floats:
+    """(F, 3) rad by which shoulder, elbow and wrist lie outside their limits, 0 inside."""
+    low, high = arm.elbow
+    return np.stack(
+        [
+            joint(arm.shoulder, "shoulder").excess(rot.to_matrix(pose.shoulder)),
+            np.maximum(np.maximum(low - pose.elbow, pose.elbow - high), 0.0),
+            joint(arm.wrist, "wrist").excess(rot.to_matrix(pose.wrist)),
+        ],
+        -1,
+    )
+
+
+def base_of(shoulder: Floats, count: int) -> Floats:
+    """(F, 4, 4) T_world_shoulder of any of the ways to give it. Raises SkeletonError for another shape."""
+    shape = np.shape(shoulder)
+    if shape in ((3,), (count, 3)):
+        base = np.tile(np.eye(4), (count, 1, 1))
+        base[:, :3, 3] = shoulder
+        return base
+    if shape in ((4, 4), (count, 4, 4)):
+        frames: Floats = np.broadcast_to(shoulder, (count, 4, 4))
+        return frames
+    raise SkeletonError(f"arm: the shoulder has the shape {shape}, expected (3,), (4, 4) or {count} of them")
+
+
+def _three(q: Floats) -> Floats:
+    """(F, 3) rad of q = q1 q2 q3 about Z, X and Y, CGA-arm (4.2).
+
+    θ1 brings the plane through Y and Z into the one through Z and the elbow, θ2 the arm in that plane to the elbow,
+    θ3 turns it about itself until the wrist is reached. With the elbow on Z, θ1 is 0.
+    """
+    m = rot.to_matrix(q)
+    level = np.hypot(m[:, 0, 1], m[:, 1, 1])
+    upright = level < 1e-9
+    first = np.where(upright, 0.0, np.arctan2(-m[:, 0, 1], m[:, 1, 1]))
+    second = np.arctan2(m[:, 2, 1], level)
+    third = np.where(upright, np.arctan2(m[:, 0, 2], m[:, 0, 0]), np.arctan2(-m[:, 2, 0], m[:, 2, 2]))
+    angles: Floats = np.stack([first, second, third], -1)
+    return angles

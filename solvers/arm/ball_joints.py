@@ -1,0 +1,66 @@
+"""Ball-and-socket joints of an arm: how far a rotation is outside a limit, and the nearest one inside."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tree import Limit, Skeleton, swing_twist_limits
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+SLACK = 1e-10
+"""rad by which rounding may leave a turn on its limit outside."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """A Limit in numbers; see tree/limits.py."""
+
+    axes: Floats
+    """(3, 3) columns: side, twist and third axis."""
+    cone: Floats
+    """(4,) rad"""
+    twist: Floats
+    """(2,) rad"""
+
+    def turns(self, rotation: Floats) -> Floats:
+        """(..., 3) rad, swing and twist of rotations (..., 3, 3)."""
+        heading = rotation @ self.axes[:, 1]
+        turns = np.zeros(heading.shape)
+        turns[..., ::2] = swing_twist_limits.swing_to(self.axes, heading, turns)
+        unswung = np.swapaxes(swing_twist_limits.swing_matrices(self.axes, turns), -1, -2) @ rotation @ self.axes[:, 0]
+        turns[..., 1] = np.arctan2(-unswung @ self.axes[:, 2], unswung @ self.axes[:, 0])
+        return turns
+
+    def inside(self, rotation: Floats) -> Bools:
+        """(...) whether rotations (..., 3, 3) are within the limit, but for SLACK."""
+        turns = self.turns(rotation)
+        swing = turns[..., ::2]
+        semi = swing_twist_limits.semi_axes(self.cone, swing) + SLACK
+        swung = np.all(self.cone >= swing_twist_limits.FULL_SWING) | (((swing / semi) ** 2).sum(-1) <= 1.0)
+        low, high = self.twist
+        apart = np.abs(swing_twist_limits.wrapped(turns[..., 1] - (low + high) / 2))
+        within: Bools = swung & (apart <= (high - low) / 2 + SLACK)
+        return within
+
+    def excess(self, rotation: Floats) -> Floats:
+        """(...) rad by which rotations (..., 3, 3) lie outside, 0 inside."""
+        turns = self.turns(rotation)
+        apart = turns - swing_twist_limits.clamp(self.cone, self.twist, turns)
+        # A turn by a whole turn less is the same.
+        apart[..., 1] = swing_twist_limits.wrapped(apart[..., 1])
+        outside: Floats = np.linalg.norm(apart, axis=-1)
+        return outside
+
+    def nearest(self, rotation: Floats) -> Floats:
+        """The rotations (..., 3, 3), or the nearest inside."""
+        turns = swing_twist_limits.clamp(self.cone, self.twist, self.turns(rotation))
+        return np.where(self.inside(rotation)[..., None, None], rotation, swing_twist_limits.matrices(self.axes, turns))
+
+
+def joint(limit: Limit, name: str) -> Joint:
+    """A limit in numbers. Raises SkeletonError, which names the joint, for one that contradicts itself."""
+    checked = Skeleton((name,), (-1,), np.eye(4)[None], (limit,))
+    return Joint(checked.axes[0], checked.cone[0], checked.twist[0])

@@ -1,0 +1,137 @@
+"""The plane in which a digit curls, FABRIK-CGA (3.7)-(3.9), within its limits and with the tilt that digits take.
+
+All is in the frame of the digit's first joint at angles of zero, mirrored in X for a left hand: the joint is the
+origin, e2 runs along the straight digit and e3 out of the back of the hand, the paper's n̂. A plane's pole is its
+normal on the side of e1, the pole at rest.
+
+(3.9)'s rotor leads here from the plane at rest, where the paper's leads from the last frame's. Rotors from frame to
+frame multiply to this one, and so no frame's answer hangs on those before it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...hand.digit_plane import AHEAD, UPRIGHT, Bounds, likely_twist, with_inner
+from ...hand.model import HandModel
+from ...hand.scalar_math import N, Numbers, Point
+from ..cga import generated as g
+from ..cga.generated import Plane, Sphere, Vector
+from ..cga.objects import E1, E3, scaled, unit
+from ..cga.scalars import choose
+from ..cga.versors import rotor_between
+from ..planar.curl_plane import Plane as PlaneStep
+from ..planar.planar_hand import Digit, digits
+from .sphere_intersection import on_circle_and_plane
+
+ORIGIN: Any = Sphere(0.0, 0.0, 0.0, 0.0)
+"""The point of the digit's first joint."""
+DIRECTIONS: Any = Sphere(0.0, 0.0, 0.0, -0.5)
+"""The sphere of all directions."""
+REST: Any = E1
+UPWARDS: Any = E3
+
+Tilt = Callable[[Any, Point[Any], Bounds], Any]
+"""The twist within limits that a digit whose end is at a point is taken to have."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConformalPlane:
+    """The plane of one digit."""
+
+    tilt: Tilt
+
+    def __call__(
+        self, m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+    ) -> tuple[N, N]:
+        """See Plane. Markers before the end, which the paper has not, choose the plane nearest to all."""
+        alone = self.through(m, points[0], limits)
+        return with_inner(m, alone, points, weights, limits)
+
+    def through(self, m: Numbers[N], end: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+        """Abduction and twist of the plane through the first joint and the end, as far as the limits let it."""
+        x, y, _ = end
+        across = x * x + y * y
+        # An end right below its joint tells nothing about abduction: the nearer it is, the straighter ahead.
+        told = across / (across + AHEAD * AHEAD)
+        if limits[1] == (0.0, 0.0):
+            return m.clip(told * leaning(m, pole_along(Vector(*end), UPWARDS)), *limits[0]), 0.0 * x
+        twist = self.tilt(m, end, limits[1])
+        wanted = told * leaning(m, pole_tilted(m, Vector(*end), twist))
+        abduction = m.clip(wanted, *limits[0])
+        beside = tilting(m, end, abduction)
+        deep: Any = abs(end[2]) > UPRIGHT
+        return abduction, m.where((abduction == wanted) | (deep == 0), twist, m.clip(beside, *limits[1]))
+
+
+def pole_along(end: Vector[N], way: Vector[N]) -> Vector[N]:
+    """Along the pole of the plane F2 ∧ F5 ∧ way ∧ n∞, (3.8) where the way is n̂; 0 where the end lies that way."""
+    e1, e2, e3, _ = g.standard_plane(g.join_plane_along(ORIGIN, g.up(end), way))
+    side: Any = choose(e1 < 0, -1.0, 1.0)
+    return Vector(side * e1, side * e2, side * e3)
+
+
+def pole_tilted(m: Numbers[N], end: Vector[N], twist: N) -> Vector[N]:
+    """The pole of the plane through first joint and end that is tilted by a twist about the straight digit.
+
+    Of all directions those of this twist are a circle, and those at right angles to the end's are a plane: of the
+    pair in which they meet, (3.6), it is the one nearer to the pole at rest. Where they do not, the end is deeper
+    below the joint than the twist reaches, and the pole is that of the circle which comes nearest to the plane.
+    """
+    height = -m.sin(twist)
+    circle = g.meet_sphere_plane(DIRECTIONS, Plane(0.0 * height, 0.0 * height, 0.0 * height + 1.0, height))
+    way = unit(end, UPWARDS)
+    below = scaled(way, choose(way.e3 * height > 0, -1.0, 1.0))
+    return on_circle_and_plane(circle, Plane(way.e1, way.e2, way.e3, 0.0 * height), REST, below)
+
+
+def leaning(m: Numbers[N], pole: Vector[N]) -> N:
+    """rad, the abduction of a plane: the angle about n̂ of the rotor that brings the pole at rest there, (3.9)."""
+    flat = unit(Vector(pole.e1, pole.e2, 0.0 * pole.e1), REST)
+    rotor = rotor_between(REST, flat)
+    return 2.0 * m.atan2(-rotor.e12, rotor.s)
+
+
+def tilting(m: Numbers[N], end: Point[N], abduction: N) -> N:
+    """rad, the twist of the plane through first joint and end at an abduction."""
+    cos, sin = m.cos(abduction), m.sin(abduction)
+    pole = pole_along(Vector(*end), Vector(-sin, cos, 0.0 * sin))
+    return m.atan2(-pole.e3, cos * pole.e1 + sin * pole.e2)
+
+
+@dataclass(frozen=True, slots=True)
+class Towards:
+    """The tilt of a thumb that points at the index finger's knuckle when it bends, as the paper takes it to."""
+
+    knuckle: Point[float]
+    """m in the frame of the thumb's first joint."""
+
+    def __call__(self, m: Numbers[N], end: Point[N], limits: Bounds) -> N:
+        """The tilt of the plane F5,2 ∧ F5,4 ∧ F1,2 ∧ n∞, less where the end is near the line of the other two."""
+        knuckle: Any = self.knuckle
+        e1, e2, e3, _ = g.standard_plane(g.join_plane(ORIGIN, g.up(Vector(*end)), g.up(Vector(*knuckle))))
+        beside = m.sqrt(e1 * e1 + e2 * e2)
+        twist = m.atan2(m.where(e1 < 0, e3, -e3), beside)
+        square = (e1 * e1 + e2 * e2 + e3 * e3) / math.hypot(*self.knuckle) ** 2
+        return m.clip(twist * square / (square + UPRIGHT * UPRIGHT), *limits)
+
+
+@dataclass(frozen=True, slots=True)
+class ConformalPlanes:
+    """Prepares the plane of each digit: see Planes."""
+
+    thumb: str
+    """"index" where the thumb points at the index finger's knuckle."""
+
+    def __call__(self, hand: HandModel, digit: Digit) -> PlaneStep:
+        """For a digit of a hand."""
+        if digit.name != "thumb" or self.thumb != "index":
+            return ConformalPlane(likely_twist)
+        index = digits(hand)[1]
+        mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
+        away = index.T_wrist_base[:3, 3] - digit.T_wrist_base[:3, 3]
+        x, y, z = (mirror * (digit.T_wrist_base[:3, :3].T @ away)).tolist()
+        return ConformalPlane(Towards((x, y, z)))

@@ -1,0 +1,139 @@
+"""Where the palm is, FABRIK-CGA (3.1)-(3.6): from three markers by their plane, from two by the circle about them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.model import HandModel
+from ...hand.scalar_math import MANY, ONE, Point
+from ...hand.targets import Targets
+from ..chunks import in_chunks
+from ..planar.palm_pose import Palm, follow_the_rest, many_roots, palm_of, spans_a_plane
+from ..planar.planar_hand import digits
+from ..solver import hold_last
+from .three_marker_palm import Trio, trio_of
+from .two_marker_palm import APART, Pair, pair_of, turns_about
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConformalPalm:
+    """The palm's markers, and how the algebra finds the palm from them.
+
+    Three that span a plane, the paper's p, q and r, give the plane and the joints in it. More give the palm by least
+    squares, as they do for every planar solver. With two the palm turns about their line as little as it may; with
+    one it keeps its turn and goes along, and with none it stays.
+    """
+
+    palm: Palm
+    trio: Trio | None
+    """Where the palm has just three markers, not in a line."""
+    joints: Floats
+    """(J, 3) m in the wrist's frame: the wrist and each digit's first joint."""
+
+    def roots(self, targets: Targets, last: Floats) -> Floats:
+        """See PalmStep."""
+        columns = self.palm.columns
+        if len(columns) < 2:
+            return self.palm.roots(targets, last)
+        weights = targets.weights[:, columns]
+        told: Bools = spans_a_plane(self.palm.at_rest, weights)
+        positions = targets.positions[:, columns]
+        if len(targets) == 1 and told[0] and self.trio:
+            return self._one(self.trio, positions, weights)
+        roots = np.tile(np.eye(4), (len(targets), 1, 1))
+        if told.any():
+            roots[told] = self._many(positions[told], np.ascontiguousarray(weights[told]))
+        return roots if told.all() else self._carried(targets, roots, told, last)
+
+    def _one(self, trio: Trio, positions: Floats, weights: Floats) -> Floats:
+        """(1, 4, 4) of one frame in which all three are seen."""
+        points = [(x, y, z) for x, y, z in positions[0].tolist()]
+        (a, b, c), (x, y, z), told = trio.laid(ONE, points, weights[0].tolist())
+        if not told:
+            return many_roots(self.palm, positions, weights)
+        return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
+
+    def _many(self, positions: Floats, weights: Floats) -> Floats:
+        """(N, 4, 4) of frames in which enough is seen: positions (N, P, 3) m, weights (N, P)."""
+        roots = np.empty((len(positions), 4, 4))
+
+        def lay(chunk: slice) -> None:
+            if self.trio is None:
+                roots[chunk] = many_roots(self.palm, positions[chunk], weights[chunk])
+            else:
+                roots[chunk] = self._by_trio(self.trio, positions[chunk], weights[chunk])
+
+        in_chunks(len(positions), lay)
+        return roots
+
+    def _by_trio(self, trio: Trio, positions: Floats, weights: Floats) -> Floats:
+        points = np.ascontiguousarray(np.transpose(positions, (1, 2, 0)))
+        turn, move, told = trio.laid(MANY, [(x, y, z) for x, y, z in points], list(weights.T))
+        roots = np.zeros((len(positions), 4, 4))
+        for i in range(3):
+            for j in range(3):
+                roots[:, i, j] = turn[i][j]
+            roots[:, i, 3] = move[i]
+        roots[:, 3, 3] = 1.0
+        if not told.all():
+            roots[~told] = many_roots(self.palm, positions[~told], weights[~told])
+        return roots
+
+    def _carried(self, targets: Targets, roots: Floats, told: Bools, last: Floats) -> Floats:
+        """(F, 4, 4) of all frames: those that are told (F,) as they are, the others each from the one before it."""
+        weights = targets.weights[:, self.palm.columns]
+        positions = np.where(weights[..., None] > 0, targets.positions[:, self.palm.columns], 0.0)
+        pairs, which = self._pairs(positions, weights, told)
+        known = told | (which >= 0)
+        roots = hold_last(roots, told, last)
+        if np.any(which >= 0):
+            self._turn(pairs, which, positions, roots, told)
+        return follow_the_rest(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
+
+    def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[Pair], Ints]:
+        """The pairs that are seen, and which of them in each frame (F,): -1 where the frame is told or none is."""
+        which = np.full(len(weights), -1)
+        patterns, seen = np.unique(weights[~told] > 0, axis=0, return_inverse=True)
+        found = [pair_of(self.palm.at_rest, np.flatnonzero(pattern).tolist(), self.joints) for pattern in patterns]
+        pairs = [pair for pair in found if pair]
+        numbers = np.array([pairs.index(pair) if pair else -1 for pair in found])
+        which[~told] = numbers[seen.reshape(-1)]
+        for number, pair in enumerate(pairs):
+            near = np.linalg.norm(positions[:, pair.other] - positions[:, pair.one], axis=1) < APART
+            which[(which == number) & near] = -1
+        return pairs, which
+
+    def _turn(self, pairs: list[Pair], which: Ints, positions: Floats, roots: Floats, told: Bools) -> None:
+        """Writes the roots of the frames that pairs tell of, where those last told are.
+
+        As far apart as on the palm, a pair is about the middle of where it was seen.
+        """
+        frames = np.flatnonzero(which >= 0)
+        ends = np.array([(pair.one, pair.other) for pair in pairs])[which[frames]]
+        seen = positions[frames[:, None], ends]
+        lines = seen[:, 1] - seen[:, 0]
+        lines = lines / np.linalg.norm(lines, axis=1)[:, None]
+        follows = np.diff(np.cumsum(told)[frames], prepend=-1) == 0
+        turns = turns_about(pairs, which[frames], lines, roots[frames, :3, :3], follows)
+        roots[frames, :3, :3] = turns
+        roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", turns, self.palm.at_rest[ends].mean(1))
+
+
+@dataclass(frozen=True, slots=True)
+class ConformalPalms:
+    """Prepares the palm's step: see Palms."""
+
+    share: float
+    """How much a joint that is found from two markers counts beside a marker."""
+
+    def __call__(self, hand: HandModel, sites: list[int]) -> ConformalPalm:
+        """For a hand and the sites that are its targets. Raises HandError for a palm that is not rigid."""
+        palm = palm_of(hand, sites)
+        bases: list[Point[float]] = [tuple(digit.T_wrist_base[:3, 3].tolist()) for digit in digits(hand)]
+        trio = trio_of(palm.places, bases, self.share) if palm.wide and len(palm.places) == 3 else None
+        return ConformalPalm(palm, trio, np.array([(0.0, 0.0, 0.0), *bases]))

@@ -1,0 +1,53 @@
+"""The solver `cga`: FABRIK-CGA's hand tracker on the driver that all planar solvers share."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..planar.driver import solve_hand
+from ..planar.planar_fabrik import Stopping
+from ..planar.planar_plan import PlanarState, Steps
+from ..planar.planar_settings import most_passes, most_sweeps, near_enough
+from ..settings import check, setting
+from ..solver import State
+from .cga_bend import ConformalBend
+from .cga_digit_plane import ConformalPlanes
+from .cga_palm import ConformalPalms
+
+
+@dataclass(frozen=True, slots=True)
+class Cga:
+    """Palm, planes and FABRIK in conformal geometric algebra. A take can be solved in any pieces."""
+
+    tolerance: float = near_enough()
+    passes: int = most_passes()
+    sweeps: int = most_sweeps()
+    palm_joints: float = setting(
+        0.1,
+        "How much a palm joint that is found from two of three palm markers counts beside a marker",
+        most=10,
+    )
+    thumb: str = setting(
+        "own",
+        "What tells how the thumb's plane is tilted",
+        choices={
+            "own": "Its own hinges as they were measured",
+            "index": "The index finger's knuckle, at which it points when it bends",
+        },
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
+        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+        return solve_hand(hand, targets, state, _steps(self), self.sweeps)
+
+
+@lru_cache(maxsize=8)
+def _steps(solver: Cga) -> Steps:
+    """Made once: a live frame is short."""
+    bend = ConformalBend(Stopping(solver.tolerance, solver.tolerance / 100, solver.passes))
+    return Steps(bend, ConformalPalms(solver.palm_joints), ConformalPlanes(solver.thumb))

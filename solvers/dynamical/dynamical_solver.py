@@ -1,0 +1,140 @@
+"""Dynamical inverse kinematics (Rapetti et al. 2020): velocities corrected by how far off a pose is, and integrated."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RecipeError
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..settings import check, setting
+from ..solver import State
+from .dynamical_plan import DynamicalState, Plan, plan_of
+from .floating import floated
+from .limb_step import Room
+from .limbs import Worth
+from .rate_limited import Pace, followed
+from .steady_frames import settled
+from .steady_limb import FREELY, Method
+
+Floats = NDArray[np.float64]
+
+BACK = 0.1
+"""s that the clock of a live device may step back without being another motion."""
+SPAN = 1 / 60
+"""s before a first frame whose times do not tell it."""
+MODES = {
+    "settle": "Every frame is brought to rest by itself, whatever the one before",
+    "follow": "The pose of the frame before follows its targets at the gain",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamical:
+    """Velocities that lead to the targets, within limits and couplings, integrated.
+
+    `settle` brings every frame to rest, from a beginning of its own: a take can be solved in any pieces, and at once.
+    `follow` is the paper's: from frame to frame at the gain, by the targets' velocities where they are measured.
+    """
+
+    mode: str = setting("settle", "How a frame comes from the one before", choices=MODES)
+    floating: bool = setting(
+        False,
+        "When following, all targets together move the wrist; else the palm's do, before the digits",
+    )
+    gain: float = setting(
+        50.0, "How fast what is missed is made up for when following: the K of exp(-K t), per second", most=1e5
+    )
+    fastest: float = setting(
+        30.0, "How fast joints turn at most when following, radians a second", least=1e-3, most=1000
+    )
+    end: float = setting(
+        30.0, "How much a digit's outermost marker counts against its other markers", least=1e-3, most=1e4
+    )
+    slope: float = setting(
+        20.0, "How steeply joints slow down towards a limit: the k of tanh(k x), per radian", least=0.1, most=1000
+    )
+    substeps: int = setting(1, "Steps of one frame when following", least=1, most=1000)
+    steps: int = setting(20, "Most steps of one frame that is brought to rest", least=1, most=1000)
+    tolerance: float = setting(
+        2e-5,
+        "Distance from its target within which nothing is corrected as a frame comes to rest",
+        least=1e-9,
+        most=0.01,
+        unit="m",
+    )
+    damping: float = setting(
+        3e-4, "Distance from a target that one radian of a step is worth", least=1e-6, most=1.0, unit="m"
+    )
+    turn_length: float = setting(
+        0.03, "Distance from a target that one radian of a wrong turn is worth", least=1e-4, most=10.0, unit="m"
+    )
+    coupling: float = setting(
+        3e-3, "Distance from a target that a coupling missed by one radian is worth", most=1.0, unit="m"
+    )
+    takes_rotations: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.floating and self.mode != "follow":
+            raise RecipeError(f"solver dynamical: floating is true and mode is '{self.mode}', expected mode 'follow'")
+
+    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, DynamicalState]:
+        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+        plan = plan_of(hand, targets, state, Worth(self.turn_length, self.coupling, self.end))
+        last = state or State(np.eye(4), hand.neutral)
+        if not len(targets):
+            none = Pose(hand, np.zeros((0, 4, 4)), np.zeros((0, hand.dofs)))
+            return none, DynamicalState(last.root, last.angles, plan)
+        if self.mode == "settle":
+            roots, angles, laid = *self._settled(plan, targets, last), None
+        elif state is None or _is_later(state, targets):
+            roots, angles, laid = self._from_rest(plan, targets, last)
+        else:
+            roots, angles, laid = self._followed(plan, targets, spans(targets, last), last)
+        time = float(targets.times[-1])
+        return Pose(hand, roots, angles), DynamicalState(roots[-1], angles[-1], plan, time, laid)
+
+    def _settled(self, plan: Plan, targets: Targets, last: State) -> tuple[Floats, Floats]:
+        method = Method(self.tolerance, self.steps, self.damping**2, Room(FREELY, self.slope))
+        roots, angles = settled(plan, targets, last, method)
+        return np.broadcast_to(roots, (len(targets), 4, 4)), angles
+
+    def _from_rest(self, plan: Plan, targets: Targets, last: State) -> tuple[Floats, Floats, Floats | None]:
+        """A take that nothing came before begins with its first frame at rest."""
+        roots, angles = self._settled(plan, targets.select(slice(0, 1)), last)
+        if len(targets) == 1:
+            return roots, angles, roots[0]
+        begun = DynamicalState(roots[0], angles[0], plan, float(targets.times[0]), roots[0])
+        rest = targets.select(slice(1, None))
+        after, further, laid = self._followed(plan, rest, spans(rest, begun), begun)
+        return np.concatenate([roots, after]), np.concatenate([angles, further]), laid
+
+    def _followed(
+        self, plan: Plan, targets: Targets, before: Floats, last: State
+    ) -> tuple[Floats, Floats, Floats | None]:
+        pace = Pace(self.gain, self.fastest, self.slope, self.damping**2, self.substeps)
+        if self.floating:
+            hand = plan.planar.hand
+            return *floated(hand, targets, before, (last.root, last.angles), (pace, plan.worth)), None
+        laid = last.laid if isinstance(last, DynamicalState) and last.laid is not None else last.root
+        return followed(plan, targets, before, (last.root, last.angles, laid), pace)
+
+
+def _is_later(state: State, targets: Targets) -> bool:
+    """Whether a state is of a moment after the first frame: it tells how a hand is, and no motion leads from it."""
+    return isinstance(state, DynamicalState) and state.time is not None and state.time > targets.times[0] + BACK
+
+
+def spans(targets: Targets, last: State) -> Floats:
+    """(F,) s between each frame and the one before it; never below zero."""
+    between = np.diff(targets.times)
+    if isinstance(last, DynamicalState) and last.time is not None:
+        first = float(targets.times[0]) - last.time
+    else:
+        first = float(between[0]) if len(between) else SPAN
+    none_back: Floats = np.maximum(np.concatenate([[first], between]), 0.0)
+    return none_back

@@ -1,0 +1,136 @@
+"""What a frame, or many, ask of each limb: the targets as seen from the wrist."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.scalar_math import MANY, ONE, N, Numbers, Point
+from ...hand.targets import Targets
+from .limb_kinematics import Seen
+from .limbs import Limb, through
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Frames:
+    """The targets of one frame as floats, or of many as one array a coordinate."""
+
+    root: Any
+    """The columns x, y, z and the place of T_world_wrist, each three numbers."""
+    places: Any
+    """[column][i]"""
+    weights: Any
+    """[column]"""
+    turns: Any
+    """[column], in the wrist's frame, by columns; None where no turn is asked for."""
+    turn_weights: Any
+
+
+def one_frame(targets: Targets, root: Floats, frame: int = 0) -> Frames:
+    """One of the frames, with its root (4, 4)."""
+    turns, weights = None, targets.rotation_weights
+    if targets.rotations is not None and weights is not None:
+        turns = _turns_from_wrist(root, targets.rotations[frame], weights[frame])
+    return Frames(
+        tuple(map(tuple, root[:3].T.tolist())),
+        targets.positions[frame].tolist(),
+        targets.weights[frame].tolist(),
+        turns,
+        None if weights is None else weights[frame].tolist(),
+    )
+
+
+def many_frames(targets: Targets, roots: Floats) -> Frames:
+    """All frames, with their roots (F, 4, 4), or one for all (1, 4, 4)."""
+    columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
+    root = tuple(tuple(column) for column in columns)
+    weights, turns = targets.rotation_weights, None
+    if targets.rotations is not None and weights is not None:
+        quaternions = np.ascontiguousarray(np.transpose(targets.rotations, (1, 2, 0)))
+        turns = [
+            _turn_from_wrist(root, q, w) if np.any(w > 0) else None for q, w in zip(quaternions, weights.T, strict=True)
+        ]
+    return Frames(
+        root,
+        np.ascontiguousarray(np.transpose(targets.positions, (1, 2, 0))),
+        np.ascontiguousarray(targets.weights.T),
+        turns,
+        None if weights is None else np.ascontiguousarray(weights.T),
+    )
+
+
+def look(m: Numbers[N], limb: Limb, frames: Frames) -> list[Seen[N]]:
+    """What a limb's marks are asked for; those that nothing asks of are left out."""
+    seen = []
+    for number, mark in enumerate(limb.marks):
+        weight: Any = frames.weights[mark.column] if mark.moves else 0.0
+        turn_weight: Any = 0.0 if frames.turns is None else frames.turn_weights[mark.column]
+        placed, turned = m.any(weight > 0), m.any(turn_weight > 0)
+        if not (placed or turned):
+            continue
+        place = _from_wrist(m, frames.root, frames.places[mark.column], weight) if placed else None
+        turn = frames.turns[mark.column] if turned else None
+        seen.append(Seen(number, place, weight, turn, turn_weight))
+    return _led_by_the_end(m, seen, limb.worth.end) if len(seen) > 1 else seen
+
+
+def _led_by_the_end(m: Numbers[N], seen: list[Seen[N]], end: float) -> list[Seen[N]]:
+    """With the outermost place counting `end` times where others are seen too; marks are outermost first.
+
+    Bones and where markers sit are never quite the performer's. Least squares that share out what does not fit put
+    fingers straight from the knuckle; with the end met the others bend as they do.
+    """
+    left: Any = sum(each.weight for each in seen)
+    led, beyond = [], cast(Any, 0.0)
+    for each in seen:
+        left = left - each.weight
+        leads: Any = (beyond <= 0) & (left > 0)
+        led.append(each._replace(weight=each.weight * m.where(leads, end, 1.0)))
+        beyond = beyond + each.weight
+    return led
+
+
+def _from_wrist(m: Numbers[N], root: Any, place: Any, weight: Any) -> Point[N]:
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
+    x, y, z = place
+    if m is MANY:
+        known = weight > 0
+        x, y, z = np.where(known, x, tx), np.where(known, y, ty), np.where(known, z, tz)
+    x, y, z = x - tx, y - ty, z - tz
+    return ax * x + ay * y + az * z, bx * x + by * y + bz * z, cx * x + cy * y + cz * z
+
+
+def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
+    """The columns of Rᵀ Q, from a quaternion of any length above zero; the identity where it has no weight."""
+    w, x, y, z = turn
+    known = weight > 0
+    w, x, y, z = (np.where(known, part, float(i == 0)) for i, part in enumerate((w, x, y, z)))
+    scale = 2.0 / (w * w + x * x + y * y + z * z)
+    xx, yy, zz, xy, yz, zx = scale * x * x, scale * y * y, scale * z * z, scale * x * y, scale * y * z, scale * z * x
+    wx, wy, wz = scale * w * x, scale * w * y, scale * w * z
+    columns = (1 - yy - zz, xy + wz, zx - wy), (xy - wz, 1 - xx - zz, yz + wx), (zx + wy, yz - wx, 1 - xx - yy)
+    (ax, ay, az), (bx, by, bz), (cx, cy, cz), _ = root
+    return tuple((ax * p + ay * q + az * r, bx * p + by * q + bz * r, cx * p + cy * q + cz * r) for p, q, r in columns)
+
+
+def _turns_from_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
+    """The same of all targets (T, 4) of one frame: their number is worth arrays."""
+    known = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
+    turns: list[list[list[float]]] = (rot.columns(known) @ root[:3, :3]).tolist()
+    return turns
+
+
+def told(m: Numbers[N], limb: Limb, seen: list[Seen[N]]) -> list[Any]:
+    """(n,) whether the targets, or a coupling with a turn that they move, tell of each turn."""
+    if m is ONE and len(seen) == len(limb.marks):
+        return list(limb.told)
+    known: list[Any] = [False] * len(limb.turns)
+    for each in seen:
+        counts: Any = True if m is ONE else (each.weight > 0) | (each.turn_weight > 0)
+        for turn in limb.marks[each.mark].moved_by:
+            known[turn] = known[turn] | counts
+    return through(limb.rows, known)

@@ -1,0 +1,204 @@
+"""A hand that follows its targets from frame to frame at the gain, as the paper has it: with a rate, and a memory.
+
+# Dynamical 3.1: ω* = ω + K sk(R R̂ᵀ)^∨, v* = v + K (p − p̂). What is missed falls as exp(−K t). Over a step of h seconds
+that is the share 1 − exp(−K h), which is steady for any gain; K h, as in Euler's method, would overshoot from K h = 1.
+The targets of a frame are those at its end: with their velocities they are taken back to where each step begins, so
+that a hand which follows a steady motion does so without lag.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.jacobians import cross_matrix, moved
+from ...hand.scalar_math import MANY, ONE
+from ...hand.targets import Targets
+from ..wrist_alignment import Base, laid_roots
+from .dynamical_plan import Plan
+from .limb_kinematics import Seen, normal, place, turn_error
+from .limb_step import Room, add_couplings, bounds, step
+from .limb_targets import look, one_frame, told
+from .limbs import Limb
+from .steady_limb import damped
+
+Floats = NDArray[np.float64]
+STILL: Floats = np.zeros(6)
+TOLD = 1e-9
+"""m²: how much the palm's targets must tell of its motion for it to be taken from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How a hand follows."""
+
+    gain: float
+    """1/s, K"""
+    fastest: float
+    """rad/s, v_max"""
+    slope: float
+    """1/rad, k of the limits' tanh"""
+    damping: float
+    """m², λ"""
+    substeps: int
+    """Steps of one frame."""
+
+    def share(self, seconds: float) -> float:
+        """How much of what is missed is made up for in this time."""
+        return -math.expm1(-self.gain * max(seconds, 0.0))
+
+    def room(self, seconds: float) -> Room:
+        """How far joints turn in this time."""
+        return Room(self.fastest * max(seconds, 0.0), self.slope)
+
+
+def followed(
+    plan: Plan, targets: Targets, spans: Floats, begin: tuple[Floats, Floats, Floats], pace: Pace
+) -> tuple[Floats, Floats, Floats]:
+    """(F, 4, 4) roots and (F, D) angles, frame after frame, and (4, 4) where the palm's targets had the wrist last.
+
+    spans: (F,) s before each frame; begin: root and angles before the first, and where the wrist was laid.
+    """
+    root, angles, last = begin
+    laid = np.broadcast_to(laid_roots(plan.base, targets, last, plan.worth.turn), (len(targets), 4, 4))
+    roots, found = np.empty((len(targets), 4, 4)), np.empty((len(targets), len(angles)))
+    now = angles.tolist()
+    carried = plan.base.seen(targets).tolist()
+    for frame, span in enumerate(spans.tolist()):
+        twist = palm_twist(plan.base, targets, laid[frame], frame, plan.worth.turn) if carried[frame] else STILL
+        if carried[frame]:
+            root = _after(root, laid[frame], twist, span, pace)
+        sights = _Sights(targets, laid[frame], twist, frame)
+        for limb in plan.limbs:
+            seen = look(ONE, limb, sights.frames)
+            if seen:
+                solved = _limb(limb, [now[dof] for dof in limb.dofs], sights.moving(limb, seen), span, pace)
+                for dof, angle in zip(limb.dofs, solved, strict=True):
+                    now[dof] = angle
+        roots[frame], found[frame] = root, now
+    return roots, found, laid[-1]
+
+
+def _limb(limb: Limb, angles: list[float], seen: list["Moving"], span: float, pace: Pace) -> list[float]:
+    """The angles (n,) of a limb after a frame."""
+    known = told(ONE, limb, [each.seen for each in seen])
+    time = span / pace.substeps
+    share, room = pace.share(time), pace.room(time)
+    for number in range(pace.substeps):
+        there = [each.before(span - number * time, time) for each in seen]
+        placed = place(ONE, limb, angles, there)
+        program = normal(limb, placed, there, share)
+        add_couplings(ONE, limb, angles, program, share)
+        move = step(ONE, limb, damped(program, pace.damping), bounds(ONE, limb, angles, room, known))
+        # A rounding beyond a limit is none.
+        angles = [
+            min(max(angle + way, min(angle, low)), max(angle, high))
+            for angle, way, low, high in zip(angles, move, limb.low, limb.high, strict=True)
+        ]
+    return angles
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A target of a frame and how fast it moves beside the palm."""
+
+    seen: Seen[float]
+    velocity: Floats | None
+    """(3,) m/s"""
+    spin: Floats | None
+    """(3,) rad/s"""
+
+    def before(self, earlier: float, time: float) -> Seen[float]:
+        """The target some seconds earlier, and what it does in the `time` from there."""
+        place_, move, spin = self.seen.place, None, None
+        turn: Any = self.seen.turn
+        if self.velocity is not None and place_ is not None:
+            x, y, z = (np.array(place_) - self.velocity * earlier).tolist()
+            place_, move = (x, y, z), tuple((self.velocity * time).tolist())
+        if self.spin is not None and turn is not None:
+            back = turned_by(-self.spin * earlier) @ np.array(turn).T
+            one, two, three = (tuple(column) for column in back.T.tolist())
+            turn, spin = (one, two, three), tuple((self.spin * time).tolist())
+        return self.seen._replace(place=place_, turn=turn, move=move, spin=spin)
+
+
+class _Sights:
+    """A frame's targets as seen from where the palm's have the wrist."""
+
+    def __init__(self, targets: Targets, root: Floats, twist: Floats, frame: int) -> None:
+        self.frames = one_frame(targets, root, frame)
+        self.velocities, self.spins = targets.velocities, targets.angular_velocities
+        self.targets, self.root, self.twist, self.frame = targets, root, twist, frame
+
+    def moving(self, limb: Limb, seen: list[Seen[float]]) -> list[Moving]:
+        """With their velocities beside the palm."""
+        result = []
+        for each in seen:
+            column = limb.marks[each.mark].column
+            velocity = spin = None
+            if self.velocities is not None and each.place is not None:
+                arm = self.targets.positions[self.frame, column] - self.root[:3, 3]
+                carried = self.twist[:3] + np.cross(self.twist[3:], arm)
+                velocity = (self.velocities[self.frame, column] - carried) @ self.root[:3, :3]
+            if self.spins is not None and each.turn is not None:
+                spin = (self.spins[self.frame, column] - self.twist[3:]) @ self.root[:3, :3]
+            result.append(Moving(each, velocity, spin))
+        return result
+
+
+def palm_twist(base: Base, targets: Targets, root: Floats, frame: int, turn_length: float) -> Floats:
+    """(6,) m/s and rad/s of the wrist in the world, by least squares; zero where the palm's targets do not tell it."""
+    matrix, right = np.zeros((6, 6)), np.zeros(6)
+    for rows, wanted, weight in _palm_rates(base, targets, root, frame, turn_length):
+        matrix += weight * rows.T @ rows
+        right += weight * rows.T @ wanted
+    if not matrix.any():
+        return right
+    sizes, axes = np.linalg.eigh(matrix)
+    tells = sizes > TOLD * sizes[-1]
+    along = axes[:, tells]
+    found: Floats = along @ ((along.T @ right) / sizes[tells])
+    return found
+
+
+def _palm_rates(
+    base: Base, targets: Targets, root: Floats, frame: int, turn_length: float
+) -> Iterator[tuple[Floats, Floats, float]]:
+    """What the palm's targets tell of its motion: rows (3, 6), the rate (3,) and a weight."""
+    if targets.velocities is not None:
+        for column in base.palm.columns:
+            if targets.weights[frame, column] > 0:
+                rows = np.hstack([np.eye(3), -cross_matrix(targets.positions[frame, column] - root[:3, 3])])
+                yield rows, targets.velocities[frame, column], float(targets.weights[frame, column])
+    if targets.angular_velocities is not None and targets.rotation_weights is not None:
+        for column in base.turn_columns:
+            if targets.rotation_weights[frame, column] > 0:
+                rows = np.hstack([np.zeros((3, 3)), np.eye(3)])
+                weight = float(targets.rotation_weights[frame, column]) * turn_length**2
+                yield rows, targets.angular_velocities[frame, column], weight
+
+
+def _after(root: Floats, laid: Floats, twist: Floats, span: float, pace: Pace) -> Floats:
+    """(4, 4) the wrist after a frame in which it follows where its targets have it."""
+    time = span / pace.substeps
+    for number in range(pace.substeps):
+        earlier = span - number * time
+        turn = turned_by(-twist[3:] * earlier) @ laid[:3, :3]
+        found, _ = turn_error(MANY, _columns(turn), _columns(root[:3, :3]))
+        missed = np.concatenate([laid[:3, 3] - twist[:3] * earlier - root[:3, 3], np.ravel(found)])
+        root = moved(root[None], np.zeros((1, 0)), (pace.share(time) * missed + twist * time)[None])[0][0]
+    return root
+
+
+def _columns(matrix: Floats) -> tuple[tuple[Floats, ...], ...]:
+    return tuple(tuple(np.array([value]) for value in column) for column in matrix.T)
+
+
+def turned_by(vector: Floats) -> Floats:
+    """(3, 3) the turn about a vector (3,) by its length, rad: the exponential map."""
+    angle = np.linalg.norm(vector, axis=-1)
+    return rot.to_matrix(rot.about(vector / max(float(angle), 1e-300), angle))

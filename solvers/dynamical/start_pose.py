@@ -1,0 +1,63 @@
+"""Where a frame begins when it is solved on its own: as its targets say, so that no frame depends on another.
+
+Places tell by the steps that all planar solvers share: the digit's plane and, in it, the bend of the coupling, in
+closed form. Turns tell a joint's angles by those of its frame in its parent's. What neither tells begins at ease.
+"""
+
+import math
+from typing import Any
+
+from ...hand.scalar_math import N, Numbers
+from .limb_kinematics import Seen, carried, turned
+from .limbs import Limb
+
+
+def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]) -> list[N]:
+    """(n,) the angles within limits of the joints whose turns were seen, one after the other; the others at ease.
+
+    A joint turns by Rz Ry Rx, or some of these: the angles of its frame in the frame before it.
+    """
+    frames: list[Any] = []
+    angles: list[Any] = []
+    for number, turn in enumerate(limb.turns):
+        frame = turn.begin or carried(frames[turn.before], turn.fixed, turn.offset)
+        last = _last_of_joint(limb, number)
+        angle: Any = ease[number]
+        for each in seen:
+            mark = limb.marks[each.mark]
+            if each.turn is not None and mark.turn == last and mark.fixed is None:
+                found = m.clip(turn.sign * _angle(m, turn.axis, frame, each.turn), limb.low[number], limb.high[number])
+                angle = m.where(each.turn_weight > 0, found, angle)
+        angles.append(angle)
+        frames.append(turned(m, frame, turn.axis, turn.sign, angle)[0])
+    return angles
+
+
+def _last_of_joint(limb: Limb, number: int) -> int:
+    """The last turn of the joint of this one."""
+    while number + 1 < len(limb.turns):
+        after = limb.turns[number + 1]
+        if after.before != number or after.fixed is not None or any(after.offset):
+            break
+        number += 1
+    return number
+
+
+def _angle(m: Numbers[N], axis: int, frame: Any, turn: Any) -> N:
+    """The angle about an axis of a frame that is part of the turn from there on: Rz Ry Rx, those before it made."""
+    fx, fy, fz = frame[:3]
+    x, y, z = turn
+    if axis == 2:
+        return m.atan2(_dot(fy, x), _dot(fx, x))
+    if axis == 1:
+        return m.atan2(-_dot(fz, x), _dot(fx, x))
+    return m.atan2(_dot(fz, y) - _dot(fy, z), _dot(fy, y) + _dot(fz, z))
+
+
+def _dot(one: Any, other: Any) -> Any:
+    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
+
+
+def begun(planar: float, otherwise: float) -> float:
+    """The angle that places tell, else another."""
+    return planar if math.isfinite(planar) else otherwise

@@ -1,0 +1,100 @@
+"""Frames that are each solved until they are at rest, begun as their own targets say: in any pieces the same."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.scalar_math import MANY, ONE
+from ...hand.targets import Targets
+from ..chunks import in_chunks
+from ..planar.driver import told as told_by_places
+from ..solver import State, hold_last
+from ..wrist_alignment import laid_roots
+from .bone_directions import by_headings
+from .dynamical_plan import Plan
+from .limb_kinematics import among
+from .limb_targets import look, many_frames, one_frame, told
+from .limbs import Limb
+from .start_pose import begun, from_turns
+from .steady_limb import Method, settle_many, settle_one
+
+Floats = NDArray[np.float64]
+
+
+def settled(plan: Plan, targets: Targets, state: State, method: Method) -> tuple[Floats, Floats]:
+    """(F, 4, 4) roots, (1, 4, 4) where they stay, and (F, D) angles; what nothing tells stays as in the last frame."""
+    roots = laid_roots(plan.base, targets, state.root, plan.worth.turn)
+    if len(targets) == 1:
+        return roots, _one(plan, targets, roots, state, method)
+    angles = np.full((len(targets), plan.planar.hand.dofs), np.nan)
+
+    def solve(chunk: slice) -> None:
+        _chunk(plan, targets.select(chunk), roots[chunk] if len(roots) > 1 else roots, angles[chunk], method)
+
+    in_chunks(len(targets), solve)
+    known = np.isfinite(angles)
+    for dof in np.flatnonzero(~np.all(known, axis=0)):
+        angles[:, dof] = hold_last(angles[:, dof], known[:, dof], state.angles[dof])
+    return roots, angles
+
+
+def _one(plan: Plan, targets: Targets, roots: Floats, state: State, method: Method) -> Floats:
+    """(1, D)"""
+    hand = plan.planar.hand
+    angles = state.angles.tolist()
+    frames = one_frame(targets, roots[0])
+    nowhere = [math.nan] * hand.dofs
+    planar = told_by_places(plan.planar, targets, roots, 0)[0].tolist() if any(frames.weights) else nowhere
+    for limb, headings in zip(plan.limbs, plan.headings, strict=True):
+        if headings is not None:
+            solved, at_rest = by_headings(ONE, limb, headings, frames)
+            if at_rest:
+                for dof, angle in zip(limb.dofs, solved, strict=True):
+                    angles[dof] = angle
+                continue
+        seen = look(ONE, limb, frames)
+        if not seen:
+            continue
+        known = told(ONE, limb, seen)
+        begin = [planar[dof] for dof in limb.dofs]
+        if not all(map(math.isfinite, begin)):
+            ease = [float(hand.neutral[dof]) for dof in limb.dofs]
+            begin = list(map(begun, begin, from_turns(ONE, limb, seen, ease)))
+        solved = settle_one(limb, begin, seen, known, method)
+        for dof, angle, knows in zip(limb.dofs, solved, known, strict=True):
+            if knows:
+                angles[dof] = angle
+    return np.array([angles])
+
+
+def _chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, method: Method) -> None:
+    """Writes what the targets tell of the angles (F, D)."""
+    planar = told_by_places(plan.planar, targets, roots, 0)
+    frames = many_frames(targets, roots)
+    for limb, headings in zip(plan.limbs, plan.headings, strict=True):
+        at_rest: Any = False
+        if headings is not None:
+            solved, at_rest = by_headings(MANY, limb, headings, frames)
+            for dof, angle in zip(limb.dofs, solved, strict=False):
+                angles[:, dof] = np.where(at_rest, angle, np.nan)
+        seen = [] if np.all(at_rest) else look(MANY, limb, frames)
+        if not seen:
+            continue
+        left = np.flatnonzero(~at_rest) if np.any(at_rest) else slice(None)
+        seen = among(left, seen)
+        known = told(MANY, limb, seen)
+        begin = _begin(plan, limb, seen, planar[left][:, limb.dofs].T.copy())
+        settle_many(limb, begin, seen, known, method)
+        for dof, found, knows in zip(limb.dofs, begin, known, strict=True):
+            angles[left, dof] = np.where(knows, found, np.nan)
+
+
+def _begin(plan: Plan, limb: Limb, seen: Any, planar: Floats) -> Floats:
+    """(n, F) where frames begin: as places tell, or else turns, or else at ease."""
+    if np.all(np.isfinite(planar)):
+        return planar
+    ease = [float(plan.planar.hand.neutral[dof]) for dof in limb.dofs]
+    by_turns = from_turns(MANY, limb, seen, ease)
+    return np.stack([np.where(np.isfinite(b), b, t) for b, t in zip(planar, by_turns, strict=True)])

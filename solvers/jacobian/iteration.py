@@ -1,0 +1,173 @@
+"""The loop of the Jacobian methods: step, look, keep the best, until a row no longer moves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import jacobians
+from ..qp.kkt_system import WorkingSet
+from .problem import Poses
+from .residual_rows import Rows, Task, coupled
+from .steps import Room, classic, hessian
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+CAREFUL = "levenberg-marquardt"
+"""The method that takes back a step that does not lead nearer."""
+STIFF = 0.003
+"""m, the posture's worth at first, where the start is far. With a weak posture the way to it is a narrow bent valley,
+along which steps are short; a stiff one is walked to in a few steps, and its place hardly changes."""
+SOFTER = 10.0
+"""What that is divided by after a step of less than SETTLED rad, down to 1."""
+SETTLED = 0.1
+TRUST = 1e-4
+"""Levenberg-Marquardt's first λ, as part of the Hessian's largest element."""
+LEAST, MOST = 1e-12, 1e8
+"""Where λ stays."""
+FREE = 1e-10
+"""With a λ above this a short step may be one that was held back, not the last."""
+EASIER, HARDER = 0.1, 10.0
+"""What λ is multiplied by after a step that led nearer, and after one that did not."""
+
+SAME = 1.0 + 1e-13
+"""Costs that differ by less are equal but for rounding: near the end steps still lead nearer, but no cost shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How steps are made and when they end."""
+
+    name: str
+    damping: float
+    homing: float
+    iterations: int
+    tolerance: float
+
+
+@dataclass(slots=True, eq=False)
+class _Walk:
+    """The N rows that still move, at their present poses."""
+
+    rows: Ints
+    """(N,) ascending, of the F G rows of the batch: frame by frame, part by part."""
+    frames: Ints
+    parts: Ints
+    at: Rows
+    trust: Floats
+    """(N,) λ"""
+    stiff: Floats
+    """(N,) how many times more the posture counts."""
+    working: WorkingSet | None = None
+    """(N, k + h) what held the last step."""
+
+    def keep(self, going: Bools) -> None:
+        if np.all(going):
+            return
+        which = np.flatnonzero(going)
+        self.rows, self.frames, self.parts = self.rows[which], self.frames[which], self.parts[which]
+        self.at, self.trust, self.stiff = self.at.select(which), self.trust[which], self.stiff[which]
+        self.working = None if self.working is None else self.working[which]
+
+
+def search(task: Task, method: Method, start: Poses, stiff: float = STIFF) -> tuple[Poses, Floats]:
+    """The start with each part's angles, and the root if it floats, as near to the targets as the method gets; the cost
+    (F, G) of each part.
+
+    stiff: m, the posture's worth at first.
+    """
+    best, now, trial = start.copy(), start.copy(), start.copy()
+    count, parts = len(start.angles), len(task.parts.dofs)
+    posture, careful = task.worth.posture, method.name == CAREFUL
+    walk = _begin(task, now, max(stiff / posture, 1.0) if careful else 1.0)
+    merit = walk.at.cost(posture)
+    for _ in range(method.iterations):
+        if not len(walk.rows):
+            break
+        weight, final = posture * walk.stiff, walk.stiff == 1
+        step = _step(task, method, walk, now, weight)
+        _move(task, walk, now, trial, step)
+        after = task.rows(walk.frames, walk.parts, trial)
+        nearer = after.cost(weight) <= SAME * walk.at.cost(weight)
+        taken = nearer | (not careful)
+        walk.at = walk.at.where(taken, after)
+        _put(task, walk, taken, trial, now)
+        cost = walk.at.cost(posture)
+        better = (cost <= SAME * merit[walk.rows]) | ~final
+        merit[walk.rows[better]] = cost[better]
+        _put(task, walk, better, now, best)
+        size = np.abs(step).max(-1)
+        small = size < method.tolerance
+        ends = small & final & ((walk.trust <= FREE) | (not careful))
+        walk.trust = np.clip(walk.trust * np.where(nearer, np.where(small, 0.0, EASIER), HARDER), LEAST, MOST)
+        walk.stiff = np.where(nearer & (size < SETTLED), np.maximum(walk.stiff / SOFTER, 1.0), walk.stiff)
+        walk.keep(~ends & (walk.trust < MOST))
+    return best, merit.reshape(count, parts)
+
+
+def _begin(task: Task, start: Poses, stiff: float) -> _Walk:
+    """All rows at the start."""
+    parts = len(task.parts.dofs)
+    rows = np.arange(len(start.angles) * parts)
+    at = task.rows(rows // max(parts, 1), rows % max(parts, 1), start)
+    ones = np.ones(len(rows))
+    return _Walk(rows, rows // max(parts, 1), rows % max(parts, 1), at, TRUST * ones, stiff * ones)
+
+
+def _step(task: Task, method: Method, walk: _Walk, now: Poses, posture: Floats) -> Floats:
+    """(N, base + n) the next step of each row."""
+    room = _room(task, walk, now)
+    scales = task.scales[walk.parts]
+    if method.name != CAREFUL:
+        homing = -method.homing * walk.at.off / scales
+        return classic(walk.at, room, method.name, method.damping, homing)
+    free = np.broadcast_to((walk.stiff == 1)[:, None], scales.shape)
+    if walk.working is not None:
+        free = free & (walk.working[:, : scales.shape[1]] == 0)
+    square, gradient = hessian(walk.at, scales, posture, free)
+    diagonal = np.einsum("nii->ni", square)
+    diagonal += (walk.trust * diagonal.max(-1))[:, None]
+    solution = room.nearest(square, gradient, walk.working)
+    walk.working = solution.working
+    return solution.x
+
+
+def _room(task: Task, walk: _Walk, now: Poses) -> Room:
+    """How far the rows may step."""
+    parts = walk.parts
+    dofs = task.parts.dofs[parts]
+    q = now.angles[walk.frames[:, None], dofs]
+    low, high = task.limits
+    open_ends = np.full((len(parts), task.base), np.inf)
+    coefficients, lower, upper = task.couplings
+    rows = task.parts.hard[parts]
+    values = coupled(coefficients[rows], now.angles[walk.frames])
+    hard = coefficients[rows[:, :, None], dofs[:, None, :]]
+    return Room(
+        np.concatenate([-open_ends, low[dofs] - q], axis=1),
+        np.concatenate([open_ends, high[dofs] - q], axis=1),
+        np.concatenate([np.zeros((*rows.shape, task.base)), hard], axis=2),
+        lower[rows] - values,
+        upper[rows] - values,
+    )
+
+
+def _move(task: Task, walk: _Walk, now: Poses, trial: Poses, step: Floats) -> None:
+    """Writes the rows of `now`, moved by a step (N, base + n), into `trial`."""
+    dofs = task.parts.dofs[walk.parts]
+    low, high = task.limits
+    at = walk.frames[:, None], dofs
+    trial.angles[at] = np.clip(now.angles[at] + step[:, task.base :], low[dofs], high[dofs])
+    if task.floating:
+        base = step[:, : task.base]
+        trial.root[walk.frames], _ = jacobians.moved(now.root[walk.frames], np.zeros((len(step), 0)), base)
+
+
+def _put(task: Task, walk: _Walk, which: Bools, source: Poses, target: Poses) -> None:
+    """Writes some (N,) of the rows of one set of poses into another."""
+    frames, dofs = walk.frames[which], task.parts.dofs[walk.parts[which]]
+    target.angles[frames[:, None], dofs] = source.angles[frames[:, None], dofs]
+    if task.floating:
+        target.root[frames] = source.root[frames]

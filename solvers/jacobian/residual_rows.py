@@ -1,0 +1,213 @@
+"""What the parts of a hand are asked for, as rows: how far each target and coupling is off, and how that changes.
+
+A row of the batch is one part in one frame. With the weights in metres a radian, what is minimised is
+
+    Σ w |p − p̂|² + turn² Σ w |log R R̂ᵀ|² + coupling² Σ (how far c·q is out of bounds)² + posture² Σ ((q − q₀) / range)²
+
+The slope of |log R R̂ᵀ|² is exact with the plain rotation Jacobian: the logarithm's own derivative keeps its axis.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import jacobians
+from ...hand.jacobians import BASE
+from ...hand.model import HandModel
+from .parts import Parts
+from .problem import Poses, Wanted
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BASE_PRIOR = 1e-3
+"""What the wrist's distance from where it began counts, as part of a target's: decides what no target does."""
+BASE_ARM = 0.1
+"""m, what a radian of the wrist counts like."""
+NARROW = 1e-3
+"""rad, ranges of joints that hardly move count as this wide."""
+PASSIVE = 10.0
+"""How many times farther from the posture a twist counts: it is what joints yield, nothing that a muscle does alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a radian counts, in metres of a target's distance."""
+
+    turn: float
+    coupling: float
+    posture: float
+    """A joint's whole range, not a radian."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """N rows at a pose."""
+
+    errors: Floats
+    """(N, m) wanted less found, weighted."""
+    slopes: Floats
+    """(N, n, m) how much what is found changes, weighted: the transposed Jacobian."""
+    bends: Floats
+    """(N, n, n) how the slopes of the places change, times their errors: Gauss-Newton's missing part of the Hessian."""
+    off: Floats
+    """(N, n) how far from the posture, in metres for the unit worth of a posture."""
+
+    def where(self, better: NDArray[np.bool_], other: "Rows") -> "Rows":
+        """The other's rows where those are better (N,)."""
+        pairs = zip(self.arrays, other.arrays, strict=True)
+        return Rows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
+
+    def select(self, which: Ints) -> "Rows":
+        """Some of the rows."""
+        return Rows(*(array[which] for array in self.arrays))
+
+    @property
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """All of them."""
+        return self.errors, self.slopes, self.bends, self.off
+
+    def cost(self, posture: Floats | float) -> Floats:
+        """(N,) the sum of squares, at this worth of a posture."""
+        squares: Floats = (self.errors * self.errors).sum(-1) + posture**2 * (self.off * self.off).sum(-1)
+        return squares
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Parts of a hand with their targets."""
+
+    hand: HandModel
+    parts: Parts
+    wanted: Wanted
+    worth: Worth
+    floating: bool
+    postures: Floats | None = None
+    """(F, D + 1) rad, the posture of each frame; None: the hand at ease in all."""
+
+    @property
+    def base(self) -> int:
+        """How many unknowns of a part come before its angles."""
+        return BASE if self.floating else 0
+
+    @cached_property
+    def limits(self) -> tuple[Floats, Floats]:
+        """(D + 1,) rad, the lowest angles and the highest."""
+        low, high = np.append(self.hand.limits, [[0.0, 0.0]], axis=0).T
+        return low, high
+
+    @cached_property
+    def couplings(self) -> tuple[Floats, Floats, Floats]:
+        """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last is met by everything."""
+        return couplings(self.hand)
+
+    @cached_property
+    def rest(self) -> Floats:
+        """(G, n) rad, the posture."""
+        angles: Floats = np.append(self.hand.neutral, 0.0)[self.parts.dofs]
+        return angles
+
+    @cached_property
+    def scales(self) -> Floats:
+        """(G, base + n) what an unknown's distance from the posture is multiplied by."""
+        ranges = np.append(np.maximum(np.ptp(self.hand.limits, axis=1), NARROW), 1.0)
+        ranges[:-1][np.array(self.hand.movements) == "twist"] /= PASSIVE
+        base = np.repeat([[BASE_PRIOR] * 3 + [BASE_PRIOR * BASE_ARM] * 3], len(self.parts.dofs), axis=0)[:, : self.base]
+        return np.concatenate([base / self.worth.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
+
+    def rows(self, frames: Ints, parts: Ints, poses: Poses) -> Rows:
+        """The rows of `parts` (N,) in `frames` (N,), ascending, at their poses."""
+        used, at = np.unique(frames, return_inverse=True)
+        placed = jacobians.place(self.hand, poses.root[used], poses.angles[used, :-1])
+        targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
+        at = at[:, None]
+        joints, owners = self.wanted.joints[targets], self.hand.axis_joint[dofs]
+        turns = placed.turns[at, joints]
+        found = (turns @ self.wanted.offsets[targets])[..., 0] + placed.places[at, joints]
+        arms = found[:, None] - placed.places[at, owners][:, :, None]
+        axes = self.parts.moved[parts].swapaxes(-1, -2)[..., None] * placed.axes[at, dofs][:, :, None]
+        if self.floating:
+            # The wrist's six come first: shifts turn nothing, turns are about its origin.
+            shifts, spins = np.zeros((2, len(at), 3, targets.shape[1], 3))
+            spins += np.eye(3)[:, None]
+            arms = np.concatenate([np.repeat((found - placed.places[at, [0]])[:, None], 6, axis=1), arms], axis=1)
+            axes = np.concatenate([shifts, spins, axes], axis=1)
+        places, bends = self._places(frames, targets, found, axes, arms)
+        blocks = [places, self._couplings(frames, parts, poses.angles)]
+        if self.wanted.turns is not None:
+            blocks.append(self._turns(frames, targets, turns, axes))
+        errors, slopes = (np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True))
+        return Rows(errors, slopes, bends, self._off(frames, parts, poses))
+
+    def _places(
+        self, frames: Ints, targets: Ints, found: Floats, axes: Floats, arms: Floats
+    ) -> tuple[tuple[Floats, Floats], Floats]:
+        """(N, 3 t) errors and (N, base + n, 3 t) slopes of the places, and (N, base + n, base + n) their bends."""
+        roots = self.wanted.place_roots[frames[:, None], targets]
+        errors = roots[..., None] * (self.wanted.places[frames[:, None], targets] - found)
+        slopes = _cross(axes, arms)
+        if self.floating:
+            slopes[:, :3] += np.eye(3)[:, None]
+        slopes = (roots[:, None, :, None] * slopes).reshape(*slopes.shape[:2], -1)
+        # Turning about a moves a point's slope J about any axis farther out by a × J, and e·(a × J) = (e × a)·J.
+        half = np.triu(_cross(errors[:, None], axes).reshape(slopes.shape) @ slopes.swapaxes(-1, -2))
+        bends = half + np.triu(half, 1).swapaxes(-1, -2)
+        return (errors.reshape(len(frames), -1), slopes), bends
+
+    def _turns(self, frames: Ints, targets: Ints, turns: Floats, axes: Floats) -> tuple[Floats, Floats]:
+        """(N, 3 t) errors and (N, base + n, 3 t) slopes of the turns."""
+        assert self.wanted.turns is not None
+        roots = self.worth.turn * self.wanted.turn_roots[frames[:, None], targets]
+        errors = roots[..., None] * jacobians.log_errors(self.wanted.turns[frames[:, None], targets], turns)
+        slopes = roots[:, None, :, None] * axes
+        return errors.reshape(len(frames), -1), slopes.reshape(*slopes.shape[:2], -1)
+
+    def _couplings(self, frames: Ints, parts: Ints, angles: Floats) -> tuple[Floats, Floats]:
+        """(N, c) errors and (N, base + n, c) slopes of the couplings that yield."""
+        coefficients, low, high = self.couplings
+        chosen = self.parts.soft[parts]
+        values = coupled(coefficients[chosen], angles[frames])
+        missing = np.maximum(low[chosen] - values, 0.0) + np.minimum(high[chosen] - values, 0.0)
+        counts = (missing != 0) | (low == high)[chosen]
+        slopes = coefficients[chosen[:, None], self.parts.dofs[parts][..., None]] * counts[:, None]
+        slopes = np.concatenate([np.zeros((len(frames), self.base, chosen.shape[1])), slopes], axis=1)
+        return self.worth.coupling * missing, self.worth.coupling * slopes
+
+    def _off(self, frames: Ints, parts: Ints, poses: Poses) -> Floats:
+        """(N, base + n) how far from the posture."""
+        at = frames[:, None], self.parts.dofs[parts]
+        off = poses.angles[at] - (self.rest[parts] if self.postures is None else self.postures[at])
+        if self.floating:
+            root = poses.root[frames]
+            off = np.concatenate([root[:, :3, 3], jacobians.log_errors(root[:, :3, :3], np.eye(3)), off], axis=1)
+        moved: Floats = off * self.scales[parts]
+        return moved
+
+
+def coupled(coefficients: Floats, angles: Floats) -> Floats:
+    """(N, c) what couplings (N, c, D + 1) make of angles (N, D + 1), each frame as if it were alone.
+
+    A product of matrices would round a frame in another way when there are others.
+    """
+    values: Floats = (coefficients * angles[:, None]).sum(-1)
+    return values
+
+
+def couplings(hand: HandModel) -> tuple[Floats, Floats, Floats]:
+    """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last is met by everything."""
+    rows = np.zeros((len(hand.couplings) + 1, hand.dofs + 1))
+    for number, row in enumerate(hand.couplings):
+        rows[number, :-1] = row.coefficients
+    low = np.array([*(row.lower for row in hand.couplings), -np.inf])
+    high = np.array([*(row.upper for row in hand.couplings), np.inf])
+    return rows, low, high
+
+
+def _cross(a: Floats, b: Floats) -> Floats:
+    """a × b (..., 3)."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    product: Floats = np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    return product

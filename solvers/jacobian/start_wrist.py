@@ -1,0 +1,51 @@
+"""Where the wrist begins: from the palm's targets, else from all of them."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import jacobians
+from ...hand import rotations as rot
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..planar.palm_pose import spans_a_plane
+from ..wrist_alignment import base_of, laid_roots
+
+Floats = NDArray[np.float64]
+
+
+def roots(hand: HandModel, targets: Targets, last: Floats, turn_worth: float) -> Floats:
+    """(F, 4, 4) T_world_wrist from the palm's places and turns; `last` (4, 4) is that of the frame before.
+
+    Three places on the palm, not in a line, tell its turn, too. Where fewer are seen the turns asked for there tell it
+    with them, a radian counting as `turn_worth` m.
+    """
+    base = base_of(hand, targets.sites.tolist())
+    # A lone frame is laid twice over, as in a batch: in plain floats it would be rounded otherwise, and where a minimum
+    # is flat that would show in the angles.
+    many = targets.select(np.zeros(2, int)) if len(targets) == 1 else targets
+    if many.rotation_weights is not None:
+        told = spans_a_plane(base.palm.at_rest, many.weights[:, base.palm.columns])
+        many = replace(many, rotation_weights=np.where(told[:, None], 0.0, many.rotation_weights))
+    laid = laid_roots(base, many, last, turn_worth)[: len(targets)]
+    return np.broadcast_to(laid, (len(targets), 4, 4)).copy()
+
+
+def laid_on_all(hand: HandModel, targets: Targets, begun: Floats) -> Floats:
+    """(F, 4, 4) the roots `begun`, but where the palm's targets do not tell one and three or more in all are seen: the
+    hand at ease laid on all of them."""
+    base = base_of(hand, targets.sites.tolist())
+    seen = targets.weights > 0
+    palm = seen[:, base.palm.columns]
+    told = spans_a_plane(base.palm.at_rest, targets.weights[:, base.palm.columns])
+    if targets.rotation_weights is not None:
+        told |= np.any(palm, axis=1) & np.any(targets.rotation_weights[:, base.turn_columns] > 0, axis=1)
+    lost = ~told & (seen.sum(-1) >= 3)
+    if not lost.any():
+        return begun
+    at_ease = jacobians.place(hand, np.eye(4)[None], hand.neutral[None]).sites(targets.sites)
+    positions = np.where(seen[lost][..., None], targets.positions[lost], 0.0)
+    laid = begun.copy()
+    laid[lost] = rot.fit_rigid(np.broadcast_to(at_ease, positions.shape), positions, targets.weights[lost])
+    return laid

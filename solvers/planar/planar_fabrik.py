@@ -1,0 +1,134 @@
+"""Planar FABRIK with limits: FABRIK-CGA section 3.4, Algorithm 1 with the misprint of line 1.28 mended.
+
+FABRIK keeps close to the pose it begins with (section 3.5), so the beginning decides what the targets leave open: it
+is the pose whose joints bend as their coupling or their hints say and whose reach is the target's distance. Within
+limits that is the answer already. Where a limit is in the way, forward and backward passes lead on from it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.scalar_math import N, Numbers, Pick, wrapped
+from .coupled_bend import Coupled
+from .planar_chain import Bent, Bones, Chain, Rider, bones_to, missed
+from .planar_reach import held, nearest_of, one_farthest
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopping:
+    """When to stop: near enough, no longer nearer, or often enough."""
+
+    tolerance: float
+    """m from the end to its target at which a frame is done."""
+    stall: float
+    """m by which a pass must come nearer, else the frame is stuck."""
+    passes: int
+    """Most forward and backward passes."""
+
+
+Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
+"""NearestPointSphere of Algorithm 1 in the plane, see nearest_point."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanarFabrik(Coupled):
+    """How one digit brings one of its riders to its goal."""
+
+    stopping: Stopping
+    nearest: Nearest
+
+    def _mended(self, m: Numbers[N], goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
+        if self.bones.count == 1:
+            return bent
+        off: Any = bent[3] > self.stopping.tolerance
+        mended: Bent[N] = m.mend(
+            off, bent, lambda pick: self._within(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in bent[:3]])
+        )
+        return mended
+
+    def _within(self, m: Numbers[N], goal: tuple[N, N], flexions: list[N]) -> Bent[N]:
+        """Where a limit is in the way or the goal is out of reach: the nearest of what is found from these flexions."""
+        first, middle, last = flexions
+        error = missed(m, self.bones, (first, middle, last), goal)
+        best = nearest_of(m, (first, middle, last, error), held(m, self.bones, goal, first))
+        off: Any = best[3] > self.stopping.tolerance
+
+        def passed(pick: Pick) -> Bent[N]:
+            begin = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
+            return self._passes(m, (pick(goal[0]), pick(goal[1])), begin)
+
+        found: Bent[N] = m.mend(off, best, passed)
+        return found
+
+    def _passes(self, m: Numbers[N], goal: tuple[N, N], best: Bent[N]) -> Bent[N]:
+        """Forward and backward passes; the best pose of each frame. One that is near enough or stuck freezes."""
+        now: tuple[N, N, N] = best[:3]
+        going: Any = best[3] > self.stopping.tolerance
+        for _ in range(self.stopping.passes):
+            if not m.any(going):
+                break
+            now = backward(m, self.bones, forward(m, self.bones, now, goal, self.nearest), goal)
+            error = missed(m, self.bones, now, goal)
+            going = going & (error < best[3] - self.stopping.stall)
+            first, middle, last, least = (
+                m.where(going, new, old) for new, old in zip((*now, error), best, strict=True)
+            )
+            best = first, middle, last, least
+            going = going & (error > self.stopping.tolerance)
+        return best
+
+
+def forward(
+    m: Numbers[N], bones: Bones, flexions: tuple[N, N, N], goal: tuple[N, N], nearest: Nearest
+) -> list[tuple[N, N]]:
+    """Stage 1: the end on its target, each joint before it the nearest point at its bone's length (line 1.21).
+
+    Where the first bones end, before the last.
+    """
+    joints = []
+    heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
+    for bone in range(bones.count - 1):
+        heading = heading + flexions[bone]
+        at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
+        joints.append((at_u, at_v))
+    for bone in range(bones.count - 1, 0, -1):
+        beyond = goal if bone == bones.count - 1 else joints[bone]
+        joints[bone - 1] = nearest(m, beyond, bones.lengths[bone], joints[bone - 1])
+    return joints
+
+
+def backward(m: Numbers[N], bones: Bones, joints: list[tuple[N, N]], goal: tuple[N, N]) -> tuple[N, N, N]:
+    """Stage 2: from the base outwards each bone heads for its joint as far as the joint's limits let it (1.28)."""
+    flexions = []
+    heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
+    for bone in range(bones.count):
+        to_u, to_v = goal if bone == bones.count - 1 else joints[bone]
+        flexion = m.clip(wrapped(m.atan2(to_v - at_v, to_u - at_u) - heading), *bones.limits[bone])
+        heading = heading + flexion
+        at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
+        flexions.append(flexion)
+    if bones.count == 2:
+        flexions.append(m.clip(bones.ratio * flexions[1] + bones.lead, *bones.limits[2]))
+    return flexions[0], flexions[1], flexions[2]
+
+
+def nearest_point(m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
+    """The point at `radius` from the centre that is nearest to `point`: FABRIK-CGA 3.4.2.1 in the plane."""
+    u, v = point[0] - centre[0], point[1] - centre[1]
+    distance = m.sqrt(u * u + v * v)
+    # A joint that sits on its neighbour has no nearest point: any will do, and the limits choose.
+    apart = distance > 1e-12
+    scale = radius / m.where(apart, distance, 1.0)
+    return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)
+
+
+def planar_fabrik(chain: Chain, end: Rider, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:
+    """Prepared for a chain and the rider that is its end."""
+    bones = bones_to(chain, end)
+    return PlanarFabrik(chain, bones, one_farthest(bones), stopping, nearest)

@@ -1,0 +1,128 @@
+"""A hand seen as five planar chains on a rigid palm, which is how FABRIK-CGA section 3.4 tracks it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ...hand.joints import CHAIN_JOINTS, DIGITS
+from ...hand.model import HandModel, Movement, Site
+from .closest_pose import Turn
+from .planar_chain import Rider
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Digit:
+    """One finger or the thumb: three bones on a base that is fixed to the palm, bending in one plane."""
+
+    name: str
+    joints: tuple[int, int, int, int]
+    """The indices of MCP, PIP, DIP and tip; for the thumb CMC, MCP, IP and tip."""
+    T_wrist_base: Floats
+    """(4, 4) the first joint at angles of zero."""
+    lengths: Floats
+    """(3,) m."""
+    abduction: int
+    twist: int
+    side_bend: int
+    """Degrees of freedom of the first joint, and the second joint's abduction; −1 where the digit has none."""
+    flexions: tuple[int, int, int]
+    lead: float
+    """rad by which the last joint is bent beyond ratio · the middle one's bend."""
+    ratio: float
+    """How much the last joint bends when the middle one bends: the coupling's slope, ρ of thesis (4.2)."""
+
+
+def digits(hand: HandModel) -> tuple[Digit, ...]:
+    """The hand's digits. Raises HandError for a hand that is not five flexing chains on a rigid palm."""
+    return tuple(_digit(hand, name) for name in DIGITS)
+
+
+SHORTEST = 1e-6
+"""m. Shorter bones have no direction that could be told."""
+
+
+def _digit(hand: HandModel, name: str) -> Digit:
+    first, middle, last, tip = (hand.joints.index(joint) for joint in CHAIN_JOINTS[name])
+    base = np.eye(4)
+    joint = first
+    while joint >= 0:
+        if joint != first and (hand.axis_joint == joint).any():
+            raise HandError(f"{hand.side} hand: {hand.joints[joint]} moves, this solver needs a rigid palm")
+        base = hand.rest[joint] @ base
+        joint = hand.parents[joint]
+    for bone in (middle, last, tip):
+        if not np.allclose(hand.rest[bone, :3, :3], np.eye(3)) or not np.allclose(hand.rest[bone, [0, 2], 3], 0):
+            raise HandError(f"{hand.side} hand: {hand.joints[bone]} is not straight on from its parent at zero angles")
+        if not hand.rest[bone, 1, 3] > SHORTEST:
+            length = 1000 * hand.rest[bone, 1, 3]
+            raise HandError(
+                f"{hand.side} hand: the bone from {hand.joints[hand.parents[bone]]} to {hand.joints[bone]} is "
+                f"{length:.4f} mm long, this solver needs it longer than {1000 * SHORTEST:g} mm"
+            )
+
+    def dof(index: int, movement: Movement) -> int:
+        found = hand.dof(hand.joints[index], movement)
+        return -1 if found is None else found
+
+    flexions = (dof(first, "flexion"), dof(middle, "flexion"), dof(last, "flexion"))
+    if -1 in flexions:
+        raise HandError(f"{hand.side} hand: the {name} has no flexion in each of its three joints")
+    ratio, lead = _coupling(hand, flexions[1], flexions[2])
+    return Digit(
+        name=name,
+        joints=(first, middle, last, tip),
+        T_wrist_base=base,
+        lengths=hand.rest[[middle, last, tip], 1, 3],
+        abduction=dof(first, "abduction"),
+        twist=dof(first, "twist"),
+        side_bend=dof(middle, "abduction"),
+        flexions=flexions,
+        lead=lead,
+        ratio=ratio,
+    )
+
+
+def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
+    """What a site rides on, and how far it sits aside of the finger plane in X, m.
+
+    None for a site of another digit, or one that does not move with this one's bones: its first joint.
+    """
+    if site.joint not in digit.joints:
+        return None
+    start = digit.joints.index(site.joint)
+    x, y, z = site.offset
+    if any(site.offset) and start < 3:
+        return Rider(start, y, z), x
+    return (Rider(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
+
+
+def turns_of(hand: HandModel, digit: Digit, end: Rider, aside: float) -> tuple[Turn, ...]:
+    """The degrees of freedom that move a rider, m aside of the finger plane, each as a turn, innermost first."""
+    dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
+    bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
+    turns = []
+    for d, bone, following in zip(dofs, bones, [*bones[1:], None], strict=True):
+        low, high = map(float, hand.limits[d])
+        straight = (0.0, 0.0 if following is None else float(digit.lengths[bone:following].sum()), 0.0)
+        offset = (aside, end.along, end.dorsal) if following is None else straight
+        turns.append(Turn(d, hand.movements[d], low, high, offset))
+    return tuple(turns)
+
+
+def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:
+    """Slope and offset of the last joint on the middle one: of the hand's row, else as far through its range as it.
+
+    Where nothing is known of two joints but their ranges, the likeliest pair is that in which each has gone through the
+    same part of its own.
+    """
+    for row in hand.couplings:
+        if set(np.flatnonzero(row.coefficients)) == {middle, last}:
+            slope, scale = -row.coefficients[middle], row.coefficients[last]
+            return float(slope / scale), float((row.lower + row.upper) / 2 / scale)
+    (low, high), (low_last, high_last) = hand.limits[middle], hand.limits[last]
+    ratio = float((high_last - low_last) / (high - low)) if high > low else 0.0
+    return ratio, float((low_last + high_last) / 2 - ratio * (low + high) / 2)

@@ -1,0 +1,186 @@
+"""How a chain's end is brought to a goal: bent as its coupling says, or with its first joint held.
+
+With the last joint tied to the middle one, how far the end is from the base tells the middle bend.
+"""
+
+import math
+from typing import Any, Generic, NamedTuple
+
+from ...hand.scalar_math import ONE, N, Numbers, wrapped
+from .planar_chain import Bent, Bones, Flexions, missed
+
+
+class Far(NamedTuple, Generic[N]):
+    """The middle bend at which the end is farthest from the base, and how its squared distance falls from there."""
+
+    bend: N
+    square: N
+    """m², the squared distance there."""
+    slope: N
+    curve: N
+    """At a bend greater by x it is about square - slope · x - curve · x²."""
+
+
+def follow(m: Numbers[N], bones: Bones, middle: N, lead: N) -> N:
+    """The last joint's flexion when the middle one bends so and it leads its coupling so far."""
+    return m.clip(bones.ratio * middle + lead, *bones.limits[2])
+
+
+def coupled(m: Numbers[N], bones: Bones, goal: tuple[N, N], lead: N, far: Far[N]) -> Bent[N]:
+    """The pose that brings the end to its goal with the last joint bent as the middle one and the lead say.
+
+    The first joint is kept within its limits, which may leave the end off its goal; a goal out of reach is pointed
+    at. Joints beyond the end that nothing tells of are NaN.
+    """
+    u, v = goal
+    distance = m.sqrt(u * u + v * v)
+    a, b, c = bones.lengths
+    if bones.count == 1:
+        aim = m.atan2(v, u)
+        first = m.clip(aim, *bones.limits[0])
+        return first, u * math.nan, u * math.nan, abs(distance - a) + distance * abs(aim - first)
+    middle = bend_reaching(m, bones, distance * distance, lead, far)
+    last = follow(m, bones, middle, lead)
+    total = middle + last
+    at_u = a + b * m.cos(middle) + c * m.cos(total)
+    at_v = b * m.sin(middle) + c * m.sin(total)
+    aim = m.atan2(v * at_u - u * at_v, u * at_u + v * at_v)
+    first = m.clip(aim, *bones.limits[0])
+    reach = m.sqrt(at_u * at_u + at_v * at_v)
+    # The way round an arc is longer than the straight one: no row counts as nearer than it is.
+    return first, middle, last, abs(distance - reach) + distance * abs(aim - first)
+
+
+STEPS = 3
+"""Steps towards the bend that has a goal's distance: each cubes the error, three leave 1e-12 m."""
+STRAIGHT = 1e-5
+"""Of the reach: nearer to straight than this squared, a bend is not told from straight. The bend grows with the root of
+what the distance lacks, and would blow rounding up."""
+
+CORNER = 1e-9
+"""rad: a last joint this near its lower limit leaves it as the middle one bends. A digit is as often straight as not,
+and rounding must not choose the side of the corner."""
+
+
+def bend_reaching(m: Numbers[N], bones: Bones, square: N, lead: N, far: Far[N]) -> N:
+    """The middle bend at which the end is the root of `square` m² from the base, the farthest or greatest if none.
+
+    With the last joint tied to the middle one the distance falls as the middle one bends. Euler's method: where the
+    parabola with the same value, slope and curve has the distance, from the farthest bend outwards.
+    """
+    highest = bones.limits[1][1]
+    least = (STRAIGHT * sum(bones.lengths)) ** 2
+    short = m.where(far.square > square, far.square - square, 0.0)
+    told = short / (short + least)
+    short = short * told
+    sought = far.square - short
+    bend = m.clip(far.bend + _step(m, short, far.slope, far.curve), bones.straightest, highest)
+    for _ in range(STEPS):
+        now, slope, curve = falling(m, bones, bend, lead)
+        bend = m.clip(bend + _step(m, told * (now - sought), slope, curve), bones.straightest, highest)
+    return bend
+
+
+def _step(m: Numbers[N], fall: N, slope: N, curve: N) -> N:
+    """x at which slope · x + curve · x² = fall."""
+    inside = slope * slope + 4 * curve * fall
+    both = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
+    return 2 * fall / m.where(both > 1e-12, both, 1e-12)
+
+
+def falling(m: Numbers[N], bones: Bones, bend: N, lead: N) -> tuple[N, N, N]:
+    """m², the end's squared distance at a middle bend, and as Far has them how it falls from there."""
+    a, b, c = bones.lengths
+    low, high = bones.limits[2]
+    free = bones.ratio * bend + lead
+    last = m.clip(free, low, high)
+    turn = m.where((free > low - CORNER) & (free < high), bones.ratio, 0.0)
+    cos, sin, cos_last, sin_last = m.cos(bend), m.sin(bend), m.cos(last), m.sin(last)
+    cos_both, sin_both = cos * cos_last - sin * sin_last, sin * cos_last + cos * sin_last
+    square = a * a + b * b + c * c + 2 * (a * b * cos + b * c * cos_last + a * c * cos_both)
+    slope = 2 * (a * b * sin + b * c * turn * sin_last + a * c * (1 + turn) * sin_both)
+    curve = a * b * cos + b * c * turn * turn * cos_last + a * c * (1 + turn) * (1 + turn) * cos_both
+    return square, slope, curve
+
+
+def farthest(m: Numbers[N], bones: Bones, lead: N) -> Far[N]:
+    """Where the end is farthest: straight, unless the last bone is raised or leads.
+
+    Small bends sum their squares: a b x² + b c y² + a c (x + y)² is least, with y the last bend, which follows the
+    middle bend x or stands at a limit; Newton's steps then find where the distance stops to grow.
+    """
+    a, b, c = bones.lengths
+    low, high = bones.limits[2]
+    ratio = bones.ratio
+    weight = a * b + b * c * ratio * ratio + a * c * (1 + ratio) * (1 + ratio)
+    bend = -lead * (b * c * ratio + a * c * (1 + ratio)) / max(weight, 1e-12)
+    free = ratio * bend + lead
+    stuck = m.clip(free, low, high)
+    # At a limit the last bone is part of the middle one, up to the bend at which it leaves its limit.
+    alone = -stuck * a * c / max(a * b + a * c, 1e-12)
+    leaves = (stuck - lead) / ratio if ratio else alone
+    bend = m.where(
+        free < low,
+        m.where(alone < leaves, alone, leaves),
+        m.where(free > high, m.where(alone > leaves, alone, leaves), bend),
+    )
+    bend = m.clip(bend, bones.straightest, bones.limits[1][1])
+    for _ in range(2):
+        _, slope, curve = falling(m, bones, bend, lead)
+        step = m.clip(slope / (2 * m.where(curve > 1e-9, curve, 1e-9)), -0.5, 0.5)
+        bend = m.clip(bend - step, bones.straightest, bones.limits[1][1])
+    return Far(bend, *falling(m, bones, bend, lead))
+
+
+def held(m: Numbers[N], bones: Bones, goal: tuple[N, N], first: N) -> Bent[N]:
+    """The pose with the first joint at `first` whose other two bring the end to its goal, as far as limits let them.
+
+    Two bones reach in two ways at most, which the law of cosines tells: the joint between them lies on two circles
+    (FABRIK-CGA 3.3, a joint known on both sides). Of the two the one bent forwards is taken unless it is farther off.
+    """
+    a, b, c = bones.lengths
+    u, v = goal
+    cos, sin = m.cos(first), m.sin(first)
+    along, across = u * cos + v * sin - a, v * cos - u * sin
+    square = along * along + across * across
+    corner = m.acos(m.clip((square - b * b - c * c) / max(2 * b * c, 1e-12), -1.0, 1.0))
+    bearing = m.atan2(across, along)
+    opening = m.atan2(c * m.sin(corner), b + c * m.cos(corner))
+    return nearest_of(
+        m,
+        _standing(m, bones, goal, (first, wrapped(bearing - opening), corner)),
+        _standing(m, bones, goal, (first, wrapped(bearing + opening), -corner)),
+    )
+
+
+def _standing(m: Numbers[N], bones: Bones, goal: tuple[N, N], flexions: Flexions[N]) -> Bent[N]:
+    """These flexions within the limits of the middle and last joint."""
+    first, middle, last = flexions
+    middle, last = m.clip(middle, *bones.limits[1]), m.clip(last, *bones.limits[2])
+    return first, middle, last, missed(m, bones, (first, middle, last), goal)
+
+
+ALIKE = 1e-7
+"""m. Of two poses nearer than this to each other in what they miss, the first is taken: rounding must not choose."""
+
+
+def nearest_of(m: Numbers[N], one: Bent[N], other: Bent[N]) -> Bent[N]:
+    """Of two poses the one whose end is nearer to its goal."""
+    nearer: Any = other[3] < one[3] - ALIKE
+    first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, one, strict=True))
+    return first, middle, last, error
+
+
+def one_farthest(bones: Bones) -> Far[float]:
+    """Where the end is farthest with the chain's own lead, exactly: worked out once for a hand."""
+    straight, highest = bones.straightest, bones.limits[1][1]
+    tried = [straight + (highest - straight) * k / 255 for k in range(256)]
+    best = max(tried, key=lambda bend: falling(ONE, bones, bend, bones.lead)[0])
+    low, high = max(best - 0.01, straight), min(best + 0.01, highest)
+    for _ in range(60):
+        mid = (low + high) / 2
+        if falling(ONE, bones, mid, bones.lead)[1] > 0:
+            high = mid
+        else:
+            low = mid
+    return Far(high, *falling(ONE, bones, high, bones.lead))

@@ -1,0 +1,245 @@
+"""Small dense quadratic programs: minimise ½ xᵀHx + gᵀx with bounds on x and on linear rows of it.
+
+The step of dynamical inverse kinematics (docs/explanation/dynamical.md): joint limits are bounds of the variables,
+couplings are rows.
+
+Two active-set methods in turn. Block pivoting (Júdice & Pires 1994) begins at the working set of the frame
+before, lets go of every constraint held with the wrong sign and holds every violated one, all at once: most programs
+end after one to four such rounds. Nothing keeps it from cycling, so what it does not end goes to a method that cannot
+(dual.py).
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from ...errors import SolverError
+from . import dual_active_set
+from .kkt_system import TOUCHING, Bools, Floats, System, WorkingSet
+
+ROUNDS = 8
+"""Rounds of block pivoting before the dual method takes over."""
+REGULAR = 1e-15
+"""How soft rows are in block pivoting: those held with all their variables can be solved for, and it shows in no x."""
+GIVEN = 1e-15
+"""Rows that gave way by less than this part of the size of x are left so."""
+YIELDING = 1e-9
+"""How soft rows are where not all constraints can be met."""
+SIGN = 1e-13
+"""A multiplier of the wrong sign, but smaller than this part of the largest force on x, is zero."""
+
+
+class Status(IntEnum):
+    """How a program ended."""
+
+    SOLVED = 0
+    INFEASIBLE = 1
+    """No x satisfies all; see `Solution.x`."""
+    UNFINISHED = 2
+    """Rounding kept the last method from ending within its bound; x may break rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """Minimise ½ xᵀHx + gᵀx, low ≤ (x, Ax) ≤ high. One program, or N of them with N first in every array (rows may be
+    shared)."""
+
+    hessian: Floats
+    """(n, n) H, symmetric, positive definite."""
+    gradient: Floats
+    """(n,) g"""
+    low: Floats
+    """(n + p,) lower bounds of the variables, then of the rows; -inf for none."""
+    high: Floats
+    """(n + p,) upper bounds; equal to the lower for what is fixed."""
+    rows: Floats
+    """(p, n) A; p may be 0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """The answer to one program, or to N with N first in every array."""
+
+    x: Floats
+    """(n,) inside the variables' bounds always.
+
+    Where not all constraints can be met: of the x inside the bounds those that violate the rows least (sum of squares,
+    rows scaled by a power of two to largest coefficients between 1/2 and 1), and of those the best. Bounds that cross
+    count as one at their middle.
+    """
+    multipliers: Floats
+    """(n + p,) μ of Hx + g + (I, Aᵀ)μ = 0: above zero at an upper bound, below zero at a lower one."""
+    working: WorkingSet
+    """(n + p,) which constraints are held: 1 at the upper bound, -1 at the lower; where the next frame begins."""
+    status: WorkingSet
+    """() Status"""
+
+
+def solve(program: Program, start: WorkingSet | None = None) -> Solution:
+    """The solution of one program, begun at the working set `start` (n + p,). Raises SolverError as `solve_all`."""
+    arrays = (program.hessian, program.gradient, program.low, program.high, program.rows)
+    one = Program(*(array[None] for array in arrays))
+    many = solve_all(one, None if start is None else start[None])
+    return Solution(many.x[0], many.multipliers[0], many.working[0], many.status[0])
+
+
+def solve_all(program: Program, start: WorkingSet | None = None) -> Solution:
+    """The solution of each of N programs, begun at the working sets `start` (N, n + p); no answer depends on another.
+
+    Raises SolverError for what is not a number, bounds that nothing can meet and a Hessian not positive definite.
+    """
+    system, units, crossed = _system(program)
+    values, multipliers, working, ended = _block_pivoting(system, _beginning(system, start))
+    status = np.where(crossed, np.int8(Status.INFEASIBLE), np.int8(Status.SOLVED))
+    if not np.all(ended):
+        check(program)
+        left = np.flatnonzero(~ended)
+        values[left], multipliers[left], working[left], ends = _surely(system.take(left), working[left])
+        status[left] = np.maximum(status[left], ends)
+    n = system.variables
+    x = np.minimum(np.maximum(values[:, :n], system.low[:, :n]), system.high[:, :n])
+    return Solution(x, multipliers * units, working, status)
+
+
+def _system(program: Program) -> tuple[System, Floats, Bools]:
+    """The programs' conditions, (N, m) the units of their multipliers, and (N,) which have bounds that cross.
+
+    Raises SolverError.
+    """
+    n, m = program.gradient.shape[1], program.low.shape[1]
+    try:
+        np.linalg.cholesky(program.hessian)
+    except np.linalg.LinAlgError:
+        check(program)
+        raise
+    low, high = program.low, program.high
+    crossing = ~((low <= high) & (low < np.inf) & (high > -np.inf))
+    crossed: Bools = np.any(crossing, axis=1)
+    if np.any(crossed):
+        check(program)
+        middle = np.add(low, high, out=np.zeros_like(low), where=crossing) / 2
+        low, high = np.where(crossing, middle, low), np.where(crossing, middle, high)
+    cost = _power_of_two(program.hessian.max(axis=(1, 2)))[:, None]
+    hessian, linear = program.hessian / cost[:, :, None], program.gradient / cost
+    reach = np.abs(linear).max(axis=1, keepdims=True)
+    if m == n:
+        return System(hessian, linear, low, high, reach, np.eye(m), n, 0.0), cost, crossed
+    matrix, lengths = _with_rows(hessian, program.rows)
+    linear = np.concatenate((linear, np.zeros((len(linear), m - n))), axis=1)
+    system = System(matrix, linear, low / lengths, high / lengths, reach, np.eye(m), n, REGULAR)
+    return system, cost / lengths, crossed
+
+
+def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
+    """(N, m, m) H, Aᵀ over A, -soft, with A = rows / lengths; and (N or 1, m) lengths, 1 for variables."""
+    count, n = hessian.shape[:2]
+    p = rows.shape[-2]
+    lengths = np.ones((len(rows) if rows.ndim == 3 else 1, n + p))
+    lengths[:, n:] = _power_of_two(np.abs(rows).max(axis=-1))
+    rows = rows / lengths[:, n:, None]
+    matrix = np.zeros((count, n + p, n + p))
+    matrix[:, :n, :n] = hessian
+    matrix[:, n:, :n] = rows
+    matrix[:, :n, n:] = rows.swapaxes(1, 2)
+    diagonal = np.arange(n, n + p)
+    matrix[:, diagonal, diagonal] = -REGULAR
+    return matrix, lengths
+
+
+def _power_of_two(size: Floats) -> Floats:
+    """The power of two next above each size, so that dividing by it rounds nothing; 1 for zero."""
+    power: Floats = np.ldexp(1.0, np.frexp(size)[1])
+    return power
+
+
+def _beginning(system: System, start: WorkingSet | None) -> WorkingSet:
+    """(N, m) the working set `start` without bounds that there are not, and with all that is equal."""
+    equal: WorkingSet = (system.low == system.high).astype(np.int8)
+    if start is None:
+        return equal
+    bound = np.where(start > 0, system.high, system.low)
+    working: WorkingSet = np.where(equal, equal, np.where(np.isfinite(bound), start, np.int8(0)))
+    return working
+
+
+def _block_pivoting(system: System, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, Bools]:
+    """(N, m) Cx, multipliers and working sets after so many rounds, and (N,) which programs they solve."""
+    values, multipliers = system.at(working)
+    following, ended = _pivoted(system, working, values, multipliers)
+    for _ in range(ROUNDS - 1):
+        left = np.flatnonzero(~ended)
+        if not len(left):
+            break
+        part, held = system.take(left), following[left]
+        values[left], multipliers[left] = part.at(held)
+        working[left] = held
+        following[left], ended[left] = _pivoted(part, held, values[left], multipliers[left])
+    if system.soft:
+        _straighten(system, working, values, multipliers, ended)
+    return values, multipliers, working, ended
+
+
+def _pivoted(system: System, working: WorkingSet, values: Floats, multipliers: Floats) -> tuple[WorkingSet, Bools]:
+    """(N, m) the working sets of the next round, and (N,) whether there need be none."""
+    size = system.size(values)
+    violated = system.excess(values) > TOUCHING * size
+    wrong = (working * multipliers < -SIGN * size) & (system.low < system.high)
+    ended: Bools = ~np.any(violated | wrong, axis=1) & np.isfinite(size[:, 0])
+    if np.all(ended):
+        return working, ended
+    side = np.where(values > system.high, np.int8(1), np.int8(-1))
+    return np.where(wrong, np.int8(0), np.where(violated & (working == 0), side, working)), ended
+
+
+def _straighten(system: System, working: WorkingSet, values: Floats, multipliers: Floats, ended: Bools) -> None:
+    """Solves anew, in place, where rows gave way so far that it might be seen in x, as nearly parallel rows do."""
+    given = system.soft * np.abs(multipliers[:, system.variables :])
+    bent = np.flatnonzero(ended & np.any(given > GIVEN * system.size(values), axis=1))
+    if len(bent):
+        part, held = system.take(bent), working[bent]
+        values[bent], multipliers[bent] = part.refined(held, multipliers[bent])
+        _, ended[bent] = _pivoted(part, held, values[bent], multipliers[bent])
+
+
+def _surely(system: System, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, WorkingSet]:
+    """(N, m) Cx, multipliers and working sets by the dual method, and (N,) Status."""
+    only_fixed = _beginning(system, None)
+    only_fixed[:, system.variables :] = 0
+    start = np.where(system.independent(working)[:, None], working, only_fixed)
+    rigid = system.softened(0.0)
+    working, reached, impossible = dual_active_set.march(rigid, start)
+    values, multipliers = rigid.at(working)
+    status = np.where(reached, np.int8(Status.SOLVED), np.int8(Status.UNFINISHED))
+    which = np.flatnonzero(impossible)
+    if len(which):
+        yielding = system.take(which).softened(YIELDING)
+        working[which], reached, _ = dual_active_set.march(yielding, working[which])
+        values[which], multipliers[which] = yielding.at(working[which])
+        status[which] = np.where(reached, np.int8(Status.INFEASIBLE), np.int8(Status.UNFINISHED))
+    return values, multipliers, working, status
+
+
+def check(program: Program) -> None:
+    """Raises SolverError for the first of N programs that has no solution because of its numbers."""
+    named = (("Hessian", program.hessian), ("gradient", program.gradient), ("rows", program.rows))
+    for name, values in named:
+        if not np.all(np.isfinite(values)):
+            raise SolverError(
+                f"quadratic program: {_first(name, ~np.isfinite(values), values)}, expected finite numbers"
+            )
+    bounds = (("lower bound", program.low, np.inf), ("upper bound", program.high, -np.inf))
+    for name, values, never in bounds:
+        wrong = np.isnan(values) | (values == never)
+        if np.any(wrong):
+            raise SolverError(f"quadratic program: {_first(name, wrong, values)}, expected a number that can be met")
+    lowest = np.asarray(np.linalg.eigvalsh(program.hessian)[:, :1], dtype=np.float64)
+    if np.any(lowest <= 0):
+        found = _first("smallest eigenvalue of the Hessian", lowest <= 0, lowest)
+        raise SolverError(f"quadratic program: {found}, expected above 0: are weights or damping missing?")
+
+
+def _first(name: str, wrong: Bools, values: Floats) -> str:
+    """The first wrong value and where it is."""
+    where = np.argwhere(wrong)[0]
+    return f"{name} {', '.join(map(str, where))} is {values[tuple(where)]:g}"

@@ -1,0 +1,176 @@
+"""A bank of Kalman filters, one a bandwidth: how well each foretells the samples says how fast a path moves just now.
+
+All filters share the noise; in units of its variance their covariances do not depend on the samples, so that all
+paths share them too. A path whose sample is missing or refused goes on as it went, ever slower, as if it had been
+foretold exactly.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .motion_model import Bools, Floats, Rules, intensity, transition
+
+BANDWIDTHS: Floats = 0.7 * 2.5 ** np.arange(5.0)
+"""(G,) Hz, from a hand at rest to the fastest flick. Two more between them better nothing by more than 4 %."""
+LOOSE: Floats = np.diag([1.0, 1e7, 1e11])
+"""The first covariance, in units of the noise's variance: the place is as good as one sample, nothing else is known."""
+TAIL = 40.0
+"""Degrees of freedom of Student's t, by which samples are taken to fall: one that no filter foretold still says which
+foretold it better, and does not drown those around it."""
+SLOWING = 0.05
+"""s in which a path that is not seen loses 63 % of its velocity."""
+
+
+SETTLED = 3
+"""Samples by which a path's velocity is known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bank:
+    """G filters on M paths of D components in each of B stretches of time, side by side; one stretch when live."""
+
+    covariances: Floats
+    """(G, B, 3, 3) of place, velocity and acceleration, in units of the noise's variance."""
+    means: Floats
+    """(G, B, 3, M * D)"""
+    evidence: Floats
+    """(G, B, M) the logarithm of how likely each filter makes the last samples."""
+    weights: Floats
+    """(G, B, M) how much each filter counts by that."""
+    unseen: Floats
+    """(B, M) s since a sample was taken, infinite before the first."""
+    refused: Floats
+    """(B, M) samples refused since."""
+    heard: Floats
+    """(B, M) samples taken since the path began."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One frame of each stretch."""
+
+    dt: Floats
+    """(B,) s since the last."""
+    samples: Floats
+    """(B, M, D), finite where seen."""
+    seen: Bools
+    """(B, M)"""
+    variance: Floats
+    """(M,) of the noise in a component."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What one frame did."""
+
+    taken: Bools
+    """(B, M) whether the sample was taken."""
+    begun: Bools
+    """(B, M) whether the path began, or began anew, with it."""
+    places: Floats
+    """(B, M, D) where the paths are by now."""
+    before: Floats
+    """(B, M, D) where they were a frame ago, as this frame's sample shows too."""
+    likelihood: Floats
+    """(G, B, M) the logarithm of the sample's own, 0 where none was taken."""
+
+
+def new_bank(paths: int, width: int, stretches: int = 1) -> Bank:
+    """Before the first sample."""
+    count = len(BANDWIDTHS)
+    return Bank(
+        np.broadcast_to(LOOSE, (count, stretches, 3, 3)),
+        np.zeros((count, stretches, 3, paths * width)),
+        np.zeros((count, stretches, paths)),
+        np.full((count, stretches, paths), 1 / count),
+        np.full((stretches, paths), np.inf),
+        np.zeros((stretches, paths)),
+        np.zeros((stretches, paths)),
+    )
+
+
+def advance(bank: Bank, frame: Frame, rules: Rules) -> tuple[Bank, Step]:
+    """The bank after one more frame."""
+    dt, samples = frame.dt, frame.samples
+    wide = (*bank.evidence.shape, samples.shape[-1])
+    step, pushed = transition(dt)
+    carried = step @ bank.covariances
+    foretold = carried @ step.swapaxes(-1, -2) + pushed * _JERKS
+    spread = foretold[..., 0, 0] + 1.0
+    means = step @ bank.means
+    expected = means[..., 0, :].reshape(wide)
+    begun, taken = _judged(bank, frame, rules, expected, spread)
+    surprise = (samples - expected) * taken[..., None]
+    flat = surprise.reshape(*wide[:2], -1)
+    gains = foretold[..., 0] / spread[..., None]
+    means += gains[..., None] * flat[..., None, :]
+    covariances = foretold - gains[..., None] * foretold[..., None, 0, :]
+    squares = np.einsum("gbmd,gbmd->gbm", surprise, surprise) / (spread[..., None] * frame.variance)
+    fit = (TAIL + 3) * np.log1p(squares / TAIL) + 3 * np.log(spread)[..., None]
+    likelihood = -0.5 * fit * taken
+    evidence = np.exp(-dt / rules.memory)[:, None] * bank.evidence + likelihood
+    # x(t-1) given sample t: P(t-1) Aᵀ Hᵀ / S of the surprise is added.
+    back = bank.means[..., 0, :] + (carried[..., 0, 0] / spread)[..., None] * flat
+    weights = shares(evidence)
+    before = _weighted(weights, back.reshape(wide))
+    if not taken.all():
+        means = _slowed(means.reshape(*wide[:2], 3, *wide[2:]), dt, taken).reshape(means.shape)
+    if begun.any():
+        means = _begun(means.reshape(*wide[:2], 3, *wide[2:]), samples, begun).reshape(means.shape)
+        evidence = np.where(begun, 0.0, evidence)
+        weights = np.where(begun, 1 / len(evidence), weights)
+        before = np.where((begun & np.isinf(bank.unseen))[..., None], samples, before)
+    places = _weighted(weights, means[..., 0, :].reshape(wide))
+    used = taken | begun
+    unseen = np.where(used, 0.0, bank.unseen + dt[:, None])
+    refused = np.where(used, 0.0, bank.refused + frame.seen)
+    return (
+        Bank(covariances, means, evidence, weights, unseen, refused, np.where(begun, 1.0, bank.heard + taken)),
+        Step(used, begun, places, before, likelihood),
+    )
+
+
+_JERKS: Floats = intensity(BANDWIDTHS)[:, None, None, None]
+
+
+def shares(evidence: Floats) -> Floats:
+    """(G, ...) how much each filter counts, by the logarithm of how likely it makes what was seen."""
+    likely = np.exp(evidence - evidence.max(0))
+    weights: Floats = likely / likely.sum(0)
+    return weights
+
+
+def _weighted(weights: Floats, values: Floats) -> Floats:
+    return np.asarray(np.einsum("gbm,gbmd->bmd", weights, values), np.float64)
+
+
+def _judged(bank: Bank, frame: Frame, rules: Rules, expected: Floats, spread: Floats) -> tuple[Bools, Bools]:
+    """(begun, taken) (B, M): whether a path begins with its sample, and whether the sample is taken for an old path.
+
+    expected (G, B, M, D) and spread (G, B): what each filter foretells, and its variance in units of the noise's.
+    """
+    away = frame.samples - _weighted(bank.weights, expected)
+    deviation = np.sqrt(frame.variance * np.einsum("gbm,gb->bm", bank.weights, spread))
+    # A path that was lost may have been pushed for as long; one that is refused is judged as if it had just been seen.
+    pushed = frame.dt[:, None] + np.where(bank.refused > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
+    bound = rules.deviations * deviation + rules.scale.acceleration / 2 * pushed**2
+    bound += (bank.heard < SETTLED) * rules.scale.speed * frame.dt[:, None]
+    far = np.einsum("bmd,bmd->bm", away, away) > bound * bound
+    begun = frame.seen & ((bank.unseen > rules.bridge) | (far & (bank.refused >= rules.patience)))
+    return begun, frame.seen & ~far & ~begun
+
+
+def _slowed(means: Floats, dt: Floats, taken: Bools) -> Floats:
+    """Means (G, B, 3, M, D) of which the paths not seen lose velocity and acceleration."""
+    kept = np.where(taken, 1.0, np.exp(-dt / SLOWING)[:, None])[..., None]
+    slowed = means.copy()
+    slowed[:, :, 1:] *= kept[:, None]
+    return slowed
+
+
+def _begun(means: Floats, samples: Floats, begun: Bools) -> Floats:
+    """Means (G, B, 3, M, D) of which some paths begin at their samples, at rest."""
+    fresh = np.zeros_like(means)
+    fresh[:, :, 0] = samples
+    return np.where(begun[:, None, :, None], fresh, means)

@@ -1,0 +1,211 @@
+"""Any solver on targets that are freed from noise as they come: live, at most one frame late."""
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.rotations import IDENTITY
+from ...hand.targets import Targets
+from ..settings import check, setting
+from ..solver import Solver, State
+from .angle_smoother import Belief, steady_live
+from .live_path import Following, Place, Track, follow, start
+from .motion_model import PLACES, TURNS, Rules, Scale
+from .take_smoother import Smooth
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+S = TypeVar("S", bound=State)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """One frame of T targets, as far as it does not depend on later ones."""
+
+    weights: Floats
+    """(2, T) of places and turns; of those not seen, what is left of the weight they were last seen with."""
+    predicted: Bools
+    """(T,) places that are known and not from a sample of their own."""
+    refused: Bools
+    """(T,) places that were seen and left out as outliers."""
+    noise: Floats
+    """(2, T) the deviation in a component of the places, m, and of the turns, rad, as it is known by then."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Going:
+    """What is known of targets that are still coming."""
+
+    sites: Ints
+    """(T,)"""
+    places: Track
+    turns: Track
+    seen_weights: Floats
+    """(2, T) of the place and the turn of each target when it was last seen."""
+    row: Row
+    """The last frame."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothedState(State, Generic[S]):
+    """The solver's own state and what is known of the targets."""
+
+    inner: S
+    going: Going | None
+    """None before the first frame, as is belief."""
+    belief: Belief | None
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """Each frame by those before it and at most one after it, as a hand is followed that is still moving.
+
+    A target that is lost goes on for `bridge` s, ever slower and with ever less weight. Raises RecipeError for a
+    setting out of its range.
+    """
+
+    lag: int = setting(1, "Frames that are waited for: one shakes and errs less than none", most=1)
+    calm: float = setting(
+        0.3, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
+    )
+    bridge: float = setting(0.02, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
+
+    def __post_init__(self) -> None:
+        check(self, "smoothing")
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """See Smoothing."""
+        return replace(self, bridge=min(self.bridge, gap_limit)).aligned(targets)
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """See Smoothing."""
+        return steady_live(hand, targets, pose, noise)[0]
+
+    def follow(self, targets: Targets, going: Going | None = None) -> tuple[Smooth, Going]:
+        """The targets `lag` frames late, and what is known after them: a take may be followed in any pieces."""
+        if going is None or not np.array_equal(going.sites, targets.sites):
+            going = _begin(targets)
+        how = (self._following(PLACES), self._following(TURNS))
+        values = targets.positions.copy()
+        turns = None if targets.rotations is None else targets.rotations.copy()
+        rows: list[Row] = []
+        for frame in range(len(targets)):
+            place, turn, row, going = _frame(targets.select(slice(frame, frame + 1)), going, how)
+            values[frame] = place
+            rows.append(row)
+            if turns is not None and turn is not None:
+                turns[frame] = turn
+        return _together(targets, values, turns, rows), going
+
+    def aligned(self, targets: Targets) -> Smooth:
+        """A whole take as it is followed live, each frame in its own place: what comes late is put back."""
+        if not self.lag or not len(targets):
+            return self.follow(targets)[0]
+        late, going = self.follow(targets)
+        # A frame of which nothing is seen brings out the last one.
+        end = targets.select(slice(-1, None))
+        turned = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
+        nothing = replace(end, times=end.times + 1e-3, weights=np.zeros_like(end.weights), rotation_weights=turned)
+        last, _ = self.follow(nothing, going)
+        return _shifted(targets, late, last)
+
+    def _following(self, scale: Scale) -> Following:
+        return Following(self.lag, self.calm, Rules(scale, self.bridge))
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothed(Generic[S]):
+    """A solver that is given targets without noise and outliers: with a lag of one, pose f is that of frame f - 1."""
+
+    solver: Solver[S]
+    how: Live = field(default_factory=Live)
+
+    def solve(
+        self, hand: HandModel, targets: Targets, state: SmoothedState[S] | None = None
+    ) -> tuple[Pose, SmoothedState[S]]:
+        """See Solver."""
+        clean, going = self.how.follow(targets, state.going if state else None)
+        pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
+        pose, belief = steady_live(hand, clean.targets, pose, clean.noise, state.belief if state else None)
+        last = pose.angles[-1] if len(pose.angles) else inner.angles
+        return pose, SmoothedState(inner.root, last, inner, going, belief)
+
+
+def _begin(targets: Targets) -> Going:
+    """Before the first frame."""
+    count = len(targets.sites)
+    nothing = Row(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
+    return Going(targets.sites, start(count, 3, PLACES), start(count, 4, TURNS), np.zeros((2, count)), nothing)
+
+
+def _frame(one: Targets, going: Going, how: tuple[Following, Following]) -> tuple[Floats, Floats | None, Row, Going]:
+    """Places (T, 3), turns (T, 4) and the row of the frame that is given out, and what is known after `one`.
+
+    Fingers are followed in the world, not beside the palm as in whole takes: the palm as it is known live is so noisy
+    that beside it a waving hand's fingers err up to 1.8 times as much, and never by more than a tenth less.
+    """
+    time, late = float(one.times[0]), how[0].lag > 0 and not math.isnan(going.places.time)
+    seen = one.weights[0] > 0
+    places, place = follow(going.places, time, one.positions[0], seen, how[0])
+    weights, left = going.seen_weights.copy(), np.zeros_like(going.seen_weights)
+    weights[0, seen] = one.weights[0, seen]
+    left[0] = weights[0] * _left(place, how[0])
+    turns, turned = going.turns, None
+    if one.rotations is not None and one.rotation_weights is not None:
+        shown = one.rotation_weights[0] > 0
+        turns, turn = follow(turns, time, _signed(one.rotations[0], turns), shown, how[1])
+        turned = _unit(turn.values)
+        weights[1, shown] = one.rotation_weights[0, shown]
+        left[1] = weights[1] * _left(turn, how[1])
+    # A quaternion goes half as far as its angle.
+    noise = np.stack([np.sqrt(places.noise.variance), 2 * np.sqrt(turns.noise.variance)])
+    row = Row(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
+    return place.values, turned, going.row if late else row, Going(going.sites, places, turns, weights, row)
+
+
+def _left(place: Place, how: Following) -> Floats:
+    """(T,) the part of its weight that a target keeps: all while it is seen, none when the bridge ends."""
+    return np.asarray(np.clip(1 - place.unseen / (how.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
+
+
+def _signed(turns: Floats, track: Track) -> Floats:
+    """Turns (T, 4) with the sign that is nearer to where their tracks were last."""
+    away = np.einsum("td,td->t", turns, track.given[0]) < 0
+    signed: Floats = np.where(away[:, None], -turns, turns)
+    return signed
+
+
+def _unit(turns: Floats) -> Floats:
+    """(T, 4) of length 1; what is not known is no turn."""
+    length = np.linalg.norm(turns, axis=-1, keepdims=True)
+    unit: Floats = np.where(length > 1e-6, turns / np.maximum(length, 1e-6), IDENTITY)
+    return unit
+
+
+def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list[Row]) -> Smooth:
+    if not rows:
+        nothing = np.zeros(targets.weights.shape, bool)
+        return Smooth(targets, nothing, nothing, np.zeros((0, 2, len(targets.sites))))
+    weights = np.stack([row.weights for row in rows])
+    turned = None if targets.rotation_weights is None else weights[:, 1]
+    clean = replace(targets, positions=places, weights=weights[:, 0], rotations=turns, rotation_weights=turned)
+    noise = np.stack([row.noise for row in rows])
+    return Smooth(clean, np.stack([row.predicted for row in rows]), np.stack([row.refused for row in rows]), noise)
+
+
+def _shifted(targets: Targets, late: Smooth, last: Smooth) -> Smooth:
+    """A take that came one frame late: its frames from the second on, and the last; times and velocities as were."""
+
+    def joined(a: Any, b: Any) -> Any:
+        return None if a is None else np.concatenate([a[1:], b])
+
+    names = ("positions", "weights", "rotations", "rotation_weights")
+    moved = {name: joined(getattr(late.targets, name), getattr(last.targets, name)) for name in names}
+    predicted, refused = joined(late.predicted, last.predicted), joined(late.refused, last.refused)
+    return Smooth(replace(targets, **moved), predicted, refused, joined(late.noise, last.noise))

@@ -1,0 +1,93 @@
+"""The frame that carries a hand's fingers while its targets are smoothed: they are smoothed in it, not in the world.
+
+A hand that waves moves its fingertips by metres a second, and a filter that follows them so far lets their noise
+through. Beside the palm they move by little. The frame need only ride near the palm: what is taken off before smoothing
+is put back after it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import kinematics, rotations
+from ...hand.joints import BENDING_JOINTS, CHAIN_JOINTS
+from ...hand.labelling.marker_sets import Spot, on_palm
+from ...hand.model import HandModel
+from ...hand.rotations import fit_rigid
+from ..planar.palm_pose import spans_a_plane
+from ..solver import hold_last
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+_BEND = BENDING_JOINTS | {joints[0] for joints in CHAIN_JOINTS.values()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Riders:
+    """Which of T targets ride on the palm, and where on it."""
+
+    sites: Ints
+    """(T,)"""
+    places: Ints
+    """(P,) the targets whose places are on the palm."""
+    at_rest: Floats
+    """(P, 3) m in the wrist's frame."""
+    turns: Ints
+    """(R,) the targets whose joints do not bend."""
+    turns_at_rest: Floats
+    """(R, 4) in the wrist's frame."""
+
+
+def riders(hand: HandModel, sites: Ints) -> Riders:
+    """The targets on these sites that ride on the palm."""
+    spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
+    places = np.array([i for i, spot in enumerate(spots) if on_palm(spot)], int)
+    turns = np.array([i for i, spot in enumerate(spots) if spot.joint not in _BEND], int)
+    still = kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))
+    at_rest = kinematics.site_positions(hand, still)[0, sites[places]]
+    joints = [hand.sites[site].joint for site in sites[turns]]
+    return Riders(sites, places, at_rest, turns, rotations.from_matrix(still[0, joints, :3, :3]))
+
+
+def carriers(on: Riders, places: Floats, turns: Floats | None, known: tuple[Bools, Bools], last: Floats) -> Floats:
+    """(F, 4, 4) the carrying frame: the wrist's, or near it.
+
+    places (F, T, 3) m, turns (F, T, 4), and which of them are known (F, T). The turn is that of three palm places that
+    are not in a line, else of a joint that does not bend, else the last; the place that of the palm places, else the
+    last. last (4, 4): the frame before the first.
+    """
+    here, there = places[:, on.places], known[0][:, on.places]
+    weights = there.astype(float)
+    seen = np.where(there[..., None], here, 0.0)
+    wide = spans_a_plane(on.at_rest, weights)
+    turned = np.broadcast_to(last[:3, :3], (len(places), 3, 3)).copy()
+    if wide.any():
+        turned[wide] = fit_rigid(np.broadcast_to(on.at_rest, seen[wide].shape), seen[wide], weights[wide])[:, :3, :3]
+    told = wide
+    if turns is not None and len(on.turns):
+        sure = known[1][:, on.turns]
+        first, rows = sure.argmax(1), np.arange(len(places))
+        wrist = rotations.multiply(turns[rows, on.turns[first]], rotations.conjugate(on.turns_at_rest[first]))
+        by_joint = sure.any(1) & ~wide
+        turned[by_joint] = rotations.to_matrix(wrist[by_joint])
+        told = told | by_joint
+    result = np.broadcast_to(last, (len(places), 4, 4)).copy()
+    result[:, :3, :3] = hold_last(turned, told, last[:3, :3])
+    count = weights.sum(1)
+    middle = np.einsum("fij,fj->fi", result[:, :3, :3], weights @ on.at_rest)
+    moved = (np.einsum("fp,fpi->fi", weights, seen) - middle) / np.maximum(count, 1.0)[:, None]
+    result[:, :3, 3] = hold_last(moved, count > 0, last[:3, 3])
+    return result
+
+
+def into(frames: Floats, places: Floats) -> Floats:
+    """Places (F, N, 3) of the world as seen from frames (F, 4, 4)."""
+    return np.asarray((places - frames[:, None, :3, 3]) @ frames[:, :3, :3], np.float64)
+
+
+def out_of(frames: Floats, places: Floats) -> Floats:
+    """Places (F, N, 3) in frames (F, 4, 4) as seen from the world."""
+    return np.asarray(places @ frames[:, :3, :3].swapaxes(1, 2) + frames[:, None, :3, 3], np.float64)

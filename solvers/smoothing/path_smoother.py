@@ -1,0 +1,158 @@
+"""Whole takes: each path by all of its samples, without lag (Kalman forwards, Bryson and Frazier backwards)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .kalman_bank import BANDWIDTHS, LOOSE, Frame, advance, new_bank, shares
+from .motion_model import Bools, Floats, Rules, intensity, steps_of, transition
+from .noise_estimate import variances
+
+STRETCH = 256
+"""Frames of a stretch of the take in which the bandwidths are looked for; stretches are gone through side by side."""
+RUN_UP = 64
+"""Frames before a stretch in which its filters settle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Smoothed:
+    """Paths without noise."""
+
+    values: Floats
+    """(F, M, D)"""
+    known: Bools
+    """(F, M) whether the path is known: seen, or missing for less than the bridge."""
+    refused: Bools
+    """(F, M) samples that were seen and left out as outliers."""
+    deviation: Floats
+    """(M,) of the noise in a component."""
+
+
+def smooth(times: Floats, values: Floats, seen: Bools, rules: Rules) -> Smoothed:
+    """Samples (F, M, D) at times (F,) s, finite where seen (F, M), smoothed; where nothing is known they stay."""
+    variance = variances(times, values, seen, rules.scale)
+    likelihood, taken, begun = look(times, values, seen, variance, rules)
+    taken, begun = _pardoned(taken, begun, seen)
+    ratio = intensity(bandwidths(times, likelihood, rules.memory) / rules.calm)
+    paths = kalman(times, values, taken, begun, ratio)
+    known = _bridged(times, taken, rules.bridge)
+    return Smoothed(np.where(known[..., None], paths, values), known, seen & ~taken, np.sqrt(variance))
+
+
+def look(times: Floats, values: Floats, seen: Bools, variance: Floats, rules: Rules) -> tuple[Floats, Bools, Bools]:
+    """How likely each bandwidth makes each sample (G, F, M), which samples are taken and which begin a path (F, M)."""
+    frames, paths, width = values.shape
+    starts = np.arange(0, frames, STRETCH)
+    likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
+    taken, begun = np.zeros((frames, paths), bool), np.zeros((frames, paths), bool)
+    steps = steps_of(times)
+    side_by_side = new_bank(paths, width, len(starts))
+    for offset in range(-RUN_UP if frames > STRETCH else 0, min(STRETCH, frames)):
+        rows = starts + offset
+        at = np.clip(rows, 0, frames - 1)
+        inside = (rows >= 0) & (rows < frames)
+        frame = Frame(steps[at], values[at], seen[at] & inside[:, None], variance)
+        side_by_side, step = advance(side_by_side, frame, rules)
+        if offset >= 0:
+            likelihood[:, at[inside]] = step.likelihood[:, inside]
+            taken[at[inside]], begun[at[inside]] = step.taken[inside], step.begun[inside]
+    return likelihood, taken, begun
+
+
+def _pardoned(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
+    """Refused samples right before a path began anew were where it went: it began with the first of them."""
+    taken, begun = taken.copy(), begun.copy()
+    for frame, path in np.argwhere(begun):
+        first = frame
+        while first > 0 and seen[first - 1, path] and not taken[first - 1, path]:
+            first -= 1
+        begun[frame, path] = False
+        taken[first:frame, path] = begun[first, path] = True
+    return taken, begun
+
+
+def bandwidths(times: Floats, likelihood: Floats, memory: float) -> Floats:
+    """(F, M) Hz: the bandwidth by the samples within `memory` s around each frame, as their logarithms' mean."""
+    total = np.zeros((len(BANDWIDTHS), len(times) + 1, likelihood.shape[2]))
+    np.cumsum(likelihood, axis=1, out=total[:, 1:])
+    first = np.searchsorted(times, times - memory, "left")
+    last = np.searchsorted(times, times + memory, "right")
+    weights = shares(total[:, last] - total[:, first])
+    found: Floats = np.exp(np.tensordot(np.log(BANDWIDTHS), weights, 1))
+    return found
+
+
+def kalman(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Floats) -> Floats:
+    """(F, M, D) the means of the places given all samples taken (F, M), for jerks of ratio (F, M) times the noise.
+
+    What comes before a frame in which a path begins says nothing about what comes after. Bierman, Factorization
+    Methods for Discrete Sequential Estimation (1977), X.2: the smoothed mean is x − P λ, with λ carried backwards by
+    λ ← (I − K H)ᵀ λ − Hᵀ ν / S, then Aᵀ λ. No covariance is inverted.
+    """
+    frames, paths, width = values.shape
+    steps, pushed = transition(steps_of(times))
+    # One array for covariance and mean, columns last: what is done to one in predicting and updating is done to both.
+    state = np.zeros((3, 3 + width, paths))
+    way = _Forwards(*(np.zeros((frames, n, paths)) for n in (width, 3, 3, width)))
+    samples = np.where(taken[..., None], values, 0.0).swapaxes(1, 2)
+    fresh = np.zeros((3, 3 + width, paths))
+    fresh[:, :3] = LOOSE[..., None]
+    for k, anew in enumerate(np.any(begun, axis=1)):
+        state = (steps[k] @ state.reshape(3, -1)).reshape(state.shape)
+        crossed = state[:, :3].swapaxes(0, 1).reshape(3, -1)
+        state[:, :3] = (steps[k] @ crossed).reshape(3, 3, paths)
+        state[:, :3] += pushed[k][..., None] * ratio[k]
+        weight = taken[k] / (state[0, 0] + 1.0)
+        row = -state[0]
+        row[3:] += samples[k]
+        gain = state[:, 0] * weight
+        state += gain[:, None] * row
+        row *= weight
+        way.surprises[k], way.gains[k] = row[3:], gain
+        if anew:
+            fresh[0, 3:] = samples[k]
+            state = np.where(begun[k], fresh, state)
+            way.gains[k] *= ~begun[k]
+            way.surprises[k] *= ~begun[k]
+        way.places[k], way.rows[k] = state[0, 3:], state[0, :3]
+    return _backwards(steps, begun, way)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Forwards:
+    """What the filter leaves for the way back."""
+
+    places: Floats
+    """(F, D, M) by the samples so far."""
+    rows: Floats
+    """(F, 3, M) the places' covariances with place, velocity and acceleration."""
+    gains: Floats
+    """(F, 3, M) K, 0 where no sample was taken for an old path."""
+    surprises: Floats
+    """(F, D, M) ν / S, 0 likewise."""
+
+
+def _backwards(steps: Floats, begun: Bools, way: _Forwards) -> Floats:
+    """(F, M, D) the places by all samples, see kalman."""
+    frames, width, paths = way.places.shape
+    later = np.zeros((3, width, paths))
+    adjoints = np.zeros((frames, 3, width, paths))
+    anew = np.any(begun, axis=1)
+    for k in range(frames - 1, -1, -1):
+        adjoints[k] = later
+        later[0] -= (way.gains[k][:, None] * later).sum(0) + way.surprises[k]
+        if anew[k]:
+            later *= ~begun[k]
+        later = (steps[k].T @ later.reshape(3, -1)).reshape(later.shape)
+    return np.asarray((way.places - np.einsum("fim,fidm->fdm", way.rows, adjoints)).swapaxes(1, 2), np.float64)
+
+
+def _bridged(times: Floats, taken: Bools, bridge: float) -> Bools:
+    """(F, M) whether a sample was taken, or one before and one after not farther apart than the bridge's length."""
+    index = np.arange(len(times))[:, None]
+    before = np.maximum.accumulate(np.where(taken, index, -1), axis=0)
+    after = np.minimum.accumulate(np.where(taken, index, len(times))[::-1], axis=0)[::-1]
+    inside = (before >= 0) & (after < len(times))
+    gap = times[np.minimum(after, len(times) - 1)] - times[np.maximum(before, 0)]
+    known: Bools = inside & (gap <= bridge * (1 + 1e-9))
+    return known | taken

@@ -1,0 +1,70 @@
+"""What a recipe may do about noise in a take: nothing, what is done live, or what all frames together tell."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..settings import check, setting
+from .angle_smoother import steady
+from .live_smoother import Live
+from .take_smoother import Smooth, smooth
+
+Floats = NDArray[np.float64]
+
+
+class Smoothing(Protocol):
+    """A frozen dataclass of settings with two methods: what is done before solving, and after it."""
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """A whole take's targets without noise; none is known farther than gap_limit s into a gap."""
+        ...
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """A whole take's pose with angles that do not leap where the targets hardly tell them; noise as in Smooth."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Off:
+    """Leaves the markers as they were recorded."""
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """See Smoothing."""
+        nothing = np.zeros(targets.weights.shape, bool)
+        return Smooth(targets, nothing, nothing, np.zeros((1, 2, len(targets.sites))))
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """See Smoothing."""
+        return pose
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Each frame by those before and after it, without lag; as much as the noise that is found in each marker asks for.
+
+    Raises RecipeError for a setting out of its range.
+    """
+
+    calm: float = setting(
+        1.0, "Divides the fastest motion that is kept: 1 as the noise asks for, more is calmer", least=0.1, most=10
+    )
+
+    def __post_init__(self) -> None:
+        check(self, "smoothing")
+
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+        """See Smoothing."""
+        return smooth(hand, targets, gap_limit, self.calm)
+
+    def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
+        """See Smoothing."""
+        return steady(hand, targets, pose, noise, self.calm)
+
+
+SMOOTHINGS: dict[str, type[Smoothing]] = {"off": Off, "live": Live, "whole": Whole}
+"""Every smoothing by the name that recipes, panel and shell know it by."""

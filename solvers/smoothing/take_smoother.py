@@ -1,0 +1,133 @@
+"""Targets of whole takes without their noise, and without lag."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from . import path_smoother
+from .motion_model import PLACES, TURNS, Rules
+from .palm_frame import carriers, into, out_of, riders
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+
+PATIENCE = 4
+"""Outliers in a row that are left out: what is elsewhere for longer went there, and is told so from its first frame."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Smooth:
+    """Targets without noise, and what was done to them."""
+
+    targets: Targets
+    predicted: Bools
+    """(F, T) places that no sample of their own frame holds: it was missing, or refused."""
+    refused: Bools
+    """(F, T) places that were seen and left out as outliers."""
+    noise: Floats
+    """(F or 1, 2, T) the deviation that was found in a component of the places, m, and of the turns, rad."""
+
+
+def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float = 1.0) -> Smooth:
+    """Targets smoothed over the whole take, outliers left out, gaps up to `bridge` s filled at a lower weight.
+
+    What is on the palm is smoothed in the world, the fingers beside the palm. The fastest
+    motion that the samples tell is divided by `calm`. Velocities are left as they are.
+    """
+    on, times = riders(hand, targets.sites), targets.times
+    place_rules, turn_rules = (Rules(scale, bridge, calm, patience=PATIENCE) for scale in (PLACES, TURNS))
+    places = _layer(targets.positions, targets.weights)
+    places = _settled(places, on.places, times, place_rules)
+    turns = None
+    if targets.rotations is not None and targets.rotation_weights is not None:
+        turns = _layer(targets.rotations, targets.rotation_weights)
+        turns = _settled(turns, on.turns, times, turn_rules)
+        frames = carriers(on, places.values, turns.values, (places.known, turns.known), np.eye(4))
+    else:
+        frames = carriers(on, places.values, None, (places.known, places.known), np.eye(4))
+    beside = replace(places, values=into(frames, places.values))
+    places = _settled(beside, _others(on.places, targets), times, place_rules)
+    weights = _trusted(times, targets.weights, places, bridge)
+    result = replace(targets, positions=out_of(frames, places.values), weights=weights)
+    if turns is not None and targets.rotation_weights is not None:
+        wrist = rotations.from_matrix(frames[:, None, :3, :3])
+        beside = replace(turns, values=rotations.multiply(rotations.conjugate(wrist), turns.values))
+        turns = _settled(beside, _others(on.turns, targets), times, turn_rules)
+        weights = _trusted(times, targets.rotation_weights, turns, bridge)
+        result = replace(result, rotations=rotations.multiply(wrist, turns.values), rotation_weights=weights)
+    # A quaternion goes half as far as its angle.
+    noise = np.stack([places.noise, np.zeros_like(places.noise) if turns is None else 2 * turns.noise])
+    return Smooth(result, places.known & ((targets.weights == 0) | places.refused), places.refused, noise[None])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layer:
+    """The places or the turns of all targets, some of them smoothed."""
+
+    values: Floats
+    """(F, T, D)"""
+    known: Bools
+    """(F, T)"""
+    refused: Bools
+    """(F, T)"""
+    noise: Floats
+    """(T,) the deviation of a component; 0 before it is told."""
+
+
+def _layer(values: Floats, weights: Floats) -> _Layer:
+    """Before anything is done."""
+    return _Layer(values, weights > 0, np.zeros(weights.shape, bool), np.zeros(weights.shape[1]))
+
+
+def _settled(layer: _Layer, columns: Ints, times: Floats, rules: Rules) -> _Layer:
+    """The layer with some of its columns smoothed."""
+    if not len(columns) or not len(times):
+        return layer
+    values, known = layer.values.copy(), layer.known.copy()
+    refused, noise = layer.refused.copy(), layer.noise.copy()
+    samples, seen = values[:, columns], known[:, columns]
+    if values.shape[-1] == 4:
+        samples = one_sided(samples, seen)
+    done = path_smoother.smooth(times, samples, seen, rules)
+    smoothed = done.values
+    if values.shape[-1] == 4:
+        smoothed = smoothed / np.maximum(np.linalg.norm(smoothed, axis=-1, keepdims=True), 1e-12)
+    values[:, columns] = np.where(done.known[..., None], smoothed, samples)
+    known[:, columns], refused[:, columns], noise[columns] = done.known, done.refused, done.deviation
+    return _Layer(values, known, refused, noise)
+
+
+def one_sided(turns: Floats, seen: Bools) -> Floats:
+    """Quaternions (F, N, 4), each with the sign that is nearer to the mean of the three seen (F, N) before it."""
+    signed = turns.copy()
+    signed[~seen] = 0.0
+    recent = np.zeros((3, *turns.shape[1:]))
+    for frame in range(len(turns)):
+        away = np.einsum("nd,nd->n", signed[frame], recent.sum(0)) < 0
+        signed[frame, away] *= -1.0
+        now = seen[frame][:, None]
+        recent = np.where(now, np.stack([signed[frame], recent[0], recent[1]]), recent)
+    return np.where(seen[..., None], signed, turns)
+
+
+def _others(columns: Ints, targets: Targets) -> Ints:
+    return np.setdiff1d(np.arange(len(targets.sites)), columns)
+
+
+def _trusted(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
+    """(F, T) their own weights where a sample was used; where the path is only known, less the farther the next one."""
+    used = (weights > 0) & ~layer.refused
+    row = np.arange(len(times))[:, None]
+    before = np.maximum.accumulate(np.where(used, row, -1), axis=0)
+    after = np.minimum.accumulate(np.where(used, row, len(times))[::-1], axis=0)[::-1]
+    nearest = np.where(layer.known, before, 0)
+    age = np.minimum(times[:, None] - times[nearest], times[np.minimum(after, len(times) - 1)] - times[:, None])
+    lent = np.take_along_axis(weights, np.maximum(before, 0), axis=0) * (1 - age / (bridge + 1e-9))
+    trusted: Floats = np.where(used, weights, np.where(layer.known, lent, 0.0))
+    return trusted

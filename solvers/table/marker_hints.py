@@ -1,0 +1,126 @@
+"""Bends that heed what was seen of the inner joints: the tip's place leaves one freedom, and they tell it.
+
+With the last joint held at any bend the digit is a two-link arm, which bends forwards or backwards to a distance. Where
+both inner joints are seen, they tell the last joint's bend. Where less is seen, it is the bend that brings the riders
+nearest to where they were seen, at a price for leaving the coupling. Which way the arm bends is told by the riders.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..planar.dip_offset import LEAD_PRICE
+from .linkage import Complex, Floats, Linkage, between, straight_tip, tip, unit
+from .nearest_bend import REACHED, Faces, nearest, within
+
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+LIMIT_PRICE = 0.1
+"""m per rad beyond a limit."""
+TRIED = np.linspace(-1.0, 1.0, 9)
+"""Where in a span of the last joint's bends some are tried."""
+ROUNDS = 4
+"""Times that the span closes in on the best, to a quarter each: to half a degree of a joint's range in the end."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """An inner rider, and where it was seen in N frames."""
+
+    linkage: Linkage
+    """Up to the rider."""
+    ends: int
+    """The bone that ends there, counted from 1; 0 for a marker beside the joints."""
+    places: Complex
+    """(N,) m in the plane."""
+    known: Bools
+    """(N,)"""
+
+    def take(self, rows: Ints) -> "Seen":
+        """In some of the frames."""
+        return Seen(self.linkage, self.ends, self.places[rows], self.known[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heeding:
+    """A goal for the end of two or three bones, and where inner riders were seen."""
+
+    ways: Faces
+    goal: Complex
+    """(N,)"""
+    seen: list[Seen]
+
+    def take(self, rows: Ints) -> "Heeding":
+        """In some of the frames."""
+        return Heeding(self.ways, self.goal[rows], [each.take(rows) for each in self.seen])
+
+    def flexions(self) -> Floats:
+        """(N, 3) flexions within the limits that bring the end to its goal and the riders near their places."""
+        linkage = self.ways.linkage
+        if linkage.bones < 3:
+            return nearest(self.ways, self.goal, self.price)
+        last = self._told()
+        told = np.isfinite(last)
+        bent = np.empty((len(last), 3))
+        for rows, price in ((np.flatnonzero(told), 0.0), (np.flatnonzero(~told), LEAD_PRICE)):
+            some = self.take(rows)
+            chosen = last[rows] if price == 0 else some._searched()
+            poses, prices = some._bent(chosen[:, None], price)
+            bent[rows] = within(poses[np.arange(len(rows)), prices.argmin(1)], linkage.limits)
+        missed = np.flatnonzero(np.abs(tip(linkage.links, bent) - self.goal) > REACHED)
+        if len(missed):
+            some = self.take(missed)
+            bent[missed] = nearest(some.ways, some.goal, some.price)
+        return bent
+
+    def price(self, flexions: Floats, lead_price: float = LEAD_PRICE) -> Floats:
+        """(N, K) m², how little poses (N, K, 3) are wanted."""
+        strayed = self.ways.linkage.strayed(flexions) if self.ways.linkage.bones == 3 else 0.0
+        price = np.broadcast_to((lead_price * strayed) ** 2, flexions.shape[:2])
+        for each in self.seen:
+            off = tip(each.linkage.links, flexions) - each.places[:, None]
+            price = price + np.where(each.known[:, None], off.real**2 + off.imag**2, 0.0)
+        return price
+
+    def _told(self) -> Floats:
+        """(N,) rad, the last joint's bend where the ends of both bones before it were seen, else NaN."""
+        links, told = self.ways.linkage.links, np.full(len(self.goal), np.nan)
+        for first in self.seen:
+            for second in self.seen:
+                if (first.ends, second.ends) == (1, 2):
+                    middle, last = second.places - first.places, self.goal - second.places
+                    both = first.known & second.known & (middle != 0) & (last != 0)
+                    turn = np.angle(last * np.conj(middle)) + np.angle(links[1]) - np.angle(links[2])
+                    told = np.where(both, turn, told)
+        return told
+
+    def _searched(self) -> Floats:
+        """(N,) rad, the last joint's bend that brings the riders nearest, at a price."""
+        low, high = self.ways.linkage.limits[2]
+        best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
+        for _ in range(ROUNDS):
+            tried = np.minimum(np.maximum(best[:, None] + half * TRIED, low), high)
+            prices = self._bent(tried, LEAD_PRICE)[1]
+            best, half = tried[np.arange(len(best)), prices.argmin(1) % len(TRIED)], half / 4
+        return best
+
+    def _bent(self, last: Floats, lead_price: float) -> tuple[Floats, Floats]:
+        """Both ways to the goals with the last joint bent by (N, K) rad: (N, 2 K, 3) flexions, beyond limits too, and
+        (N, 2 K) prices."""
+        linkage = self.ways.linkage
+        first, second = linkage.links[0], linkage.links[1] + linkage.links[2] * unit(last)
+        middle = np.concatenate(
+            [between(first, second, np.abs(self.goal)[:, None], side) for side in (1.0, -1.0)], axis=1
+        )
+        last = np.concatenate([last, last], axis=1)
+        aim = np.angle(self.goal)[:, None] - np.angle(straight_tip(linkage.links, middle, last))
+        flexions = np.stack([aim, middle, last], -1)
+        beyond = _around(flexions - within(flexions, linkage.limits))
+        return flexions, self.price(flexions, lead_price) + ((LIMIT_PRICE * beyond) ** 2).sum(-1)
+
+
+def _around(angles: Floats) -> Floats:
+    """The same angles in −π..π."""
+    return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

@@ -1,0 +1,146 @@
+"""Amaya's table: how a fingertip stands where it is, recorded from a clip (thesis 3.4, Amaya et al. 1995).
+
+A finger that moves all over its range shows how its tip stands at scattered places. A Gaussian filter spreads them
+over a grid (3.22); between its nodes the tip's frame is interpolated. Places are in the frame of the digit's first
+joint at angles of zero, mirrored in X for a left hand: +Y along the straight digit, +Z out of its back, +X towards the
+little finger.
+
+The filter's weight is exp(-d²/σ²), as (3.24) has it, without the usual half. Nodes far from all that was recorded would
+divide nothing by nothing: there the nearest samples decide, and `apart` tells how far away they are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import HandError
+from ...hand.joints import CHAIN_JOINTS
+from ...hand.kinematics import Pose, joint_frames
+from .rigid_registration import relative
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+NODES = (20, 28, 24)
+"""Amaya's grid of 28 × 24 × 20 nodes: most along the finger (Y), fewer towards the palm (Z), fewest aside (X)."""
+SPACING = 0.005
+"""m"""
+SIGMA = 0.008
+"""m"""
+MOST, ENOUGH = 2000, 30
+"""Samples that a table is made of: of more, some evenly through the clip; fewer are half a second at 60 Hz."""
+KNOWN = 0.010
+"""m to the nearest sample within which a place counts as recorded: two nodes."""
+SHIFTS = 20
+"""Steps in which the second index is found: each leaves about half."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedTable:
+    """A digit's map from a place to the tip's frame: the place of the fingertip, or that of a marker near it."""
+
+    corner: Floats
+    """(3,) m, the first node."""
+    frames: Floats
+    """(20, 28, 24, 3, 4) how the fingertip stands at each node, and where it is from the node, m."""
+    apart: Floats
+    """(20, 28, 24) m from the fingertip to the nearest that was recorded."""
+
+    def look_up(self, places: Floats) -> tuple[Floats, Floats, Bools]:
+        """At places (N, 3) m: the tip (N, 3) m, its rotation (N, 3, 3), and whether it was recorded so (N,).
+
+        Trilinear between the nearest eight nodes. Places off the grid have what its edge has.
+        """
+        frames, apart, inside = self._between(places)
+        return places + frames[..., 3], _rotations(frames[..., :3]), inside & (apart < KNOWN)
+
+    def _between(self, places: Floats) -> tuple[Floats, Floats, Bools]:
+        """(N, 3, 4) frames and (N,) m apart, interpolated at places (N, 3) m, and whether these are on the grid."""
+        last = np.array(NODES) - 1
+        wanted = (places - self.corner) / SPACING
+        inside = np.clip(wanted, 0.0, last)
+        node = np.minimum(inside.astype(np.intp), last - 1)
+        share = inside - node
+        frames, apart = np.zeros((len(places), 3, 4)), np.zeros(len(places))
+        for side in np.ndindex(2, 2, 2):
+            weight = np.where(side, share, 1.0 - share).prod(axis=1)
+            at = tuple((node + side).T)
+            frames += weight[:, None, None] * self.frames[at]
+            apart += weight * self.apart[at]
+        return frames, apart, np.all(wanted == inside, axis=1)
+
+    def for_marker(self, marker: Floats) -> "RecordedTable":
+        """The second index: the map by the place of a marker that sits at `marker` (3,) m in the tip's frame.
+
+        At each node the tip is found whose marker is there: d = B(O) · marker + O (3.25).
+        """
+        nodes = self.corner + SPACING * _grid()
+        tips = nodes
+        for _ in range(SHIFTS):
+            turned = self._between(tips)[0][..., :3] @ marker
+            # Half a step: where frames change much from place to place a whole one would swing.
+            tips = (tips + nodes - turned) / 2
+        _, turns, _ = self.look_up(tips)
+        frames = np.concatenate([turns, (tips - nodes)[..., None]], axis=-1)
+        off = np.linalg.norm(tips + turns @ marker - nodes, axis=-1)
+        near = np.clip(np.rint((tips - self.corner) / SPACING), 0, np.array(NODES) - 1).astype(np.intp)
+        apart = self.apart[tuple(near.T)] + off
+        return RecordedTable(self.corner, frames.reshape(*NODES, 3, 4), apart.reshape(NODES))
+
+
+def record(pose: Pose, digit: str) -> RecordedTable:
+    """The table of one digit from a clip in which its joints are known, solved or measured.
+
+    Raises HandError for a clip of too few frames.
+    """
+    first, _, last, tip = (pose.hand.joints.index(joint) for joint in CHAIN_JOINTS[digit])
+    frames = joint_frames(pose.hand, pose)
+    base = frames[:, pose.hand.parents[first]] @ pose.hand.rest[first]
+    tips = frames[:, last].copy()
+    tips[:, :3, 3] = frames[:, tip, :3, 3]
+    found = relative(base, tips)
+    if pose.hand.side == "left":
+        mirror = np.diag([-1.0, 1.0, 1.0, 1.0])
+        found = mirror @ found @ mirror
+    return tabled(found, f"{pose.hand.side} hand, {digit}")
+
+
+def tabled(frames: Floats, whose: str) -> RecordedTable:
+    """The table of fingertip frames (F, 4, 4) in the digit's base. Raises HandError naming `whose` they are."""
+    frames = frames[np.all(np.isfinite(frames), axis=(1, 2))]
+    if len(frames) < ENOUGH:
+        raise HandError(f"{whose}: {len(frames)} frames of free motion, expected {ENOUGH} or more")
+    frames = frames[:: -(-len(frames) // MOST)]
+    tips = frames[:, :3, 3]
+    corner = (tips.min(axis=0) + tips.max(axis=0) - SPACING * (np.array(NODES) - 1)) / 2
+    turns, apart = _filtered(corner + SPACING * _grid(), tips, frames[:, :3, :3])
+    filled = np.concatenate([turns, np.zeros((len(turns), 3, 1))], axis=-1)
+    return RecordedTable(corner, filled.reshape(*NODES, 3, 4), apart.reshape(NODES))
+
+
+def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Floats]:
+    """(K, 3, 3) the rotations at nodes (K, 3), filtered by (3.22), and (K,) m to the nearest sample."""
+    filtered, apart = np.empty((len(nodes), 9)), np.empty(len(nodes))
+    sizes = (tips * tips).sum(axis=1)
+    for begin in range(0, len(nodes), 1024):
+        part = slice(begin, begin + 1024)
+        squared = np.maximum((nodes[part] ** 2).sum(axis=1)[:, None] + sizes - 2 * nodes[part] @ tips.T, 0.0)
+        nearest = squared.min(axis=1, keepdims=True)
+        weights = np.exp((nearest - squared) / SIGMA**2)
+        filtered[part] = weights @ turns.reshape(-1, 9) / weights.sum(axis=1, keepdims=True)
+        apart[part] = np.sqrt(nearest[:, 0])
+    return _rotations(filtered.reshape(-1, 3, 3)), apart
+
+
+def _grid() -> Floats:
+    """(K, 3) the nodes' numbers."""
+    return np.stack(np.meshgrid(*(np.arange(count) for count in NODES), indexing="ij"), -1).reshape(-1, 3).astype(float)
+
+
+def _rotations(matrices: Floats) -> Floats:
+    """(N, 3, 3) the rotations nearest to matrices (N, 3, 3): means of rotations are none."""
+    u, _, vt = np.linalg.svd(matrices)
+    u[..., 2] *= np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)[:, None]
+    nearest: Floats = u @ vt
+    return nearest

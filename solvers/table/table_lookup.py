@@ -1,0 +1,139 @@
+"""Reading the tables of several digits at once, for many frames.
+
+Between two rows the bend is interpolated, and a step of Newton's method on the squared distance of the tip finishes: it
+leaves less than a nanometre. Where the last joint comes to its limit the curve has a corner; from within a row of it a
+step may lead to its other side, and one more is taken from there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .linkage import Floats
+from .uniform_table import ROWS, Branch, Table
+
+Bools = NDArray[np.bool_]
+
+STRAIGHT = 1e-12
+"""m² of R² - r² below which a digit is at its farthest reach, a few picometres from it. Nearer than that, rounding
+would decide how far it bends: a frame solved alone would differ from the same one in a batch."""
+STEP = 1e-4
+"""rad: the step that Newton's method may end with. Its error is about a tenth of a metre times the step squared."""
+REACHED = 1e-12
+"""m² off the squared distance at which a tip has arrived: a hundredth of a nanometre for a finger."""
+FLAT = 1e-12
+"""m²/rad: where the squared distance changes by less, no step is taken."""
+MORE = 3
+"""Most further steps."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What was found for D digits in N frames."""
+
+    bend: Floats
+    """(D, N) rad, the middle joint's."""
+    last: Floats
+    """(D, N) rad"""
+    along: Floats
+    towards: Floats
+    """(D, N) m, where the tip is while the first joint is straight."""
+    reached: Bools
+    """(D, N) whether the tip is as far as was asked for."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shelf:
+    """One branch of each of D digits, side by side."""
+
+    measures: Floats
+    """(12, D, 1): real and imaginary parts of the three links, ratio, lead, the last joint's limits, and the least and
+    the greatest bend of the branch."""
+    farthest: Floats
+    """(D, 1) m², the squared distance at the branch's beginning."""
+    straightest: Bools
+    """(D, 1) whether a digit whose goal is farther has no better pose."""
+    scale: Floats
+    """(D, 1) rows per metre of s."""
+    begins: NDArray[np.intp]
+    """(D, 1) where a digit's rows begin."""
+    bends: Floats
+    slopes: Floats
+    """(D · (ROWS + 2),) rad, of each row, and what the next one adds."""
+
+    def look_up(self, squared: Floats) -> Found:
+        """The bends that put the tips at squared distances (D, N) m²."""
+        shy = self.farthest - squared
+        bent = shy > STRAIGHT
+        at = np.minimum(np.sqrt(np.where(bent, shy, 0.0)) * self.scale, ROWS)
+        row = at.astype(np.intp)
+        at -= row
+        row += self.begins
+        bend = self.bends.take(row) + at * self.slopes.take(row)
+        found = _stepped(self.measures, bend, squared, bent)
+        found.reached[~bent] = ((shy > -STRAIGHT) | self.straightest)[~bent]
+        for _ in range(MORE):
+            missed = np.nonzero(bent & ~found.reached)
+            if not len(missed[0]):
+                break
+            better = _stepped(self.measures[:, missed[0], 0], found.bend[missed], squared[missed], bent[missed])
+            for name in found.__slots__:
+                getattr(found, name)[missed] = getattr(better, name)
+        return found
+
+
+def shelf(tables: list[tuple[Table, Branch]]) -> Shelf:
+    """The branches of these tables, read together."""
+    columns = []
+    for table, branch in tables:
+        links = [part for link in table.linkage.links for part in (link.real, link.imag)]
+        ends = sorted((branch.bends[0], branch.bends[-1]))
+        columns.append([*links, table.linkage.ratio, table.linkage.lead, *table.linkage.limits[2], *ends])
+    bends = np.concatenate([branch.bends for _, branch in tables])
+    return Shelf(
+        measures=np.array(columns).T[..., None],
+        farthest=np.array([[table.farthest**2] for table, _ in tables]),
+        straightest=np.array([[table.straightest] for table, _ in tables]),
+        scale=np.array([[1 / branch.step] for _, branch in tables]),
+        begins=np.arange(len(tables))[:, None] * (ROWS + 2),
+        bends=bends,
+        slopes=np.diff(bends, append=0.0),
+    )
+
+
+def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> Found:
+    """One step of Newton's method from these bends, none where a digit is at its farthest reach."""
+    first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = measures
+    wanted = ratio * bend + lead
+    last = np.minimum(np.maximum(wanted, low), high)
+    free = wanted == last
+    third_x, third_y = _turned(*waves(last), third_x, third_y)
+    wave = waves(bend)
+    outer_x, outer_y = _turned(*wave, middle_x + third_x, middle_y + third_y)
+    third_x, third_y = _turned(*wave, third_x, third_y)
+    along, towards = first_x + outer_x, first_y + outer_y
+    # By how much the tip moves for a radian of bend.
+    follows = ratio * free
+    moves_x, moves_y = -outer_y - follows * third_y, outer_x + follows * third_x
+    off = (squared - along * along - towards * towards) * bent
+    slope = 2 * (along * moves_x + towards * moves_y)
+    stepped = bend + off / np.where(np.abs(slope) > FLAT, slope, np.inf)
+    stepped = np.minimum(np.maximum(stepped, least), most)
+    step = stepped - bend
+    wanted = ratio * stepped + lead
+    last = np.minimum(np.maximum(wanted, low), high)
+    reached = (np.abs(off - slope * step) <= REACHED) & (np.abs(step) <= STEP) & ((wanted == last) == free)
+    return Found(stepped, last, along + moves_x * step, towards + moves_y * step, reached)
+
+
+def waves(angle: Floats) -> tuple[Floats, Floats]:
+    """Cosine and sine of angles within ±π, by the tangent of their half: one slow function instead of two."""
+    tangent = np.tan(0.5 * angle)
+    square = tangent * tangent
+    scale = 1.0 / (1.0 + square)
+    return (1.0 - square) * scale, 2.0 * tangent * scale
+
+
+def _turned(cosine: Floats, sine: Floats, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    return cosine * x - sine * y, sine * x + cosine * y

@@ -1,0 +1,181 @@
+"""The table solver: how a digit bends in its plane is read from tables (thesis chapters 3.4 and 4)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+import numpy as np
+
+from ...errors import HandError
+from ...hand.joints import DIGITS
+from ...hand.kinematics import Pose
+from ...hand.measured_hand import MeasuredHand
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ..planar.driver import solve_hand
+from ..planar.planar_chain import Chain, Rider
+from ..planar.planar_plan import Marked, Plan, PlanarBend, PlanarState, Steps, make_plan
+from ..planar.planar_settings import most_sweeps
+from ..settings import check, setting
+from ..solver import State
+from .linkage import Floats
+from .lu_bend import PlanarLu, planar_lu
+from .recorded_bend import PlanarRecorded, asked, told, with_recorded
+from .recorded_table import RecordedTable, record
+from .table_bend import planar_table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measures:
+    """What was measured of a performer's digits for their tables."""
+
+    radii: Mapping[str, Floats] = field(default_factory=dict)
+    """Digit -> (3,) m, how deep its joints are below the markers on their backs, thesis (4.4); 0 where left out."""
+    recorded: Mapping[str, RecordedTable] = field(default_factory=dict)
+    """Digit -> what its range-of-motion clip showed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableState(PlanarState):
+    """The last pose, the plan with its tables, and what these were made from."""
+
+    measures: Measures = field(default_factory=Measures)
+    outside: Mapping[str, int] = field(default_factory=dict)
+    """Digit -> in how many frames of the last piece it was where it had not been recorded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Tables of how far a digit bends."""
+
+    method: str = setting(
+        "even",
+        "How the tables are made and read",
+        choices={
+            "even": "Even rows, read between them",
+            "lu": "Lu's own tables, the nearest entry that is not empty",
+            "recorded": "Tables of a recorded range of motion",
+        },
+    )
+    precision: float = setting(
+        1.0, "Lu's tables: millimetres and degrees from one entry to the next", least=0.05, most=10.0
+    )
+    coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
+    sweeps: int = most_sweeps()
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def begin(self, measured: MeasuredHand) -> TableState:
+        """See Measuring: radii of joints whose markers are on their backs, and the motion that was recorded."""
+        hand, motion = measured.model, measured.motion
+        thick = {digit: measured.thickness(digit) for digit in DIGITS}
+        recorded: dict[str, RecordedTable] = {}
+        if self.method == "recorded" and len(motion):
+            pose = Pose(hand, np.broadcast_to(np.eye(4), (len(motion), 4, 4)), motion)
+            recorded = {digit: record(pose, digit) for digit in DIGITS}
+        measures = Measures({digit: radii for digit, radii in thick.items() if radii.any()}, recorded)
+        return TableState(np.eye(4), hand.neutral, None, measures)
+
+    def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
+        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm, or where nothing was
+        recorded that this method needs."""
+        state = state or State(np.eye(4), hand.neutral)
+        measures = state.measures if isinstance(state, TableState) else Measures()
+        steps = _steps(self.method, self.precision, self.coupled)
+        if self.method == "even" and not measures.radii:
+            return solve_hand(hand, targets, state, steps, self.sweeps)
+        if self.method == "recorded":
+            return self._by_recording(hand, targets, state, steps, measures)
+        return self._by_plan(hand, targets, state, _plan(hand, targets, state, steps, measures), measures)
+
+    def _by_plan(
+        self, hand: HandModel, targets: Targets, state: State, plan: Plan, measures: Measures
+    ) -> tuple[Pose, TableState]:
+        if self.method != "lu":
+            pose, after = solve_hand(
+                hand, targets, PlanarState(state.root, state.angles, plan), plan.steps, self.sweeps
+            )
+            return pose, TableState(after.root, after.angles, plan, measures)
+        # Each frame heeds the one before it. Its answers are left as they are: as near as the table's entries.
+        roots, angles = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
+        for frame in range(len(targets)):
+            before = PlanarState(state.root, state.angles, _after(plan, state.angles))
+            pose, state = solve_hand(hand, targets.select(slice(frame, frame + 1)), before, plan.steps, 0)
+            roots[frame], angles[frame] = pose.root[0], pose.angles[0]
+        return Pose(hand, roots, angles), TableState(state.root, state.angles, plan, measures)
+
+    def _by_recording(
+        self, hand: HandModel, targets: Targets, state: State, steps: Steps, measures: Measures
+    ) -> tuple[Pose, TableState]:
+        if not measures.recorded:
+            raise HandError(
+                f"{hand.side} hand: the table of a recorded range of motion was asked for and none was recorded, "
+                "expected a performer calibrated on a clip of free motion"
+            )
+        wanted = asked(hand, targets, measures.recorded)
+        plan = _plan(hand, wanted, state, steps, measures)
+        roots = plan.palm.roots(wanted, state.root)
+        wanted, outside = told(plan, wanted, roots, len(targets.sites))
+        pose, after = self._by_plan(hand, wanted, state, plan, measures)
+        return pose, replace(after, outside=outside)
+
+
+@dataclass(frozen=True, slots=True)
+class TableBend:
+    """Tables as the step in which a digit bends."""
+
+    method: str
+    precision: float
+    coupled: bool
+
+    def __call__(self, chain: Chain, end: Rider) -> PlanarBend:
+        """See Bend."""
+        return self.prepared(chain, end, np.zeros(3))
+
+    def prepared(self, chain: Chain, end: Rider, radii: Floats) -> PlanarBend:
+        """For joints of radii (3,) m."""
+        exact = planar_table(chain, end, radii)
+        if self.method == "lu":
+            return planar_lu(exact, self.precision, self.coupled)
+        return PlanarRecorded(exact) if self.method == "recorded" else exact
+
+
+@lru_cache(maxsize=8)
+def _steps(method: str, precision: float, coupled: bool) -> Steps:
+    """Made once: a live frame is short."""
+    return Steps(TableBend(method, precision, coupled))
+
+
+def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measures: Measures) -> Plan:
+    """The state's plan if it serves, else one with what was measured in it."""
+    plan = state.plan if isinstance(state, PlanarState) else None
+    if plan is None or not plan.serves(hand, targets, steps):
+        plan = make_plan(hand, targets, steps)
+        plan = replace(plan, digits=tuple(_thick(hand, marked, steps, measures) for marked in plan.digits))
+        plan = with_recorded(plan, measures.recorded)
+    return plan
+
+
+def _thick(hand: HandModel, marked: Marked, steps: Steps, measures: Measures) -> Marked:
+    """The digit with joints of the radii that were measured."""
+    digit, bend = marked.digit, steps.bend
+    if digit.name not in measures.radii or not isinstance(bend, TableBend):
+        return marked
+    chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
+    radii = measures.radii[digit.name]
+    ends = (replace(end, bend=bend.prepared(chain, end.rider, radii)) for end in marked.ends)
+    return replace(marked, ends=tuple(ends))
+
+
+def _after(plan: Plan, angles: Floats) -> Plan:
+    """The plan for the frame after one with these angles (D,)."""
+    digits = []
+    for marked in plan.digits:
+        first, middle, last = (float(angles[dof]) for dof in marked.digit.flexions)
+        ends = (
+            replace(end, bend=end.bend.after((first, middle, last))) if isinstance(end.bend, PlanarLu) else end
+            for end in marked.ends
+        )
+        digits.append(replace(marked, ends=tuple(ends)))
+    return replace(plan, digits=tuple(digits))

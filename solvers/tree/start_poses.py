@@ -1,0 +1,103 @@
+"""Poses to begin from, and the one pose that needs no search: a chain without limits that cannot reach."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import swing_twist_limits
+from .fabrik_passes import outwards
+from .tree_kinematics import Rowset, measure
+from .tree_plan import Plan
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BENT = 0.3
+"""rad by which each joint of a slightly bent pose is bent."""
+WIDEST = 1.5
+"""rad: how far from rest poses are scattered where the limits let them."""
+
+
+def beginning(plan: Plan, turns: Floats, number: int) -> Floats:
+    """(R, N, 3) where rows at turns (R, N, 3) begin again: there, slightly bent, then scattered over the limits.
+
+    The same numbers for every row, so that a row's answer does not depend on which others there are.
+    """
+    if number == 0:
+        return turns
+    moved = _bent(plan, turns) if number == 1 else np.broadcast_to(_scattered(plan, number), turns.shape)
+    return swing_twist_limits.clamp(plan.cone, plan.twist, np.where(plan.free, moved, turns))
+
+
+def _bent(plan: Plan, turns: Floats) -> Floats:
+    """All joints bent a little the same way, to the inside of their limits: the straight chain is a dead end."""
+    moved = turns.copy()
+    is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
+    inside = np.where(turns[..., 1] > plan.twist.mean(-1), -BENT, BENT)
+    moved[..., 1] += np.where(is_hinge, inside, 0.0)
+    # Less than the cone is wide, or a narrow cone would be left through its other side.
+    moved[..., 0] += np.where(turns[..., 0] > (plan.cone[:, 0] - plan.cone[:, 2]) / 2, -BENT, BENT)
+    return moved
+
+
+def _scattered(plan: Plan, number: int) -> Floats:
+    """(N, 3) a pose inside the limits, another for each number."""
+    unit = np.random.default_rng(number).uniform(-1, 1, plan.cone.shape[:1] + (3,))
+    turns = np.zeros_like(unit)
+    round_disc = unit[:, ::2] / np.maximum(np.linalg.norm(unit[:, ::2], axis=-1, keepdims=True), 1.0)
+    turns[:, ::2] = round_disc * np.minimum(swing_twist_limits.semi_axes(plan.cone, round_disc), WIDEST)
+    middle = swing_twist_limits.clamp_twist(plan.twist, np.zeros(len(turns)))
+    low, high = np.maximum(plan.twist[:, 0], middle - WIDEST), np.minimum(plan.twist[:, 1], middle + WIDEST)
+    turns[:, 1] = (low + high) / 2 + unit[:, 1] * (high - low) / 2
+    return turns
+
+
+def out_of_reach(plan: Plan, rows: Rowset) -> tuple[Floats, Bools]:
+    """The turns (R, N, 3) of rows that no pose brings to their goal, and which these are (R,).
+
+    Only of one chain without limits. Too far: straight towards the goal (1.8). Too near: the longest bone towards it
+    and all others back, for where the longest is longer than the others together.
+    """
+    nothing = np.zeros(len(rows.turns), bool)
+    if not plan.straight:
+        return rows.turns, nothing
+    lengths = np.linalg.norm(plan.steps[1:], axis=-1)
+    if not lengths.any():
+        return rows.turns, nothing
+    way = rows.goals[:, 0] - rows.origin
+    distance = np.linalg.norm(way, axis=-1)
+    longest = int(lengths.argmax())
+    inner = 2 * lengths[longest] - lengths.sum()
+    far, near = distance >= lengths.sum(), distance <= inner
+    chosen = np.flatnonzero(far | near)
+    if not len(chosen):
+        return rows.turns, nothing
+    some = rows.select(chosen)
+    _, _, placed = measure(plan, some)
+    count = len(plan.links)
+    # A goal in the root itself has no direction: then it is the one in which the longest bone points.
+    now = placed.points[:, longest + 1] - placed.points[:, longest]
+    towards = np.where(distance[chosen, None] > 1e-12 * plan.reach, way[chosen], now)
+    towards = towards / np.linalg.norm(towards, axis=-1, keepdims=True)
+    back = np.where(np.arange(len(lengths)) == longest, 1.0, -1.0)
+    signed = np.where(far[chosen, None], lengths, lengths * back)
+    along = np.concatenate([np.zeros((len(chosen), 1)), np.cumsum(signed, axis=-1)], 1)
+    wanted = some.origin[:, None] + along[..., None] * towards[:, None]
+    wanted = np.concatenate([wanted, some.goals], 1)
+    turns = rows.turns.copy()
+    turns[chosen] = outwards(plan, placed, some, wanted, np.ones((len(chosen), count + 1)))
+    return turns, far | near
+
+
+def least_miss(plan: Plan, rows: Rowset) -> Floats:
+    """(R,) m of misses, as `measure` has them, that no pose can do without: goals beyond the bones' lengths."""
+    if plan.root_free:
+        return np.zeros(len(rows.turns))
+    along = np.zeros(len(plan.links))
+    for n, link in enumerate(plan.links[1:], 1):
+        along[n] = along[link.parent] + np.linalg.norm(plan.steps[n])
+    asked = len(plan.site_joints) - plan.pairs.size
+    reach = (along[plan.site_joints] + np.linalg.norm(plan.site_offsets, axis=-1))[:asked]
+    beyond = np.linalg.norm(rows.goals[:, :asked] - rows.origin[:, None], axis=-1) - reach
+    beyond = np.where(plan.floating[:asked], 0.0, np.maximum(beyond, 0.0))
+    least: Floats = np.sqrt((rows.weights[:, :asked] * beyond**2).sum(-1))
+    return least

@@ -1,0 +1,94 @@
+"""Forward kinematics of the pulled joints, R rows at once, and where their sites are."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import swing_twist_limits
+from .tree_plan import Plan
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rowset:
+    """R problems: where they stand, what they are asked."""
+
+    origin: Floats
+    """(R, 3) m, the root's place in the base."""
+    turns: Floats
+    """(R, N, 3) rad"""
+    goals: Floats
+    """(R, S, 3) m, in the base, or from the joint where Plan.floating says so."""
+    weights: Floats
+    """(R, S)"""
+
+    def select(self, rows: Rows) -> "Rowset":
+        """Some of the rows."""
+        return Rowset(self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
+
+    def put(self, rows: Rows, other: "Rowset") -> "Rowset":
+        """These rows with some of them at the poses of the rows of another."""
+        turns, origin = self.turns.copy(), self.origin.copy()
+        turns[rows], origin[rows] = other.turns, other.origin
+        return replace(self, turns=turns, origin=origin)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """The N pulled joints and S sites in the base's frame."""
+
+    carried: Floats
+    """(R, N, 3, 3) how each joint's frame stands before it turns."""
+    turned: Floats
+    """(R, N, 3, 3) and after."""
+    points: Floats
+    """(R, N + S, 3) m, joints then sites."""
+
+    def select(self, rows: Rows) -> "Placed":
+        """Some of the rows."""
+        return Placed(self.carried[rows], self.turned[rows], self.points[rows])
+
+
+def place(plan: Plan, origin: Floats, turns: Floats) -> Placed:
+    """origin (R, 3) m is the root's place, turns (R, N, 3) rad."""
+    rows, count = turns.shape[:2]
+    local = swing_twist_limits.matrices(plan.axes, turns)
+    carried, turned = np.empty_like(local), np.empty_like(local)
+    points = np.empty((rows, count + len(plan.site_joints), 3))
+    for n, link in enumerate(plan.links):
+        if link.parent < 0:
+            carried[:, n], points[:, n] = plan.rest[n], origin
+        else:
+            above = turned[:, link.parent]
+            carried[:, n] = above @ plan.rest[n]
+            points[:, n] = points[:, link.parent] + above @ plan.steps[n]
+        turned[:, n] = carried[:, n] @ local[:, n]
+    points[:, count:] = points[:, plan.site_joints]
+    for s in np.flatnonzero(plan.site_offsets.any(-1)):
+        points[:, count + s] += turned[:, plan.site_joints[s]] @ plan.site_offsets[s]
+    return Placed(carried, turned, points)
+
+
+def misses(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
+    """What is left of the rows' goals: √weight · way (R, E, 3), and the farthest miss (R,) m.
+
+    One entry for each goal, then one for each loop: the way between the two joints that should meet.
+    """
+    sites = placed.points[:, len(plan.links) :] - placed.points[:, plan.site_joints] * plan.floating[:, None]
+    asked = sites.shape[1] - plan.pairs.size
+    apart = np.concatenate(
+        [sites[:, :asked] - rows.goals[:, :asked], sites[:, plan.pairs[:, 0]] - sites[:, plan.pairs[:, 1]]], axis=1
+    )
+    scale = np.sqrt(np.concatenate([rows.weights[:, :asked], rows.weights[:, plan.pairs[:, 0]]], axis=1))
+    farthest: Floats = np.linalg.norm(apart, axis=-1).max(-1, initial=0.0)
+    return scale[..., None] * apart, farthest
+
+
+def measure(plan: Plan, rows: Rowset) -> tuple[Floats, Floats, Placed]:
+    """How far the rows are off: the root of the weighted squares (R,) m, the farthest miss (R,) m; and where all is."""
+    placed = place(plan, rows.origin, rows.turns)
+    left, farthest = misses(plan, placed, rows)
+    return np.sqrt((left**2).sum((-1, -2))), farthest, placed

@@ -1,0 +1,221 @@
+"""What of a skeleton a set of goals sets in motion, worked out once for all frames that have the same goals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import swing_twist_limits
+from .goal_points import Sites
+from .skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A pulled joint and the points on it that pull: joints and sites."""
+
+    parent: int
+    """Among the plan's joints, −1 for the first."""
+    children: tuple[int, ...]
+    """The pulled joints that sit on it."""
+    sites: tuple[int, ...]
+    """The sites that sit on it."""
+    offsets: Floats
+    """(E, 3) m, where the children and then the sites are, in the joint's frame."""
+    direction: Floats
+    """(3,) the unit vector that all offsets lie along; zero where there is none, as on a palm, or where the joint's
+    orientation is asked for."""
+    along: Floats
+    """(E,) m, the offsets along it."""
+    floating: Bools
+    """(E,) which are points of the joint's orientation."""
+    levers: Ints
+    """The nearest points below that its turn moves, as indices into joints then sites; looked for through joints that
+    sit on it. None where its turn moves nothing."""
+    far_levers: Ints
+    """The nearest points below those: what the twist about a bone moves."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """The N pulled joints, those with a site below, and the S sites that goals pull at."""
+
+    joints: Ints
+    """(N,) indices into the skeleton's joints, ascending."""
+    links: tuple[Link, ...]
+    rest: Floats
+    """(N, 3, 3) rotation of each joint on its parent at rest."""
+    steps: Floats
+    """(N, 3) m, its place on its parent."""
+    axes: Floats
+    """(N, 3, 3)"""
+    cone: Floats
+    """(N, 4)"""
+    twist: Floats
+    """(N, 2)"""
+    free: Bools
+    """(N, 3) which turns move a site and have a range."""
+    site_joints: Ints
+    """(S,) among the plan's joints."""
+    site_offsets: Floats
+    """(S, 3) m"""
+    floating: Bools
+    """(S,) whether a site's goal is seen from its joint, wherever that is."""
+    pairs: Ints
+    """(L, 2) sites that must meet, at the end of the sites."""
+    moves: Bools
+    """(S, N) whether a joint's turn moves a site."""
+    above: Bools
+    """(N, N) whether the first joint is somewhere above the second."""
+    known: Bools
+    """(N,) joints whose place is given: the pinned root, and those with a goal of their own."""
+    straight: bool
+    """Whether it is one chain to one place in which nothing is limited: out of reach has a closed form."""
+    root_free: bool
+    reach: float
+
+
+def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
+    """The plan for those of the sites that are asked for (S,)."""
+    chosen = np.flatnonzero(asked)
+    on, offsets, floating = sites.joints[chosen], sites.offsets[chosen], sites.floating[chosen]
+    joints = _pulled(skeleton, on)
+    number = {int(j): n for n, j in enumerate(joints)}
+    parents = [number.get(skeleton.parents[j], -1) for j in joints]
+    local = np.array([number[j] for j in on], int)
+    steps = skeleton.rest[joints, :3, 3]
+    links = _links(parents, steps, local, offsets, floating)
+    first = len(on) - sites.loops
+    known = np.isin(np.arange(len(joints)), local[:first][~offsets[:first].any(-1)])
+    known[:1] |= not skeleton.root_free
+    chained = len(on) == 1 and not skeleton.root_free and not offsets.any()
+    return Plan(
+        joints=joints,
+        links=links,
+        rest=skeleton.rest[joints, :3, :3],
+        steps=steps,
+        axes=skeleton.axes[joints],
+        cone=skeleton.cone[joints],
+        twist=skeleton.twist[joints],
+        free=_free(skeleton, joints, links),
+        site_joints=local,
+        site_offsets=offsets,
+        floating=floating,
+        pairs=first + np.arange(sites.loops).reshape(-1, 2),
+        moves=_moves(parents, local),
+        above=_moves(parents, np.arange(len(joints))).T & ~np.eye(len(joints), dtype=bool),
+        known=known,
+        straight=chained and _unlimited(skeleton, joints, links),
+        root_free=skeleton.root_free,
+        reach=skeleton.reach,
+    )
+
+
+def _pulled(skeleton: Skeleton, on: Ints) -> Ints:
+    """(N,) the joints that sites on these joints pull at: they, and all above them."""
+    pulled = np.zeros(len(skeleton.joints), bool)
+    pulled[on] = True
+    for j in reversed(range(1, len(pulled))):
+        pulled[skeleton.parents[j]] |= pulled[j]
+    joints: Ints = np.flatnonzero(pulled)
+    return joints
+
+
+def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> bool:
+    """Whether each joint that moves anything can aim it in any direction."""
+    swings = np.all(skeleton.cone[joints] >= swing_twist_limits.FULL_SWING, axis=-1)
+    return all(
+        swings[n] and _on_axis(skeleton, j, links[n]) for n, j in enumerate(joints.tolist()) if len(links[n].levers)
+    )
+
+
+def _links(
+    parents: list[int], steps: Floats, site_joints: Ints, site_offsets: Floats, floating: Bools
+) -> tuple[Link, ...]:
+    count = len(parents)
+    children = [tuple(c for c in range(count) if parents[c] == n) for n in range(count)]
+    sites = [tuple(int(s) for s in np.flatnonzero(site_joints == n)) for n in range(count)]
+    levers: list[list[int]] = [[] for _ in range(count)]
+    for n in reversed(range(count)):
+        for child in children[n]:
+            levers[n] += [child] if steps[child].any() else levers[child]
+        levers[n] += [count + s for s in sites[n] if site_offsets[s].any()]
+    links = []
+    for n in range(count):
+        offsets = np.concatenate([steps[list(children[n])], site_offsets[list(sites[n])]]).reshape(-1, 3)
+        direction, along = _line(offsets)
+        drifting = np.concatenate([np.zeros(len(children[n]), bool), floating[list(sites[n])]])
+        far = [e for lever in levers[n] if lever < count for e in levers[lever]]
+        links.append(
+            Link(
+                parent=parents[n],
+                children=children[n],
+                sites=sites[n],
+                offsets=offsets,
+                direction=np.zeros(3) if drifting.any() else direction,
+                along=along,
+                floating=drifting,
+                levers=np.array(levers[n], int),
+                far_levers=np.array(far, int),
+            )
+        )
+    return tuple(links)
+
+
+def _line(offsets: Floats) -> tuple[Floats, Floats]:
+    """The unit vector along which all offsets (E, 3) lie, and how far; a zero vector where there is none."""
+    lengths = np.linalg.norm(offsets, axis=-1)
+    if not lengths.any():
+        return np.array([0.0, 1.0, 0.0]), lengths
+    direction: Floats = offsets[lengths.argmax()] / lengths.max()
+    along = offsets @ direction
+    if np.abs(offsets - along[:, None] * direction).max() > 1e-9 * lengths.max():
+        return np.zeros(3), along
+    return direction, along
+
+
+def _moves(parents: list[int], site_joints: Ints) -> Bools:
+    moves = np.zeros((len(site_joints), len(parents)), bool)
+    for s, own in enumerate(site_joints):
+        above = int(own)
+        while above >= 0:
+            moves[s, above] = True
+            above = parents[above]
+    return moves
+
+
+def _on_axis(skeleton: Skeleton, joint: int, link: Link) -> bool:
+    """Whether all points on a joint lie on its twist axis, so that its twist does not move them."""
+    axis = skeleton.axes[joint, :, 1]
+    return bool(np.all(np.linalg.norm(np.cross(link.offsets, axis), axis=-1) < 1e-9 * skeleton.reach))
+
+
+def _free(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> Bools:
+    """(N, 3) the turns that have a range and are of use.
+
+    A twist about the bone is of use only where a joint below is limited in what the twist would do for it; any other
+    would be turned for nothing, and stays as it is.
+    """
+    cone, twist = skeleton.cone[joints], skeleton.twist[joints]
+    swings = np.all(cone >= swing_twist_limits.FULL_SWING, axis=-1)
+    twists = twist[:, 1] - twist[:, 0] >= swing_twist_limits.FULL_TWIST
+    moving = np.array([len(link.levers) > 0 for link in links], bool)
+    useful = np.zeros(len(joints), bool)
+    for n in reversed(range(len(joints))):
+        below = [c for c in links[n].children if moving[c]]
+        through = any(not swings[c] or (useful[c] and not twists[c]) for c in below)
+        useful[n] = moving[n] and (through or not _on_axis(skeleton, joints[n], links[n]))
+    free = np.stack(
+        [
+            (cone[:, 0] > 0) | (cone[:, 2] > 0),
+            (twist[:, 1] > twist[:, 0]) & useful,
+            (cone[:, 1] > 0) | (cone[:, 3] > 0),
+        ],
+        -1,
+    )
+    useful_turns: Bools = free & moving[:, None]
+    return useful_turns
