@@ -9,15 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import assigning, calibrate, cli_options, cli_poses, cli_streams, performer, pipeline
-from .calibrate_choices import Choices, Span, motion_of, typed_radii
+from . import cli_options, cli_poses, cli_streams
 from .capture.summary import as_text, summary
 from .cli_output import facts_of_tips, hands_told, progress_bar, told, write_joints
 from .errors import KnuckleError
 from .files import expect_writable, make_folder, write_json, written_whole
 from .hand.labelling.marker_sets import to_json
-from .onto_rig import Rig
-from .recipe import Recipe
+from .pipeline import assignment as assigning
+from .pipeline import calibration, performer
+from .pipeline import job as pipeline
+from .pipeline.calibration_choices import Choices, Span, motion_of, typed_radii
+from .pipeline.recipe import Recipe
+from .pipeline.rig_constraints import Rig
 from .solvers import SMOOTHING, SOLVER
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
@@ -150,7 +153,7 @@ def _calibrate(options: argparse.Namespace) -> None:
         fit=options.fit,
         radii=typed_radii(options.radii),
     )
-    job = calibrate.Calibration(cli_options.recipe_of(options), choices)
+    job = calibration.Calibration(cli_options.recipe_of(options), choices)
     with progress_bar() as show:
         for progress in job.steps():
             show(progress.fraction, progress.doing)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from . import pipeline
 from .hand.kinematics import joint_frames
 from .hand.rotations import continuous, from_matrix
+from .pipeline import job
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
-def write_joints(path: Path, take: pipeline.Take) -> None:
+def write_joints(path: Path, take: job.Take) -> None:
     """The solved joints for researchers, as arrays in a .npz.
 
     times (F,) s and, for each hand in WebXR's joint order: left_positions (F, 25, 3) m in the world, left_rotations

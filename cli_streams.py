@@ -15,8 +15,8 @@ from .capture.frame import Frame
 from .capture.network.sender import Sender
 from .capture.network.transport import LOCAL, TICK, Address
 from .errors import StreamError
-from .live import player
-from .pipeline import Take
+from .pipeline.job import Take
+from .pipeline.live import capture_player
 
 EVERY = 1.0
 """s between two lines about what comes."""
@@ -132,14 +132,14 @@ def stream(options: argparse.Namespace, solved: Callable[[], Take]) -> None:
     """Plays a capture as a device, until its end or until Ctrl-C is pressed."""
     if not 0.01 <= options.speed <= 100:
         raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
-    moments = player.moments(solved())
+    moments = capture_player.moments(solved())
     address, device = address_of(options), DEVICES[options.device]
     print(f"{options.file}: {len(moments)} frames as {device.name} to {address}; Ctrl-C ends it", flush=True)
     sent = 0
     try:
         with device.sender(address) as sender:
             _await(sender)
-            for moment in player.played(moments, options.speed, options.repeat):
+            for moment in capture_player.played(moments, options.speed, options.repeat):
                 sender.send(moment)
                 sent += 1
     except KeyboardInterrupt:

@@ -35,11 +35,11 @@ import knuckle_runner  # noqa: E402
 from make_problem import motion  # noqa: E402
 
 import hand as standard  # noqa: E402
-from knuckle import pipeline  # noqa: E402
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, TIPS  # noqa: E402
 from knuckle.hand.kinematics import joint_frames  # noqa: E402
 from knuckle.hand.targets import Targets  # noqa: E402
-from knuckle.recipe import Recipe  # noqa: E402
+from knuckle.pipeline import job  # noqa: E402
+from knuckle.pipeline.recipe import Recipe  # noqa: E402
 from knuckle.solvers import SOLVERS, State, make_smoothing  # noqa: E402
 from knuckle.solvers.solver import residuals  # noqa: E402
 
@@ -141,7 +141,7 @@ def captures(solver: str) -> None:
     print("|---|---|---|---|---|---|---|---|")
     for name in ("two_hands_glove.c3d", "qualisys_glove.tsv", "leap_finger_tap.json", "mediapipe_video.json"):
         for mode in MODES:
-            take = pipeline.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver, smoothing=mode))
+            take = job.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver, smoothing=mode))
             for hand in take.hands:
                 print(f"| {name} | {hand.side} | {mode} | {_figures(hand)} |", flush=True)
 
@@ -150,7 +150,7 @@ def occlusions(solver: str) -> None:
     """Fingers of real captures hidden for a while: how far their tips are from where the markers were."""
     print("\n| capture | hidden for | smoothing | hidden tips, mean / p90, mm |\n|---|---|---|---|")
     for name in ("two_hands_glove.c3d", "qualisys_glove.tsv"):
-        found = pipeline.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
+        found = job.run(Recipe(str(SHARED / "data" / "captures" / name), solver=solver)).hands[-1]
         for seconds in (0.3, 0.6, 1.2):
             for mode in MODES:
                 off = _hidden(solver, mode, found.hand, found.targets, seconds)
@@ -184,7 +184,7 @@ def _beside(hand: Any, targets: Targets) -> Bools:
     return np.array([any(hand.sites[site].offset) for site in targets.sites])
 
 
-def _figures(solved_hand: pipeline.SolvedHand) -> str:
+def _figures(solved_hand: job.SolvedHand) -> str:
     hand, pose = solved_hand.hand, solved_hand.pose
     joints = [hand.sites[site].joint for site in solved_hand.targets.sites]
     root = pose.root

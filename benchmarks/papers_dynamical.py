@@ -26,7 +26,6 @@ from standard_page import fill, table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import svg
 
-from knuckle import pipeline
 from knuckle.hand import kinematics, poses
 from knuckle.hand import rotations as rot
 from knuckle.hand.jacobians import log_errors
@@ -34,7 +33,8 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
-from knuckle.recipe import Recipe
+from knuckle.pipeline import job
+from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import SOLVERS, State
 from knuckle.solvers.dynamical import Dynamical
 
@@ -120,7 +120,7 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
 
 def recorded() -> tuple[HandModel, Pose, float]:
     """The recorded right hand, as FABRIK solves it, and the seconds between its frames."""
-    take = pipeline.run(Recipe(str(CAPTURE)))
+    take = job.run(Recipe(str(CAPTURE)))
     solved = next(hand for hand in take.hands if hand.side == "right")
     return solved.hand, solved.pose, float(np.median(np.diff(take.times)))
 

@@ -23,8 +23,7 @@ from standard_page import fill, table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import svg
 
-from knuckle import assigning, calibrate, solvers
-from knuckle.calibrate_choices import Choices, Span
+from knuckle import solvers
 from knuckle.capture.cleaning import clean
 from knuckle.hand.calibration.joint_radii import by_size
 from knuckle.hand.calibration.marker_angles import flexions
@@ -33,7 +32,10 @@ from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult, in_palm
 from knuckle.hand.targets import assign
-from knuckle.recipe import Recipe
+from knuckle.pipeline import assignment
+from knuckle.pipeline import calibration as calibrate
+from knuckle.pipeline.calibration_choices import Choices, Span
+from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import Solver
 from knuckle.solvers.fabrik import Fabrik
 from knuckle.solvers.planar.planar_chain import Chain, Rider
@@ -76,8 +78,8 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
     recipe = Recipe(str(CAPTURE), hand=side)
     hand = calibrate.run(recipe, Choices(motion=LEARNT, fit=False)).hands[side]
-    markers = clean(assigning.read(recipe), recipe.cleaning).select(FOLLOWED)
-    places = assigning.positions_of(markers, hand.spots)
+    markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
+    places = assignment.positions_of(markers, hand.spots)
     local = in_palm(hand.proportions, tuple(hand.spots.values()), places)
     spots = tuple(hand.spots.values())
     measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 from standard_page import fill, table
 
-from knuckle import pipeline
 from knuckle.hand.joints import DIGITS
-from knuckle.pipeline import SolvedHand, Take
-from knuckle.recipe import Recipe
+from knuckle.pipeline import job
+from knuckle.pipeline.job import SolvedHand, Take
+from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import SOLVERS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ def rows() -> Iterator[list[str]]:
     """A row for each recording, hand and solver."""
     for name, file in TAKES.items():
         for solver in SOLVERS:
-            take = pipeline.run(Recipe(str(CAPTURES / file), solver=solver))
+            take = job.run(Recipe(str(CAPTURES / file), solver=solver))
             for solved in take.hands:
                 yield [f"{name}, {solved.side}", solver, *figures(take, solved)]
             print(f"{name}, {solver}: done", flush=True)

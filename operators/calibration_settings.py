@@ -6,11 +6,11 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..calibrate_choices import Choices, Span, nothing_typed
 from ..hand.calibration.joint_radii import by_size
 from ..hand.joints import DIGITS
 from ..hand.proportions import adult
-from ..performer import LARGEST_RADIUS
+from ..pipeline.calibration_choices import Choices, Span, nothing_typed
+from ..pipeline.performer import LARGEST_RADIUS
 
 if TYPE_CHECKING:
     from bpy.types import Scene

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import assigning
 from .. import capture as captures
 from ..errors import KnuckleError
-from ..labels import told_by_shape
-from ..recipe import Recipe
+from ..pipeline import assignment as assigning
+from ..pipeline.labelling import told_by_shape
+from ..pipeline.recipe import Recipe
 from ..rig import markers_object
 from ..rig.timing import scene_rate
 from .scene_recipe import recipe_of

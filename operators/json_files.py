@@ -8,11 +8,11 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper, ImportHelper
 
-from .. import performer
 from ..errors import KnuckleError, RecipeError
 from ..files import write_json
 from ..hand.labelling import marker_sets
-from ..recipe import from_dict, read_json, to_dict
+from ..pipeline import performer
+from ..pipeline.recipe import from_dict, read_json, to_dict
 from ..rig.take_result import result_of
 from .scene_recipe import apply_recipe, recipe_of
 
@@ -71,7 +71,7 @@ class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
     def take(self, context: "Context", data: Any, where: str) -> None:
         """Keeps the measures in the scene."""
         performer.from_dict(data, where)
-        context.scene.knuckle.performer = json.dumps(data)
+        context.scene.knuckle.pipeline.performer = json.dumps(data)
 
 
 class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
@@ -83,14 +83,14 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """With measures."""
-        if not context.scene.knuckle.performer:
+        if not context.scene.knuckle.pipeline.performer:
             cls.poll_message_set("There are no measures to save, measure the performer first")
             return False
         return True
 
     def give(self, context: "Context") -> Any:
         """The measures."""
-        return json.loads(context.scene.knuckle.performer)
+        return json.loads(context.scene.knuckle.pipeline.performer)
 
 
 class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):

@@ -8,7 +8,7 @@ from ..errors import KnuckleError
 from ..hand import proportions
 from ..hand.joints import Side
 from ..hand.model import HandModel
-from ..performer import from_dict
+from ..pipeline.performer import from_dict
 from ..rig import known_hands
 from ..rig.binding import is_armature
 from ..rig.bound_hand import bound_hand

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
 from ..hand.labelling.marker_sets import person_of
-from ..live.hand import LiveHand
-from ..live.session import Shown
+from ..pipeline.live.live_hand import LiveHand
+from ..pipeline.live.session import Shown
 from ..rig import posing
 from ..rig.binding import is_armature
 from ..rig.detect import find_hands

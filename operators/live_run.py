@@ -18,10 +18,10 @@ from ..hand import proportions
 from ..hand.joints import SIDES, Side
 from ..hand.labelling.marker_sets import person_of
 from ..hand.limits import Allowed
-from ..live.kept import Kept
-from ..live.session import Driven, Session, Shown
-from ..performer import from_dict
-from ..recipe import Recipe
+from ..pipeline.live.session import Driven, Session, Shown
+from ..pipeline.live.take_buffer import Kept
+from ..pipeline.performer import from_dict
+from ..pipeline.recipe import Recipe
 from ..rig import posing
 from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import PosedHand

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import KnuckleError
-from ..live.kept import MOST
+from ..pipeline.live.take_buffer import MOST
 from .live_following import Live, WhileFollowing, end_take, unkeyed
 from .live_run import Taken
 

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import performer
 from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
 from ..hand.labelling import marker_sets
-from ..recipe import Recipe
+from ..pipeline import performer
+from ..pipeline.recipe import Recipe
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_kept_whole
 from ..rig.timing import scene_rate
@@ -67,7 +67,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
 
 def performer_of(scene: "Scene") -> Any:
     """A scene's performer as JSON holds one, None where none was measured. Raises RecipeError."""
-    return _decoded(scene.knuckle.performer, "performer")
+    return _decoded(scene.knuckle.pipeline.performer, "performer")
 
 
 def _decoded(text: str, what: str) -> Any:

@@ -7,7 +7,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 
 from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
-from ..recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
+from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
 from ..rig.markers_object import is_markers, place
 from ..rig.timing import scene_rate

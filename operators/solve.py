@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import RigError
-from ..pipeline import Job, Progress, Take
+from ..pipeline.job import Job, Progress, Take
 from ..rig import markers_object
 from ..rig.arm import check_arms
 from ..rig.asked import ArmatureHands

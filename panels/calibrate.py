@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import bpy
 
-from .. import performer
 from ..errors import KnuckleError
 from ..hand.joints import DIGITS
 from ..hand.limits import DIP_PER_PIP
 from ..hand.measured_hand import MeasuredHand
 from ..hand.measurements import told
-from ..performer import Performer
+from ..pipeline import performer
+from ..pipeline.performer import Performer
 from .text import DIGIT_NAMES, line, pair, paragraph
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class KNUCKLE_PT_calibrate(bpy.types.Panel):
         column.row(align=True).prop(chosen, "radii_from", expand=True)
         if chosen.radii_from == "TYPED":
             _radii(layout.column(align=True), chosen)
-        found = measured(context.scene.knuckle.performer)
+        found = measured(context.scene.knuckle.pipeline.performer)
         if found is None:
             return
         for hand in found.hands.values():

@@ -7,9 +7,9 @@ import bpy
 
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import Tally
-from ..live.kept import MOST
 from ..operators.live_following import Live
 from ..operators.live_run import LiveRun
+from ..pipeline.live.take_buffer import MOST
 from .text import pair, paragraph, sentence
 
 if TYPE_CHECKING:

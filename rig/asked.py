@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.limits import Allowed
 from ..hand.model import HandModel
-from ..retarget import RigHand
+from ..pipeline.retarget import RigHand
 from .binding import RigBinding, joint_points, world_points
 from .bound_hand import bound_hand
 from .detect import FoundHand, find_hands

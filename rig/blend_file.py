@@ -13,9 +13,9 @@ import bpy
 
 from ..errors import RigError
 from ..files import FileError, written_whole
-from ..onto_rig import Rig
-from ..pipeline import Take
-from ..recipe import Recipe
+from ..pipeline.job import Take
+from ..pipeline.recipe import Recipe
+from ..pipeline.rig_constraints import Rig
 from .arm import check_arms
 from .asked import ArmatureHands
 from .binding import is_armature

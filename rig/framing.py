@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..hand import rotations as rot
 from ..hand.kinematics import joint_frames
-from ..pipeline import Take
+from ..pipeline.job import Take
 from .keyframes import Curves, new_action
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ..hand.limits import AngleLimits
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.proportions import adult
-from ..retarget import character
+from ..pipeline.retarget import character
 from .asked import rig_hand
 from .binding import posed_frames
 from .bound_hand import bound_hand

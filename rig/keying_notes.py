@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..hand.joints import DIGITS, digit_of, digit_words
-from ..pipeline import Take
-from ..retarget import FINGERS, is_mitten
+from ..pipeline.job import Take
+from ..pipeline.retarget import FINGERS, is_mitten
 from .detect import FoundHand, find_hands
 from .take_result import RESULT
 

@@ -16,7 +16,7 @@ from ..files import written_whole
 from ..hand import poses, proportions
 from ..hand.joints import Side
 from ..hand.kinematics import Pose, joint_frames
-from ..pipeline import Take
+from ..pipeline.job import Take
 from .blend_file import empty_file, quiet, written_by_blender
 from .framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
 from .keyframes import KeyedHand, key_hands

@@ -13,7 +13,7 @@ from ..hand.joints import JOINT_INDEX, JOINTS, SIDES
 from ..hand.mesh.surface import Surface
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
-from ..pipeline import SolvedHand, Take
+from ..pipeline.job import SolvedHand, Take
 from .arm import find_arm
 from .binding import RigBinding, default_binding, is_armature
 from .bound_hand import bound_hand

@@ -36,12 +36,12 @@ FRAMES = (1, 22, 40, 58)
 def take() -> None:
     """Four frames of the bundled recording, side by side."""
     hand_pictures.load_package()
-    from knuckle import pipeline
     from knuckle.cli import DEMO_CAPTURE
-    from knuckle.recipe import Recipe
+    from knuckle.pipeline import job
+    from knuckle.pipeline.recipe import Recipe
     from knuckle.rig import blend_file, render
 
-    blend_file.new_scene_with_take(pipeline.run(Recipe(str(DEMO_CAPTURE))))
+    blend_file.new_scene_with_take(job.run(Recipe(str(DEMO_CAPTURE))))
     picture = render.Picture(width=720, height=720, engine=render.usable_engine())
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]

@@ -19,8 +19,8 @@ hand_pictures.load_package()
 from knuckle.hand import poses  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
 from knuckle.hand.proportions import Proportions, adult, build, world_frames  # noqa: E402
-from knuckle.recipe import KEEPS, Recipe  # noqa: E402
-from knuckle.retarget import Keeping, RigHand, character, keep  # noqa: E402
+from knuckle.pipeline.recipe import KEEPS, Recipe  # noqa: E402
+from knuckle.pipeline.retarget import Keeping, RigHand, character, keep  # noqa: E402
 from knuckle.rig.default_hand import add_hand  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
 from knuckle.tests.blender.test_bakes import readable  # noqa: E402

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from knuckle.hand.model import HandModel, Movement
-from knuckle.pipeline import Job, SolvedHand, Take
-from knuckle.recipe import Recipe
+from knuckle.pipeline.job import Job, SolvedHand, Take
+from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.detect import FoundHand, find_hands

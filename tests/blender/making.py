@@ -16,8 +16,8 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PAREN
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
-from knuckle.pipeline import SolvedHand, Take
-from knuckle.recipe import Recipe
+from knuckle.pipeline.job import SolvedHand, Take
+from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.detect import FoundHand, find_hands
 
 Floats = NDArray[np.float64]

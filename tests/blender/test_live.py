@@ -14,10 +14,10 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.network.sender import Outgoing
 from knuckle.capture.network.transport import Address
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
-from knuckle.live.hand import LiveHand
-from knuckle.live.presence import HOLD
 from knuckle.operators.live_following import Live, _tick, end
 from knuckle.operators.live_run import LiveRun
+from knuckle.pipeline.live.dropout_blend import HOLD
+from knuckle.pipeline.live.live_hand import LiveHand
 from knuckle.rig.layers import TAKE
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for

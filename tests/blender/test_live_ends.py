@@ -12,10 +12,10 @@ from mathutils import Matrix
 import knuckle
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
-from knuckle.live import kept as kept_module
-from knuckle.live.session import Shown
 from knuckle.operators.live_following import Live, _tick, heed_people
 from knuckle.operators.live_run import LiveRun
+from knuckle.pipeline.live import take_buffer as kept_module
+from knuckle.pipeline.live.session import Shown
 from knuckle.rig.curves import curves_of
 from knuckle.rig.layers import TAKE
 from knuckle.tests.pure.capture.devices.moments import moments

@@ -11,7 +11,7 @@ import pytest
 
 from knuckle.operators.job import JobOperator, looks
 from knuckle.operators.scene_recipe import recipe_of
-from knuckle.pipeline import Progress
+from knuckle.pipeline.job import Progress
 from knuckle.rig.blend_file import new_scene_with_take
 from knuckle.tests.blender.making import everything, rig, take
 

@@ -9,8 +9,8 @@ import pytest
 
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS
-from knuckle.pipeline import Job, SolvedHand, Take
-from knuckle.recipe import KEEPS, Recipe
+from knuckle.pipeline.job import Job, SolvedHand, Take
+from knuckle.pipeline.recipe import KEEPS, Recipe
 from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.bone_limits import apart
 from knuckle.rig.detect import FoundHand, find_hands

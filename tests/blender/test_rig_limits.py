@@ -13,8 +13,8 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.model import HandModel
-from knuckle.pipeline import Job
-from knuckle.recipe import Recipe
+from knuckle.pipeline.job import Job
+from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.binding import bind
 from knuckle.rig.bone_limits import apart

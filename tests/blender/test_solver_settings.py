@@ -13,7 +13,7 @@ from knuckle.errors import RecipeError
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.operators.setting_properties import changed, give, group_of
 from knuckle.operators.solver_settings import REGISTRIES
-from knuckle.recipe import Recipe, from_dict
+from knuckle.pipeline.recipe import Recipe, from_dict
 from knuckle.solvers import SOLVER, SOLVERS
 from knuckle.solvers.settings import Range, setting, settings_of
 

@@ -9,12 +9,12 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle import pipeline
 from knuckle.cli import DEMO_CAPTURE
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import joint_frames
-from knuckle.pipeline import Take
-from knuckle.recipe import Recipe
+from knuckle.pipeline import job as pipeline
+from knuckle.pipeline.job import Take
+from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.asked import ArmatureHands
 from knuckle.rig.detect import find_hands
 from knuckle.rig.take_result import result_of

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import assigning, capture, pipeline
+from knuckle import capture
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.proportions import adult, build
-from knuckle.recipe import Recipe
+from knuckle.pipeline import assignment as assigning
+from knuckle.pipeline import job
+from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers.solver import limit_excess
 from knuckle.solvers.unseen_fingers import accompanied
 
@@ -83,7 +85,7 @@ def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_tha
             predicted=markers.predicted[:, columns],
         )
         monkeypatch.setattr(assigning, "read", lambda recipe: part)
-        take = pipeline.run(Recipe("x", hand="right"))
+        take = job.run(Recipe("x", hand="right"))
         return take, take.hands[0].pose
 
     _, whole = solved(list(named))

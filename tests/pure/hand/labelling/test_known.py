@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from knuckle import assigning, capture
+from knuckle import capture
 from knuckle.capture.cleaning import clean
 from knuckle.hand.generators import finished
 from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.label_search import find
 from knuckle.hand.labelling.shape_model import LAYOUTS
-from knuckle.labels import DOUBTFUL, by_shape
-from knuckle.recipe import Recipe
+from knuckle.pipeline import assignment as assigning
+from knuckle.pipeline.labelling import DOUBTFUL, by_shape
+from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.hand.labelling.spoiled import made, score, spoil, stripped, truth_of
 from knuckle.tests.pure.hand.people import posed, someone
 

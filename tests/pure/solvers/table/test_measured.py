@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from knuckle import calibrate, performer, pipeline
-from knuckle.calibrate_choices import Choices
 from knuckle.errors import HandError, RecipeError
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.labelling.marker_sets import Spot
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.targets import assign
+from knuckle.pipeline import calibration as calibrate
+from knuckle.pipeline import job, performer
+from knuckle.pipeline.calibration_choices import Choices
 from knuckle.solvers import beginning
 from knuckle.solvers.fabrik import Fabrik
 from knuckle.solvers.table import Table
 from knuckle.tests.pure.hand.calibration.test_calibration_radii import thick
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, posed, someone
-from knuckle.tests.pure.test_calibrate import saved
+from knuckle.tests.pure.pipeline.test_calibrate import saved
 
 RHO = np.array([0.5, 0.4, 0.55, 0.7, 0.75])
 HAND = someone("right")
@@ -79,7 +80,7 @@ def calibrated(tmp_path_factory):
 @pytest.mark.parametrize(("method", "least"), [("even", 1.5), ("lu", 3.0), ("recorded", 6.0)])
 def test_a_calibrated_performer_is_solved_by_each_table(calibrated, method, least):
     """rho and, for Amaya's table, the clip of free motion come from the file."""
-    take = pipeline.run(replace(calibrated, settings={"method": method}))
+    take = job.run(replace(calibrated, settings={"method": method}))
     assert off(take.hands[0].pose, bends(120, RHO, seed=3)) < least
 
 

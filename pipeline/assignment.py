@@ -1,0 +1,229 @@
+"""From a recipe to hands of markers: read, told by their labels or their shape, measured."""
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import capture as captures
+from ..capture.marker_labels import shown
+from ..capture.markers import Markers
+from ..errors import HandError, MarkerMapError
+from ..hand.calibration import measuring
+from ..hand.generators import finished
+from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
+from ..hand.labelling.few_markers import few_of
+from ..hand.labelling.handedness import handedness
+from ..hand.labelling.marker_sets import (
+    Groups,
+    Spot,
+    Suggestion,
+    claimed_side,
+    completeness,
+    from_json,
+    person_of,
+    suggest,
+)
+from ..hand.measured_hand import MeasuredHand
+from . import performer
+from .labelling import Labels, as_named, by_shape
+from .performer import Performer
+from .recipe import Recipe
+
+Floats = NDArray[np.float64]
+
+SURE = 0.15
+"""How sure a hand's shape must be of its side to overrule its label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which markers are which hand's."""
+
+    set_name: str
+    confidence: float
+    hands: dict[Side, dict[str, Spot]]
+    warnings: tuple[str, ...]
+
+
+def read(recipe: Recipe) -> Markers:
+    """The capture's markers over the recipe's frames, not yet cleaned. Raises CaptureError or MarkerMapError."""
+    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    if recipe.start is None and recipe.end is None:
+        return markers
+    first, last = (recipe.start or 1) - 1, recipe.end
+    if first >= len(markers.times):
+        raise MarkerMapError(
+            f"{markers.source}: frames from {first + 1} on were asked for, the capture has {len(markers.times)}"
+        )
+    return markers.select(slice(first, last))
+
+
+def labelled(recipe: Recipe, markers: Markers) -> Labels:
+    """The markers with labels that tell: as they are, or found by shape where the recipe asks for it or names fail.
+
+    Raises MarkerMapError where neither names nor shape show a hand, or for a map that is not understood.
+    """
+    return finished(labelling(recipe, markers))
+
+
+def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, Labels]:
+    """`labelled` step by step: what it does next, in words."""
+    if recipe.labels != "shape" and recipe.markers is not None:
+        return as_named(markers, from_json(recipe.markers, "marker map"))
+    if recipe.labels == "names":
+        return as_named(markers, suggest(markers.names).groups)
+    known = performer.from_dict(recipe.performer, "performer").hands if recipe.performer is not None else None
+    asked: Side | None = next((side for side in SIDES if side == recipe.hand), None)
+    if recipe.labels == "shape":
+        return (yield from by_shape(markers, known, asked))
+    try:
+        groups = suggest(markers.names).groups
+    except MarkerMapError as unnamed:
+        try:
+            return (yield from by_shape(markers, known, asked))
+        except MarkerMapError as shapeless:
+            raise MarkerMapError(f"{unnamed}; {shapeless}") from unnamed
+    return as_named(markers, groups)
+
+
+def assignment(recipe: Recipe, markers: Markers) -> Assignment:
+    """The hands that the recipe asks for, found among the labels.
+
+    Raises MarkerMapError when there is no hand, or not the one asked for.
+    """
+    if recipe.markers is not None:
+        groups = from_json(recipe.markers, "marker map")
+        found = Suggestion("marker map", groups, max(map(completeness, groups.values())))
+    else:
+        found = suggest(markers.names)
+    hands: dict[Side, dict[str, Spot]] = {}
+    warnings: list[str] = []
+    for group, spots in _fullest_first(_of_subject(recipe, markers, _present(found.groups, markers))):
+        side = _side(group, spots, markers, told=recipe.markers is not None, warnings=warnings)
+        if side in hands:
+            warnings.append(f"'{group}' is a second {side} hand and was left aside{_to_choose(group)}")
+        else:
+            hands[side] = spots
+    return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings))
+
+
+def _of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
+    """The groups of the recipe's subject. Raises MarkerMapError if there is none."""
+    own = {group: spots for group, spots in groups.items() if recipe.subject in ("", person_of(group))}
+    if not own:
+        people = sorted({person_of(group) for group in groups} - {""})
+        told = ", ".join(map(shown, people)) if people else "hands without a name"
+        raise MarkerMapError(f"{markers.source}: holds no hand of {shown(recipe.subject)}, expected one of: {told}")
+    return own
+
+
+def _to_choose(group: str) -> str:
+    person = person_of(group)
+    return f": choose the subject {shown(person)} to have it" if person else ""
+
+
+def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
+    """hand -> label -> tip and confidence, where a capture shows fingertips alone: no hand, but a marker map's begin.
+
+    A hand is called by the side that the recipe asks for, since fingertips alone tell none; others by numbers.
+    """
+    found = [few.tips for few in few_of(markers.positions, markers.names) if few.tips]
+    if len(found) == 1 and recipe.hand in SIDES:
+        return {recipe.hand: found[0]}
+    return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
+
+
+def _present(groups: Groups, markers: Markers) -> Groups:
+    """The groups with the labels that the capture has. Raises MarkerMapError for a map that names another."""
+    for group, spots in groups.items():
+        for label in spots:
+            if label not in markers.names:
+                raise MarkerMapError(
+                    f"{markers.source}: the marker map's label '{label}' ({group}) is not in the capture"
+                )
+    return groups
+
+
+def _fullest_first(groups: Groups) -> list[tuple[str, dict[str, Spot]]]:
+    return sorted(groups.items(), key=lambda entry: -completeness(entry[1]))
+
+
+def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
+    """(F, T, 3) m, the markers at these spots, NaN where not seen."""
+    return markers.positions[:, [markers.names.index(label) for label in spots]]
+
+
+def turns_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
+    """(F, T, 4) wxyz, the turns of the joints at these spots, NaN where not told; None where none is."""
+    return None if markers.turns is None else markers.turns[:, [markers.names.index(label) for label in spots]]
+
+
+def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warnings: list[str]) -> Side:
+    """Left or right: as the hand's shape says unless the person said so, as the label claims where shape is unsure."""
+    claimed = claimed_side(group)
+    shape, sure = handedness(tuple(spots.values()), positions_of(markers, spots))
+    if shape is None or sure < SURE:
+        return claimed or "right"
+    if claimed is None or shape == claimed:
+        return shape
+    if told:
+        warnings.append(f"the marker map calls '{group}' what has the shape of a {shape} hand")
+        return claimed
+    warnings.append(f"'{group}' has the shape of a {shape} hand and is taken for one")
+    return shape
+
+
+def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]) -> dict[Side, dict[str, Spot]]:
+    """The hands asked for. Raises MarkerMapError if the capture lacks one of them."""
+    wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
+    for side in wanted:
+        if side not in hands:
+            raise MarkerMapError(
+                f"{markers.source}: holds a {' and a '.join(hands)} hand, not the {side} one that was asked for"
+            )
+    return {side: hands[side] for side in SIDES if side in wanted}
+
+
+def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
+    """Raises MarkerMapError or HandError for a hand of which no finger, or not the palm, can be solved."""
+    if not any(spot.joint in BENDING_JOINTS or _on_bone(spot) for spot in spots.values()):
+        raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
+    if not np.isfinite(positions_of(markers, spots)).all(-1).any():
+        raise MarkerMapError(f"{markers.source}: none of the {side} hand's markers is ever seen")
+    measuring.palm_seen(side, tuple(spots.values()), positions_of(markers, spots))
+
+
+def _on_bone(spot: Spot) -> bool:
+    """Whether a marker rides on a digit's first moving bone, away from its knuckle."""
+    return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
+
+
+def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[Performer, Assignment]:
+    """The performer, as the recipe has them or measured on the cleaned markers, and the hands that can be solved.
+
+    Where the recipe takes what the capture holds, a hand with too few markers is left aside with a warning. Raises
+    KnuckleError where none is left, or one that was asked for cannot be measured.
+    """
+    known = performer.from_dict(recipe.performer, "performer") if recipe.performer is not None else None
+    hands: dict[Side, MeasuredHand] = {}
+    warnings, problem = list(assigned.warnings), None
+    for side, spots in assigned.hands.items():
+        try:
+            check_solvable(side, spots, markers)
+            hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
+        except (MarkerMapError, HandError) as error:
+            if recipe.hand != "auto":
+                raise
+            problem = problem or error
+            warnings.append(f"the {side} hand was left aside: {error}")
+    if not hands and problem is not None:
+        raise problem
+    usable = {side: assigned.hands[side] for side in hands}
+    return Performer(recipe.capture, hands), replace(assigned, hands=usable, warnings=tuple(warnings))
+
+
+def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredHand:
+    proportions, found = measuring.measure(side, tuple(spots.values()), positions_of(markers, spots))
+    return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))

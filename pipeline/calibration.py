@@ -1,0 +1,288 @@
+"""Calibration as a step of its own (thesis, section 4.2.1): what a still clip and a clip of free motion tell of hands.
+
+A still hand tells the lengths of its bones, a moving one where its knuckles are, how far the last joint of each finger
+follows the middle one, and how thick the joints are. One capture may be both clips. Where markers were recorded, bones
+and the markers' places on the joints are then fitted together to the free motion.
+"""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import capture as captures
+from ..capture.cleaning import clean
+from ..capture.markers import Markers
+from ..errors import HandError, MarkerMapError
+from ..hand.calibration import still_clip as still
+from ..hand.calibration.dip_coupling import SMOOTHED, rho
+from ..hand.calibration.joint_radii import radii
+from ..hand.calibration.marker_angles import flexions
+from ..hand.calibration.measuring import bone_measures, measure
+from ..hand.calibration.motion_fit import Fitted, fitting, taken_over
+from ..hand.calibration.palm_joints import palm_measures
+from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
+from ..hand.labelling.marker_sets import Spot, palm_together
+from ..hand.limits import DIP_PER_PIP
+from ..hand.measured_hand import MeasuredHand
+from ..hand.measurements import Measure
+from ..hand.proportions import Proportions, in_palm
+from ..hand.targets import assign
+from ..solvers.fabrik import Fabrik
+from . import assignment as assigning
+from . import performer
+from .assignment import Assignment
+from .calibration_choices import Choices, Span, nothing_typed, words
+from .job import Progress, telling
+from .performer import Performer
+from .recipe import Recipe
+
+Floats = NDArray[np.float64]
+
+MOST_MOTION = 300
+"""Frames of free motion that are kept: a fingertip's path through its range some millimetres apart."""
+MARKER_FORMATS = ("C3D", "TRC", "Qualisys TSV", "Motive CSV", "table")
+"""Captures of markers on the skin or a glove; the others hold joints that a device has worked out."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Clip:
+    """A capture, cleaned, whose markers are whose."""
+
+    markers: Markers
+    assigned: Assignment
+
+
+class Calibration:
+    """Measures a performer step by step. Iterate `steps()` to the end, then read `performer`."""
+
+    def __init__(self, recipe: Recipe, choices: Choices) -> None:
+        self.recipe, self.choices = recipe, choices
+        self.performer: Performer | None = None
+        self._notes: list[str] = []
+        self._clips: dict[str, list[str]] = {"still": [], "motion": [], "fit": []}
+
+    def steps(self) -> Iterator[Progress]:
+        """Reads, cleans, assigns, measures. Raises KnuckleError.
+
+        Where the recipe takes what the capture holds, a hand that cannot be measured is left aside with a note.
+        """
+        yield Progress(0.0, f"Reading {Path(self.recipe.capture).name}")
+        calm = yield from _read(self.recipe, 0.1)
+        moved = calm
+        if self.choices.motion_capture is not None:
+            yield Progress(0.2, f"Reading {Path(self.choices.motion_capture).name}")
+            moved = yield from _read(replace(self.recipe, capture=self.choices.motion_capture), 0.25)
+        self._notes += (*calm.assigned.warnings, *moved.assigned.warnings)
+        hands: dict[Side, MeasuredHand] = {}
+        problem = None
+        for number, side in enumerate(calm.assigned.hands):
+            span = (0.3 + 0.7 * number / len(calm.assigned.hands), 0.7 / len(calm.assigned.hands))
+            try:
+                hand = _Hand(side, calm, moved, self.recipe, self.choices)
+                for done, doing in hand.steps():
+                    yield Progress(span[0] + span[1] * done, doing)
+                assert hand.result is not None
+            except (MarkerMapError, HandError) as error:
+                if self.recipe.hand != "auto":
+                    raise
+                problem = problem or error
+                self._notes.append(f"the {side} hand was left aside: {error}")
+                continue
+            hands[side] = hand.result
+            self._notes += hand.notes
+            for clip, text in hand.clips.items():
+                self._clips[clip].append(f"{side} hand: {text}")
+        if not hands:
+            raise problem or MarkerMapError(f"{calm.markers.source}: holds no hand")
+        clips = {clip: "; ".join(texts) for clip, texts in self._clips.items() if texts}
+        self.performer = Performer(self.recipe.capture, hands, clips, tuple(dict.fromkeys(self._notes)))
+
+
+def _read(recipe: Recipe, fraction: float) -> Generator[Progress, None, _Clip]:
+    """The whole capture: which of its frames are used is chosen afterwards."""
+    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+    raw = (yield from telling(fraction, assigning.labelling(recipe, markers))).markers
+    return _Clip(clean(raw, recipe.cleaning), assigning.assignment(recipe, raw))
+
+
+class _Hand:
+    """One hand of the two clips."""
+
+    def __init__(self, side: Side, calm: _Clip, moved: _Clip, recipe: Recipe, choices: Choices) -> None:
+        self.side, self.recipe, self.choices = side, recipe, choices
+        self.calm, self.moved = calm.markers, moved.markers
+        if side not in moved.assigned.hands:
+            raise MarkerMapError(f"{moved.markers.source}: holds no {side} hand, the still clip does")
+        assigning.check_solvable(side, moved.assigned.hands[side], moved.markers)
+        self.places = moved.assigned.hands[side] | calm.assigned.hands[side]
+        self.spots = tuple(dict.fromkeys(self.places.values()))
+        """(M,) Markers of both clips at the same place of the hand are one."""
+        self.positions = [_columns(clip, self.spots, side) for clip in (calm, moved)]
+        self.notes: list[str] = []
+        self.clips: dict[str, str] = {}
+        self.result: MeasuredHand | None = None
+
+    def steps(self) -> Iterator[tuple[float, str]]:
+        """How far it is, and what it does."""
+        yield 0.0, f"Measuring the {self.side} hand"
+        rows = self._motion_rows()
+        lengths, measures = self._still_lengths(rows)
+        everything = self._all_frames(rows)
+        proportions, found = measure(self.side, self.spots, everything, lengths)
+        local = _local(proportions, found, everything)
+        measures += bone_measures(proportions, found, local, lengths)
+        measures += palm_measures(proportions, found, local)
+        local = _local(proportions, found, self.positions[1][rows.start : rows.stop])
+        for number, digit in enumerate(DIGITS):
+            yield 0.2 + 0.04 * number, f"Measuring the {self.side} {digit}"
+            measures += self._joints(proportions, found, local, digit)
+        self._tell(measures)
+        known = self.recipe.performer
+        limits = {} if known is None else performer.from_dict(known, "performer").hand(self.side, {}).limits
+        chains = CHAIN_JOINTS.values()
+        measured = MeasuredHand(
+            proportions,
+            {label: found[self.spots.index(spot)] for label, spot in self.places.items()},
+            rho=tuple(_value(measures, "rho", digit) for digit in DIGITS),
+            radii=np.array([[_value(measures, "radius", joint) for joint in chain[:3]] for chain in chains], float)
+            / 1000,
+            limits=limits,
+            measures=tuple(measures),
+        )
+        if self.choices.fit or (self.choices.fit is None and self.moved.format in MARKER_FORMATS):
+            measured = yield from self._fitted(measured, found, rows)
+        yield 0.98, f"Solving the {self.side} hand's free motion"
+        # Clips of two devices may have two labels for a place. A hand has one: the still clip's.
+        label_at = {spot: label for label, spot in self.places.items()}
+        spots = {label: measured.spots[label] for label in label_at.values()}
+        self.result = replace(measured, spots=spots, motion=self._motion(measured, rows))
+
+    def _fitted(
+        self, hand: MeasuredHand, found: tuple[Spot, ...], rows: range
+    ) -> Generator[tuple[float, str], None, MeasuredHand]:
+        """The hand with bones and markers as the free motion has them, if that is better on frames left out of it."""
+        label_at = {spot: label for label, spot in self.places.items()}
+        names = tuple(label_at[spot] for spot in self.spots)
+        fit = fitting(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
+        while True:
+            try:
+                yield 0.4 + 0.57 * next(fit), f"Fitting the {self.side} hand to its motion"
+            except StopIteration as end:
+                fitted: Fitted | str = end.value
+                break
+        if isinstance(fitted, str):
+            self.notes.append(f"the {self.side} hand's bones stay as measured: {fitted}")
+            return hand
+        self.notes += fitted.notes
+        self.clips["fit"] = (
+            f"of {self.clips['motion']}: in frames left out of it markers are {1000 * fitted.after:.1f} mm off in the "
+            f"median, {1000 * fitted.before:.1f} mm without it"
+        )
+        return taken_over(hand, fitted, {label: fitted.spots[self.spots.index(s)] for label, s in self.places.items()})
+
+    def _motion(self, hand: MeasuredHand, rows: range) -> Floats:
+        """(N, D) rad, the angles of the clip of free motion where all of its markers are seen, evenly through it."""
+        places = {label: spot for label, spot in hand.spots.items() if label in self.moved.names}
+        positions = assigning.positions_of(self.moved, places)[rows.start : rows.stop]
+        positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
+        positions = positions[:: max(1, -(-len(positions) // MOST_MOTION))]
+        model, targets = assign(hand.model, places, np.arange(float(len(positions))), positions)
+        return Fabrik().solve(model, targets)[0].angles
+
+    def _motion_rows(self) -> range:
+        usual = Span(self.recipe.start or 1, self.recipe.end) if self.choices.motion_capture is None else Span()
+        rows = (self.choices.motion or usual).frames(self.moved)
+        self.clips["motion"] = f"{self.moved.source}, {words(rows)}"
+        return rows
+
+    def _still_lengths(self, motion: range) -> tuple[Floats, list[Measure]]:
+        """(5, 3) m, NaN where not measured. Raises HandError for a clip that was said to be still and is not."""
+        positions, told = self.positions[0], self.choices.still
+        if told is not None:
+            rows = told.frames(self.calm)
+        else:
+            among = motion if self.choices.motion_capture is None else range(len(positions))
+            first = among.start + still.calmest(positions[among.start : among.stop])
+            rows = range(first, min(first + still.FRAMES, among.stop))
+        strayed = still.movement(positions[rows.start : rows.stop])
+        moves = f"its markers move by {1000 * strayed:.1f} mm in {words(rows)}"
+        if strayed > still.MOST_MOVEMENT:
+            if told is not None:
+                raise HandError(
+                    f"{self.side} hand: {moves} of {self.calm.source}, "
+                    f"a still hand's by at most {1000 * still.MOST_MOVEMENT:.0f} mm"
+                )
+            self.notes.append(f"the {self.side} hand is never still for {still.FRAMES} frames, at best {moves}")
+            self.clips["still"] = "none"
+            return nothing_typed(), []
+        if len(rows) < still.FRAMES:
+            self.notes.append(f"{self.calm.source} has {len(rows)} of the {still.FRAMES} frames of a still clip")
+        self.clips["still"] = f"{self.calm.source}, {words(rows)}, {1000 * strayed:.1f} mm of movement"
+        return still.lengths(self.spots, positions[rows.start : rows.stop], f"still {words(rows)}")
+
+    def _all_frames(self, motion: range) -> Floats:
+        """(F, M, 3) the frames that tell of the palm: those of the motion, and of a still clip of its own."""
+        moving = self.positions[1][motion.start : motion.stop]
+        if self.choices.motion_capture is None:
+            return moving
+        return np.concatenate([self.positions[0], moving])
+
+    def _joints(self, hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> list[Measure]:
+        """The radii and, of a finger, rho."""
+        typed, joints = self.choices.radii[DIGITS.index(digit)], CHAIN_JOINTS[digit]
+        angles, smoothed = None, 1  # the frames that radii are fitted to do not follow each other
+        if np.isfinite(typed).all():
+            measures = [Measure("radius", joints[bone], "typed", 1000 * float(typed[bone])) for bone in range(3)]
+        else:
+            measures, angles = radii(hand, spots, local, digit)
+        if digit != "thumb":
+            if angles is None:
+                angles, smoothed = flexions(hand, spots, local, digit), SMOOTHED
+            measures.append(rho(digit, angles[:, 1], angles[:, 2], smoothed))
+        return measures
+
+    def _tell(self, measures: list[Measure]) -> None:
+        """A note for each reason why something was not measured, with all that it is the reason for."""
+        reasons: dict[str, list[str]] = {}
+        for one in measures:
+            if one.kind == "rho" and one.value is None:
+                why = one.how.removeprefix("not measured: ")
+                reasons.setdefault(f"rho stays {DIP_PER_PIP:.2f}, {why}", []).append(one.of)
+            elif one.kind == "radius" and ": " in one.how:
+                reasons.setdefault(f"joint radii {one.how}", []).append(_digit_of(one.of))
+        for why, of in reasons.items():
+            self.notes.append(f"{self.side} hand, {', '.join(dict.fromkeys(of))}: {why}")
+
+
+def _digit_of(joint: str) -> str:
+    return next(digit for digit, joints in CHAIN_JOINTS.items() if joint in joints)
+
+
+def _value(measures: list[Measure], kind: str, of: str) -> float | None:
+    return next((one.value for one in measures if one.kind == kind and one.of == of), None)
+
+
+def _columns(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
+    """(F, M, 3) m, the markers at these spots, NaN where the clip has none."""
+    positions = np.full((len(clip.markers.times), len(spots), 3), np.nan)
+    for label, spot in clip.assigned.hands[side].items():
+        if spot in spots:
+            positions[:, spots.index(spot)] = clip.markers.positions[:, clip.markers.names.index(label)]
+    return positions
+
+
+def _local(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
+    """(F, M, 3) m in the wrist's frame, the frames that show where the palm is."""
+    return in_palm(hand, spots, positions[palm_together(spots, positions)])
+
+
+def run(recipe: Recipe, choices: Choices) -> Performer:
+    """The performer, measured. Raises KnuckleError."""
+    calibration = Calibration(recipe, choices)
+    for _ in calibration.steps():
+        pass
+    assert calibration.performer is not None
+    return calibration.performer

@@ -1,0 +1,110 @@
+"""What a person says about the clips of a calibration and about the hand."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..capture.markers import Markers
+from ..errors import HandError, RecipeError
+from ..hand.calibration.still_clip import FRAMES as STILL_FRAMES
+from ..hand.joints import DIGITS
+from .performer import LARGEST_RADIUS
+
+Floats = NDArray[np.float64]
+
+FRAMES = r"(\d*)-(\d*)"
+"""How a person writes a span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some of a capture's frames, counted from 1. Raises RecipeError for a span that ends before it begins."""
+
+    first: int = 1
+    last: int | None = None
+    """None: to the capture's end."""
+
+    def __post_init__(self) -> None:
+        if self.first < 1 or (self.last is not None and self.last < self.first):
+            raise RecipeError(f"frames {self} were asked for, expected such as 1-30, the first frame is 1")
+
+    def __str__(self) -> str:
+        return f"{self.first}-{'' if self.last is None else self.last}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Span":
+        """'1-30', '31-' or '-30'. Raises RecipeError."""
+        match = re.fullmatch(FRAMES, text.strip())
+        if match is None:
+            raise RecipeError(f"frames '{text}' were asked for, expected such as 1-30, 31- or -30")
+        first, last = match.groups()
+        return cls(int(first or 1), int(last) if last else None)
+
+    def frames(self, markers: Markers) -> range:
+        """The rows of a capture. Raises HandError where it has too few of them for a clip."""
+        count = len(markers.times)
+        rows = range(min(self.first - 1, count), min(self.last or count, count))
+        if len(rows) < min(STILL_FRAMES, count):
+            raise HandError(
+                f"{markers.source}: frames {self} are {len(rows)} of its {count}, a clip needs {STILL_FRAMES}"
+            )
+        return rows
+
+
+def words(rows: range) -> str:
+    """'frames 12 to 41'."""
+    return f"frames {rows.start + 1} to {rows.stop}"
+
+
+def nothing_typed() -> Floats:
+    """(5, 3) NaN."""
+    return np.full((len(DIGITS), 3), np.nan)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choices:
+    """What a person says about the clips and the hand."""
+
+    still: Span | None = None
+    """The still clip; None takes the calmest 30 frames of the capture."""
+    motion: Span | None = None
+    """The clip of free motion; None takes all frames that the recipe uses."""
+    motion_capture: str | None = None
+    """The recording with the free motion; None: the recipe's own."""
+    fit: bool | None = None
+    """Whether bones and marker offsets are fitted together to the free motion; None: where markers were recorded, and
+    not joints that a device has worked out."""
+    radii: Floats = field(default_factory=nothing_typed)
+    """(5, 3) m, the joint radii that were taken with a caliper; NaN is to be estimated."""
+
+
+def motion_of(text: str | None) -> tuple[Span | None, str | None]:
+    """The span and the capture that 'A-B', 'FILE' or 'FILE:A-B' name. Raises RecipeError for such as 30-1."""
+    if text is None:
+        return None, None
+    if re.fullmatch(FRAMES, text):
+        return Span.parse(text), None
+    file, _, span = text.rpartition(":")
+    return (Span.parse(span), file) if file and re.fullmatch(FRAMES, span) else (None, text)
+
+
+def typed_radii(texts: Sequence[str]) -> Floats:
+    """(5, 3) m of '11,8,7', for all fingers, and 'thumb=10,10,8'; NaN is not typed. Raises RecipeError."""
+    radii = nothing_typed()
+    for text in texts:
+        digit, _, numbers = text.rpartition("=")
+        try:
+            values = [float(number) for number in numbers.split(",")]
+        except ValueError:
+            values = []
+        rows = [row for row, name in enumerate(DIGITS) if digit == name or (not digit and name != "thumb")]
+        if not rows or len(values) != 3 or not all(0 <= value <= LARGEST_RADIUS for value in values):
+            raise RecipeError(
+                f"joint radii '{text}', expected three numbers of mm such as 11,8,7, "
+                f"for one digit ({', '.join(DIGITS)}) as thumb=10,10,8"
+            )
+        radii[rows] = np.array(values) / 1000
+    return radii

@@ -1,0 +1,46 @@
+"""A capture, played as if it came from a device."""
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...capture.network.sender import Outgoing
+from ...hand.kinematics import joint_frames
+from .. import job
+
+Floats = NDArray[np.float64]
+
+
+def moments(take: job.Take) -> list[Outgoing]:
+    """The frames of a solved capture: its markers, and the joints that were solved."""
+    frames = {solved.side: joint_frames(solved.hand, solved.pose) for solved in take.hands}
+    return [
+        Outgoing(
+            number=number,
+            time=float(moment - take.times[0]),
+            names=take.markers.names,
+            markers=take.markers.positions[number],
+            hands={side: joints[number] for side, joints in frames.items()},
+        )
+        for number, moment in enumerate(take.times)
+    ]
+
+
+def played(moments: list[Outgoing], speed: float = 1.0, repeat: bool = False) -> Iterator[Outgoing]:
+    """The moments when they are due, each as late as it must be; speed: times as fast as they were captured.
+
+    Repeated, the clock and the count go on, as a device's do.
+    """
+    began, number, offset = time.perf_counter(), 0, 0.0
+    step = moments[-1].time / (len(moments) - 1) if len(moments) > 1 else 1.0
+    while True:
+        for moment in moments:
+            due = began + (offset + moment.time) / speed
+            time.sleep(max(0.0, due - time.perf_counter()))
+            yield Outgoing(number, offset + moment.time, moment.names, moment.markers, moment.hands)
+            number += 1
+        if not repeat:
+            return
+        offset += moments[-1].time + step

@@ -1,0 +1,57 @@
+"""One hand of one performer, solved frame by frame."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import joint_rotations as told
+from ...hand import rotations as rot
+from ...hand.kinematics import Pose
+from ...hand.limits import Allowed
+from ...hand.mesh.surface import Surface
+from ...hand.targets import Targets, assign
+from ...solvers import Solver, State, beginning
+from ...solvers.smoothing.observability import shown
+from ...solvers.unseen_fingers import accompanied
+from ..recipe import DriveChoice
+from .measuring_buffer import Gathered
+
+Floats = NDArray[np.float64]
+
+
+class LiveHand:
+    """Solves what comes of T labels; keeps the solver's state from frame to frame."""
+
+    def __init__(self, gathered: Gathered, solver: Solver[Any], drive: DriveChoice, allowed: Allowed) -> None:
+        """drive: joints takes the angles from the device's turns where it tells them, targets solves for all."""
+        measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
+        self.side = gathered.side
+        self.labels = gathered.labels
+        self.skin: Surface | None = None
+        """Over its measures, where one was asked for."""
+        self.measured = measured
+        self._solver, self._drive = solver, drive
+        self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
+        self._digits = np.any(shown(self.hand, self._targets), axis=0)
+        self._state: State | None = beginning(solver, measured)
+        self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
+        pose, self._state = solver.solve(self.hand, self._targets, self._state)
+        self._offsets = told.between(self.hand, self._targets, pose, gathered.turns)
+
+    def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
+        """The pose (1 frame) by positions (T, 3) m and turns (T, 4), NaN where not seen."""
+        seen = np.all(np.isfinite(positions), axis=-1)
+        turned = rot.multiply(turns, self._offsets)
+        known = np.all(np.isfinite(turned), axis=-1)
+        targets = Targets(
+            np.array([time]),
+            self._targets.sites,
+            np.where(seen[:, None], positions, 0.0)[None],
+            seen[None].astype(float),
+            np.where(known[:, None], turned, rot.IDENTITY)[None],
+            known[None].astype(float),
+        )
+        pose, self._state = self._solver.solve(self.hand, targets, self._state)
+        pose, _ = accompanied(pose, self._digits)
+        return told.as_told(self.hand, targets, pose) if self._drive == "joints" else pose

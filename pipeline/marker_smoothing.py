@@ -1,0 +1,48 @@
+"""The station of the path between cleaning and solving: what the recipe's smoothing does to the markers of hands."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..capture.markers import Markers
+from ..hand.joints import Side
+from ..hand.targets import assign
+from ..solvers import Smoothing
+from .performer import Performer
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calm:
+    """Markers freed from noise."""
+
+    markers: Markers
+    """Outliers are marked as predicted, or are gone where nothing is known."""
+    noise: dict[Side, Floats]
+    """(1, 2, T) of each hand's markers: the deviation found in a component, see solvers.smoothing.smooth.Smooth."""
+
+
+def calmed(smoothing: Smoothing, person: Performer, markers: Markers, samples: Bools, gap_limit: float) -> Calm:
+    """The cleaned markers with those of hands freed from noise; what the smoothing does not know stays as cleaned.
+
+    samples (F, M): the positions that were measured; cleaning put the others into gaps of up to gap_limit s.
+    """
+    positions, predicted, noise = markers.positions.copy(), markers.predicted.copy(), {}
+    turns = None if markers.turns is None else markers.turns.copy()
+    for side, measured in person.hands.items():
+        columns = [markers.names.index(label) for label in measured.spots]
+        told = None if turns is None else turns[:, columns]
+        hand, targets = assign(measured.model, measured.spots, markers.times, positions[:, columns], told)
+        seen = replace(targets, weights=targets.weights * samples[:, columns])
+        done = smoothing.smoothed(hand, seen, gap_limit)
+        rest = np.where(done.refused[..., None], np.nan, positions[:, columns])
+        positions[:, columns] = np.where(done.targets.weights[..., None] > 0, done.targets.positions, rest)
+        predicted[:, columns] |= done.predicted
+        if turns is not None and done.targets.rotations is not None:
+            turns[:, columns] = np.where(np.isfinite(turns[:, columns]), done.targets.rotations, np.nan)
+        noise[side] = np.median(done.noise, axis=0, keepdims=True)
+    known = np.all(np.isfinite(positions), axis=-1)
+    return Calm(replace(markers, positions=positions, predicted=predicted & known, turns=turns), noise)

@@ -1,0 +1,266 @@
+"""The performer: the measures of one person's hands, in a readable file that is kept next to the recipe.
+
+The file is JSON in millimetres and degrees, by the names of joints. Version 1 held lengths only, version 2 no measures
+of markers.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RecipeError
+from ..hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
+from ..hand.labelling.marker_sets import Spot, on_palm
+from ..hand.labelling.marker_sets import from_json as spots_from_json
+from ..hand.labelling.marker_sets import to_json as spots_to_json
+from ..hand.limits import DEFAULT_LIMITS, AngleLimits
+from ..hand.measured_hand import MeasuredHand, Rho
+from ..hand.measurements import Kind, Measure
+from ..hand.proportions_json import from_json, to_json
+
+Floats = NDArray[np.float64]
+
+FORMAT, NEWEST = "knuckle performer", 3
+KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
+HAND_KEYS = (
+    "size_mm",
+    "palm_mm",
+    "bones_mm",
+    "directions_wxyz",
+    "rho",
+    "radii_mm",
+    "limits_deg",
+    "measures",
+    "motion_deg",
+)
+LARGEST_RADIUS = 100.0
+"""mm"""
+LARGEST_RHO = 2.0
+MOST_MOTION = 1000
+"""Frames of free motion that a file may hold."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Performer:
+    """One person's hands."""
+
+    capture: str
+    """What they were measured on."""
+    hands: dict[Side, MeasuredHand]
+    clips: dict[str, str] = field(default_factory=dict)
+    """still, motion: which frames of which captures were used, in words."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what could not be measured, or was odd."""
+
+    def hand(self, side: Side, spots: dict[str, Spot]) -> MeasuredHand:
+        """The hand of this side with the markers that a capture has (label -> spot).
+
+        Where only the other hand was measured this is its mirror image. A label that was measured sits where it was
+        found, if it is still said to sit at that joint; one that was found to ride on the wrist, if on the palm.
+        """
+        if side not in self.hands:
+            return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
+        known = self.hands[side]
+        found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
+        agreed = {label: found[label] if _agree(found[label], spot) else spot for label, spot in spots.items()}
+        return replace(known, spots=agreed)
+
+
+def _agree(found: Spot, said: Spot) -> bool:
+    """Whether a marker that was found somewhere is the one that is said to be elsewhere on the same bone."""
+    return found.joint == said.joint or (found.joint == "wrist" and on_palm(said))
+
+
+def to_dict(performer: Performer) -> dict[str, Any]:
+    """What the file holds."""
+    markers = {str(side): hand.spots for side, hand in performer.hands.items()}
+    return {
+        "format": f"{FORMAT} {NEWEST}",
+        "capture": performer.capture,
+        "clips": dict(performer.clips),
+        "hands": {side: _hand_to_dict(hand) for side, hand in performer.hands.items()},
+        "markers": spots_to_json(markers),
+        "notes": list(performer.notes),
+    }
+
+
+def _hand_to_dict(hand: MeasuredHand) -> dict[str, Any]:
+    return {
+        **to_json(hand.proportions),
+        "rho": {digit: _rounded(rho, 4) for digit, rho in zip(DIGITS, hand.rho, strict=True)},
+        "radii_mm": {
+            digit: [round(1000 * float(radius), 3) for radius in row]
+            for digit, row in zip(DIGITS, hand.radii, strict=True)
+        },
+        "limits_deg": {f"{joint} {movement}": list(ends) for (joint, movement), ends in hand.limits.items()},
+        "measures": [
+            {
+                name: _rounded(value, 4) if isinstance(value, float) else value
+                for name, value in asdict(measure).items()
+                if value is not None
+            }
+            for measure in hand.measures
+        ],
+        "motion_deg": _motion_to_dict(hand),
+    }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
+
+
+def from_dict(data: object, where: str) -> Performer:
+    """A decoded performer file, of this version or an older one.
+
+    Raises RecipeError, HandError or MarkerMapError naming `where` and what is wrong; a key that is not known is told,
+    since what it says would be passed over.
+    """
+    if not isinstance(data, dict) or not isinstance(data.get("hands"), dict):
+        raise RecipeError(f"{where}: not a performer file, expected '{FORMAT} {NEWEST}' with 'hands'")
+    _check_version(data.get("format"), where)
+    _check_keys(data, KEYS, where)
+    found = [side for side in SIDES if side in data["hands"]]
+    if not found:
+        raise RecipeError(f"{where}: holds neither a left nor a right hand")
+    _check_keys(data["hands"], SIDES, f"{where}, hands")
+    clips, notes = data.get("clips", {}), data.get("notes", [])
+    if not isinstance(clips, dict) or not all(isinstance(text, str) for text in clips.values()):
+        raise RecipeError(f"{where}: 'clips' is {clips!r}, expected names and texts")
+    if not isinstance(notes, list) or not all(isinstance(text, str) for text in notes):
+        raise RecipeError(f"{where}: 'notes' is {notes!r}, expected a list of sentences")
+    markers = spots_from_json(data["markers"], where) if data.get("markers") else {}
+    hands = {side: _hand(side, data["hands"][side], markers.get(side, {}), f"{where}, {side}") for side in found}
+    return Performer(str(data.get("capture", "")), hands, clips, tuple(notes))
+
+
+def _check_version(found: object, where: str) -> None:
+    name, _, version = found.rpartition(" ") if isinstance(found, str) else ("", "", "")
+    if name != FORMAT or not version.isdecimal() or int(version) < 1:
+        raise RecipeError(f"{where}: not a performer file, its format is {found!r}, expected '{FORMAT} {NEWEST}'")
+    if int(version) > NEWEST:
+        raise RecipeError(f"{where}: of version {version}, this Knuckle reads performers up to version {NEWEST}")
+
+
+def _check_keys(data: dict[Any, Any], known: Iterable[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise RecipeError(f"{where}: '{key}' is not known, expected {', '.join(known)}")
+
+
+def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> MeasuredHand:
+    proportions = from_json(side, data, where)
+    assert isinstance(data, dict)  # from_json has found numbers in it
+    _check_keys(data, HAND_KEYS, where)
+    measures = data.get("measures", [])
+    if not isinstance(measures, list):
+        raise RecipeError(f"{where}: 'measures' is {measures!r}, expected a list")
+    usual = MeasuredHand(proportions, spots)
+    found = MeasuredHand(
+        proportions,
+        spots,
+        rho=_rho(_group(data, "rho", where), where),
+        radii=_radii(_group(data, "radii_mm", where), usual.radii, where),
+        limits=_limits(_group(data, "limits_deg", where), where),
+        measures=tuple(_measure(entry, where) for entry in measures),
+    )
+    return replace(found, motion=_motion(_group(data, "motion_deg", where), found, where))
+
+
+def _group(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
+    group = data.get(name, {})
+    if not isinstance(group, dict):
+        raise RecipeError(f"{where}: '{name}' is {group!r}, expected names and values")
+    return group
+
+
+def _rho(group: dict[str, Any], where: str) -> Rho:
+    """(5,), None for digits that are not named."""
+    _check_keys(group, DIGITS, f"{where}, rho")
+    for digit, value in group.items():
+        if value is not None and not (_is_number(value) and 0 < value <= LARGEST_RHO):
+            raise RecipeError(
+                f"{where}: rho of {digit} is {value!r}, expected a number above 0 and at most {LARGEST_RHO:g}"
+            )
+    return tuple(None if group.get(digit) is None else float(group[digit]) for digit in DIGITS)
+
+
+def _radii(group: dict[str, Any], usual: Floats, where: str) -> Floats:
+    """(5, 3) m, `usual` for digits that are not named."""
+    _check_keys(group, DIGITS, f"{where}, radii_mm")
+    radii = usual.copy()
+    for digit, values in group.items():
+        three = isinstance(values, list) and len(values) == len(CHAIN_JOINTS[digit]) - 1
+        if not three or not all(_is_number(value) and 0 <= value <= LARGEST_RADIUS for value in values):
+            raise RecipeError(
+                f"{where}: radii_mm of {digit} is {values!r}, expected three numbers from 0 to {LARGEST_RADIUS:g}"
+            )
+        radii[DIGITS.index(digit)] = np.array(values, float) / 1000
+    return radii
+
+
+def _limits(group: dict[str, Any], where: str) -> AngleLimits:
+    """The limits that are named, as 'index-finger-phalanx-distal flexion': [0, 70]."""
+    names = {f"{joint} {movement}": (joint, movement) for joint, movement in DEFAULT_LIMITS}
+    limits: AngleLimits = {}
+    for name, ends in group.items():
+        if name not in names:
+            raise RecipeError(f"{where}: limits_deg names '{name}', expected a movement such as '{next(iter(names))}'")
+        two = isinstance(ends, list) and len(ends) == 2
+        if not two or not all(_is_number(end) and abs(end) <= 180 for end in ends):
+            raise RecipeError(f"{where}: limits_deg of {name} is {ends!r}, expected two numbers from -180 to 180")
+        limits[names[name]] = (float(ends[0]), float(ends[1]))
+    return limits
+
+
+def _movements(hand: MeasuredHand) -> list[str]:
+    """What each angle of the hand's model is, as 'index-finger-phalanx-distal flexion'."""
+    joints = [hand.model.joints[joint] for joint in hand.model.axis_joint]
+    return [f"{joint} {movement}" for joint, movement in zip(joints, hand.model.movements, strict=True)]
+
+
+def _motion_to_dict(hand: MeasuredHand) -> dict[str, list[float]]:
+    if not len(hand.motion):
+        return {}
+    columns = np.round(np.rad2deg(hand.motion), 2).T.tolist()
+    return dict(zip(_movements(hand), columns, strict=True))
+
+
+def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
+    """(N, D) rad, frames of free motion, within the hand's limits; movements that are not named are at rest."""
+    names = _movements(hand)
+    _check_keys(group, names, f"{where}, motion_deg")
+    frames = max((len(angles) for angles in group.values() if isinstance(angles, list)), default=0)
+    for name, angles in group.items():
+        if not isinstance(angles, list) or not all(_is_number(angle) and abs(angle) <= 180 for angle in angles):
+            raise RecipeError(f"{where}: motion_deg of {name} is not a list of numbers from -180 to 180")
+        if not len(angles) == frames <= MOST_MOTION:
+            raise RecipeError(
+                f"{where}: motion_deg of {name} has {len(angles)} frames, expected as many as the others have "
+                f"and at most {MOST_MOTION}"
+            )
+    motion = np.tile(hand.model.neutral, (frames, 1))
+    for name, angles in group.items():
+        motion[:, names.index(name)] = np.deg2rad(angles)
+    low, high = hand.model.limits.T
+    held: Floats = np.minimum(np.maximum(motion, low), high)
+    return held
+
+
+def _measure(entry: object, where: str) -> Measure:
+    known = [each.name for each in fields(Measure)]
+    if not isinstance(entry, dict):
+        raise RecipeError(f"{where}: a measure is {entry!r}, expected {', '.join(known)}")
+    _check_keys(entry, known, f"{where}, measures")
+    texts = entry.get("kind") in get_args(Kind) and all(isinstance(entry.get(name), str) for name in ("of", "how"))
+    if not texts or not all(_is_number(entry.get(name, 0)) for name in ("value", "spread", "residual", "frames")):
+        raise RecipeError(
+            f"{where}: a measure is {entry!r}, expected kind ({', '.join(get_args(Kind))}), of, how and numbers"
+        )
+    return Measure(**entry)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))

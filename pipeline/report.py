@@ -1,0 +1,85 @@
+"""How far off a solved take is: the figures of the report, all from forward kinematics."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from ..hand.targets import Targets
+from ..solvers.solver import limit_excess, residuals
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+AT_LIMIT = np.deg2rad(0.1)
+"""rad from a limit at which an angle counts as held by it."""
+BEYOND = 1e-6
+"""rad outside a limit that counts as a violation; less is rounding."""
+
+
+def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools, measured: Bools) -> dict[str, Any]:
+    """The figures of one hand.
+
+    predicted (F, J): True where no measured marker holds the joint. measured (F, T): True where a target was seen and
+    not filled in; only these are counted in the errors.
+    """
+    errors = np.where(measured, residuals(hand, targets, pose) * 1000, np.nan)
+    joint_of = np.array([hand.sites[site].joint for site in targets.sites])
+    at_limit = _at_limit(hand, pose.angles)
+    fingers = {}
+    for digit in DIGITS:
+        joints = [hand.joints.index(joint) for joint in CHAIN_JOINTS[digit]]
+        tip = errors[:, joint_of == joints[3]]
+        fingers[digit] = {
+            "tip_error_mm": figures(tip),
+            "marker_error_mm": figures(errors[:, np.isin(joint_of, joints)]),
+            "predicted_frames": int(predicted[:, joints[3]].sum()),
+            "limit_hit_frames": int(at_limit[:, np.isin(hand.axis_joint, joints)].any(1).sum()),
+        }
+    return {
+        "fingers": fingers,
+        "palm_error_mm": figures(errors[:, [not _bends(hand, joint) for joint in joint_of]]),
+        "limit_violations": int((limit_excess(hand, pose.angles) > BEYOND).sum()),
+        "predicted_frames": int(predicted.any(1).sum()),
+    }
+
+
+FAR_MM = 8.0
+"""mm that fingertips are off on average from which on something is likely to be wrong."""
+
+
+def doubts(side: Side, report: dict[str, Any]) -> list[str]:
+    """Sentences about figures of a hand that a person should not overlook."""
+    means = [finger["tip_error_mm"]["mean"] for finger in report["fingers"].values()]
+    known = [mean for mean in means if mean is not None]
+    if not known or max(known) < FAR_MM:
+        return []
+    held = ", or do the rig's limits hold it back" if report.get("limited_bones") else ""
+    return [
+        f"the {side} hand's fingertips are up to {max(known):.0f} mm off on average: "
+        f"is it this performer's hand, and are its labels right{held}?"
+    ]
+
+
+def _bends(hand: HandModel, joint: int) -> bool:
+    return any(hand.joints[joint] in CHAIN_JOINTS[digit] for digit in DIGITS)
+
+
+def _at_limit(hand: HandModel, angles: Floats) -> Bools:
+    """(F, D) where an angle that has a range stands at one of its ends."""
+    low, high = hand.limits.T
+    free = high - low > 2 * AT_LIMIT
+    held: Bools = free & ((angles < low + AT_LIMIT) | (angles > high - AT_LIMIT))
+    return held
+
+
+def figures(errors: Floats) -> dict[str, float | None]:
+    """Mean, 99th percentile and maximum of what is known; None where nothing is."""
+    known = errors[np.isfinite(errors)]
+    if not len(known):
+        return {"mean": None, "p99": None, "max": None}
+    named = {"mean": known.mean(), "p99": np.quantile(known, 0.99), "max": known.max()}
+    return {name: round(float(value), 4) for name, value in named.items()}

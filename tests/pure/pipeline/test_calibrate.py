@@ -1,0 +1,258 @@
+"""The calibration step, from files to a performer: a still clip, a clip of free motion, both in one."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from knuckle.cli import DEMO_CAPTURE
+from knuckle.errors import KnuckleError, RecipeError
+from knuckle.hand import kinematics
+from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
+from knuckle.hand.limits import DIP_PER_PIP
+from knuckle.pipeline import assignment as assigning
+from knuckle.pipeline import calibration as calibrate
+from knuckle.pipeline import job, performer
+from knuckle.pipeline.calibration_choices import Choices, Span, motion_of, typed_radii
+from knuckle.pipeline.recipe import Recipe
+from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving as lively
+from knuckle.tests.pure.hand.calibration.test_calibration_motion import on_someone
+from knuckle.tests.pure.hand.calibration.test_calibration_radii import thick
+from knuckle.tests.pure.hand.people import FULL, bends, on_skin, posed, someone
+
+RHO = np.array([0.5, 0.4, 0.55, 0.7, 0.8])
+NOISE = 0.0005
+
+
+def saved(path, places, spots=FULL, side="right", rate=60.0):
+    """A WebXR recording of these places (F, M, 3), which are Z up."""
+    frames = [
+        {
+            "t": number / rate,
+            "hands": {side: {spot.joint: [x, z, -y] for spot, (x, y, z) in zip(spots, row.tolist(), strict=True)}},
+        }
+        for number, row in enumerate(places)
+    ]
+    path.write_text(json.dumps({"frames": frames}))
+    return Recipe(str(path))
+
+
+def still(hand, spots=FULL, frames=40):
+    return posed(hand, spots, np.full((frames, 5, 3), np.deg2rad(3)), NOISE, seed=1)
+
+
+def moving(hand, spots=FULL, frames=300):
+    return posed(hand, spots, bends(frames, RHO), NOISE, seed=2)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_one_capture_is_both_clips(tmp_path, side):
+    hand = someone(side)
+    recipe = saved(tmp_path / "rom.json", np.concatenate([moving(hand), still(hand), moving(hand)[:50]]), side=side)
+    found = calibrate.run(recipe, Choices())
+    one = found.hands[side]
+    assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
+    assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.03)
+    first = int(found.clips["still"].partition("frames ")[2].split()[0])
+    assert 300 <= first <= 312, "the still frames are 301 to 340"
+
+
+def test_two_captures_are_the_two_clips(tmp_path):
+    """The lengths are those of the one, rho that of the other."""
+    hand = someone("right")
+    calm, moved = saved(tmp_path / "still.json", still(hand)), saved(tmp_path / "rom.json", moving(hand))
+    found = calibrate.run(calm, Choices(still=Span(1, 30), motion_capture=moved.capture, motion=Span(11)))
+    one = found.hands["right"]
+    assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
+    assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.03)
+    assert "still.json, frames 1 to 30" in found.clips["still"]
+    assert "rom.json, frames 11 to 300" in found.clips["motion"]
+
+
+def test_clips_of_two_devices_make_a_performer_that_can_be_read_again(shared):
+    """Each names the joints in its own way: each place of the hand keeps one label, the still clip's."""
+    camera = Choices(motion_capture=str(shared / "data/captures/mediapipe_video.json"))
+    found = calibrate.run(Recipe(str(DEMO_CAPTURE)), camera)
+    back = performer.from_dict(json.loads(json.dumps(performer.to_dict(found))), "file").hands["right"]
+    assert len(set(back.spots.values())) == len(back.spots)
+    take = job.run(Recipe(str(DEMO_CAPTURE), performer=performer.to_dict(found)))
+    assert set(take.markers.names) >= set(back.spots)
+
+
+def test_markers_on_the_skin_tell_the_joint_radii(tmp_path):
+    hand = someone("right")
+    calm = on_skin(hand, thick(hand), np.zeros((30, 5, 3)), NOISE)
+    moved = on_skin(hand, thick(hand), bends(300, RHO), NOISE)
+    found = calibrate.run(saved(tmp_path / "a.json", np.concatenate([calm, moved])), Choices(still=Span(1, 30)))
+    one = found.hands["right"]
+    assert 1000 * np.abs(one.radii - thick(hand)).max() < 1.5, "mm"
+    assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.04)
+    assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
+
+
+def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
+    """Markers on the skin of a known hand: its file says where they sit, and the Jacobian solver meets them."""
+    truth = someone("right")
+    recipe = saved(tmp_path / "rom.json", lively(truth, on_someone(truth, FULL, seed=1)))
+    person = calibrate.run(recipe, Choices(fit=True))
+    kept = performer.to_dict(person)
+    back = performer.from_dict(json.loads(json.dumps(kept)), "file").hands["right"]
+    assert back.spots == person.hands["right"].spots
+    assert {one.of for one in back.measures if one.kind == "marker"} == set(back.spots)
+    assert "frames left out" in person.clips["fit"]
+    errors = []
+    for known in (None, kept):
+        take = job.run(replace(recipe, performer=known, solver="jacobian", end=60))
+        fingers = take.report["hands"]["right"]["fingers"].values()
+        errors.append(np.mean([finger["marker_error_mm"]["mean"] for finger in fingers]))
+    assert errors[1] < 1.0 < errors[0], "mm"
+
+
+def test_every_measure_says_how_and_how_sure(tmp_path):
+    hand = someone("right")
+    recipe = saved(tmp_path / "a.json", np.concatenate([still(hand), moving(hand)]))
+    measures = calibrate.run(recipe, Choices()).hands["right"].measures
+    assert sum(one.kind == "bone" for one in measures) == 15 == sum(one.kind == "radius" for one in measures)
+    assert [one.of for one in measures if one.kind == "rho"] == list(DIGITS[1:])
+    assert all(one.how for one in measures)
+    assert all(one.spread is not None and one.frames for one in measures if one.kind in ("bone", "rho"))
+
+
+def test_fingertips_alone_keep_what_is_usual_and_say_so(tmp_path):
+    spots = (*FULL[:1], *(spot for spot in FULL if spot.joint.endswith(("tip", "phalanx-proximal"))))
+    hand = someone("right")
+    found = calibrate.run(saved(tmp_path / "a.json", moving(hand, spots), spots), Choices())
+    assert found.hands["right"].rho == (None,) * 5
+    assert any(f"rho stays {DIP_PER_PIP:.2f}, no markers show" in note for note in found.notes)
+    assert any("joint radii by the hand's size" in note for note in found.notes)
+
+
+def test_a_measured_rho_is_obeyed_where_markers_do_not_tell(tmp_path):
+    """Calibrated on all joints, solved from fingertips and the palm: DIP follows PIP as this performer's do."""
+    hand = someone("right")
+    person = calibrate.run(saved(tmp_path / "rom.json", np.concatenate([still(hand), moving(hand)])), Choices())
+    spots = tuple(spot for spot in FULL if not spot.joint.endswith(("intermediate", "distal")))
+    take = job.run(replace(saved(tmp_path / "a.json", moving(hand, spots), spots), performer=performer.to_dict(person)))
+    solved = take.hands[0]
+    for row, digit in enumerate(DIGITS[1:], 1):
+        pip, dip = (solved.pose.angles[:, solved.hand.dof(joint, "flexion")] for joint in CHAIN_JOINTS[digit][1:3])
+        free = (pip > 0.3) & (dip < np.deg2rad(55))
+        assert free.sum() > 50
+        assert np.median(dip[free] / pip[free]) == pytest.approx(person.hands["right"].rho[row], abs=0.01)
+
+
+def test_typed_radii_and_limits_are_kept(tmp_path):
+    hand = someone("right")
+    recipe = saved(tmp_path / "a.json", moving(hand))
+    known = performer.to_dict(calibrate.run(recipe, Choices()))
+    known["hands"]["right"]["limits_deg"] = {"index-finger-phalanx-distal flexion": [0, 45]}
+    again = calibrate.run(replace(recipe, performer=known), Choices(radii=typed_radii(["11,8,7", "thumb=10,9,8"])))
+    one = again.hands["right"]
+    assert 1000 * one.radii == pytest.approx(np.array([[10, 9, 8], *[[11, 8, 7]] * 4]))
+    assert one.limits == {("index-finger-phalanx-distal", "flexion"): (0, 45)}
+
+
+@pytest.mark.parametrize(
+    ("choices", "sentence"),
+    [
+        (Choices(still=Span(1, 30)), "its markers move by"),
+        (Choices(still=Span(1, 12)), "frames 1-12 are 12 of its 89, a clip needs 30"),
+        (Choices(motion=Span(80)), "frames 80- are 10 of its 89, a clip needs 30"),
+        (Choices(motion=Span(900)), "frames 900- are 0 of its 89, a clip needs 30"),
+        (Choices(motion_capture="nowhere.c3d"), "nowhere.c3d"),
+    ],
+)
+def test_clips_that_will_not_do_are_told_in_one_sentence(choices, sentence):
+    with pytest.raises(KnuckleError, match=re.escape(sentence)) as told:
+        calibrate.run(Recipe(str(DEMO_CAPTURE), hand="right"), choices)
+    assert "\n" not in str(told.value)
+
+
+def test_a_hand_that_is_never_still_is_measured_over_all_frames():
+    found = calibrate.run(Recipe(str(DEMO_CAPTURE)), Choices())
+    assert any("is never still for 30 frames" in note for note in found.notes)
+    markers = assigning.read(Recipe(str(DEMO_CAPTURE)))
+    whole, _ = assigning.calibrate(
+        Recipe(str(DEMO_CAPTURE)), markers, assigning.assignment(Recipe(str(DEMO_CAPTURE)), markers)
+    )
+    mine, theirs = (person.hands["right"].proportions.phalanges for person in (found, whole))
+    assert np.abs(mine - theirs).max() < 1e-4
+
+
+def test_a_clip_without_the_hand_of_the_other_is_told(tmp_path):
+    right, left = someone("right"), someone("left")
+    calm = saved(tmp_path / "still.json", still(right))
+    moved = saved(tmp_path / "rom.json", moving(left), side="left")
+    with pytest.raises(KnuckleError, match=r"rom.json: holds no right hand, the still clip does"):
+        calibrate.run(calm, Choices(motion_capture=moved.capture))
+
+
+def test_real_gloves_tell_the_ratio_of_their_own_joints(shared):
+    """The right glove's last joints are worked out by its device, at 0.85 of the middle ones."""
+    import ezc3d
+
+    path = str(shared / "data/captures/two_hands_glove.c3d")
+    file = ezc3d.c3d(path)
+    labels = [label.split(":")[-1] for label in file["parameters"]["POINT"]["LABELS"]["value"]]
+    points = [file["data"]["points"][:3, labels.index(f"RMF{part}")].T for part in "IMOT"]
+    bones = np.diff(np.stack(points), axis=0)
+    angles = [
+        np.arccos((a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)) for a, b in pairwise(bones)
+    ]
+    seen = np.isfinite(angles).all(0)
+    expected = np.polyfit(angles[0][seen], angles[1][seen], 1)[0]
+    found = calibrate.run(Recipe(path, hand="right"), Choices())
+    assert found.hands["right"].rho[2] == pytest.approx(expected, abs=0.02)
+
+
+def test_a_fitted_thumb_points_where_its_markers_do(shared):
+    """The glove's markers are in the thumb's joints, which turn about other axes than the model's."""
+    recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), hand="right")
+    person = calibrate.run(recipe, Choices())
+    told = [note for note in person.notes if "thumb stays as measured" in note]
+    assert len(told) == 1
+    assert "degrees from the line of its markers" in told[0]
+    assert not {one.of for one in person.hands["right"].measures if one.how.startswith("fitted")} & {
+        *CHAIN_JOINTS["thumb"],
+        *(label for label in person.hands["right"].spots if "RT" in label),
+    }
+    take = job.run(replace(recipe, performer=performer.to_dict(person), start=1, end=200))
+    solved, markers = take.hands[0], take.markers
+    frames = kinematics.joint_frames(solved.hand, solved.pose)[..., :3, 3]
+    ends = [next(n for n in markers.names if n.endswith(label)) for label in ("RTIN", "RTTI")]
+    shown = np.subtract(*(markers.positions[:, markers.names.index(end)] for end in reversed(ends)))
+    joints = [solved.hand.joints.index(CHAIN_JOINTS["thumb"][at]) for at in (0, 3)]
+    bones = frames[:, joints[1]] - frames[:, joints[0]]
+    cosines = (bones * shown).sum(1) / np.linalg.norm(bones, axis=1) / np.linalg.norm(shown, axis=1)
+    assert np.degrees(np.arccos(np.nanmedian(cosines))) < 5, "17 where the fit decides"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, (None, None)),
+        ("31-", (Span(31), None)),
+        ("-30", (Span(1, 30), None)),
+        ("rom.c3d", (None, "rom.c3d")),
+        ("a/rom.c3d:5-90", (Span(5, 90), "a/rom.c3d")),
+        (r"C:\rom.c3d", (None, r"C:\rom.c3d")),
+        (r"C:\rom.c3d:5-", (Span(5), r"C:\rom.c3d")),
+    ],
+)
+def test_the_motion_is_frames_or_a_capture_or_frames_of_one(text, expected):
+    assert motion_of(text) == expected
+
+
+@pytest.mark.parametrize("text", ["30-1", "0-30", "x", "1-2-3", ""])
+def test_frames_that_are_none_are_told(text):
+    with pytest.raises(RecipeError, match="expected such as 1-30"):
+        Span.parse(text)
+
+
+@pytest.mark.parametrize("text", ["11,8", "a,b,c", "ring=1,2,3", "1,2,-3", "nan,1,1", "thumb=", "400,1,1"])
+def test_radii_that_are_none_are_told(text):
+    with pytest.raises(RecipeError, match="expected three numbers of mm such as 11,8,7"):
+        typed_radii([text])
