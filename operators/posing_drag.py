@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
+from ..posing.algebra_shapes import watched_solve
 from ..posing.dragging import GRABBED, LABELS, WRIST, Course
-from ..posing.trace import watched
 from ..rig import known_hands
 from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.held_known import held_follower
@@ -160,7 +160,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         else:
             self._padded = self._padded or padded(self._dragged, known_hands.found(armature, self.side))
             self._course, goal = self._padded.lay(surface, self._course)
-        watched.watch(self.armature, self.side, self._dragged.drag.tips(self._course))
+        watched_solve.watch(self.armature, self.side, self._dragged.drag.tips(self._course))
         self.goal = goal.tolist()
         self._tell(context)
 
@@ -193,7 +193,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         context.workspace.status_text_set(KEYS if self.joint == WRIST else KEYS + ONTO)
 
     def _untell(self, context: "Context") -> None:
-        watched.forget()
+        watched_solve.forget()
         if context.area:
             context.area.header_text_set(None)
         if context.workspace:

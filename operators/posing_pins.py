@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError, RigError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of, digit_words
-from ..posing.grasp.seats import length
+from ..posing.grasping.contact_frames import length
 from ..rig.dragging import moved_bones, put_back
 from ..rig.held import HeldHand, seen_frames
 from ..rig.held_known import held_follower

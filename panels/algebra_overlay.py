@@ -16,8 +16,8 @@ from ..errors import KnuckleError
 from ..hand.joints import Side
 from ..operators.posed_hands import chosen_hand
 from ..operators.posing_algebra import Showing
-from ..posing.trace.shapes import Kind, Shape, Trace
-from ..posing.trace.strokes import Strokes, View, strokes
+from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
+from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
 from ..rig.algebra import AlgebraOf
 from ..rig.known_hands import KnownHands
 from .looking import known_or_looked_for

@@ -11,7 +11,7 @@ from ..hand import kinematics
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
-from ..posing.trace import Trace, Tracer, Watched, firm, trace_arm, trace_palm
+from ..posing.algebra_shapes import Trace, Tracer, Watched, firm, trace_arm, trace_palm
 from ..solvers import arm as arms
 from .arm import arm_led
 from .following import Follower, standing_arm

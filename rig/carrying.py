@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..hand.kinematics import Pose
-from ..posing.grasp.carrying import RIGID, Carrier
-from ..posing.grasp.seats import length
+from ..posing.grasping.arm_reach import RIGID, Carrier
+from ..posing.grasping.contact_frames import length
 from ..solvers import arm as arms
 from . import following
 from .arm import ArmBones, arm_led

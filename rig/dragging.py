@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ..hand.kinematics import Pose
+from ..posing.algebra_shapes import firm
 from ..posing.dragging import KINDS, NEAREST, WRIST, Course, Drag, Pin, drag
-from ..posing.trace import firm
 from .following import Follower, arm_beyond, pointed, pose_arm
 from .held import HeldHand, Standing, armature_held, reached, seen_frames, show, standing
 from .held_bent import bent, only

@@ -14,7 +14,7 @@ from ..hand import rotations as rot
 from ..hand.joints import JOINT_INDEX, digit_of
 from ..hand.kinematics import Pose
 from ..posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
-from ..posing.following.fingers import tip_places
+from ..posing.following.digit_reach import tip_places
 from ..solvers import arm as arms
 from . import carriers, channels
 from .arm import ArmBones, find_arm, fitted_arm, move_arm

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.kinematics import Pose, joint_frames
 from ..posing.following import Brought
-from ..posing.grasp import planning, shape
-from ..posing.grasp.carrying import Carrier
-from ..posing.grasp.grips import Name
-from ..posing.grasp.path import screw_path
-from ..posing.grasp.planning import Hold
-from ..posing.grasp.route import route
-from ..posing.grasp.trying import Holder, Task, Thing
+from ..posing.grasping import grasp_planning, object_shape
+from ..posing.grasping.approach import screw_path
+from ..posing.grasping.arm_reach import Carrier
+from ..posing.grasping.candidates import Holder, Task, Thing
+from ..posing.grasping.detour import route
+from ..posing.grasping.grasp_planning import Hold
+from ..posing.grasping.grips import Name
 from . import following
 from .carrying import carrier
 from .channels import channel
@@ -80,9 +80,9 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     elbow = following.pointed(who).pole if who.arm else None
     root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
     holder = Holder(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
-    whole = shape.triangulated(solid.vertices, solid.triangles)
-    thing = Thing(shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
-    hold = planning.plan(holder, thing, grip)
+    whole = object_shape.triangulated(solid.vertices, solid.triangles)
+    thing = Thing(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
+    hold = grasp_planning.plan(holder, thing, grip)
     _check_reach(armature, obj, holder, hold)
     who = _with_elbow(who, holder.carrier, hold.root)
     place = obj.matrix_world.copy()
@@ -187,8 +187,8 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
         if deepest > -DEEPEST:
             break
         again = replace(task, holder=replace(task.holder, flesh=seen))
-        root = planning.cleared(again, solid.outwards, root, hold.opened)
-        touching = planning.close_hand(again, root, (hold.opened, hold.closed), hold.paces)
+        root = grasp_planning.cleared(again, solid.outwards, root, hold.opened)
+        touching = grasp_planning.close_hand(again, root, (hold.opened, hold.closed), hold.paces)
         hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
     return hold, deepest
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from ..hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_of
 from ..hand.kinematics import Pose, joint_frames
 from ..posing.dragging import Course, place_of
-from ..posing.grasp.flesh import Flesh, thinned
-from ..posing.grasp.seats import length
+from ..posing.grasping.contact_frames import length
+from ..posing.grasping.skin_samples import Flesh, thinned
 from .detect import FoundHand
 from .dragging import Dragged, move
 from .held import armature_held

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
 from ..posing.dragging import WRIST, Course, Pin
-from ..posing.grasp.seats import length
+from ..posing.grasping.contact_frames import length
 from .dragging import Dragged, begin, move, put_back
 from .following import Follower
 from .held import HeldHand, Standing, seen_frames, show

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..hand import rotations as rot
 from ..hand.joints import JOINT_INDEX, JOINTS, PARENTS
 from ..hand.kinematics import joint_frames
-from ..posing.grasp.flesh import Flesh, carried, fitted, onto_moving
+from ..posing.grasping.skin_samples import Flesh, carried, fitted, onto_moving
 from .binding import joint_points
 from .detect import FoundHand
 from .held import HeldHand, read

@@ -26,7 +26,7 @@ hand_pictures.load_package()
 from knuckle.hand import proportions  # noqa: E402
 from knuckle.hand.joints import Side  # noqa: E402
 from knuckle.hand.kinematics import Pose, joint_frames  # noqa: E402
-from knuckle.posing.grasp import seats  # noqa: E402
+from knuckle.posing.grasping import contact_frames  # noqa: E402
 from knuckle.rig import following  # noqa: E402
 from knuckle.rig.detect import find_hands  # noqa: E402
 from knuckle.rig.grasping import Grasped, grasp  # noqa: E402
@@ -79,7 +79,7 @@ def person(thing: str, side: Side = "right") -> tuple[Grasped, bpy.types.Object]
     arm = following.shoulder(who, None)
     assert arm is not None
     obj = THINGS[thing]()
-    scale = seats.length(who.held.hand) / 0.185
+    scale = contact_frames.length(who.held.hand) / 0.185
     obj.scale = (scale, scale, scale)
     base = np.asarray(arm.base).reshape(-1)[:3] if np.shape(arm.base) == (3,) else arm.base[:3, 3]
     obj.location = (base + (arm.arm.upper + arm.arm.fore) * np.array(BEFORE)).tolist()

@@ -1,7 +1,7 @@
 """Dragging a fingertip, a knuckle or the palm, with fingertips pinned."""
 
-from .bending import Bending, Course
+from .digit_solver import Bending, Course
+from .digit_solver_choices import KINDS, LABELS, NEAREST
 from .drag import GRABBED, WRIST, Drag, Pin, drag, place_of
-from .kinds import KINDS, LABELS, NEAREST
 
 __all__ = ["GRABBED", "KINDS", "LABELS", "NEAREST", "WRIST", "Bending", "Course", "Drag", "Pin", "drag", "place_of"]

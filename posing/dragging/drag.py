@@ -16,9 +16,9 @@ from ...hand.jacobians import BASE
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from .bending import Bending, Course
-from .nearest import Question, Wish, length, question
-from .settled import Nearest
+from .digit_solver import Bending, Course
+from .min_displacement import Nearest
+from .nearest_pose import Question, Wish, length, question
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

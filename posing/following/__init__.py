@@ -6,8 +6,8 @@ fingers.py   a digit brings its tip to a place of its hand
 bringing.py  arm, wrist and digit along a course
 """
 
-from .bringing import Brought, End, Shoulder, bring, reach_out
-from .courses import (
+from .arm_and_digit import Brought, End, Shoulder, bring, reach_out
+from .primitives import (
     Ball,
     Course,
     Tool,

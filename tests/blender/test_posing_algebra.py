@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.posing.trace import Shape, Trace, Tracer, firm, forget, watch
+from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, firm, forget, watch
 from knuckle.rig import known_hands
 from knuckle.rig.algebra import PARTS, AlgebraOf
 from knuckle.rig.binding import posed_frames

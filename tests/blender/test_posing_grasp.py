@@ -16,8 +16,8 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import JOINTS, Side
 from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.mesh.surface import surface
-from knuckle.posing.grasp import seats
-from knuckle.posing.grasp.flesh import fitted
+from knuckle.posing.grasping import contact_frames
+from knuckle.posing.grasping.skin_samples import fitted
 from knuckle.rig.detect import FoundHand, find_hands
 from knuckle.rig.grasping import Grasped, grasp, pose
 from knuckle.rig.held import standing, take
@@ -50,7 +50,7 @@ def beside_hand(thing: bpy.types.Object, armature: bpy.types.Object, side: Side 
     """Scales a thing as a hand is larger than an adult's, and stands it before the palm; an arm at rest is nearly
     stretched, for that it stands nearer to the body."""
     held = take(armature, found_hand(armature, side))
-    root, size = standing(held).pose.root[0], seats.length(held.hand) / 0.185
+    root, size = standing(held).pose.root[0], contact_frames.length(held.hand) / 0.185
     place = root[:3, 3] + size * (root[:3, :3] @ [0.0, 0.03, -0.12])
     if len(armature.data.bones) > len(JOINTS):
         place[:2] *= 0.75
@@ -259,7 +259,7 @@ def before_body(thing: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Scales a thing to the hand and stands it where a person has what it looks at."""
     places = arm_places(armature, posed=False)
     reach = np.linalg.norm(np.diff(places, axis=0), axis=1).sum()
-    size = seats.length(take(armature, found_hand(armature)).hand) / 0.185
+    size = contact_frames.length(take(armature, found_hand(armature)).hand) / 0.185
     thing.scale = (size, size, size)
     thing.location = (places[0] + reach * np.array([-0.1, -0.62, -0.35])).tolist()
     thing.rotation_euler = {"Mug": (0.0, 0.0, -2.2), "Pen": (0.5, 0.2, 0.0), "Ball": (0.0, 0.0, 0.0)}[thing.name]

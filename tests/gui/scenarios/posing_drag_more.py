@@ -118,7 +118,7 @@ def by_algebra(screen: "Screen") -> "Steps":
     before, shown = hands.channels(screen), bpy.context.window_manager.knuckle_algebra
     screen.scene.knuckle_posing.solver = "cga"
     shown.parts, shown.step, shown.show = {"index-finger"}, 0, True
-    watched = hands.ours("posing.trace.watched").Watched
+    watched = hands.ours("posing.algebra_shapes.watched_solve").Watched
     told: dict[str, Any] = {}
 
     def meanwhile() -> None:

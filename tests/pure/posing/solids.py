@@ -11,9 +11,9 @@ from knuckle.hand.joints import Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.mesh.surface import surface
 from knuckle.hand.model import HandModel
-from knuckle.posing.grasp.flesh import Flesh, carried, onto_moving
-from knuckle.posing.grasp.shape import shape_of, triangulated
-from knuckle.posing.grasp.trying import Holder, Thing
+from knuckle.posing.grasping.candidates import Holder, Thing
+from knuckle.posing.grasping.object_shape import shape_of, triangulated
+from knuckle.posing.grasping.skin_samples import Flesh, carried, onto_moving
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

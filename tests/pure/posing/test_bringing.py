@@ -8,7 +8,7 @@ from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.model import HandModel
 from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, bring, reach_out
-from knuckle.posing.following.fingers import bring_tip, tip_places, touch_digit
+from knuckle.posing.following.digit_reach import bring_tip, tip_places, touch_digit
 from knuckle.solvers import arm as arms
 from knuckle.solvers.solver import limit_excess
 

@@ -20,7 +20,7 @@ from knuckle.posing.following import (
     on_line,
     plane_of,
 )
-from knuckle.posing.following.courses import expanded
+from knuckle.posing.following.primitives import expanded
 
 Floats = NDArray[np.float64]
 PARTS = np.linspace(0.0, 1.0, 9)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
+from knuckle.posing.algebra_shapes import Tracer
 from knuckle.posing.dragging import KINDS, LABELS, NEAREST, WRIST, Course, Drag, Pin, drag, place_of
-from knuckle.posing.trace import Tracer
 from knuckle.solvers import SOLVERS
 from knuckle.tests.pure.posing.test_dragging import (
     HANDS,

@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 from knuckle.hand.joints import SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.model import HandModel
-from knuckle.posing.grasp import grips
-from knuckle.posing.grasp.closing import CREASE_DEPTH, NEAR, Closing, Touching, depths
-from knuckle.posing.grasp.field import Field
-from knuckle.posing.grasp.flesh import LINKS, Flesh
-from knuckle.posing.grasp.trying import Holder
+from knuckle.posing.grasping import grips
+from knuckle.posing.grasping.candidates import Holder
+from knuckle.posing.grasping.distance_field import Field
+from knuckle.posing.grasping.finger_closing import CREASE_DEPTH, NEAR, Closing, Touching, depths
+from knuckle.posing.grasping.skin_samples import LINKS, Flesh
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 

@@ -10,8 +10,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 from knuckle.errors import HandError
-from knuckle.posing.grasp.path import screw_path
-from knuckle.posing.grasp.points import FourPoints, assign, four_points, grasp_plane
+from knuckle.posing.grasping.approach import screw_path
+from knuckle.posing.grasping.grasp_circle import FourPoints, assign, four_points, grasp_plane
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.solvers.cga import oracle
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from knuckle.errors import HandError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import SIDES, Side
-from knuckle.posing.grasp import judging, trying
-from knuckle.posing.grasp.carrying import RIGID, Carrier
-from knuckle.posing.grasp.path import screw_path
-from knuckle.posing.grasp.planning import Hold, choose_grip, plan
-from knuckle.posing.grasp.route import route
-from knuckle.posing.grasp.shape import shape_of, triangulated
-from knuckle.posing.grasp.trying import Holder
+from knuckle.posing.grasping import candidates, grasp_quality
+from knuckle.posing.grasping.approach import screw_path
+from knuckle.posing.grasping.arm_reach import RIGID, Carrier
+from knuckle.posing.grasping.candidates import Holder
+from knuckle.posing.grasping.detour import route
+from knuckle.posing.grasping.grasp_planning import Hold, choose_grip, plan
+from knuckle.posing.grasping.object_shape import shape_of, triangulated
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 
@@ -90,7 +90,7 @@ def test_more_axes_to_hold_a_block_by_make_no_worse_hold(
 ) -> None:
     there, holder = before_hand(solids.block(size))
     all_of_them, _ = held(there, holder)
-    monkeypatch.setattr(trying, "_wrapped", lambda _task: [0])
+    monkeypatch.setattr(candidates, "_wrapped", lambda _task: [0])
     assert all_of_them.score > held(there, holder)[0].score - 0.2
 
 
@@ -130,9 +130,9 @@ def test_a_handle_does_not_make_a_mug_too_wide_to_be_wrapped(far: float) -> None
 def test_pushes_balance_where_they_surround() -> None:
     turn = np.linspace(0, 2 * np.pi, 3, endpoint=False)
     around = np.stack([np.cos(turn), np.sin(turn), 0 * turn], -1)
-    assert judging.balance(around) < 1e-3
-    assert judging.balance(np.array([[1.0, 0, 0], [0, 1.0, 0]])) == pytest.approx(np.sqrt(0.5), abs=1e-6)
-    assert judging.balance(np.array([[0.0, 0, 1]])) == 1.0
+    assert grasp_quality.balance(around) < 1e-3
+    assert grasp_quality.balance(np.array([[1.0, 0, 0], [0, 1.0, 0]])) == pytest.approx(np.sqrt(0.5), abs=1e-6)
+    assert grasp_quality.balance(np.array([[0.0, 0, 1]])) == 1.0
 
 
 @pytest.mark.parametrize("between", [False, True])

@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.errors import HandError
-from knuckle.posing.grasp.shape import Shape, shape_of, triangulated
+from knuckle.posing.grasping.object_shape import Shape, shape_of, triangulated
 from knuckle.tests.pure.posing import solids
 from knuckle.tests.pure.posing.solids import Solid
 

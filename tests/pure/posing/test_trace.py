@@ -10,7 +10,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
-from knuckle.posing.trace import Shape, Trace, Tracer, trace_arm, trace_palm
+from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, trace_arm, trace_palm
 from knuckle.solvers import arm as arms
 from knuckle.solvers.conformal import Cga
 from knuckle.solvers.solver import State

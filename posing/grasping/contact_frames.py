@@ -10,7 +10,7 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel
 from . import grips
-from .flesh import LINKS, Flesh
+from .skin_samples import LINKS, Flesh
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
-from .nearest import Question, Wish
+from .nearest_pose import Question, Wish
 
 Floats = NDArray[np.float64]
 

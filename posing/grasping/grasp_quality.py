@@ -4,9 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from .closing import Touching
-from .field import Field
-from .trying import Task
+from .candidates import Task
+from .distance_field import Field
+from .finger_closing import Touching
 
 Floats = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from ...hand.rotations import unit_vector
 from ...solvers import arm as arms
 from ...solvers.arm.elbow_circle import elbow_of, towards
 from ..following.touching import Shell, spheres, touch
-from .digits import CASES
+from .digit_shapes import CASES
 from .shapes import Shape, Space, Trace, first_of
 
 Floats = NDArray[np.float64]

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from ...hand.model import HandModel
 from ...solvers import SOLVER, make
 from ...solvers.registry import Label
-from .bending import Bending
-from .settled import Nearest
-from .solving import BySolver
+from .digit_solver import Bending
+from .min_displacement import Nearest
+from .take_solvers import BySolver
 
 NEAREST = "nearest"
 

@@ -16,10 +16,10 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ...solvers.solver import Solver, State
-from .bending import Course
-from .nearest import USUAL, Question, Wish, length, nearest
-from .path import Path
-from .settled import Nearest
+from .digit_solver import Course
+from .joint_path import Path
+from .min_displacement import Nearest
+from .nearest_pose import USUAL, Question, Wish, length, nearest
 
 Floats = NDArray[np.float64]
 

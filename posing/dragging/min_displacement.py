@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ...hand.jacobians import BASE
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
-from .bending import Course
-from .nearest import USUAL, Question, Wish, length, nearest
+from .digit_solver import Course
+from .nearest_pose import USUAL, Question, Wish, length, nearest
 
 Floats = NDArray[np.float64]
 

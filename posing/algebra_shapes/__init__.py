@@ -12,11 +12,11 @@ Nothing here solves: the solvers are run once more, and what they made is told. 
 the shapes.
 """
 
-from .arms import trace_arm
-from .digits import Tracer
-from .firm import firm
-from .palm import trace_palm
+from .arm_shapes import trace_arm
+from .digit_shapes import Tracer
+from .palm_shapes import trace_palm
+from .rigid_palm import firm
 from .shapes import Kind, Shape, Trace
-from .watched import Watched, forget, watch
+from .watched_solve import Watched, forget, watch
 
 __all__ = ["Kind", "Shape", "Trace", "Tracer", "Watched", "firm", "forget", "trace_arm", "trace_palm", "watch"]

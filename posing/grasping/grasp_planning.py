@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from ...errors import HandError
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel
-from . import closing, judging, points, seats
-from .closing import NEAR, Touching
-from .field import Distance, Field
-from .flesh import LINKS, Flesh, thinned
+from . import contact_frames, finger_closing, grasp_circle, grasp_quality
+from .candidates import BACK, OPENING, Holder, Task, Thing, Tries, cost, tries
+from .distance_field import Distance, Field
+from .finger_closing import NEAR, Touching
+from .grasp_circle import GraspPlane
+from .grasp_quality import TOUCHES
 from .grips import GRIPS, Grip, Name
-from .judging import TOUCHES
-from .points import GraspPlane
-from .shape import Shape
-from .trying import BACK, OPENING, Holder, Task, Thing, Tries, cost, tries
+from .object_shape import Shape
+from .skin_samples import LINKS, Flesh, thinned
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def choose_grip(shape: Shape, hand: HandModel) -> Grip:
 
     Raises HandError for one that is too thick for it.
     """
-    size, long = seats.length(hand), float(shape.extents.max())
+    size, long = contact_frames.length(hand), float(shape.extents.max())
     thick = _check_thickness(shape, hand)
     if shape.kind == "ball":
         return GRIPS["pinch" if long < SMALL * size else "ball"]
@@ -99,8 +99,8 @@ def plan(holder: Holder, thing: Thing, name: Name | None = None) -> Hold:
     Raises HandError for an object that is too thick or flat, and where no finger and thumb come to it.
     """
     _check_thickness(thing.shape, holder.hand)
-    plane = points.grasp_plane(points.assign(points.four_points(thing.vertices, thing.shape.axes[0])))
-    size = seats.length(holder.hand)
+    plane = grasp_circle.grasp_plane(grasp_circle.assign(grasp_circle.four_points(thing.vertices, thing.shape.axes[0])))
+    size = contact_frames.length(holder.hand)
     low, high = thing.vertices.min(axis=0), thing.vertices.max(axis=0)
     field = Field(thing.thickened, low - 0.1 * size, high + 0.1 * size, GRID * size)
     first: Name = name or choose_grip(thing.shape, holder.hand).name
@@ -126,7 +126,7 @@ def close_hand(task: Task, root: Floats, bends: tuple[Floats, Floats], paces: Fl
     roots, each = root[None], paces[None]
     opened, closed = bends[0][None], bends[1][None]
     fingers = _fingers(task.grip)
-    closes = closing.Closing(hand, flesh, thing.distance, yields=thing.yields)
+    closes = finger_closing.Closing(hand, flesh, thing.distance, yields=thing.yields)
     touching = closes.close(roots, (opened, closed), fingers, paces=each)
     idle = [digit for digit in fingers if not np.any(touching.gaps[0, digit] < TOUCHES)]
     if idle and len(idle) < len(fingers) and not task.grip.placed:
@@ -139,7 +139,7 @@ def close_hand(task: Task, root: Floats, bends: tuple[Floats, Floats], paces: Fl
         return touching
     thumb = np.isin(hand.axis_joint, LINKS[0])
     begin, end = np.where(thumb, opened, touching.angles), np.where(thumb, closed, touching.angles)
-    rods = closing.phalanges(hand, roots, begin, flesh, (1, 2, 3))
+    rods = finger_closing.phalanges(hand, roots, begin, flesh, (1, 2, 3))
     return _with(touching, 0, closes.close(roots, (begin, end), (0,), capsules=rods), 0)
 
 
@@ -162,7 +162,7 @@ def cleared(task: Task, outwards: Distance, root: Floats, opened: Floats) -> Flo
 def _check_thickness(shape: Shape, hand: HandModel) -> float:
     """m, what has to go between the fingers: of an object that is flat how flat it is. Raises HandError."""
     thick = {"ball": shape.extents.max(), "bar": min(shape.thickness(), shape.length), "block": shape.extents[2]}
-    opening = OPENING * seats.length(hand)
+    opening = OPENING * contact_frames.length(hand)
     if thick[shape.kind] > opening:
         raise HandError(
             f"the object is {_length(thick[shape.kind])} thick and the hand opens to {_length(opening)}: make one of "
@@ -196,15 +196,17 @@ def _search(task: Task, field: Field) -> list[_Found]:
     )
     places = _come(task, few, field, places, opened).with_paces(grip)
     bends = np.tile(opened, (len(places.roots), 1)), np.tile(closed, (len(places.roots), 1))
-    closes = closing.Closing(hand, few, field, near=SEARCHED)
+    closes = finger_closing.Closing(hand, few, field, near=SEARCHED)
     touching = closes.close(places.roots, bends, _fingers(grip), paces=places.paces)
     costs = cost(task, places)
-    first = judging.worth(task, touching, range(1, 5)) - costs
+    first = grasp_quality.worth(task, touching, range(1, 5)) - costs
     found = []
     for row in np.argsort(-first, kind="stable")[:CLOSED].tolist():
         thumbs = _thumb(task, closes, places.roots[row], touching.angles[row])
         both = [_with(touching, row, thumbs, way) for way in range(len(grip.thumbs))]
-        worth = [float(judging.worth(task, one, range(5))[0] + judging.opposed(field, one)[0]) for one in both]
+        worth = [
+            float(grasp_quality.worth(task, one, range(5))[0] + grasp_quality.opposed(field, one)[0]) for one in both
+        ]
         way = int(np.argmax(worth))
         found.append((worth[way] - float(costs[row]), _Found(places.some(np.array([row])), way, float(costs[row]))))
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
@@ -215,21 +217,21 @@ def _come(task: Task, flesh: Flesh, distance: Distance, places: Tries, opened: F
     if task.grip.placed:
         return places
     most = float(task.thing.shape.extents.max()) + 2 * BACK * task.size
-    closes = closing.Closing(task.hand, flesh, distance)
+    closes = finger_closing.Closing(task.hand, flesh, distance)
     gone = closes.approach(places.roots, np.tile(opened, (len(places.roots), 1)), places.ways, most)
     roots = places.roots.copy()
     roots[:, :3, 3] += gone[:, None] * places.ways
     return replace(places, roots=roots)
 
 
-def _thumb(task: Task, closes: closing.Closing, root: Floats, fingers: Floats) -> Touching:
+def _thumb(task: Task, closes: finger_closing.Closing, root: Floats, fingers: Floats) -> Touching:
     """The thumb closed on each of its ways, with the fingers (D,) as they hold."""
     hand, count = task.hand, len(task.grip.thumbs)
     thumb = np.isin(hand.axis_joint, LINKS[0])
     opened, closed = np.moveaxis(np.array([task.grip.bends(hand, way) for way in range(count)]), 1, 0)
     bends = np.where(thumb, opened, fingers), np.where(thumb, closed, fingers)
     roots = np.tile(root, (count, 1, 1))
-    rods = closing.phalanges(hand, roots, bends[0], task.holder.flesh, (1, 2, 3))
+    rods = finger_closing.phalanges(hand, roots, bends[0], task.holder.flesh, (1, 2, 3))
     return closes.close(roots, bends, (0,), capsules=rods)
 
 
@@ -253,7 +255,7 @@ def _exact(task: Task, field: Field, found: _Found) -> Hold:
     touching = close_hand(task, root, (opened, closed), place.paces[0])
     before = root.copy()
     before[:3, 3] -= BACK * task.size * place.ways[0]
-    score = judging.worth(task, touching, range(5))[0] + judging.opposed(field, touching)[0] - found.cost
+    score = grasp_quality.worth(task, touching, range(5))[0] + grasp_quality.opposed(field, touching)[0] - found.cost
     return Hold(
         grip=task.grip,
         root=root,

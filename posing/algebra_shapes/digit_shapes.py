@@ -17,9 +17,9 @@ from ...solvers.conformal.sphere_intersection import circle_about
 from ...solvers.planar.driver import solve_hand
 from ...solvers.planar.planar_hand import Digit
 from ...solvers.planar.planar_plan import PlanarState
-from ..following.fingers import digit_of_hand, shell_of, touch_digit
+from ..following.digit_reach import digit_of_hand, shell_of, touch_digit
 from ..following.touching import Case, spheres
-from .recorded import SOLVER, Log, PlaneStep, recorded
+from .cga_recorder import SOLVER, Log, PlaneStep, recorded
 from .shapes import Shape, Space, Trace, arc, first_of, low, vector_of
 
 Floats = NDArray[np.float64]

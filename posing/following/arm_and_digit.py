@@ -12,8 +12,8 @@ from ...hand.joints import digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...solvers import arm as arms
-from .courses import Course
-from .fingers import NEAR, bring_tip, lengthened, tip_places, touch_digit
+from .digit_reach import NEAR, bring_tip, lengthened, tip_places, touch_digit
+from .primitives import Course
 from .touching import Case, Shell, aimed, touch
 
 Floats = NDArray[np.float64]

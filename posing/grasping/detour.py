@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.kinematics import Pose, joint_frames
-from . import seats
-from .flesh import thinned
-from .path import screw_path
-from .planning import Hold
-from .trying import Holder, Thing
+from . import contact_frames
+from .approach import screw_path
+from .candidates import Holder, Thing
+from .grasp_planning import Hold
+from .skin_samples import thinned
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,10 @@ def _ways(holder: Holder, thing: Thing, hold: Hold, steps: int) -> Iterator[Floa
         return
     half = screw_path(holder.root, hold.before, 2)[1]
     low, high = thing.vertices.min(axis=0), thing.vertices.max(axis=0)
-    middle, around = (low + high) / 2, 0.5 * float(np.linalg.norm(high - low)) + ROOM * seats.length(holder.hand)
+    middle, around = (
+        (low + high) / 2,
+        0.5 * float(np.linalg.norm(high - low)) + ROOM * contact_frames.length(holder.hand),
+    )
     along = rot.unit_vector(hold.before[:3, 3] - holder.root[:3, 3])
     # First to the side on which the straight way passes the middle already.
     side = half[:3, 3] - middle
@@ -70,6 +73,6 @@ def _clearance(holder: Holder, thing: Thing, angles: Floats, hold: Hold, way: Fl
     pieces = [screw_path(start, end, fine)[:-1] for start, end in pairwise(way)]
     roots = np.concatenate([*pieces, way[-1:]])
     opening = angles + np.linspace(0.0, 1.0, len(roots))[:, None] * (hold.opened - angles)
-    few = thinned(holder.flesh, SPACED * seats.length(holder.hand))
+    few = thinned(holder.flesh, SPACED * contact_frames.length(holder.hand))
     skin = few.moved(joint_frames(holder.hand, Pose(holder.hand, roots, opening)))
     return float(thing.thickened(skin.reshape(-1, 3)).min())

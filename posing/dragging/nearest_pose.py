@@ -19,7 +19,7 @@ from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...solvers.qp import quadratic_program as qp
-from .path import Path, crossed
+from .joint_path import Path, crossed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

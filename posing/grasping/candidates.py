@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ...hand.model import HandModel
-from . import seats
-from .carrying import Carrier, turns_about
-from .field import Distance
-from .flesh import Flesh
+from . import contact_frames
+from .arm_reach import Carrier, turns_about
+from .contact_frames import Seat
+from .distance_field import Distance
+from .grasp_circle import GraspPlane
 from .grips import Grip
-from .points import GraspPlane
-from .seats import Seat
-from .shape import Shape
+from .object_shape import Shape
+from .skin_samples import Flesh
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class Task:
     @property
     def size(self) -> float:
         """m, the hand's length."""
-        return seats.length(self.holder.hand)
+        return contact_frames.length(self.holder.hand)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -201,12 +201,12 @@ def _lines(task: Task) -> list[list[_Line]]:
         axis = _to_tip(shape, task.holder)
         place = shape.centre + (0.5 * shape.length - FROM_TIP * task.size) * axis
         radius = 0.5 * shape.thickness()
-        webs = [seats.web_seat(hand, task.holder.flesh, radius, aside * task.size) for aside in ASIDES]
+        webs = [contact_frames.web_seat(hand, task.holder.flesh, radius, aside * task.size) for aside in ASIDES]
         return [[_Line(axis, place, seat) for seat in webs]]
     if task.grip.name == "pinch":
         thin = shape.axes[int(shape.extents.argmin())]
         flat = shape.extents.min() < 0.7 * shape.extents.max()
-        seat = seats.pinch_seat(hand, task.holder.flesh)
+        seat = contact_frames.pinch_seat(hand, task.holder.flesh)
         axes = [thin] if flat else shape.axes
         return [[_Line(sign * axis, shape.centre, seat) for axis in axes for sign in (1, -1)]]
     return [_wrapping(task, axis) for axis in _wrapped(task)]
@@ -224,7 +224,7 @@ def _wrapping(task: Task, axis: int) -> list[_Line]:
     shape, along = task.thing.shape, _station(task, axis)
     slim = 1.0 - min(1.0, shape.thickness_about(axis, along) / (OPENING * task.size))
     places = [
-        seats.palm_seat(task.hand, tilt=tilt, back=back - 0.05 * slim, aside=0.45)
+        contact_frames.palm_seat(task.hand, tilt=tilt, back=back - 0.05 * slim, aside=0.45)
         for tilt in (0.0, 0.1 + 0.25 * slim)
         for back in (0.05, 0.12)
     ]
@@ -262,7 +262,7 @@ def _about_ball(task: Task) -> list[tuple[_Line, Floats]]:
         turns += turns_about(carrier.at_ease(task.thing.shape.centre))
     for back in (0.0, 0.05, 0.1):
         for aside in (0.3, 0.45):
-            seat = seats.palm_seat(task.hand, tilt=0.0, back=back, aside=aside)
+            seat = contact_frames.palm_seat(task.hand, tilt=0.0, back=back, aside=aside)
             centre = task.thing.shape.centre
             result += [(_Line(turn @ seat.axis, centre, seat), turn @ seat.way) for turn in turns]
     return result

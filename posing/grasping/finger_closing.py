@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose, joint_frames
 from ...hand.model import HandModel
-from .field import Distance
-from .flesh import LINKS, Flesh
+from .distance_field import Distance
+from .skin_samples import LINKS, Flesh
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
