@@ -43,7 +43,7 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path], blender: Callable[
     for mapping in mappings:
         check_whole(mapping)
     blend_file = blender()
-    from .rig import posed_file
+    from .rig.posing import posed_file
 
     wanted = blend_file.Wanted(options.armature, mappings)
     sides = SIDES if options.hand == BOTH else (options.hand,)

@@ -45,10 +45,10 @@ def opened(name: str) -> Any:
 
     from knuckle.hand import proportions
     from knuckle.hand.kinematics import Pose
-    from knuckle.rig import known_hands
-    from knuckle.rig.held import Standing, show, standing
-    from knuckle.rig.held_known import held_hand
-    from knuckle.rig.take_scene import new_hand
+    from knuckle.rig.detection import detection_cache
+    from knuckle.rig.keys.take_scene import new_hand
+    from knuckle.rig.posing.posable_cache import held_hand
+    from knuckle.rig.posing.posable_hand import Standing, show, standing
     from knuckle.tests.blender.rigs import generated_rigify
 
     if name == "default hand":
@@ -62,7 +62,7 @@ def opened(name: str) -> Any:
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="POSE")
     bpy.context.view_layer.update()
-    for side in known_hands.look(armature).hands:
+    for side in detection_cache.look(armature).hands:
         held = held_hand(armature, side)
         stands = standing(held)
         show(held, Standing(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))
@@ -86,8 +86,8 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     import numpy as np
     from mathutils import Vector
 
-    from knuckle.rig.dragging import begin, move, put_back
-    from knuckle.rig.held_known import held_follower
+    from knuckle.rig.posing.dragging import begin, move, put_back
+    from knuckle.rig.posing.posable_cache import held_follower
 
     who = held_follower(armature, "right")
     dragged = begin(who, joint)
@@ -146,8 +146,8 @@ def wander(minutes: float) -> str:
 
     from knuckle.operators.posing_pins import pins_of
     from knuckle.posing.dragging import GRABBED
-    from knuckle.rig.dragging import begin, move, put_back
-    from knuckle.rig.held_known import held_follower
+    from knuckle.rig.posing.dragging import begin, move, put_back
+    from knuckle.rig.posing.posable_cache import held_follower
 
     armature = opened("default hand")
     rng, end = np.random.default_rng(0), time.monotonic() + 60 * minutes

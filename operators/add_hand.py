@@ -9,7 +9,7 @@ from bpy_extras.object_utils import AddObjectHelper, add_object_align_init
 from ..errors import KnuckleError
 from ..hand import proportions
 from ..hand.joints import SIDES
-from ..rig.take_scene import new_hand
+from ..rig.keys.take_scene import new_hand
 from .import_capture import select_only
 
 if TYPE_CHECKING:

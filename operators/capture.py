@@ -11,7 +11,7 @@ from ..pipeline import assignment as assigning
 from ..pipeline.labelling import told_by_shape
 from ..pipeline.recipe import Recipe
 from ..rig import markers_object
-from ..rig.timing import scene_rate
+from ..rig.keys.frame_times import scene_rate
 from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import bpy
 
-from ..rig.take_result import result_of
+from ..rig.keys.take_report import result_of
 from .json_files import shown_result
 
 if TYPE_CHECKING:

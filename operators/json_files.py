@@ -13,7 +13,7 @@ from ..files import write_json
 from ..hand.labelling import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import from_dict, read_json, to_dict
-from ..rig.take_result import result_of
+from ..rig.keys.take_report import result_of
 from .scene_recipe import apply_recipe, recipe_of
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from ..hand import proportions
 from ..hand.joints import Side
 from ..hand.model import HandModel
 from ..pipeline.performer import from_dict
-from ..rig import known_hands
 from ..rig.binding import is_armature
 from ..rig.bound_hand import bound_hand
-from ..rig.detect import find_hands
-from ..rig.keyframes import check_keyable
-from ..rig.limits import remove_limit, suggest_limits
+from ..rig.detection import detection_cache
+from ..rig.detection.detect import find_hands
+from ..rig.keys.keyframes import check_keyable
+from ..rig.limits.limit_constraints import remove_limit, suggest_limits
 from .scene_recipe import performer_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
                 for hand in [_hand(context, found.side)]
             ]
             count = sum(suggest_limits(armature, binding, hand) for binding, hand in hands)
-            known_hands.forget()
+            detection_cache.forget()
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -74,7 +74,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """From all bones of the armature."""
         count = sum(remove_limit(bone) for bone in context.scene.knuckle.armature.pose.bones)
-        known_hands.forget()
+        detection_cache.forget()
         self.report({"INFO"}, f"Limits removed from {count} bones")
         return {"FINISHED"} if count else {"CANCELLED"}
 

@@ -6,9 +6,9 @@ import bpy
 
 from ..errors import KnuckleError
 from ..rig.binding import is_armature
-from ..rig.detect import find_hands
-from ..rig.keyframes import check_keyable
-from ..rig.reference import Reference
+from ..rig.data_reference import Reference
+from ..rig.detection.detect import find_hands
+from ..rig.keys.keyframes import check_keyable
 from .live_following import Live, WhileFollowing, begin, end, people_of, redraw
 from .live_run import LiveRun, Plan
 from .live_settings import address_of

@@ -9,7 +9,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..errors import KnuckleError
-from ..rig.reference import Reference
+from ..rig.data_reference import Reference
 from .live_run import EVERY, LiveRun, Taken
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from ..hand.kinematics import Pose
 from ..hand.labelling.marker_sets import person_of
 from ..pipeline.live.live_hand import LiveHand
 from ..pipeline.live.session import Shown
-from ..rig import posing
 from ..rig.binding import is_armature
-from ..rig.detect import find_hands
-from ..rig.posing import PosedHand
-from ..rig.reference import Reference
-from ..rig.take_scene import new_hand
+from ..rig.data_reference import Reference
+from ..rig.detection.detect import find_hands
+from ..rig.keys.take_scene import new_hand
+from ..rig.posing import apply_pose
+from ..rig.posing.apply_pose import PosedHand
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -64,7 +64,7 @@ class LiveRigs:
             self._shown.pop(hand, None)
             self.problems.pop(hand, None)
             if posed is not None:
-                posing.put_back(posed)
+                apply_pose.put_back(posed)
 
     def pose(self, shown: Sequence[Shown], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
         """Poses what is shown otherwise than before; whether there was any.
@@ -79,7 +79,7 @@ class LiveRigs:
             self._shown[one.name] = one.pose
             if posed is not None:
                 pairs.append((posed, _placed(one.pose, places.get(person_of(one.name)))))
-        return bool(pairs) and posing.pose(pairs)
+        return bool(pairs) and apply_pose.pose(pairs)
 
     def again(self) -> None:
         """Something else may have moved the bones: they are posed again, though nothing new has come."""
@@ -88,7 +88,7 @@ class LiveRigs:
     def put_back(self) -> None:
         """All bones as they stood before."""
         for posed in self.posed().values():
-            posing.put_back(posed)
+            apply_pose.put_back(posed)
 
     def posed(self) -> dict[str, PosedHand]:
         """The hands that are posed, by name."""
@@ -97,7 +97,7 @@ class LiveRigs:
     def rest(self, hand: str) -> Floats | None:
         """(4, 4) where the wrist that a hand drives is in the world at rest."""
         posed = self._posed.get(hand)
-        armature = posing.armature_of(posed) if posed else None
+        armature = apply_pose.armature_of(posed) if posed else None
         if armature is None or posed is None:
             return None
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
@@ -108,7 +108,7 @@ class LiveRigs:
         posed = self._posed.get(one.name)
         if posed is None:
             return None if one.name in self._posed else self._begun(one, hand, None)
-        state = posing.state(posed)
+        state = apply_pose.state(posed)
         if state == "gone":
             gone = f"the armature '{posed.armature.name}' or bones of its hand are gone, stop and start again"
             self.problems[one.name] = gone
@@ -149,7 +149,7 @@ class LiveRigs:
                 f"armature '{armature.name}' has no {one.side} hand, so that the performer's is not shown"
             )
             return None
-        begun = posing.begin(armature, found, one.pose.hand, limited=self._limited)
+        begun = apply_pose.begin(armature, found, one.pose.hand, limited=self._limited)
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
     def _new(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand:
@@ -162,7 +162,7 @@ class LiveRigs:
         built, _ = new_hand(hand.measured.proportions, hand.hand, scene.collection, hand.skin)
         built[HAND] = one.name
         self.made = True
-        return posing.begin(built, None, one.pose.hand)
+        return apply_pose.begin(built, None, one.pose.hand)
 
 
 def _placed(pose: Pose, place: Floats | None) -> Pose:

@@ -22,11 +22,11 @@ from ..pipeline.live.session import Driven, Session, Shown
 from ..pipeline.live.take_buffer import Kept
 from ..pipeline.performer import from_dict
 from ..pipeline.recipe import Recipe
-from ..rig import posing
-from ..rig.live_take import LiveTake, key_live
-from ..rig.posing import PosedHand
-from ..rig.reference import Reference
-from ..rig.rig_limits import allowed
+from ..rig.data_reference import Reference
+from ..rig.keys.live_take import LiveTake, key_live
+from ..rig.limits.rig_limits import allowed
+from ..rig.posing import apply_pose
+from ..rig.posing.apply_pose import PosedHand
 from .live_rigs import LiveRigs
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class LiveRun:
             own = [(one, rest) for one, rest in seen if rest is not None and person_of(one.name) == performer]
             if own:
                 poses, rests = {one.side: one.pose for one, _ in own}, {one.side: rest for one, rest in own}
-                self.places[performer] = posing.recentred(poses, rests)
+                self.places[performer] = apply_pose.recentred(poses, rests)
         self.rigs.again()
 
     def record(self, folder: Path, name: str) -> None:

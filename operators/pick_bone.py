@@ -8,8 +8,8 @@ from bpy.props import EnumProperty, StringProperty
 
 from ..errors import KnuckleError
 from ..hand.joints import DIGITS
-from ..rig.corrections import filled, is_shown, outward
 from ..rig.mapping import Mapping, picked
+from ..rig.mapping_corrections import filled, is_shown, outward
 from ..rig.pointing import bone_at
 from .job import looks, redraw_views
 from .rig_hands import SIDE_ITEMS, can_correct, correct, driven_armature

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import RigError
 from ..hand.joints import SIDES, Side
-from ..rig import known_hands
 from ..rig.binding import is_armature
-from ..rig.held import HeldHand
-from ..rig.held_known import held_hand
-from ..rig.keyframes import check_changeable, check_keyable
+from ..rig.detection import detection_cache
+from ..rig.keys.keyframes import check_changeable, check_keyable
+from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_hand import HeldHand
 from .rig_hands import driven_armature
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def in_pose_mode(context: "Context") -> "list[Object]":
 def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
     """The sides of which hands are known, and of each the first armature that has it, best one that can be posed.
     Quick."""
-    answers = [(armature, known) for armature in armatures if (known := known_hands.known(armature)) is not None]
+    answers = [(armature, known) for armature in armatures if (known := detection_cache.known(armature)) is not None]
     there: dict[Side, Object] = {}
     for side in SIDES:
         having = [(side not in known.usable, armature) for armature, known in answers if side in known.hands]
@@ -85,7 +85,7 @@ def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
     Raises RigError where there is no armature, or one that cannot be posed.
     """
     for armature in posed_armatures(context):
-        known_hands.now(armature)
+        detection_cache.now(armature)
     hand = chosen_hand(context)
     if hand is None:
         raise RigError("no armature is active or selected, choose the one of the hand")
@@ -97,9 +97,11 @@ def hands_asked(context: "Context", side: str) -> list[HeldHand]:
     """The hands of a side, or of BOTH sides each that there is. Raises RigError where there is none."""
     armatures = posed_armatures(context)
     wanted = [each for each in SIDES if side in ("BOTH", each)]
-    there = [(armature, each) for armature in armatures for each in wanted if each in known_hands.now(armature).usable]
+    there = [
+        (armature, each) for armature in armatures for each in wanted if each in detection_cache.now(armature).usable
+    ]
     # Where there is none, asking for it says why.
-    first = known_hands.now(armatures[0])
+    first = detection_cache.now(armatures[0])
     there = there or [(armatures[0], next(filter(first.why_not, wanted), wanted[0]))]
     return [held_hand(*hand) for hand in (there if side == "BOTH" else there[:1])]
 

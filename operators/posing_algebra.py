@@ -7,7 +7,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..hand.joints import DIGITS, digit_words
-from ..rig.algebra import PARTS
+from ..rig.posing.algebra import PARTS
 from .setting_properties import FIXED
 
 STEPS = 5

@@ -7,9 +7,9 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..hand.joints import DIGITS, SIDES
-from ..rig.held import HeldHand, armature_held, show, standing
-from ..rig.held_mirror import digit_joints, mirrored
-from ..rig.locks import to_rest
+from ..rig.posing.bone_locks import to_rest
+from ..rig.posing.mirror_pose import digit_joints, mirrored
+from ..rig.posing.posable_hand import HeldHand, armature_held, show, standing
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
 from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
 from .rig_hands import DIGIT_ITEMS

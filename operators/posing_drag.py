@@ -13,11 +13,11 @@ from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
 from ..posing.algebra_shapes import watched_solve
 from ..posing.dragging import GRABBED, LABELS, WRIST, Course
-from ..rig import known_hands
-from ..rig.dragging import Dragged, begin, move, moved_bones, put_back
-from ..rig.held_known import held_follower
-from ..rig.onto_surface import Padded, Spot, padded
-from ..rig.reaching import as_they_stand
+from ..rig.detection import detection_cache
+from ..rig.posing.dragging import Dragged, begin, move, moved_bones, put_back
+from ..rig.posing.pin_reach import as_they_stand
+from ..rig.posing.posable_cache import held_follower
+from ..rig.posing.surface_contact import Padded, Spot, padded
 from .posed_hands import can_drag, named_armature
 from .posing_keys import key_posed
 from .posing_mouse import pressed_at, under_mouse
@@ -158,7 +158,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         if surface is None:
             self._course = move(self._dragged, goal, self._course)
         else:
-            self._padded = self._padded or padded(self._dragged, known_hands.found(armature, self.side))
+            self._padded = self._padded or padded(self._dragged, detection_cache.found(armature, self.side))
             self._course, goal = self._padded.lay(surface, self._course)
         watched_solve.watch(self.armature, self.side, self._dragged.drag.tips(self._course))
         self.goal = goal.tolist()

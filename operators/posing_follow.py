@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.joints import DIGITS, digit_of, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
-from ..rig import guides, known_hands
-from ..rig.following import Followed, Follower, follower, go, key, pose, posed_bones
-from ..rig.held import armature_held
-from ..rig.moved import channels_of
-from ..rig.pins import check_there
+from ..rig.detection import detection_cache
+from ..rig.posing import guides
+from ..rig.posing.channel_diff import channels_of
+from ..rig.posing.following import Followed, Follower, follower, go, key, pose, posed_bones
+from ..rig.posing.pins import check_there
+from ..rig.posing.posable_hand import armature_held
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
@@ -110,7 +111,7 @@ class _Follows(PosesHands):
     def change(self, context: "Context") -> str:
         """Tells by how much the hand is off."""
         armature, side = hand_to_pose(context)
-        return missed(self.done(context, follower(armature, known_hands.found(armature, side))))
+        return missed(self.done(context, follower(armature, detection_cache.found(armature, side))))
 
     def done(self, context: "Context", who: Follower) -> Brought:
         """What is done. Raises KnuckleError, and then nothing has changed."""

@@ -9,13 +9,14 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 
 from ..errors import RigError
-from ..rig import grasping, known_hands
-from ..rig.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
-from ..rig.grasping import Grasped, grasp
-from ..rig.held_known import held_follower
-from ..rig.pins import check_there
-from ..rig.skin import is_skin
-from ..rig.stillness import check_action
+from ..rig.detection import detection_cache
+from ..rig.posing import grasping
+from ..rig.posing.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
+from ..rig.posing.grasping import Grasped, grasp
+from ..rig.posing.pins import check_there
+from ..rig.posing.posable_cache import held_follower
+from ..rig.posing.rig_skin import is_skin
+from ..rig.posing.stillness import check_action
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
@@ -106,7 +107,7 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Finds the object and the hand, grasps, keys."""
         (armature, side), chosen = hand_to_pose(context), context.scene.knuckle_grasp
-        found = known_hands.found(armature, side)
+        found = detection_cache.found(armature, side)
         obj = held_object(context, armature)
         grip = None if chosen.grip == "AUTO" else chosen.grip
         if chosen.keyed or context.scene.tool_settings.use_keyframe_insert_auto:

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rig.curves import SAME_FRAME, curves_on, key_on, of_all
+from ..rig.keys.fcurves import SAME_FRAME, curves_on, key_on, of_all
 
 if TYPE_CHECKING:
     from bpy.types import Context, FCurve, Keyframe, Object

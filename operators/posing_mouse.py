@@ -9,8 +9,8 @@ from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..hand.joints import Side
-from ..rig import known_hands
-from ..rig.grabbing import grab_points
+from ..rig.detection import detection_cache
+from ..rig.posing.handles import grab_points
 from .posed_hands import in_pose_mode
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ALIKE = 1.5
 def grabs(context: "Context") -> "Iterator[tuple[Object, Side, dict[str, Floats]]]":
     """Each hand that is known, and where it can be taken hold of: joint -> (3,) m in the world. Quick."""
     for armature in in_pose_mode(context):
-        known = known_hands.known(armature)
+        known = detection_cache.known(armature)
         if known is not None and armature.is_editable:
             for side in known.usable:
                 yield armature, side, grab_points(armature, known.bindings[side])

@@ -7,8 +7,8 @@ from bpy.props import EnumProperty
 
 from ..errors import KnuckleError
 from ..hand.joints import digit_of
-from ..rig.held import HeldHand, armature_held
-from ..rig.moved import Channels, channels_of, moved_since, scaled_since
+from ..rig.posing.channel_diff import Channels, channels_of, moved_since, scaled_since
+from ..rig.posing.posable_hand import HeldHand, armature_held
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
 from .posing_keys import key_posed, takes_no_keys
 from .posing_pinned import pins_along

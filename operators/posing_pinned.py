@@ -16,8 +16,8 @@ from bpy.props import (
 
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side
 from ..posing.dragging import Pin
-from ..rig.held import HeldHand, armature_held, seen_frames
-from ..rig.pins import NOWHERE, Spot, is_there, place_of, spot_on
+from ..rig.posing.pins import NOWHERE, Spot, is_there, place_of, spot_on
+from ..rig.posing.posable_hand import HeldHand, armature_held, seen_frames
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .setting_properties import FIXED
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError, RigError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of, digit_words
 from ..posing.grasping.contact_frames import length
-from ..rig.dragging import moved_bones, put_back
-from ..rig.held import HeldHand, seen_frames
-from ..rig.held_known import held_follower
-from ..rig.pins import nearest_surface
-from ..rig.reaching import MET, reach_pins, shortfalls
+from ..rig.posing.dragging import moved_bones, put_back
+from ..rig.posing.pin_reach import MET, reach_pins, shortfalls
+from ..rig.posing.pins import nearest_surface
+from ..rig.posing.posable_cache import held_follower
+from ..rig.posing.posable_hand import HeldHand, seen_frames
 from .job import redraw_views
 from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
 from .posing_keys import key_posed

@@ -9,10 +9,10 @@ from bpy.props import EnumProperty, FloatProperty
 
 from ..errors import RigError
 from ..hand.poses import POSES
-from ..rig.hand_poses import apply_pose
-from ..rig.held import HeldHand, armature_held
-from ..rig.keyframes import check_keyable
-from ..rig.pose_assets import add_pose_assets
+from ..rig.keys.keyframes import check_keyable
+from ..rig.posing.hand_poses import apply_pose
+from ..rig.posing.posable_hand import HeldHand, armature_held
+from ..rig.posing.pose_assets import add_pose_assets
 from .posed_hands import hands_asked
 from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
 from .rig_hands import SIDE_ITEMS

@@ -11,13 +11,13 @@ from bpy.app.handlers import persistent
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.sliders import Slider, Sliders
-from ..rig import moved
-from ..rig.held import HeldHand, Standing, reached, seen_frames, show, standing
-from ..rig.held_bent import only
-from ..rig.held_known import held_hand
-from ..rig.making_up import Pinned, pose_pinned, take_pinned
-from ..rig.moved import Channels
-from ..rig.reaching import as_they_stand
+from ..rig.posing import channel_diff
+from ..rig.posing.channel_diff import Channels
+from ..rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
+from ..rig.posing.pin_reach import as_they_stand
+from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_hand import HeldHand, Standing, reached, seen_frames, show, standing
+from ..rig.posing.posable_model import only
 from .posed_hands import hand_to_pose
 from .posing_keys import bones_of, key_hand
 from .posing_keys_before import KeysBefore, give_back, keys_before, keys_now
@@ -101,7 +101,9 @@ def _begun(context: "Context", armature: "Object", held: HeldHand, slider: Slide
     stands, dip_lock = standing(held), context.scene.knuckle_posing.dip_lock
     at = float(np.float32(settled(sliders_of(held.hand, dip_lock).read(stands.pose.angles[0], slider))))
     bones = bones_of(held, held.posed.binding.mapped)[0]
-    before = _Before(moved.channels_of(armature, bones), spots_of(armature), keys_before(context, armature, bones))
+    before = _Before(
+        channel_diff.channels_of(armature, bones), spots_of(armature), keys_before(context, armature, bones)
+    )
     return _Slid(slider, stands, _pinned(context, armature, held, stands, slider), at, before)
 
 
@@ -121,7 +123,7 @@ def _pose(context: "Context", held: HeldHand, slid: _Slid, to: float) -> frozens
 
 
 def _put_back(armature: "Object", before: _Before) -> None:
-    moved.give_back(armature, before.channels)
+    channel_diff.give_back(armature, before.channels)
     put_pins_back(armature, before.spots)
     if before.keys is not None:
         give_back(armature, before.keys)

@@ -11,10 +11,10 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
 from ..posing.sliders import SLIDERS, Slider
-from ..rig import known_hands
-from ..rig.held import HeldHand, read
-from ..rig.held_known import held_hand
-from ..rig.known_hands import KnownHands
+from ..rig.detection import detection_cache
+from ..rig.detection.detection_cache import KnownHands
+from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_hand import HeldHand, read
 from .posed_hands import chosen_hand, posed_armature
 from .posing_slide import forget_slid, settled, slide, sliders_of
 from .posing_solver import solver_property
@@ -75,7 +75,7 @@ def value(context: "Context", slider: Slider) -> float:
     chosen = first.name, asked.side, asked.dip_lock
     if _Now.shown is None or _Now.shown.chosen != chosen:
         hand = chosen_hand(context)
-        known = known_hands.known(hand[0]) if hand else None
+        known = detection_cache.known(hand[0]) if hand else None
         if hand is None or known is None:
             return 0.0
         try:

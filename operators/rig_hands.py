@@ -10,10 +10,10 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, Side
-from ..rig import known_hands
 from ..rig.binding import is_armature
-from ..rig.corrections import check_free, flipped, mirrored, own_mapping, to_correct, turned, with_carrier
+from ..rig.detection import detection_cache
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
+from ..rig.mapping_corrections import check_free, flipped, mirrored, own_mapping, to_correct, turned, with_carrier
 from .job import redraw_views
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def can_correct(operator: type, context: "Context") -> bool:
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
     """Changes the mapping of a hand, which is then the person's own. Raises RigError, and then nothing has changed."""
     # Constraints and locks may have changed since: what is kept must hold as the armature is now.
-    known = known_hands.look(armature)
+    known = detection_cache.look(armature)
     before = to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
     check_free(known.hands, side, set(mapping.bones.values()) - set(before.bones.values()))
@@ -65,15 +65,15 @@ def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
 
     Nothing is looked for where the hand is the person's own already: the angle can be dragged.
     """
-    known = known_hands.known(armature)
+    known = detection_cache.known(armature)
     found = known.hands.get(side) if known and not known.why_not(side) else None
     if known is None or found is None or not found.corrected:
         correct(armature, side, lambda mapping: turned(mapping, digit, degrees))
         return
     mapping = turned(own_mapping(found), digit, degrees)
-    answer = known_hands.with_turns(armature, known, side, mapping.turns)
+    answer = detection_cache.with_turns(armature, known, side, mapping.turns)
     save_mapping(armature, mapping)
-    known_hands.remember(armature, answer)
+    detection_cache.remember(armature, answer)
     redraw_views(bpy.context)
 
 
@@ -81,7 +81,7 @@ def keep(armature: "Object", mapping: Mapping) -> None:
     """Keeps a mapping on an armature, and shows it. Raises RigError, and then nothing has changed."""
     check_bones(armature, mapping)
     save_mapping(armature, with_carrier(armature, mapping))
-    known_hands.look(armature)
+    detection_cache.look(armature)
     # What a person says of an armature changes nothing that Blender would draw again by itself.
     redraw_views(bpy.context)
 
@@ -144,7 +144,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Each hand as the other side's."""
-        known = known_hands.look(armature)
+        known = detection_cache.look(armature)
         if not known.hands:
             raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
         swapped = [mirrored(to_correct(armature, side, found)) for side, found in known.hands.items()]
@@ -152,7 +152,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
             forget_mapping(armature, side)
         for mapping in swapped:
             save_mapping(armature, mapping)
-        known_hands.look(armature)
+        detection_cache.look(armature)
         redraw_views(bpy.context)
 
 
@@ -179,8 +179,8 @@ class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
         """Both sides: what is picked for one says something of the other."""
         for side in SIDES:
             forget_mapping(armature, side)
-        known_hands.forget()
-        known_hands.look(armature)
+        detection_cache.forget()
+        detection_cache.look(armature)
         redraw_views(bpy.context)
 
 
@@ -215,7 +215,7 @@ class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """Of the side that was asked for; the armature stays as it is."""
-        known = known_hands.look(armature)
+        known = detection_cache.look(armature)
         if self.side not in known.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
         write_preset(Path(self.filepath), _whole(own_mapping(known.hands[self.side])))
@@ -232,7 +232,7 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
 
     def change(self, armature: "Object") -> None:
         """The armature becomes the active object."""
-        known = known_hands.now(armature)
+        known = detection_cache.now(armature)
         found = known.hands.get(self.side)
         if found is None:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand, pick its bones first")

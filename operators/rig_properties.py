@@ -12,8 +12,8 @@ from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProper
 
 from ..errors import RigError
 from ..hand.joints import DIGITS, JOINTS, Side
-from ..rig import known_hands
-from ..rig.detect import FoundHand
+from ..rig.detection import detection_cache
+from ..rig.detection.detect import FoundHand
 from ..rig.mapping import picked
 from .rig_hands import correct, driven_armature, turn
 from .setting_properties import FIXED
@@ -35,7 +35,7 @@ def _scene(group: "PropertyGroup") -> "Scene":
 
 def _found(group: "PropertyGroup", side: Side) -> FoundHand | None:
     armature = driven_armature(_scene(group))
-    known = known_hands.known(armature) if armature else None
+    known = detection_cache.known(armature) if armature else None
     return known.hands.get(side) if known else None
 
 
@@ -47,8 +47,8 @@ def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
         change(armature)
     except RigError as error:
         # A field cannot report: it shows what there was, and the panel says why.
-        known = known_hands.now(armature)
-        known_hands.remember(armature, replace(known, refused=str(error)))
+        known = detection_cache.now(armature)
+        detection_cache.remember(armature, replace(known, refused=str(error)))
 
 
 def _bone(side: Side, joint: str) -> Any:

@@ -12,7 +12,7 @@ from ..pipeline import performer
 from ..pipeline.recipe import Recipe
 from ..rig.blend_file import DEFAULT_RIG
 from ..rig.blend_text import is_kept_whole
-from ..rig.timing import scene_rate
+from ..rig.keys.frame_times import scene_rate
 from ..solvers import make, make_smoothing
 from .setting_properties import changed, give, plain
 from .settings import LAST_FRAME

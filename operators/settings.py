@@ -9,8 +9,8 @@ from ..capture.cleaning import Cleaning
 from ..capture.conventions import METRES, UPS
 from ..pipeline.recipe import HANDS, KEEPS, LABELS, SCALES, Recipe
 from ..rig.binding import is_armature
+from ..rig.keys.frame_times import scene_rate
 from ..rig.markers_object import is_markers, place
-from ..rig.timing import scene_rate
 from .setting_properties import FIXED, drive
 from .solver_settings import choice, settings_of_all
 

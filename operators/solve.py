@@ -9,13 +9,13 @@ import bpy
 from ..errors import RigError
 from ..pipeline.job import Job, Progress, Take
 from ..rig import markers_object
-from ..rig.arm import check_arms
-from ..rig.asked import ArmatureHands
 from ..rig.binding import is_armature
-from ..rig.detect import find_hands
+from ..rig.detection.detect import find_hands
+from ..rig.keys.arm_keys import check_arms
+from ..rig.keys.take_report import result_of
+from ..rig.keys.take_scene import Placing, write_take
 from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
-from ..rig.take_result import result_of
-from ..rig.take_scene import Placing, write_take
+from ..rig.rig_query import ArmatureHands
 from .capture import capture_object, show_capture
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs

@@ -18,8 +18,8 @@ from ..operators.posed_hands import chosen_hand
 from ..operators.posing_algebra import Showing
 from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
 from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
-from ..rig.algebra import AlgebraOf
-from ..rig.known_hands import KnownHands
+from ..rig.detection.detection_cache import KnownHands
+from ..rig.posing.algebra import AlgebraOf
 from .looking import known_or_looked_for
 from .text import DIGIT_NAMES
 

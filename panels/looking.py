@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..operators.job import redraw_views
-from ..rig import known_hands
 from ..rig.binding import is_armature
-from ..rig.known_hands import KnownHands
-from ..rig.reference import Reference
+from ..rig.data_reference import Reference
+from ..rig.detection import detection_cache
+from ..rig.detection.detection_cache import KnownHands
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -20,7 +20,7 @@ _wanted: set[Reference] = set()
 
 def known_or_looked_for(armature: "Object") -> KnownHands | None:
     """What is known of an armature's hands; if nothing is, None, and what asks is drawn again once they are found."""
-    known = known_hands.known(armature)
+    known = detection_cache.known(armature)
     if known is None:
         _wanted.add(Reference.of(armature))
         if not bpy.app.timers.is_registered(_look):
@@ -38,6 +38,6 @@ def stop() -> None:
 def _look() -> None:
     while _wanted:
         armature: Object | None = _wanted.pop().among(bpy.data.objects)
-        if is_armature(armature) and known_hands.known(armature) is None:
-            known_hands.look(armature)
+        if is_armature(armature) and detection_cache.known(armature) is None:
+            detection_cache.look(armature)
     redraw_views(bpy.context)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ..hand.joints import DIGITS, Side
 from ..operators.pick_bone import Pointed
 from ..operators.rig_hands import driven_armature
-from ..rig.axes import HandAxes, arrow_head, hand_axes, named_places
 from ..rig.binding import posed_frames
-from ..rig.detect import FoundHand
+from ..rig.detection.detect import FoundHand
+from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, named_places
 from .looking import known_or_looked_for, stop
 from .text import DIGIT_NAMES, SURE
 

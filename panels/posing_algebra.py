@@ -7,7 +7,7 @@ import bpy
 from ..errors import KnuckleError
 from ..operators.posed_hands import chosen_hand
 from ..operators.posing_algebra import STEPS
-from ..rig.algebra import PARTS
+from ..rig.posing.algebra import PARTS
 from . import algebra_overlay
 from .looking import known_or_looked_for
 from .text import paragraph, sentence

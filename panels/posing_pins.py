@@ -8,7 +8,7 @@ from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
 from ..operators.posed_hands import in_pose_mode, sides_of
 from ..operators.posing_pinned import holds, pin_of, pins_on
-from ..rig.held_known import held_hand
+from ..rig.posing.posable_cache import held_hand
 from .looking import known_or_looked_for
 from .text import DIGIT_NAMES, paragraph, sentence
 

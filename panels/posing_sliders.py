@@ -10,9 +10,9 @@ from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, po
 from ..operators.posing_slide import sliders_of
 from ..operators.posing_sliders import setting, show_anew_if_not
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
-from ..rig import known_hands
-from ..rig.held import HeldHand
-from ..rig.held_known import held_hand
+from ..rig.detection import detection_cache
+from ..rig.posing.posable_cache import held_hand
+from ..rig.posing.posable_hand import HeldHand
 from .looking import known_or_looked_for
 from .text import DIGIT_NAMES, paragraph, sentence
 
@@ -49,7 +49,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         row.enabled = both
         for one in SIDES:
             row.prop_enum(asked, "side", one)
-        known = known_hands.now(armature)
+        known = detection_cache.now(armature)
         show_anew_if_not(known)
         try:
             held = held_hand(armature, side, known)

@@ -11,8 +11,8 @@ from ..operators.json_files import shown_result
 from ..operators.setting_properties import changed
 from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
+from ..rig.keys.take_report import result_of
 from ..rig.linked import library_of
-from ..rig.take_result import result_of
 from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
 
 if TYPE_CHECKING:

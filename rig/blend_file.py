@@ -16,17 +16,17 @@ from ..files import FileError, written_whole
 from ..pipeline.job import Take
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
-from .arm import check_arms
-from .asked import ArmatureHands
 from .binding import is_armature
-from .detect import find_hands
-from .framing import add_surroundings, add_view
-from .keying_notes import keying_notes
+from .camera_framing import add_surroundings, add_view
+from .detection.detect import find_hands
+from .keys.arm_keys import check_arms
+from .keys.frame_times import scene_rate, set_scene_rate
+from .keys.keying_notes import keying_notes
+from .keys.take_scene import Placing, take_frames, take_name, write_take
 from .linked import check_target, editable, stands_in
 from .mapping import Mapping, check_whole, from_dict, save_mapping
 from .markers_object import add_markers, object_name, show_mirrored
-from .take_scene import Placing, take_frames, take_name, write_take
-from .timing import scene_rate, set_scene_rate
+from .rig_query import ArmatureHands
 
 if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from ..hand.model import HandModel
 from .binding import NO_LIMITS, RigBinding, bind
-from .detect import FoundHand
-from .read_limits import read_limits
+from .detection.detect import FoundHand
+from .limits.read_limits import read_limits
 
 if TYPE_CHECKING:
     from bpy.types import Object

@@ -10,8 +10,8 @@ import bpy
 from mathutils import Matrix
 
 from ..errors import RigError
-from .carriers import is_evaluated
-from .keyframes import check_keyable
+from .keys.keyframes import check_keyable
+from .keys.parent_motion import is_evaluated
 
 if TYPE_CHECKING:
     from bpy.types import ID, Collection, Object, Scene, ViewLayer

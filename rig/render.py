@@ -18,11 +18,11 @@ from ..hand.joints import Side
 from ..hand.kinematics import Pose, joint_frames
 from ..pipeline.job import Take
 from .blend_file import empty_file, quiet, written_by_blender
-from .framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
-from .keyframes import KeyedHand, key_hands
+from .camera_framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
+from .keys.frame_times import scene_rate
+from .keys.keyframes import KeyedHand, key_hands
+from .keys.take_scene import Placing, new_hand, take_frames
 from .markers_object import is_markers
-from .take_scene import Placing, new_hand, take_frames
-from .timing import scene_rate
 
 if TYPE_CHECKING:
     from bpy.types import Scene

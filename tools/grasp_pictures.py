@@ -27,12 +27,12 @@ from knuckle.hand import proportions  # noqa: E402
 from knuckle.hand.joints import Side  # noqa: E402
 from knuckle.hand.kinematics import Pose, joint_frames  # noqa: E402
 from knuckle.posing.grasping import contact_frames  # noqa: E402
-from knuckle.rig import following  # noqa: E402
-from knuckle.rig.detect import find_hands  # noqa: E402
-from knuckle.rig.grasping import Grasped, grasp  # noqa: E402
-from knuckle.rig.held import standing  # noqa: E402
-from knuckle.rig.skin import flesh_of, skins  # noqa: E402
-from knuckle.rig.take_scene import new_hand  # noqa: E402
+from knuckle.rig.detection.detect import find_hands  # noqa: E402
+from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
+from knuckle.rig.posing import following  # noqa: E402
+from knuckle.rig.posing.grasping import Grasped, grasp  # noqa: E402
+from knuckle.rig.posing.posable_hand import standing  # noqa: E402
+from knuckle.rig.posing.rig_skin import flesh_of, skins  # noqa: E402
 from knuckle.tests.blender import things  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
 

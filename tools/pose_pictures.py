@@ -26,9 +26,9 @@ from knuckle.hand.kinematics import joint_rotations  # noqa: E402
 from knuckle.hand.poses import POSES, angles  # noqa: E402
 from knuckle.hand.proportions import adult, build  # noqa: E402
 from knuckle.rig.default_hand import add_hand  # noqa: E402
-from knuckle.rig.hand_poses import apply_pose  # noqa: E402
-from knuckle.rig.held import take  # noqa: E402
-from knuckle.rig.pose_assets import PREVIEWS  # noqa: E402
+from knuckle.rig.posing.hand_poses import apply_pose  # noqa: E402
+from knuckle.rig.posing.posable_hand import take  # noqa: E402
+from knuckle.rig.posing.pose_assets import PREVIEWS  # noqa: E402
 
 Floats = NDArray[np.floating[Any]]
 

@@ -22,11 +22,11 @@ hand_pictures.load_package()
 from knuckle.hand import proportions  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
 from knuckle.posing.sliders import SLIDERS, Slider, Sliders  # noqa: E402
-from knuckle.rig import known_hands  # noqa: E402
-from knuckle.rig.detect import find_hands  # noqa: E402
-from knuckle.rig.held import HeldHand, Standing, show, standing  # noqa: E402
-from knuckle.rig.held_known import held_hand  # noqa: E402
-from knuckle.rig.take_scene import new_hand  # noqa: E402
+from knuckle.rig.detection import detection_cache  # noqa: E402
+from knuckle.rig.detection.detect import find_hands  # noqa: E402
+from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
+from knuckle.rig.posing.posable_cache import held_hand  # noqa: E402
+from knuckle.rig.posing.posable_hand import HeldHand, Standing, show, standing  # noqa: E402
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def own() -> list[rig_pictures.Hand]:
 def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
     """(size, 6·size, 3) a slider on a hand that is flat but for it."""
     slider, values, views = shown
-    held = held_hand(hand.armature, hand.side, known_hands.look(hand.armature))
+    held = held_hand(hand.armature, hand.side, detection_cache.look(hand.armature))
     sliders, before = Sliders(held.hand), standing(held)
     pictures = []
     for value in values:

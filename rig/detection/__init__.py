@@ -4,8 +4,8 @@ Pure: an armature comes in as plain data (`bones.Bone`) in world space, so that 
 matter, and hands go out (`hands.detect`).
 """
 
-from .bones import Bone
-from .found import SURE_SIDE, DetectedHand
-from .hands import detect
+from .detected_hand import SURE_SIDE, DetectedHand
+from .hand_search import detect
+from .skeleton import Bone
 
 __all__ = ["SURE_SIDE", "Bone", "DetectedHand", "detect"]

@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .bones import SAME_PLACE, Skeleton
-from .ends import parents_first
+from .bone_ends import parents_first
+from .skeleton import SAME_PLACE, Skeleton
 
 Floats = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .bones import Skeleton
+from .skeleton import Skeleton
 
 ALONG = np.cos(np.deg2rad(20.0))
 

@@ -15,8 +15,8 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, KNUCK
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detect import FoundHand
-from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.detection.detect import FoundHand
+from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 
 Floats = NDArray[np.float64]
 

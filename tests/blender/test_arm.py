@@ -9,11 +9,11 @@ from knuckle.errors import RigError
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose
-from knuckle.rig.arm import ArmBones, find_arm
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.rig.keyframes import KeyedHand, key_hands
-from knuckle.rig.take_scene import Placing, bind_hands, with_arm, write_take
+from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.keys.arm_keys import ArmBones, find_arm
+from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.take_scene import Placing, bind_hands, with_arm, write_take
 from knuckle.tests.blender.making import evaluated, motion, take
 from knuckle.tests.blender.rigs import RIGS, SHARED, strange
 

@@ -8,10 +8,10 @@ import pytest
 
 from knuckle.cli import DEMO_CAPTURE, main
 from knuckle.hand.joints import CHAIN_JOINTS
-from knuckle.rig.detect import find_hands
-from knuckle.rig.keying_notes import keying_notes
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.keys.keying_notes import keying_notes
+from knuckle.rig.keys.take_report import result_of
 from knuckle.rig.mapping import Mapping, write_preset
-from knuckle.rig.take_result import result_of
 from knuckle.tests.blender.bad_rigs import BAD, Object, one_finger, without
 from knuckle.tests.blender.making import rig, take
 from knuckle.tests.blender.snapshot import differences, snapshot

@@ -13,8 +13,8 @@ from mathutils import Quaternion
 
 from knuckle.capture.files.mediapipe_json import LANDMARKS
 from knuckle.hand.joints import JOINTS
-from knuckle.rig.limits import NAME
-from knuckle.rig.take_result import result_of
+from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.limits.limit_constraints import NAME
 from knuckle.solvers import SOLVERS
 
 pytestmark = pytest.mark.usefixtures("extension")

@@ -8,10 +8,10 @@ from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
 from knuckle.rig.binding import bind, default_binding
-from knuckle.rig.detect import find_hands
-from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.keys.keyframes import KeyedHand, key_hands
+from knuckle.rig.keys.take_scene import Placing, bind_hands, new_hand, write_take
 from knuckle.rig.mappings import FAMILIES, Family
-from knuckle.rig.take_scene import Placing, bind_hands, new_hand, write_take
 from knuckle.tests.blender.making import evaluated, find_hand, motion, moved, rig, take, worst_direction
 
 FRAMES = 6

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.rig.binding import bind
-from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.curling import curls
 from knuckle.tests.blender.making import motion
 from knuckle.tests.blender.rigs import PLACES, RIGS, SHARED, mirrored, placed, strange

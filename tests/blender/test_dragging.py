@@ -12,11 +12,11 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import NEAREST, WRIST, Pin
-from knuckle.rig.detect import find_hands
-from knuckle.rig.dragging import Dragged, begin, move, put_back
-from knuckle.rig.following import Follower, follower
-from knuckle.rig.held import Standing, seen_frames, show, standing
-from knuckle.rig.held_bent import bent
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.posing.dragging import Dragged, begin, move, put_back
+from knuckle.rig.posing.following import Follower, follower
+from knuckle.rig.posing.posable_hand import Standing, seen_frames, show, standing
+from knuckle.rig.posing.posable_model import bent
 from knuckle.tests.blender.making import Floats, motion
 from knuckle.tests.blender.test_held import armature, channels, default
 

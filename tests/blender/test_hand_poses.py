@@ -16,12 +16,12 @@ from knuckle.errors import HandError
 from knuckle.hand import poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.rig.detect import find_hands
-from knuckle.rig.hand_poses import apply_pose, posed_joints
-from knuckle.rig.held import HeldHand, armature_held, read, take
-from knuckle.rig.pose_assets import add_pose_assets
-from knuckle.rig.pose_marks import KEPT, MARK
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.posing.asset_stamps import KEPT, MARK
+from knuckle.rig.posing.hand_poses import apply_pose, posed_joints
+from knuckle.rig.posing.posable_hand import HeldHand, armature_held, read, take
+from knuckle.rig.posing.pose_assets import add_pose_assets
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats, evaluated
 from knuckle.tests.blender.snapshot import differences, snapshot

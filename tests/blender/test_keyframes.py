@@ -12,10 +12,10 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import JOINTS, SIDES, Side
 from knuckle.hand.model import HandModel
 from knuckle.rig.binding import RigBinding
-from knuckle.rig.keyframes import KeyedHand, check_keyable, key_hands
-from knuckle.rig.take_result import RESULT, result_of
-from knuckle.rig.take_scene import Placing, bind_hands, new_hand, take_frames, write_take
-from knuckle.rig.timing import scene_frames, scene_rate, set_scene_rate
+from knuckle.rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
+from knuckle.rig.keys.keyframes import KeyedHand, check_keyable, key_hands
+from knuckle.rig.keys.take_report import RESULT, result_of
+from knuckle.rig.keys.take_scene import Placing, bind_hands, new_hand, take_frames, write_take
 from knuckle.tests.blender.making import evaluated, everything, motion, take
 
 FRAMES = 40

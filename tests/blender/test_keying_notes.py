@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from knuckle.rig.take_result import result_of
-from knuckle.rig.take_scene import Placing, write_take
+from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.keys.take_scene import Placing, write_take
 from knuckle.tests.blender.making import evaluated, rig, take
 
 Object = bpy.types.Object

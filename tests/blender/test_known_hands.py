@@ -11,12 +11,13 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.panels import overlay
-from knuckle.rig import axes, known_hands
+from knuckle.rig import hand_axes as axes
 from knuckle.rig.binding import posed_frames
-from knuckle.rig.corrections import own_mapping
-from knuckle.rig.detect import find_hands
-from knuckle.rig.known_hands import KnownHands
+from knuckle.rig.detection import detection_cache
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.detection.detection_cache import KnownHands
 from knuckle.rig.mapping import save_mapping, saved_mapping
+from knuckle.rig.mapping_corrections import own_mapping
 from knuckle.tests.blender.making import rig
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -26,7 +27,7 @@ Object = bpy.types.Object
 @pytest.fixture
 def armature() -> Object:
     """A left hand on an arm, as the scene's."""
-    known_hands.forget()
+    detection_cache.forget()
     made = rig("left", arm=True)
     bpy.context.scene.knuckle.rig, bpy.context.scene.knuckle.armature = "ARMATURE", made
     return made
@@ -36,13 +37,13 @@ def armature() -> Object:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The armatures for whose hands was looked, one entry each time."""
     looked: list[str] = []
-    find = known_hands._looked
+    find = detection_cache._looked
 
     def counted(armature: Object) -> KnownHands:
         looked.append(armature.name)
         return find(armature)
 
-    monkeypatch.setattr(known_hands, "_looked", counted)
+    monkeypatch.setattr(detection_cache, "_looked", counted)
     return looked
 
 
@@ -67,21 +68,21 @@ def alone_in_turns(armature: Object) -> None:
 def test_nothing_is_remembered_of_bones_that_hang_or_move_otherwise(
     change: Callable[[Object], None], armature: Object
 ) -> None:
-    known_hands.look(armature)
-    assert known_hands.known(armature) is not None
+    detection_cache.look(armature)
+    assert detection_cache.known(armature) is not None
     change(armature)
-    assert known_hands.known(armature) is None
+    assert detection_cache.known(armature) is None
 
 
 def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Object, tmp_path: Path) -> None:
-    known_hands.look(armature)
+    detection_cache.look(armature)
     assert len(find_hands(armature)[0].confidence) == 5
     for name in ("thumb-metacarpal", "thumb-phalanx-proximal", "thumb-phalanx-distal"):
         constraint = armature.pose.bones[name].constraints.new("COPY_ROTATION")
         constraint.target, constraint.subtarget = armature, "upper"
     with pytest.raises(RigError, match="constraints drive the bones of the left hand"):
         find_hands(armature)
-    assert known_hands.known(armature) is None, "what is drawn is looked for anew"
+    assert detection_cache.known(armature) is None, "what is drawn is looked for anew"
     with pytest.raises(RuntimeError):
         bpy.ops.knuckle.save_mapping(filepath=str(tmp_path / "own.json"), side="left")
     with pytest.raises(RuntimeError):
@@ -92,27 +93,27 @@ def test_what_is_kept_is_what_is_found_now_whatever_was_remembered(armature: Obj
 def test_a_constraint_that_is_switched_is_another_answer_and_back_the_same(armature: Object) -> None:
     constraint = armature.pose.bones["wrist"].constraints.new("COPY_ROTATION")
     constraint.target, constraint.subtarget, constraint.influence = armature, "upper", 0.0
-    off = known_hands.look(armature)
+    off = detection_cache.look(armature)
     constraint.influence = 1.0
-    assert known_hands.known(armature) is None
-    known_hands.look(armature)
+    assert detection_cache.known(armature) is None
+    detection_cache.look(armature)
     constraint.mute = True
-    assert known_hands.known(armature) is off
+    assert detection_cache.known(armature) is off
 
 
 def test_a_turn_that_is_dragged_looks_once_and_is_bound_as_a_look_would_bind_it(
     armature: Object, looks: list[str]
 ) -> None:
     hand = bpy.context.scene.knuckle_rig.left
-    known_hands.look(armature)
+    detection_cache.look(armature)
     hand.ring_finger_turn = np.deg2rad(1.0)
     looks.clear()
     for angle in range(2, 12):
         hand.ring_finger_turn = np.deg2rad(angle)
     assert looks == []
-    dragged = known_hands.known(armature)
+    dragged = detection_cache.known(armature)
     assert dragged is not None
-    anew = known_hands.look(armature)
+    anew = detection_cache.look(armature)
     assert anew.hands == dragged.hands
     assert anew.hands["left"].turns == {"ring-finger": 11.0}
     np.testing.assert_array_equal(
@@ -125,35 +126,35 @@ def test_an_uneven_scale_that_is_animated_is_looked_at_now_and_then(armature: Ob
     for size in np.linspace(1.0, 2.0, frames):
         armature.scale = (1.0, 1.0, size)
         bpy.context.view_layer.update()
-        if known_hands.known(armature) is None:
-            known_hands.look(armature)
+        if detection_cache.known(armature) is None:
+            detection_cache.look(armature)
     assert 2 <= len(looks) <= frames // 4
 
 
 def test_what_is_asked_for_all_the_time_is_not_dropped_for_what_is_not(armature: Object) -> None:
-    known_hands.look(armature)
-    others = [armature.copy() for _ in range(known_hands.MOST)]
+    detection_cache.look(armature)
+    others = [armature.copy() for _ in range(detection_cache.MOST)]
     for other in others:
-        known_hands.remember(other, KnownHands())
-        assert known_hands.known(armature) is not None
-    assert known_hands.known(others[0]) is None, "the one that nobody asked for again"
-    assert known_hands.known(others[-1]) is not None
+        detection_cache.remember(other, KnownHands())
+        assert detection_cache.known(armature) is not None
+    assert detection_cache.known(others[0]) is None, "the one that nobody asked for again"
+    assert detection_cache.known(others[-1]) is not None
 
 
 def test_a_name_that_a_field_refuses_is_told_until_something_else_is_done(
     armature: Object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hand = bpy.context.scene.knuckle_rig.left
-    known_hands.look(armature)
+    detection_cache.look(armature)
     hand.thumb_tip = "no such bone"
-    known = known_hands.known(armature)
+    known = detection_cache.known(armature)
     assert known is not None
     assert "has no bone 'no such bone' for thumb-tip" in known.refused
     assert capsys.readouterr().out == ""
-    assert known.hands == known_hands.look(armature).hands
+    assert known.hands == detection_cache.look(armature).hands
     hand.thumb_tip = "no such bone"
     hand.thumb_tip = ""
-    known = known_hands.known(armature)
+    known = detection_cache.known(armature)
     assert known is not None
     assert not known.refused
 
@@ -184,7 +185,7 @@ def test_an_armature_without_a_volume_is_told(
         save_mapping(armature, own_mapping(find_hands(armature)[0]))
     armature.scale = scale
     bpy.context.view_layer.update()
-    known = known_hands.look(armature)
+    known = detection_cache.look(armature)
     assert "scaled to nothing" in known.problem and not known.bindings
     with pytest.raises(RigError, match="scaled to nothing"):
         find_hands(armature)
@@ -192,7 +193,7 @@ def test_an_armature_without_a_volume_is_told(
 
 def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monkeypatch: pytest.MonkeyPatch) -> None:
     bpy.context.scene.knuckle_rig.axes = True
-    binding = known_hands.look(armature).bindings["left"]
+    binding = detection_cache.look(armature).bindings["left"]
     for gone in ((), ("index-finger-tip", "thumb-tip")):
         kept = replace(binding, bones=tuple(None if bone in gone else bone for bone in binding.bones))
         frames = posed_frames(armature, kept)

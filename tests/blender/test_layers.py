@@ -6,8 +6,8 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.rig.curves import curves_of
-from knuckle.rig.layers import TAKE, pull_up, push_down
+from knuckle.rig.keys.fcurves import curves_of
+from knuckle.rig.keys.nla_layers import TAKE, pull_up, push_down
 from knuckle.tests.blender.making import rig
 
 SPAN = (-50.0, 200.0)

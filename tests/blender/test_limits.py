@@ -7,8 +7,8 @@ import pytest
 from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import SIDES, Side
-from knuckle.rig.limits import NAME, add_limits
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.limits.limit_constraints import NAME, add_limits
 from knuckle.tests.blender.making import motion
 
 

@@ -10,9 +10,9 @@ import pytest
 from knuckle.cli import main
 from knuckle.errors import RigError
 from knuckle.hand.joints import Side
+from knuckle.rig.keys.take_report import result_of
 from knuckle.rig.linked import check_target, editable
 from knuckle.rig.mapping import Mapping, forget_mapping, save_mapping
-from knuckle.rig.take_result import result_of
 from knuckle.tests.blender.making import find_hand, rig
 from knuckle.tests.blender.rigs import PLACES
 from knuckle.tests.blender.snapshot import differences, snapshot

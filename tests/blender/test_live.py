@@ -18,7 +18,7 @@ from knuckle.operators.live_following import Live, _tick, end
 from knuckle.operators.live_run import LiveRun
 from knuckle.pipeline.live.dropout_blend import HOLD
 from knuckle.pipeline.live.live_hand import LiveHand
-from knuckle.rig.layers import TAKE
+from knuckle.rig.keys.nla_layers import TAKE
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
 

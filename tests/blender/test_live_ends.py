@@ -16,8 +16,8 @@ from knuckle.operators.live_following import Live, _tick, heed_people
 from knuckle.operators.live_run import LiveRun
 from knuckle.pipeline.live import take_buffer as kept_module
 from knuckle.pipeline.live.session import Shown
-from knuckle.rig.curves import curves_of
-from knuckle.rig.layers import TAKE
+from knuckle.rig.keys.fcurves import curves_of
+from knuckle.rig.keys.nla_layers import TAKE
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import wait_for
 

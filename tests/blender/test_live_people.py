@@ -12,7 +12,7 @@ from knuckle.capture.network.sender import Outgoing
 from knuckle.hand.joints import SIDES
 from knuckle.operators.live_following import heed_people
 from knuckle.operators.live_run import LiveRun
-from knuckle.rig.take_result import TIMECODE
+from knuckle.rig.keys.take_report import TIMECODE
 from knuckle.tests.pure.capture.devices.avatar import Avatar, fist
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import wait_for

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mathutils import Quaternion
 
-from knuckle.rig import channels, locks
+from knuckle.rig.keys import rotation_channels
+from knuckle.rig.posing import bone_locks
 from knuckle.tests.blender.test_held import default
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -61,7 +62,7 @@ def test_put_to_rest_what_is_locked_stays_as_blender_leaves_it(mode: str) -> Non
         locked = [bool(number & 1), bool(number & 2), bool(number & 4), False]
         for each in (bone, other):
             posed(each, mode, locked, False)
-        locks.to_rest(bone)
+        bone_locks.to_rest(bone)
         for each in armature.pose.bones:
             holder: Any = each if hasattr(each, "select") else each.bone
             holder.select = each == other
@@ -85,8 +86,10 @@ def test_locked_parts_of_a_quaternion_stay_and_it_stays_one_long(
 ) -> None:
     posed(bone, mode, locked, True)
     before = bone.matrix_basis.to_quaternion()
-    values = channels.nearest(np.array(to) / np.linalg.norm(to), mode, np.array(getattr(bone, channels.channel(mode))))
-    setattr(bone, channels.channel(mode), locks.turn(bone, values))
+    values = rotation_channels.nearest(
+        np.array(to) / np.linalg.norm(to), mode, np.array(getattr(bone, rotation_channels.channel(mode)))
+    )
+    setattr(bone, rotation_channels.channel(mode), bone_locks.turn(bone, values))
     after = bone.matrix_basis.to_quaternion()
     after = after if after.dot(before) >= 0 else -after
     assert after.magnitude == pytest.approx(1.0, abs=1e-5)
@@ -104,5 +107,5 @@ def test_without_locks_values_go_through() -> None:
     _, bone, _ = bones()
     for mode in MODES:
         posed(bone, mode, [False] * 4, True)
-        values = np.arange(1.0, 4.0 if mode in channels.EULER_ORDERS else 5.0)
-        assert locks.turn(bone, values) is values
+        values = np.arange(1.0, 4.0 if mode in rotation_channels.EULER_ORDERS else 5.0)
+        assert bone_locks.turn(bone, values) is values

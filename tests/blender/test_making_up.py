@@ -10,10 +10,10 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import Pin
 from knuckle.posing.sliders import ARCH, Slider, Sliders
-from knuckle.rig.detect import find_hands
-from knuckle.rig.following import Follower
-from knuckle.rig.held import read, seen_frames, standing, take
-from knuckle.rig.making_up import Pinned, pose_pinned, take_pinned
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.posing.following import Follower
+from knuckle.rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
+from knuckle.rig.posing.posable_hand import read, seen_frames, standing, take
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, place, who
 from knuckle.tests.blender.test_held import channels

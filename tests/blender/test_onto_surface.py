@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side, digit_of
 from knuckle.hand.kinematics import Pose
-from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.rig.dragging import begin
-from knuckle.rig.following import Follower, follower
-from knuckle.rig.held import Standing, seen_frames, show, standing
-from knuckle.rig.onto_surface import Spot, padded
-from knuckle.rig.skin import skins
+from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.posing.dragging import begin
+from knuckle.rig.posing.following import Follower, follower
+from knuckle.rig.posing.posable_hand import Standing, seen_frames, show, standing
+from knuckle.rig.posing.rig_skin import skins
+from knuckle.rig.posing.surface_contact import Spot, padded
 from knuckle.tests.blender import things
 from knuckle.tests.blender.test_posing_follow import opened
 from knuckle.tests.blender.test_posing_grasp import own, rigify_with_a_skin

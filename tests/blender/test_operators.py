@@ -9,9 +9,9 @@ import pytest
 
 from knuckle.operators.scene_recipe import apply_recipe, recipe_of
 from knuckle.pipeline.recipe import from_dict, to_dict
-from knuckle.rig.limits import NAME
+from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.limits.limit_constraints import NAME
 from knuckle.rig.markers_object import PROPERTY
-from knuckle.rig.take_result import result_of
 from knuckle.tests.blender.making import everything, rig, take
 
 pytestmark = pytest.mark.usefixtures("extension")

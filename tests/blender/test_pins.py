@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mathutils import Matrix, Vector
 
-from knuckle.rig.pins import NOWHERE, is_there, nearest_surface, place_of, spot_on
+from knuckle.rig.posing.pins import NOWHERE, is_there, nearest_surface, place_of, spot_on
 
 
 def made(points: list[tuple[float, ...]], faces: list[tuple[int, ...]]) -> bpy.types.Object:

@@ -7,7 +7,7 @@ import pytest
 
 from knuckle.cli import main
 from knuckle.hand import poses
-from knuckle.rig.posed_file import held_hands
+from knuckle.rig.posing.posed_file import held_hands
 from knuckle.tests.blender.test_hand_poses import worst
 
 MAKEHUMAN = "data/rigs/makehuman_default.blend"

@@ -10,8 +10,8 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import SIDES
 from knuckle.operators.posed_hands import chosen_hand, in_pose_mode, posed_armature, posed_armatures
 from knuckle.posing.sliders import Slider
-from knuckle.rig import known_hands
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.detection import detection_cache
+from knuckle.rig.keys.take_scene import new_hand
 from knuckle.tests.blender.test_posing_sliders import asked, channels, got, opened, put
 
 pytestmark = pytest.mark.usefixtures("extension")
@@ -24,7 +24,7 @@ def own_hands() -> list[bpy.types.Object]:
     bpy.context.view_layer.update()
     for armature in hands:
         armature.select_set(True)
-        known_hands.look(armature)
+        detection_cache.look(armature)
     bpy.context.view_layer.objects.active = hands[SIDES.index("right")]
     return hands
 

@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, firm, forget, watch
-from knuckle.rig import known_hands
-from knuckle.rig.algebra import PARTS, AlgebraOf
 from knuckle.rig.binding import posed_frames
-from knuckle.rig.dragging import begin, move
-from knuckle.rig.held import read, seen_frames
-from knuckle.rig.held_known import held_follower
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.detection import detection_cache
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.posing.algebra import PARTS, AlgebraOf
+from knuckle.rig.posing.dragging import begin, move
+from knuckle.rig.posing.posable_cache import held_follower
+from knuckle.rig.posing.posable_hand import read, seen_frames
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.snapshot import snapshot
 
@@ -43,7 +43,7 @@ def named(trace: Trace, name: str, kind: str = "point") -> Shape:
 
 
 def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.types.Object) -> None:
-    known = known_hands.look(armature)
+    known = detection_cache.look(armature)
     traces = AlgebraOf().traces(armature, known, "right", DIGITS)
     assert [trace.part for trace in traces] == list(DIGITS)
     frames = posed_frames(armature, known.bindings["right"])
@@ -56,7 +56,7 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 
 
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
-    known = known_hands.look(armature)
+    known = detection_cache.look(armature)
     of = begin(held_follower(armature, "right", known), "index-finger-tip", solver="cga")
     way = seen_frames(of.who.held)[0, :3, :3] @ [0.002, -0.02, -0.025]
     course = move(of, of.place + 0.5 * way)
@@ -76,7 +76,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
 
 
 def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) -> None:
-    known, algebra = known_hands.look(armature), AlgebraOf()
+    known, algebra = detection_cache.look(armature), AlgebraOf()
     algebra.traces(armature, known, "right", ("palm", "pinky-finger"))
     name = known.hands["right"].bones["pinky-finger-metacarpal"]
     bone = armature.pose.bones[name]
@@ -92,7 +92,7 @@ def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) 
 
 
 def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
-    known, algebra = known_hands.look(armature), AlgebraOf()
+    known, algebra = detection_cache.look(armature), AlgebraOf()
 
     def ranges() -> list[float]:
         (trace,) = algebra.traces(armature, known, "right", {"index-finger"})
@@ -110,12 +110,12 @@ def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
         setattr(limit, f"min_{axis}", -0.1)
         setattr(limit, f"max_{axis}", 0.1)
     bpy.context.view_layer.update()
-    assert known_hands.known(armature) is known, "what is known of its hands is the same"
+    assert detection_cache.known(armature) is known, "what is known of its hands is the same"
     assert np.abs(np.array(ranges()) - before).max() > 1 * MM
 
 
 def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
-    traces = AlgebraOf().traces(armature, known_hands.look(armature), "right", PARTS)
+    traces = AlgebraOf().traces(armature, detection_cache.look(armature), "right", PARTS)
     armed = "lowerarm01.R" in armature.pose.bones
     assert (traces[0].part == "arm") == armed
     assert "palm" in [trace.part for trace in traces]
@@ -126,7 +126,7 @@ def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
 
 
 def test_a_pose_that_stays_is_not_worked_out_again_and_a_drag_is_shown(armature: bpy.types.Object) -> None:
-    known, algebra = known_hands.look(armature), AlgebraOf()
+    known, algebra = detection_cache.look(armature), AlgebraOf()
     first = algebra.traces(armature, known, "right", {"index-finger"})
     assert algebra.traces(armature, known, "right", {"index-finger"}) is first
     goal = named(first[0], "T").centre + [0.0, 0.0, 0.004]
@@ -149,7 +149,7 @@ def test_a_pose_that_stays_is_not_worked_out_again_and_a_drag_is_shown(armature:
 def test_nothing_listens_while_it_is_off_and_nothing_in_the_file_is_changed(armature: bpy.types.Object) -> None:
     from knuckle.panels import algebra_overlay
 
-    known = known_hands.look(armature)
+    known = detection_cache.look(armature)
     before = snapshot()
     shown = bpy.context.window_manager.knuckle_algebra
     assert not shown.show
@@ -179,7 +179,7 @@ def test_an_arm_in_ik_is_shown_where_its_bones_are() -> None:
     armature = rigs.RIGS["Rigify generated"]()[0]
     armature.pose.bones["hand_ik.R"].location = (0.1, -0.05, 0.12)
     bpy.context.view_layer.update()
-    known = known_hands.look(armature)
+    known = detection_cache.look(armature)
     (trace,) = AlgebraOf().traces(armature, known, "right", ["arm"])
     for name, bone in (("P₀", "DEF-upper_arm.R"), ("P₁", "DEF-forearm.R"), ("P₂", "DEF-hand.R")):
         off = np.linalg.norm(

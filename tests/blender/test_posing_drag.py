@@ -9,10 +9,10 @@ import pytest
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.operators.posing_pinned import pin_of, pins_of, pins_on
 from knuckle.posing.dragging import KINDS, NEAREST
-from knuckle.rig import known_hands
-from knuckle.rig.grabbing import POINTS, grab_points
-from knuckle.rig.held import seen_frames
-from knuckle.rig.held_known import held_follower
+from knuckle.rig.detection import detection_cache
+from knuckle.rig.posing.handles import POINTS, grab_points
+from knuckle.rig.posing.posable_cache import held_follower
+from knuckle.rig.posing.posable_hand import seen_frames
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import channels, default
 
@@ -196,7 +196,7 @@ def test_the_dip_is_locked_as_the_scene_says(armature: bpy.types.Object) -> None
 
 
 def test_grab_points_are_where_bones_are_and_hidden_ones_have_none(armature: bpy.types.Object) -> None:
-    binding = known_hands.look(armature).bindings["right"]
+    binding = detection_cache.look(armature).bindings["right"]
     points = grab_points(armature, binding)
     assert set(points) == set(POINTS)
     np.testing.assert_allclose(points[TIPS["thumb"]], place(armature, TIPS["thumb"]), atol=1e-6)

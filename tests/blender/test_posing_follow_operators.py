@@ -9,8 +9,8 @@ from mathutils import Euler
 from numpy.typing import NDArray
 
 from knuckle.hand import proportions
-from knuckle.rig import known_hands
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.detection import detection_cache
+from knuckle.rig.keys.take_scene import new_hand
 from knuckle.tests.blender import rigs
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ def body() -> Object:
 def chosen(armature: Object) -> Object:
     bpy.context.view_layer.objects.active = armature
     bpy.context.view_layer.update()
-    known_hands.look(armature)
+    detection_cache.look(armature)
     return armature
 
 

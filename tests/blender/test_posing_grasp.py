@@ -18,12 +18,12 @@ from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.mesh.surface import surface
 from knuckle.posing.grasping import contact_frames
 from knuckle.posing.grasping.skin_samples import fitted
-from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.rig.grasping import Grasped, grasp, pose
-from knuckle.rig.held import standing, take
-from knuckle.rig.skin import flesh_of, skins
-from knuckle.rig.solid import solid_of
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.posing.grasping import Grasped, grasp, pose
+from knuckle.rig.posing.posable_hand import standing, take
+from knuckle.rig.posing.rig_skin import flesh_of, skins
+from knuckle.rig.posing.solid_mesh import solid_of
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender import things
 from knuckle.tests.blender.linked_action import link_action

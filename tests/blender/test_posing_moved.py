@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from knuckle.hand import proportions
-from knuckle.rig.moved import SAME
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.posing.channel_diff import SAME
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import armature, bend
 

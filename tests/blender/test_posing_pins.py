@@ -11,8 +11,8 @@ import pytest
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.operators.posing_pinned import holds, pin_of, pins_of, pins_on
 from knuckle.panels.posing_pins import where
-from knuckle.rig.held_known import held_follower
-from knuckle.rig.reaching import shortfalls
+from knuckle.rig.posing.pin_reach import shortfalls
+from knuckle.rig.posing.posable_cache import held_follower
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import channels, default
 from knuckle.tests.blender.test_posing_drag import TIPS, apart, bend, box, drag, place

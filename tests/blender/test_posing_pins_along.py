@@ -8,9 +8,9 @@ import pytest
 
 from knuckle.hand import proportions
 from knuckle.operators.posing_pinned import pins_of
-from knuckle.rig.held import seen_frames, standing
-from knuckle.rig.held_known import held_hand
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.posing.posable_cache import held_hand
+from knuckle.rig.posing.posable_hand import seen_frames, standing
 from knuckle.tests.blender import things
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import TIPS, apart, armature, bend, box, place

@@ -15,12 +15,12 @@ from knuckle.operators.posed_hands import posed_armature
 from knuckle.operators.posing_slide import sliders_of
 from knuckle.operators.posing_sliders import setting, value
 from knuckle.posing.sliders import SLIDERS, Slider
-from knuckle.rig import known_hands
-from knuckle.rig.curves import curves_of
-from knuckle.rig.held import HeldHand, read
-from knuckle.rig.held_known import held_hand
-from knuckle.rig.held_mirror import digit_joints
-from knuckle.rig.take_scene import new_hand
+from knuckle.rig.detection import detection_cache
+from knuckle.rig.keys.fcurves import curves_of
+from knuckle.rig.keys.take_scene import new_hand
+from knuckle.rig.posing.mirror_pose import digit_joints
+from knuckle.rig.posing.posable_cache import held_hand
+from knuckle.rig.posing.posable_hand import HeldHand, read
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import default
@@ -37,7 +37,7 @@ def opened(name: str) -> bpy.types.Object:
     armature = default() if name == OWN else rigs.RIGS[name]()[0]
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="POSE")
-    known_hands.look(armature)
+    detection_cache.look(armature)
     return armature
 
 
@@ -69,7 +69,7 @@ def got(slider: Slider) -> float:
 
 
 def chosen(armature: bpy.types.Object) -> HeldHand:
-    sides = [side for side in SIDES if side in known_hands.look(armature).hands]
+    sides = [side for side in SIDES if side in detection_cache.look(armature).hands]
     asked().side = sides[0]
     return held_hand(armature, sides[0])
 
@@ -320,7 +320,7 @@ def test_without_an_armature_or_a_hand_sliders_show_nothing_and_do_nothing() -> 
     empty = bpy.data.objects.new("Empty", bones)
     bpy.context.scene.collection.objects.link(empty)
     bpy.context.view_layer.objects.active = empty
-    known_hands.look(empty)
+    detection_cache.look(empty)
     put(Slider("curl"), 0.5)
     assert got(Slider("curl")) == 0.0
 

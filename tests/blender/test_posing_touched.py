@@ -9,7 +9,7 @@ import pytest
 
 from knuckle.operators import posing_pins
 from knuckle.operators.posing_pinned import pin_of, pins_on
-from knuckle.rig.skin import skins
+from knuckle.rig.posing.rig_skin import skins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import TIPS, armature, box, place
 

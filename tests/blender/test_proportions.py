@@ -11,10 +11,10 @@ from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS
 from knuckle.pipeline.job import Job, SolvedHand, Take
 from knuckle.pipeline.recipe import KEEPS, Recipe
-from knuckle.rig.asked import ArmatureHands
-from knuckle.rig.bone_limits import apart
-from knuckle.rig.detect import FoundHand, find_hands
-from knuckle.rig.take_scene import Placing, new_hand, take_frames, write_take
+from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.keys.take_scene import Placing, new_hand, take_frames, write_take
+from knuckle.rig.limits.bone_limits import apart
+from knuckle.rig.rig_query import ArmatureHands
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.rigs import RIGS, placed
 from knuckle.tests.blender.test_bakes import readable

@@ -9,11 +9,11 @@ import pytest
 from knuckle.errors import RigError
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.posing.dragging import Pin
-from knuckle.rig import reaching
-from knuckle.rig.dragging import moved_bones, put_back
-from knuckle.rig.following import Follower, standing_arm
-from knuckle.rig.held import seen_frames
-from knuckle.rig.reaching import as_they_stand, reach_pins, shortfalls
+from knuckle.rig.posing import pin_reach
+from knuckle.rig.posing.dragging import moved_bones, put_back
+from knuckle.rig.posing.following import Follower, standing_arm
+from knuckle.rig.posing.pin_reach import as_they_stand, reach_pins, shortfalls
+from knuckle.rig.posing.posable_hand import seen_frames
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, inwards, place, who
 from knuckle.tests.blender.test_held import channels
@@ -87,7 +87,7 @@ def test_a_hand_that_cannot_be_brought_is_left_as_it_was(who: Follower, monkeypa
     def gone(*_: object) -> None:
         raise RigError("for this test")
 
-    monkeypatch.setattr(reaching, "_by_palm", gone)
+    monkeypatch.setattr(pin_reach, "_by_palm", gone)
     with pytest.raises(RigError, match="for this test"):
         reach_pins(who, pins_at(who, inwards(who, (0.1, -0.2, -0.6))))
     assert np.array_equal(channels(rig), exact)

@@ -10,8 +10,8 @@ import pytest
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.rig.binding import bind
-from knuckle.rig.detect import find_hands
-from knuckle.rig.keyframes import KeyedHand, key_hands
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.making import evaluated, motion
 
 RIGS = Path(__file__).parents[3] / "shared" / "data" / "rigs"

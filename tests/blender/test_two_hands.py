@@ -15,10 +15,10 @@ from knuckle.hand.kinematics import joint_frames
 from knuckle.pipeline import job as pipeline
 from knuckle.pipeline.job import Take
 from knuckle.pipeline.recipe import Recipe
-from knuckle.rig.asked import ArmatureHands
-from knuckle.rig.detect import find_hands
-from knuckle.rig.take_result import result_of
-from knuckle.rig.take_scene import Placing, write_take
+from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.keys.take_report import result_of
+from knuckle.rig.keys.take_scene import Placing, write_take
+from knuckle.rig.rig_query import ArmatureHands
 from knuckle.tests.blender.making import evaluated
 from knuckle.tests.blender.rigs import RIGS
 

@@ -4,7 +4,7 @@ import bpy
 import pytest
 from mathutils import Vector
 
-from knuckle.rig.unkeyed import unkeyed_comes_back
+from knuckle.rig.keys.unkeyed_changes import unkeyed_comes_back
 from knuckle.tests.blender.making import rig
 
 

@@ -57,7 +57,7 @@ def posed(screen: "Screen") -> list[Any]:
 
 
 def known(armature: Any) -> Any:
-    return ours("rig.known_hands").look(armature)
+    return ours("rig.detection.detection_cache").look(armature)
 
 
 def armature_of(screen: "Screen", side: str = "right") -> Any:
@@ -67,12 +67,12 @@ def armature_of(screen: "Screen", side: str = "right") -> Any:
 
 def held_hand(screen: "Screen", side: str = "right") -> Any:
     screen.window.view_layer.update()
-    return ours("rig.held_known").held_hand(armature_of(screen, side), side)
+    return ours("rig.posing.posable_cache").held_hand(armature_of(screen, side), side)
 
 
 def bend(screen: "Screen", side: str = "right") -> None:
     """A hand at ease."""
-    held, kept = held_hand(screen, side), ours("rig.held")
+    held, kept = held_hand(screen, side), ours("rig.posing.posable_hand")
     stands = kept.standing(held)
     pose = ours("hand.kinematics").Pose(held.hand, stands.pose.root, held.hand.neutral[None])
     kept.show(held, kept.Standing(pose, stands.beyond))
@@ -82,7 +82,7 @@ def bend(screen: "Screen", side: str = "right") -> None:
 def frame(screen: "Screen", joint: str, side: str = "right") -> Any:
     """(4, 4) in the world."""
     index = ours("hand.joints").JOINT_INDEX[joint]
-    return ours("rig.held").seen_frames(held_hand(screen, side))[index]
+    return ours("rig.posing.posable_hand").seen_frames(held_hand(screen, side))[index]
 
 
 def place(screen: "Screen", joint: str, side: str = "right") -> Any:
@@ -98,7 +98,7 @@ def apart(one: Any, other: Any) -> float:
 def spot(screen: "Screen", joint: str, side: str = "right") -> tuple[int, int]:
     """Where a point is taken hold of on the screen."""
     armature = armature_of(screen, side)
-    return on_screen(screen, ours("rig.grabbing").grab_points(armature, known(armature).bindings[side])[joint])
+    return on_screen(screen, ours("rig.posing.handles").grab_points(armature, known(armature).bindings[side])[joint])
 
 
 def on_screen(screen: "Screen", point: Any) -> tuple[int, int]:
@@ -211,7 +211,7 @@ def gap(screen: "Screen", ball: Any) -> float:
     """mm between the skin of the active armature, by its vertices, and a ball of 2 cm; below 0 where it is inside."""
     bpy.context.view_layer.update()
     graph, gaps = bpy.context.evaluated_depsgraph_get(), []
-    for skin in ours("rig.skin").skins(armature_of(screen)):
+    for skin in ours("rig.posing.rig_skin").skins(armature_of(screen)):
         seen = skin.evaluated_get(graph)
         gaps += [(seen.matrix_world @ vertex.co - ball.location).length - 0.02 for vertex in seen.data.vertices]
     return 1000 * float(min(gaps))
@@ -245,7 +245,7 @@ def pins(screen: "Screen") -> list[tuple[str, str, str, list[float]]]:
 def outside(screen: "Screen", side: str = "right") -> dict[str, float]:
     """Joint -> degrees by which its bone, as it is seen, is turned otherwise than within a hand's limits."""
     held = held_hand(screen, side)
-    beyond = ours("rig.held").standing(held).beyond
+    beyond = ours("rig.posing.posable_hand").standing(held).beyond
     names = held.hand.joints
     return {
         names[joint]: 2 * float(np.degrees(np.arctan2(np.linalg.norm(q[1:]), abs(q[0]))))

@@ -253,9 +253,9 @@ def pose(screen: "Screen", walk: Walk) -> "Steps":
     screen.click(*found.middle)
     yield from screen.wait_until(lambda: told_last() == "KNUCKLE_OT_apply_hand_pose")
     yield 0.5
-    held = ours("rig.held_known").held_hand(armature(screen), "right")
-    angles = ours("rig.held").standing(held).pose.angles[0]
-    relaxed, joints = ours("hand.poses").angles(held.hand, "relaxed"), ours("rig.hand_poses").posed_joints(held)
+    held = ours("rig.posing.posable_cache").held_hand(armature(screen), "right")
+    angles = ours("rig.posing.posable_hand").standing(held).pose.angles[0]
+    relaxed, joints = ours("hand.poses").angles(held.hand, "relaxed"), ours("rig.posing.hand_poses").posed_joints(held)
     own = np.isin(held.hand.axis_joint, joints)
     return walk.done(off=float(np.abs(np.degrees(angles - relaxed))[..., own].max()))
 
@@ -382,8 +382,8 @@ def armature(screen: "Screen") -> Any:
 def place(screen: "Screen", joint: str) -> Any:
     """(3,) m in the world."""
     screen.window.view_layer.update()
-    held = ours("rig.held_known").held_hand(armature(screen), "right")
-    return ours("rig.held").seen_frames(held)[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
+    held = ours("rig.posing.posable_cache").held_hand(armature(screen), "right")
+    return ours("rig.posing.posable_hand").seen_frames(held)[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
 
 
 def apart(one: Any, other: Any) -> float:
@@ -393,8 +393,8 @@ def apart(one: Any, other: Any) -> float:
 
 def spot(screen: "Screen", joint: str) -> tuple[int, int]:
     """Where a ring is on the screen."""
-    known = ours("rig.known_hands").look(armature(screen))
-    point = ours("rig.grabbing").grab_points(armature(screen), known.bindings["right"])[joint]
+    known = ours("rig.detection.detection_cache").look(armature(screen))
+    point = ours("rig.posing.handles").grab_points(armature(screen), known.bindings["right"])[joint]
     area = screen.area()
     region = screen.region(area)
     found = location_3d_to_region_2d(region, area.spaces.active.region_3d, Vector(point))

@@ -296,7 +296,7 @@ def visible(screen: "Screen") -> list[tuple[str, int, int]]:
     top = screen.window.height - view.y - view.height
     for armature in hands.posed(screen):
         for side, binding in hands.known(armature).bindings.items():
-            for joint, place in hands.ours("rig.grabbing").grab_points(armature, binding).items():
+            for joint, place in hands.ours("rig.posing.handles").grab_points(armature, binding).items():
                 x, y = hands.on_screen(screen, place)
                 if view.x + 80 < x < sidebar.x - 20 and top + 80 < y < top + view.height - 60:
                     found.append((f"{side} {joint}", x, y))

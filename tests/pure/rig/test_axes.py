@@ -8,7 +8,7 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, KNUCKLES, SIDES, Side, digit_of
 from knuckle.hand.kinematics import Pose
-from knuckle.rig.axes import CURL, HINGE, arrow_head, hand_axes
+from knuckle.rig.hand_axes import CURL, HINGE, arrow_head, hand_axes
 
 Floats = NDArray[np.float64]
 

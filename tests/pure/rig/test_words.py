@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.rig import mappings
-from knuckle.rig.detection import hints
+from knuckle.rig.detection import name_hints
 from knuckle.rig.mappings.family import read_words
 
 TABLE = Path(mappings.__file__).parent / "words.json"
@@ -29,17 +29,17 @@ TABLE = Path(mappings.__file__).parent / "words.json"
     ],
 )
 def test_parts_of_arms_are_known_by_name(name: str, part: str | None) -> None:
-    assert hints.arm_part(name) == part
+    assert name_hints.arm_part(name) == part
 
 
 def test_a_word_that_is_added_to_the_table_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     table["arms"]["upper"].append("bras$")
     (tmp_path / "words.json").write_text(json.dumps(table), encoding="utf-8")
-    assert hints.arm_part("bras.G.gauche") is None
-    monkeypatch.setattr(hints, "WORDS", read_words(tmp_path / "words.json"))
-    assert hints.arm_part("Bras") == "upper"
-    assert hints.arm_part("bras avant") is None
+    assert name_hints.arm_part("bras.G.gauche") is None
+    monkeypatch.setattr(name_hints, "WORDS", read_words(tmp_path / "words.json"))
+    assert name_hints.arm_part("Bras") == "upper"
+    assert name_hints.arm_part("bras avant") is None
 
 
 @pytest.mark.parametrize("arms", [None, [], {"fore": ["forearm"]}, {"fore": ["forearm"], "upper": []}])

@@ -1,0 +1,186 @@
+"""What is known of an armature's hands, remembered for what is drawn all the time: looking for them takes too long.
+
+An answer is remembered under all that it depends on (names, places, constraints in use, mapping), and not under the
+armature itself: an undo or another file finds its own again, and nothing of Blender's is kept.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import RigError
+from ...hand import proportions
+from ...hand.joints import SIDES, Side
+from ..binding import RigBinding
+from ..bound_hand import bound_hand
+from ..mapping import PROPERTIES, check_whole, kept_text
+from ..mapping_corrections import own_mapping, to_correct
+from ..posing.posable_hand import HeldHand
+from .armature_data import switches
+from .detect import FoundHand, hands_and_problems
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+MOST = 16
+"""Answers that are remembered, those that were asked for last."""
+STRETCH = 0.05
+"""An armature that the world stretches by less than this share is bound as before: one whose size is animated unevenly
+is looked at now and then, and not in each frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHands:
+    """The hands of an armature, or why there are none."""
+
+    hands: Mapping[Side, FoundHand] = field(default_factory=dict)
+    """What was found or picked; of those with a problem, what was picked so far."""
+    bindings: Mapping[Side, RigBinding] = field(default_factory=dict)
+    """How a mean hand is bound to each."""
+    problem: str = ""
+    """Why no hand can be keyed, a sentence."""
+    problems: Mapping[Side, str] = field(default_factory=dict)
+    """Why a hand cannot be keyed, a sentence; the other one may be."""
+    refused: str = ""
+    """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
+    held: dict[Side, tuple[Hashable, HeldHand | str]] = field(default_factory=dict)
+    """What `held_known` remembers of them."""
+
+    @property
+    def usable(self) -> tuple[Side, ...]:
+        """The sides of the hands that can be keyed, left before right."""
+        return tuple(side for side in SIDES if side in self.hands and not self.why_not(side))
+
+    def why_not(self, side: Side) -> str:
+        """Why the hand of a side cannot be keyed, a sentence; empty where nothing is wrong with it."""
+        return self.problem or self.problems.get(side, "")
+
+
+_remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()
+
+
+def known(armature: "Object") -> KnownHands | None:
+    """What is remembered of an armature as it is now; None if nobody has looked yet. Quick."""
+    key = _depends_on(armature)
+    if key not in _remembered:
+        return None
+    _remembered.move_to_end(key)
+    return _remembered[key]
+
+
+def now(armature: "Object") -> KnownHands:
+    """What is known of an armature as it is now; if nobody has looked yet, they are looked for."""
+    return known(armature) or look(armature)
+
+
+def found(armature: "Object", side: Side, known: KnownHands | None = None) -> FoundHand:
+    """The hand of a side; known: what is known of the armature as it is now.
+
+    Raises RigError where there is none that can be posed.
+    """
+    known = known or now(armature)
+    if known.why_not(side):
+        raise RigError(known.why_not(side))
+    if side not in known.hands:
+        raise RigError(
+            f"armature '{armature.name}' has no {side} hand, select the armature that has it as well or pick its bones"
+        )
+    return known.hands[side]
+
+
+def look(armature: "Object") -> KnownHands:
+    """Finds the hands of an armature and remembers them."""
+    return remember(armature, _looked(armature))
+
+
+def remember(armature: "Object", answer: KnownHands) -> KnownHands:
+    """From now on this is what is known of an armature as it is now."""
+    key = _depends_on(armature)
+    _remembered[key] = answer
+    _remembered.move_to_end(key)
+    while len(_remembered) > MOST:
+        _remembered.popitem(last=False)
+    return answer
+
+
+def with_turns(armature: "Object", known: KnownHands, side: Side, turns: Mapping[str, float]) -> KnownHands:
+    """What is known once the curl planes of a person's own hand are turned: no bone is found or lost by that.
+
+    Raises RigError for limits that contradict themselves.
+    """
+    found = replace(known.hands[side], turns=dict(turns))
+    bindings = {**known.bindings, side: _bound(armature, found)}
+    return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="", held={})
+
+
+def forget() -> None:
+    """Looks anew from now on: limits and locks, of which some depends as well, may have changed."""
+    _remembered.clear()
+
+
+def _looked(armature: "Object") -> KnownHands:
+    problem = ""
+    hands: dict[Side, FoundHand] = {}
+    problems: dict[Side, str] = {}
+    try:
+        hands, problems = hands_and_problems(armature)
+    except RigError as error:
+        problem = str(error)
+    hands |= {side: begun for side in SIDES if side not in hands and (begun := _begun(armature, side))}
+    bindings: dict[Side, RigBinding] = {}
+    for side, found in hands.items():
+        try:
+            check_whole(own_mapping(found))
+            bindings[side] = _bound(armature, found)
+        except RigError as error:
+            problems.setdefault(side, str(error))
+    return KnownHands(hands, bindings, problem, problems)
+
+
+def _bound(armature: "Object", found: FoundHand) -> RigBinding:
+    # The performer may be unknown yet; a mean hand shows how a digit curls as well.
+    return bound_hand(armature, found, proportions.build(proportions.adult(found.side)))
+
+
+def _begun(armature: "Object", side: Side) -> FoundHand | None:
+    """What the person has picked so far, of a mapping that is not whole or does not fit."""
+    mapping = to_correct(armature, side, None)
+    if not mapping.bones:
+        return None
+    return FoundHand(
+        side,
+        dict(mapping.bones),
+        confidence=dict.fromkeys(mapping.digits, 1.0),
+        carrier=mapping.carrier,
+        corrected=True,
+        turns=mapping.turns,
+    )
+
+
+def _depends_on(armature: "Object") -> Hashable:
+    """All that an answer depends on but limits and locks: the bones at rest and what they hang on, which constraints
+    bring them elsewhere, how the world stretches them, what the person said.
+    """
+    bones = armature.data.bones
+    places = np.empty((2, 3 * len(bones)), np.float32)
+    bones.foreach_get("head_local", places[0])
+    bones.foreach_get("tail_local", places[1])
+    flags = np.empty((2, len(bones)), bool)
+    bones.foreach_get("use_deform", flags[0])
+    bones.foreach_get("use_inherit_rotation", flags[1])
+    hung = tuple(above.name if (above := bone.parent) else "" for bone in bones)
+    rest = (tuple(bones.keys()), hung, places.tobytes(), flags.tobytes())
+    said = tuple(str(kept_text(armature, side)) for side in PROPERTIES)
+    return armature.name, rest, switches(armature), _stretch(armature), said
+
+
+def _stretch(armature: "Object") -> Hashable:
+    """The same wherever an armature is, however it is turned and whatever its size; another where it is mirrored."""
+    world = np.array(armature.matrix_world, float)[:3, :3]
+    metric = world.T @ world
+    size = float(np.trace(metric))
+    # Zero is added since -0.0 has other bytes than 0.0.
+    return (np.round(metric / size / STRETCH) + 0.0).tobytes() if size > 0 else b"", bool(np.linalg.det(world) < 0)

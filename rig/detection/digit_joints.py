@@ -1,0 +1,94 @@
+"""From a digit's bones to its joints."""
+
+import numpy as np
+
+from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS
+from .digit_labels import Labels
+from .name_hints import Hints
+from .skeleton import SAME_PLACE, Skeleton
+
+STUB = 0.3
+"""A last bone shorter than this share of the one before it only marks the tip,"""
+WHOLE = 0.85
+"""where the fingers are so long up to there, in distances of their knuckles from the wrist: else an exporter cut it."""
+
+
+def joints_of(skeleton: Skeleton, labels: Labels, hints: Hints) -> dict[str, int]:
+    """joint -> bone of a hand; bones beyond the tip are left out."""
+    bones = {"wrist": labels.wrist}
+    fingers = _finger_bones(labels)
+    tipped = fingers > 3
+    stubs = _reach(skeleton, labels) > WHOLE
+    for digit, chain in labels.digits.items():
+        rest = list(chain)
+        if digit == "thumb":
+            # A bone of the wrist before the thumb's metacarpal is none of its joints.
+            rest = rest[-max(fingers, 3 + (tipped or _is_end(skeleton, rest, hints, stubs))) :]
+        elif labels.palm_bones[digit]:
+            inside = rest[labels.palm_bones[digit] - 1]
+            rest = rest[labels.palm_bones[digit] :]
+            if not _carries_others(skeleton, inside, labels, digit):
+                bones[DIGIT_JOINTS[digit][0]] = inside
+        bones |= dict(zip(_moving(digit, rest, _is_end(skeleton, rest, hints, stubs)), rest, strict=False))
+        tip = DIGIT_JOINTS[digit][-1]
+        if tip not in bones and (marker := _marker(skeleton, rest[-1])) is not None:
+            bones[tip] = marker
+    return bones
+
+
+def _carries_others(skeleton: Skeleton, bone: int, labels: Labels, digit: str) -> bool:
+    """Whether other fingers hang on a bone of the palm: it is no finger's metacarpal. A thumb may."""
+    others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
+    return any(bone in skeleton.up(other) for other in others)
+
+
+def _marker(skeleton: Skeleton, last: int) -> int | None:
+    """A bone that does not deform and only marks where a digit's last bone ends."""
+    near = SAME_PLACE * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
+    ends = [
+        bone
+        for bone in skeleton.beside(last)
+        if not skeleton.bones[bone].driven and np.linalg.norm(skeleton.heads[bone] - skeleton.tails[last]) < near
+    ]
+    return ends[0] if ends else None
+
+
+def _finger_bones(labels: Labels) -> int:
+    """How many bones of a finger bend, a tip with them."""
+    moving = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
+    return int(np.median(moving))
+
+
+def _reach(skeleton: Skeleton, labels: Labels) -> float:
+    """How far a finger's last bone begins from its knuckle along it, in distances of the knuckle from the wrist."""
+    reached = []
+    for digit, inside in labels.palm_bones.items():
+        heads = skeleton.heads[list(labels.digits[digit][inside:])]
+        palm = float(np.linalg.norm(heads[0] - labels.place))
+        reached.append(float(np.linalg.norm(np.diff(heads, axis=0), axis=-1).sum()) / max(palm, 1e-12))
+    return float(np.median(reached))
+
+
+def _moving(digit: str, chain: list[int], has_end: bool) -> tuple[str, ...]:
+    """The joints of the bones that bend, tip last if there is a bone for it."""
+    tip = CHAIN_JOINTS[digit][-1]
+    bending = len(chain) - (len(chain) > 3 or has_end)
+    joints = bending_joints(digit, bending)
+    return (*joints, tip) if bending < len(chain) else joints
+
+
+def bending_joints(digit: str, bones: int) -> tuple[str, ...]:
+    """The joints of a digit of so many bones that bend; three at most."""
+    first, second, third, _ = CHAIN_JOINTS[digit]
+    # A thumb of two bones has no metacarpal; a finger of two has no third phalanx.
+    joints = (second, third) if digit == "thumb" and bones < 3 else (first, second, third)
+    return joints[:bones]
+
+
+def _is_end(skeleton: Skeleton, chain: list[int], hints: Hints, stubs: bool) -> bool:
+    """Whether a chain's last bone only marks where it ends; `stubs`: a short one does."""
+    last, before = chain[-1], chain[-2]
+    if len(chain) > 2 and skeleton.bones[last].name in hints.ends:
+        return True
+    length = np.linalg.norm(skeleton.ends[last] - skeleton.heads[last])
+    return stubs and bool(length < STUB * np.linalg.norm(skeleton.heads[last] - skeleton.heads[before]))

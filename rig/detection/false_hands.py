@@ -1,0 +1,113 @@
+"""What only looks like a hand, and which of several hands of a side is meant."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand import mirror
+from ...hand.joints import SIDES
+from .chains import Candidate
+from .detected_hand import PICK_WHERE, SURE_SIDE, DetectedHand
+from .skeleton import Skeleton
+
+Floats = NDArray[np.float64]
+
+SAME = 0.02
+"""Chains that are as near to each other's mirror images, in shares of how far they reach, are mirrored."""
+LESS_CLEAR = 0.5
+"""Of several hands of a side, those that are less sure than this share of the surest are none."""
+ALIKE = 0.1
+"""The two hands of a body are as far from its middle, up to this share."""
+
+
+def is_mirrored_in_itself(skeleton: Skeleton, hand: Candidate) -> bool:
+    """Whether a mirror swaps chains and leaves the others: ears and a jaw, wings, legs, a gripper. No hand has one."""
+    heads = [skeleton.heads[list(chain)] for chain in hand.chains]
+    reach = max(float(np.linalg.norm(points - hand.place, axis=-1).max()) for points in heads)
+    for one, other in combinations(heads, 2):
+        normal = one[0] - other[0]
+        length = float(np.linalg.norm(normal))
+        if len(one) != len(other) or length < SAME * reach:
+            continue
+        normal, middle = normal / length, (one[0] + other[0]) / 2
+        mirrored = [points - 2 * ((points - middle) @ normal)[:, None] * normal for points in heads]
+        if all(any(_same(points, image, reach) for points in heads) for image in mirrored):
+            return True
+    return False
+
+
+def _same(one: Floats, other: Floats, reach: float) -> bool:
+    return len(one) == len(other) and bool(np.abs(one - other).max() < SAME * reach)
+
+
+def one_a_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> tuple[DetectedHand, ...]:
+    """At most one hand (its wrist and itself) a side: the clear ones, and of these a body's own pair.
+
+    Of two alike the one that is hardly sure takes the other side.
+    """
+    if _are_too_many(hands):
+        least = LESS_CLEAR * max(_sure(hand) for _, hand in hands)
+        hands = [(wrist, hand) for wrist, hand in hands if _sure(hand) >= least]
+    if len(hands) == 2 and _are_too_many(hands):
+        weaker = min((hand for _, hand in hands), key=lambda hand: hand.side_confidence)
+        if weaker.side_confidence < SURE_SIDE:
+            other = mirror.other(weaker.side)
+            hands = [(wrist, replace(hand, side=other) if hand is weaker else hand) for wrist, hand in hands]
+    if _are_too_many(hands):
+        hands = _own_pair(skeleton, hands, where)
+    return tuple(hand for wanted in SIDES for _, hand in hands if hand.side == wanted)
+
+
+def _are_too_many(hands: list[tuple[int, DetectedHand]]) -> bool:
+    return len({hand.side for _, hand in hands}) < len(hands)
+
+
+def _sure(hand: DetectedHand) -> float:
+    """A hand is the clearer the more digits it has."""
+    return float(np.median(list(hand.confidence.values()))) * len(hand.confidence)
+
+
+def _own_pair(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> list[tuple[int, DetectedHand]]:
+    """The two that are one body's, where only two are; which others there are is said in doubt."""
+    chosen = _pair(skeleton, [(wrist, hand.side) for wrist, hand in hands])
+    if chosen is None:
+        wanted = next(side for side in SIDES if sum(hand.side == side for _, hand in hands) > 1)
+        same = sorted(hand.carrier for _, hand in hands if hand.side == wanted)
+        raise RigError(
+            f"{where} has {len(same)} {wanted} hands, at bones {' and '.join(map(repr, same))}: "
+            f"pick the bones of the one to drive {PICK_WHERE}"
+        )
+    others = [hand for number, (_, hand) in enumerate(hands) if number not in chosen]
+    return [
+        (wrist, replace(hand, doubts=(*hand.doubts, *(_other(one) for one in others if one.side == hand.side))))
+        for wrist, hand in (hands[number] for number in chosen)
+    ]
+
+
+def _other(hand: DetectedHand) -> str:
+    return f"there is another {hand.side} hand at bone '{hand.carrier}'"
+
+
+def _pair(skeleton: Skeleton, wrists: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
+    """The numbers of the two of several hands (wrist, side) that are one body's; None where there is no such pair, or
+    several: a left and a right one that end arms of as many bones and as far from where these part."""
+    pairs = [
+        (one, other)
+        for one, other in permutations(range(len(wrists)), 2)
+        if wrists[one][1] == "left" and wrists[other][1] == "right"
+        if _are_one_body(skeleton, wrists[one][0], wrists[other][0])
+    ]
+    return pairs[0] if len(pairs) == 1 else None
+
+
+def _are_one_body(skeleton: Skeleton, left: int, right: int) -> bool:
+    lefts, rights = [left, *skeleton.up(left)], [right, *skeleton.up(right)]
+    parted = next((bone for bone in lefts if bone in rights), None)
+    if parted is None or lefts.index(parted) != rights.index(parted):
+        return False
+    far = [float(np.linalg.norm(skeleton.heads[wrist] - skeleton.heads[parted])) for wrist in (left, right)]
+    return abs(far[0] - far[1]) < ALIKE * max(far)

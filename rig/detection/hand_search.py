@@ -1,0 +1,267 @@
+"""The hands of an armature: candidates, their labels, sides and joints, and how sure all of that is.
+
+The confidence of a digit is
+
+    c = g + (1 − g) · 2/3   where its bones' names say the same,
+        g                   where they say nothing,
+        g / 2               where they say otherwise,      with  g = fit · clear,
+
+fit = 1 − cost / MOST_COST: how well the palm lies on a mean hand's (`pipeline/labelling.py`); clear: how much worse the next best
+labels would do, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse order.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand import mirror
+from ...hand.joints import DIGITS, SIDES, Side, digit_of, digit_words
+from . import flat_rigs, side_guess
+from .chains import LEAST_BONES, Candidate, candidates
+from .controls import keyed
+from .detected_hand import PICK_WHERE, DetectedHand
+from .digit_joints import joints_of
+from .digit_labels import Labels, label
+from .false_hands import is_mirrored_in_itself, one_a_side
+from .layered_rigs import has_layers, joined
+from .name_hints import Hints, hints
+from .skeleton import Bone, Skeleton
+
+Floats = NDArray[np.float64]
+
+MOST_COST = 0.32
+"""A palm further than that from a mean one is no hand's: feet are at 0.5, faces further."""
+FEW_COST = 0.22
+"""The same for a thumb and one or two fingers, of which more things are made."""
+MARGIN = 0.1
+"""Labels that cost this much less than the next best are clear."""
+OTHER = 0.4
+"""What the names of a bone of feet or hair add to the cost, where half of the bones have one."""
+LEAST_SURE = 0.1
+"""What has a thumb less sure than this is no hand: a paw, fins, the legs of a spider."""
+MOST_HELPERS = 4
+"""More bones than this for each bone of two or three digits are a body that hangs on them."""
+FLAT = 1e-3
+"""Points that are less apart across than this share of their spread lie in a plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    labels: Labels
+    hints: Hints
+    left_out: tuple[int, ...] = ()
+    """The first bones of chains that hang on the wrist as digits do and are taken for none."""
+
+
+def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = False) -> tuple[DetectedHand, ...]:
+    """The hands in an armature's bones, placed in the world; at least one, left before right.
+
+    `mirrored` tells that the world mirrors the armature, so that its names say the other side. Raises RigError in one
+    sentence that begins with `where`: no hand, several that could be the same one, digits that are missing, or a rig
+    whose hand has no bones to key.
+    """
+    if not bones:
+        raise RigError(f"{where} has no bones, choose one with a hand")
+    driven: list[str] = []
+    for hung in _hung(bones):
+        skeleton = Skeleton(hung, where)
+        hands = []
+        for one in _hands(skeleton):
+            hand, without = _hand(skeleton, one, mirrored)
+            if without:
+                driven.append(_no_controls(where, hand.side, without))
+            else:
+                hands.append((one.labels.wrist, hand))
+        if hands:
+            return one_a_side(skeleton, hands, where)
+    raise RigError(driven[0] if driven else _nothing(bones, where))
+
+
+def _hung(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
+    """The bones as they hang on each other, and where that makes no hand, as those of flat hands would.
+
+    Where constraints drive the bones of the skin, first as these are joined.
+    """
+    if has_layers(bones):
+        yield joined(bones)
+    yield bones
+    yield flat_rigs.gathered(bones)
+    yield flat_rigs.hung(bones, by_name=True)
+    yield flat_rigs.hung(bones, by_name=False)
+
+
+def _no_controls(where: str, side: Side, bones: list[str]) -> str:
+    return (
+        f"{where}: constraints drive the bones of the {side} hand ('{bones[0]}' and {len(bones) - 1} more) and "
+        "there are no controls in their places, choose the rig's control armature or remove the constraints"
+    )
+
+
+def _nothing(bones: Sequence[Bone], where: str) -> str:
+    """The sentence for an armature without a hand; it names the digits that are short of bones."""
+    said = hints(bone.name for bone in bones)
+    counts = {digit: sum(1 for one in said.digits.values() if one == digit) for digit in DIGITS}
+    if said.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
+        return (
+            f"{where}: bones are named as a hand's in {said.family}, but there are fewer than two for "
+            f"{', '.join(map(digit_words, short))}, and the others make no hand: add the missing bones, or pick the "
+            f"bones {PICK_WHERE}"
+        )
+    return (
+        f"{where} has no hand that can be recognised: at least a thumb and a finger of two bones each must hang on a "
+        f"wrist; choose another armature, pick the bones {PICK_WHERE}, or use Knuckle's own hand"
+    )
+
+
+def _hands(skeleton: Skeleton) -> list[_Found]:
+    """What looks like a hand, best first, no two of the same bones."""
+    found: list[_Found] = []
+    for candidate in candidates(skeleton):
+        said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
+        named_other = said.others / (1 + sum(map(len, candidate.chains)))
+        for labels in label(skeleton, candidate, said):
+            left_out = tuple(chain[0] for chain in candidate.chains if chain not in labels.digits.values())
+            one = _Found(replace(labels, cost=labels.cost + OTHER * min(2 * named_other, 1.0)), said, left_out)
+            if _is_hand(skeleton, candidate, one):
+                found.append(one)
+                break
+    if sum(_has_few(one) and not one.hints.digits for one in found) > len(SIDES):
+        found = [one for one in found if not _has_few(one) or one.hints.digits]
+    found.sort(key=lambda one: (-len(one.labels.digits), one.labels.cost))
+    kept: list[_Found] = []
+    used: set[int] = set()
+    for one in found:
+        own = {bone for chain in one.labels.digits.values() for bone in chain} | {one.labels.wrist}
+        if not own & used:
+            kept.append(one)
+            used |= own
+    return kept
+
+
+def _is_hand(skeleton: Skeleton, candidate: Candidate, found: _Found) -> bool:
+    """Whether it is near enough to a hand, its thumb (or fingers) can be told, and it is not mirrored in itself."""
+    labels, few = found.labels, _has_few(found)
+    if (
+        labels.cost >= (FEW_COST if few else MOST_COST)
+        or _confidence(skeleton, found, next(iter(labels.digits))) < LEAST_SURE
+    ):
+        return False
+    if few and (
+        _is_flat(skeleton, candidate) or candidate.below > MOST_HELPERS * sum(map(len, labels.digits.values()))
+    ):
+        return False
+    return not is_mirrored_in_itself(skeleton, candidate)
+
+
+def _has_few(found: _Found) -> bool:
+    """Whether it has but two or three digits: forks in faces look like that, and where there are many they are that."""
+    return len(found.labels.digits) < 4
+
+
+def _is_flat(skeleton: Skeleton, candidate: Candidate) -> bool:
+    """Whether all bones lie in a plane, as a fin's do."""
+    points = skeleton.heads[list(sum(candidate.chains, ()))] - candidate.place
+    stretch = np.linalg.svd(points, compute_uv=False)
+    return bool(stretch[-1] < FLAT * stretch[0])
+
+
+def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHand, list[str]]:
+    """A hand, and which of its bones that bend no key moves."""
+    labels, said = found.labels, found.hints
+    joints = joints_of(skeleton, labels, said)
+    places = {joint: skeleton.heads[bone] for joint, bone in joints.items()} | {"wrist": labels.place}
+    for digit in labels.digits:
+        last = [joint for joint in joints if digit_of(joint) == digit][-1]
+        if not last.endswith("-tip"):
+            places[f"{digit}-tip"] = skeleton.ends[joints[last]]
+    named = said.side if said.side is None or not mirrored else mirror.other(said.side)
+    sided, sure, doubt = side_guess.decide(side_guess.shape_says(places), named, _body_side(skeleton, labels.wrist))
+    bones, driven = _keyed(skeleton, joints)
+    hand = DetectedHand(
+        side=sided,
+        bones=bones,
+        confidence={digit: _confidence(skeleton, found, digit) for digit in labels.digits},
+        side_confidence=sure,
+        carrier=skeleton.bones[labels.wrist].name,
+        family=said.family,
+        doubts=(*([doubt] if doubt else []), *_label_doubts(skeleton, found)),
+    )
+    return hand, driven
+
+
+def _keyed(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], list[str]]:
+    """joint -> the bone to key, and the bones that bend and that no key moves.
+
+    A bone of the palm without a control of its own stays as the rig has it.
+    """
+    bones: dict[str, str] = {}
+    driven: list[str] = []
+    for joint, bone in joints.items():
+        control = keyed(skeleton, bone)
+        if joint.endswith("finger-metacarpal") and control != bone:
+            continue
+        if control is not None:
+            bones[joint] = skeleton.bones[control].name
+        elif "-phalanx-" in joint:
+            driven.append(skeleton.bones[bone].name)
+    return bones, driven
+
+
+def _confidence(skeleton: Skeleton, found: _Found, digit: str) -> float:
+    labels = found.labels
+    margin = labels.margin if digit == "thumb" else min(labels.margin, labels.order_margin)
+    geometry = max(1.0 - labels.cost / MOST_COST, 0.0) * min(max(margin, 0.0) / MARGIN, 1.0)
+    said = _said(skeleton, found, digit)
+    if said is None:
+        return geometry
+    return geometry + (1.0 - geometry) * 2 / 3 if said == digit else geometry / 2
+
+
+def _said(skeleton: Skeleton, found: _Found, digit: str) -> str | None:
+    """The digit that most of a digit's bones are named as."""
+    names = [skeleton.bones[bone].name for bone in found.labels.digits[digit]]
+    said = [found.hints.digits[name] for name in names if name in found.hints.digits]
+    return max(said, key=said.count) if said else None
+
+
+def _label_doubts(skeleton: Skeleton, found: _Found) -> list[str]:
+    labels = found.labels
+    doubts = [
+        f"the {digit} is named as a {said}"
+        for digit in labels.digits
+        if (said := _said(skeleton, found, digit)) not in (None, digit)
+    ]
+    if labels.margin < MARGIN:
+        doubts.append("another of its digits could be the thumb")
+    if labels.order_margin < MARGIN:
+        doubts.append("its fingers could be in the reverse order")
+    if found.left_out:
+        others = " and ".join(f"'{skeleton.bones[bone].name}'" for bone in found.left_out)
+        doubts.append(
+            f"{len(labels.digits) + len(found.left_out)} chains of bones hang on it as digits do: {others} was taken "
+            "for none and is not keyed"
+        )
+    if len(labels.digits) < len(DIGITS) and not found.hints.digits:
+        doubts.append(f"it has {len(labels.digits)} digits, taken as {', '.join(labels.digits)}")
+    if len(labels.digits) < len(DIGITS) and found.hints.digits:
+        named = set(hints(bone.name for bone in skeleton.bones).digits.values())
+        loose = [digit for digit in DIGITS if digit in named and digit not in labels.digits]
+        if loose:
+            doubts.append(
+                f"bones are named as {' and '.join(loose)} that do not hang on it as a digit, pick them {PICK_WHERE}"
+            )
+    return doubts
+
+
+def _body_side(skeleton: Skeleton, wrist: int) -> Side | None:
+    """The side of the body on which an arm ends: bodies face −Y in Blender and have their left at +X."""
+    above = list(skeleton.up(wrist))
+    if len(above) < 3:
+        return None
+    aside = skeleton.heads[wrist] - skeleton.heads[above[-1]]
+    if abs(aside[0]) < 0.1 * np.linalg.norm(aside):
+        return None
+    return "left" if aside[0] > 0 else "right"

@@ -1,0 +1,173 @@
+"""The arm that a rig's hand hangs on, keyed so that the wrist comes to where the capture has it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand import rotations as rot
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX
+from ...hand.kinematics import Pose
+from ...solvers import arm as arms
+from ..binding import RigBinding, into_armature, joint_points
+from ..detection.armature_data import plain_bones
+from ..detection.arms import arm_above
+from ..detection.detect import FoundHand
+from ..detection.name_hints import arm_part
+from ..limits.read_limits import driven
+from .pose_transfer import into_points
+
+if TYPE_CHECKING:
+    from bpy.types import Bone, Object
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmBones:
+    """The names of the two bones that an arm is posed by: those that begin at the shoulder and at the elbow."""
+
+    upper: str
+    fore: str
+    pole: tuple[float, float, float] | None = None
+    """Where the elbow shall point, in armature space; None: down, and to the side of the little finger."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArmMotion:
+    """What to key, and what the hand then hangs on."""
+
+    rotations: Mapping[str, Floats]
+    """Bone -> (F, 4) unit wxyz relative to its rest."""
+    forearm: Floats
+    """(F, 4, 4) in armature space, from where the forearm is at rest to where it is."""
+
+
+def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
+    """The arm above a hand that was found; None where placing the wrist's own control brings the arm along.
+
+    It is what looks like an arm among the bones above the wrist, with names as a hint (`detection/arms.py`). Where the
+    wrist is keyed by a control that does not hang on the arm, as on a rig whose arm is in IK, that control is placed.
+    Raises RigError for a hand without an arm, and for an arm that keys do not move.
+    """
+    wrist = armature.data.bones[found.bones["wrist"]]
+    if arm := _arm_of(armature, found, wrist):
+        _check_turns(armature, wrist, arm)
+        return arm
+    if not arm_led(armature, found):
+        raise RigError(
+            f"armature '{armature.name}' has no arm above its {found.side} wrist, expected bones from shoulder to "
+            "elbow and from there to the wrist, about as long as a person's: choose another armature, or leave the arm "
+            "as it is"
+        )
+    if any(armature.pose.bones[wrist.name].lock_location):
+        raise RigError(
+            f"armature '{armature.name}': '{wrist.name}' brings the arm along and is locked in its place, unlock its "
+            "location, or leave the arm as it is"
+        )
+    return None
+
+
+def arm_led(armature: "Object", found: FoundHand) -> ArmBones | None:
+    """The arm that goes along with the control that its wrist is placed by, as one in IK; None where there is none."""
+    if found.carrier is None or found.carrier == found.bones["wrist"]:
+        return None
+    return _arm_of(armature, found, armature.data.bones[found.carrier])
+
+
+def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
+    """Raises RigError as find_arm does where none of an armature's hands has an arm that can be keyed."""
+    problem: RigError | None = None
+    for hand in hands:
+        try:
+            find_arm(armature, hand)
+        except RigError as error:
+            problem = problem or error
+        else:
+            return
+    if problem is not None:
+        raise problem
+
+
+def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
+    """The arm of which `wrist` is the end."""
+    above = [wrist, *wrist.parent_recursive]
+    heads = np.array([bone.head_local for bone in above])
+    rows = arm_above(heads, _hand_length(armature, found), [arm_part(bone.name) for bone in above])
+    return ArmBones(above[rows[1]].name, above[rows[0]].name) if rows else None
+
+
+def _hand_length(armature: "Object", found: FoundHand) -> float:
+    """From the wrist to the tip of the longest digit, along its joints."""
+    points = joint_points(armature, found.bones)
+    digits = ([JOINT_INDEX["wrist"], *map(JOINT_INDEX.__getitem__, joints)] for joints in DIGIT_JOINTS.values())
+    chains = [points[digit][np.isfinite(points[digit]).all(axis=-1)] for digit in digits]
+    return max(float(np.linalg.norm(np.diff(chain, axis=0), axis=-1).sum()) for chain in chains)
+
+
+def _check_turns(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
+    """Raises RigError for an arm that does not turn as a whole, or not by its keys."""
+    names = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]
+    below = [armature.data.bones[name] for name in names[: names.index(arm.upper)]]
+    apart = [bone.name for bone in below if not bone.use_inherit_rotation]
+    if apart:
+        raise RigError(
+            f"armature '{armature.name}': bone '{apart[0]}' does not turn with the arm that it hangs on, let it "
+            "inherit its parent's rotation, or leave the arm as it is"
+        )
+    constrained = {bone.name for bone in plain_bones(armature) if bone.driven}
+    held = [name for name in (arm.upper, arm.fore) if name in constrained] + driven(armature, (arm.upper, arm.fore))
+    if held:
+        raise RigError(
+            f"armature '{armature.name}': constraints or drivers turn '{held[0]}', so that keys do not: switch the arm "
+            "to FK or mute them, or leave the arm as it is"
+        )
+
+
+def move_arm(
+    armature: "Object", bones: ArmBones, binding: RigBinding, pose: Pose, *, world: Floats, carried: Floats
+) -> ArmMotion:
+    """The motion of an arm that brings its hand's wrist to where `pose` has it, or straight towards it.
+
+    world: T_world_armature, carried: where the upper arm's rest is carried to by what is above it, in armature space;
+    each (4, 4) or (F, 4, 4). Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
+    without one down, and to the side on which the little finger is at rest. Raises RigError for an arm whose bones have
+    no length.
+
+    With U and E the rests of the two bones, and A how the arm's own frame moves each:
+        bone pose    P = A · E            as the arm's frame is moved from its rest, so is the bone
+        carried      C = P_upper · (U^-1 · E)
+        basis          = C^-1 · P
+    """
+    upper, fore = (np.array(armature.data.bones[name].matrix_local) for name in (bones.upper, bones.fore))
+    fitted = fitted_arm(armature, bones, binding, world)
+    goal = np.tile(np.eye(4), (len(pose), 1, 1))
+    goal[:, :3, :3] = into_armature(world, pose.root[:, :3, :3])
+    goal[:, :3, 3] = into_points(world, pose.root[:, :3, 3])
+    base = np.broadcast_to(carried @ np.linalg.inv(upper) @ fitted.base, goal.shape)
+    posed, _ = arms.solve(fitted.arm, goal, base, np.array(bones.pole) if bones.pole else None)
+    moves = arms.frames(fitted.arm, posed, base) @ np.linalg.inv(fitted.rest)
+    upper_pose, fore_pose = moves[:, 0] @ upper, moves[:, 1] @ fore
+    held = upper_pose @ np.linalg.inv(upper) @ fore
+    bases = {bones.upper: np.linalg.inv(carried) @ upper_pose, bones.fore: np.linalg.inv(held) @ fore_pose}
+    turned = {name: rot.from_matrix(basis[:, :3, :3]) for name, basis in bases.items()}
+    return ArmMotion(turned, moves[:, 1])
+
+
+def fitted_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Floats) -> arms.RestArm:
+    """The arm of a rig at rest, in armature space; world: as in move_arm. Raises RigError for bones without length."""
+    shoulder, elbow = (np.array(armature.data.bones[name].head_local) for name in (bones.upper, bones.fore))
+    wrist = binding.rest[0]
+    little = wrist[:3, 0] if binding.side == "right" else -wrist[:3, 0]
+    # Down where the take begins: an armature that is tipped over in it takes its elbow along.
+    down = -np.linalg.inv(world.reshape(-1, 4, 4)[0, :3, :3])[:, 2]
+    try:
+        places = np.stack([shoulder, elbow, wrist[:3, 3]])
+        return arms.from_rest(places, wrist[:3, :3], little, down / np.linalg.norm(down) + little / 2)
+    except arms.SkeletonError as error:
+        raise RigError(
+            f"armature '{binding.armature}': '{bones.upper}' and '{bones.fore}' make no arm ({error}), choose others"
+        ) from error

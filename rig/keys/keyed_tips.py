@@ -1,0 +1,46 @@
+"""Where the fingertips of a rig come to be when it is keyed: its limits may hold bones back from what a pose says."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX
+from ...hand.kinematics import Pose
+from ..binding import RigBinding
+from .pose_transfer import moved
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedTips:
+    """A bound hand of an armature, asked again and again."""
+
+    binding: RigBinding
+    points: Floats
+    """(J, 3) where its joints are at rest in armature space, NaN where there is none."""
+    world: Floats
+    """(4, 4) T_world_armature."""
+
+    def __call__(self, pose: Pose) -> Floats:
+        """(F, 5, 3) m in the wrist's frame, NaN for a digit that it lacks."""
+        # Where the wrist is held back the whole hand is: seen from the wrist that changes nothing.
+        limits = {joint: of_bone for joint, of_bone in self.binding.limits.items() if joint}
+        binding = replace(self.binding, limits=limits)
+        still = Pose(pose.hand, np.broadcast_to(np.eye(4), pose.root.shape), pose.angles)
+        bones, _, _ = moved(binding, pose.hand, still, self.world, {})
+        rests = np.linalg.inv(binding.bone_rest())
+        tips = np.full((len(pose), len(DIGIT_JOINTS), 3), np.nan)
+        for row, joints in enumerate(DIGIT_JOINTS.values()):
+            last = self._last([JOINT_INDEX[joint] for joint in joints])
+            if last is not None:
+                point = rests[last] @ np.append(self.points[JOINT_INDEX[joints[-1]]], 1.0)
+                tips[:, row] = (bones[:, last] @ point)[:, :3]
+        seen: Floats = (tips - bones[:, :1, :3, 3]) @ self.world[:3, :3].T
+        return seen
+
+    def _last(self, joints: Sequence[int]) -> int | None:
+        """The outermost joint of a digit that has a bone."""
+        return next((joint for joint in reversed(joints) if self.binding.bones[joint]), None)

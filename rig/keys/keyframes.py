@@ -1,0 +1,218 @@
+"""F frames of a solved hand as keys: a new action for every take, written in bulk."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ..binding import RigBinding, is_armature
+from ..intermediate_bones import bones_between, rests_between
+from . import parent_motion, rotation_channels
+from .arm_keys import ArmBones, move_arm
+from .pose_transfer import transfer
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyedHand:
+    """A solved hand and the hand of an armature that it goes to."""
+
+    binding: RigBinding
+    hand: HandModel
+    pose: Pose
+    arm: ArmBones | None = None
+    """The arm that brings the wrist to where the pose has it; None leaves an arm as it is."""
+    beyond: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
+    """joint -> (3,) and (4,) wxyz, how its bone is moved and turned on top of the pose."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curves:
+    """The F-curves of one property."""
+
+    group: str
+    """The bone's name; empty for none."""
+    data_path: str
+    frames: Floats
+    """(F,)"""
+    values: Floats
+    """(F, C)"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Played:
+    """The action that an object played."""
+
+    action: "Action | None"
+    slot: Any
+
+
+def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Action":
+    """Keys hands of one armature at scene frames (F,) into a new action, which the armature then plays.
+
+    The action that was there keeps its keys, and gets a fake user if nothing else uses it, so that saving does not
+    lose it; NLA strips, the rotation modes of bones and the scene stay as they are. Nothing has changed if it raises
+    RigError.
+    """
+    # What carries a hand is asked while the take is played already: what another action moved stands still in it.
+    action, bag, before = _play_empty(armature, name)
+    try:
+        write_curves(bag, list(_curves(armature, hands, frames)))
+    except BaseException:
+        _play_again(armature, before)
+        bpy.data.actions.remove(action)
+        raise
+    _keep(before)
+    return action
+
+
+def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
+    """An action of these curves in a slot of its own, which the object then plays."""
+    action, bag, before = _play_empty(obj, name)
+    write_curves(bag, curves)
+    _keep(before)
+    return action
+
+
+def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[Curves]:
+    """The curves of all bones of the hands."""
+    held = [hanging_bones(armature, keyed.binding) for keyed in hands]
+    shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
+    hanging = [name for bones in held for name in bones.values()]
+    inner = [bones_between(armature, keyed.binding) for keyed in hands]
+    hanging += [name for bones in inner for pair in bones.values() for name in pair]
+    world, carried = parent_motion.standing(armature, [*hanging, *shoulders], frames)
+    for keyed, bones, between in zip(hands, held, inner, strict=True):
+        above = {joint: carried[name] for joint, name in bones.items()} | rests_between(armature, between, carried)
+        moved = keyed
+        if keyed.arm:
+            moved, onto_arm = yield from _arm_curves(armature, keyed, frames, world, carried)
+            above |= onto_arm
+        yield from _hand_curves(armature, moved, frames, world, above)
+
+
+def _arm_curves(
+    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, carried: dict[str, Floats]
+) -> Generator[Curves, None, tuple[KeyedHand, dict[int, Floats]]]:
+    """The arm's curves; the hand as it hangs on the arm, and joint -> where its bone's rest is carried to."""
+    binding, bones, rest = keyed.binding, keyed.arm, armature.data.bones
+    shoulder = carried.get(bones.upper, np.array(rest[bones.upper].matrix_local))
+    motion = move_arm(armature, bones, binding, keyed.pose, world=world, carried=shoulder)
+    for name, rotations in motion.rotations.items():
+        mode = armature.pose.bones[name].rotation_mode
+        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channels.channel(mode)}'
+        yield Curves(name, path, frames, rotation_channels.in_mode(rotations, mode))
+    placed = binding.placed.copy()
+    held = {}
+    for joint, name in hanging_bones(armature, binding).items():
+        if rest[bones.fore] in rest[name].parent_recursive:
+            held[joint] = motion.forearm @ np.array(rest[name].matrix_local)
+            placed[joint] = False
+    return replace(keyed, binding=replace(binding, placed=placed)), held
+
+
+def _hand_curves(
+    armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held: dict[int, Floats]
+) -> Iterator[Curves]:
+    binding = keyed.binding
+    motion = transfer(binding, keyed.hand, keyed.pose, world, held).with_beyond(keyed.beyond)
+    for joint in binding.mapped:
+        name = str(binding.bones[joint])
+        bone = armature.pose.bones[name]
+        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+        # A bone that stands still has one key: the take says where it stands, and no more.
+        count = 1 if motion.still[joint] else len(frames)
+        if binding.placed[joint]:
+            yield Curves(name, path + "location", frames[:count], motion.locations[:count, joint])
+        values = rotation_channels.in_mode(motion.rotations[:count, joint], bone.rotation_mode)
+        yield Curves(name, path + rotation_channels.channel(bone.rotation_mode), frames[:count], values)
+
+
+def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
+    """joint -> its bone, for bones that hang on bones which are not the hand's."""
+    bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.holders[joint] < 0}
+    return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
+
+
+def write_curves(channelbag: Any, curves: Sequence[Curves]) -> None:
+    """Gives a channelbag its curves."""
+    groups: dict[str, Any] = {}
+    linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
+    for curve in curves:
+        if curve.group and curve.group not in groups:
+            groups[curve.group] = channelbag.groups.new(curve.group)
+        for index, column in enumerate(curve.values.T):
+            fcurve = channelbag.fcurves.new(curve.data_path, index=index)
+            if curve.group:
+                fcurve.group = groups[curve.group]
+            points = fcurve.keyframe_points
+            points.add(len(column))
+            points.foreach_set("co", np.stack([curve.frames, column], axis=-1).ravel().astype(np.float32))
+            # Between two frames of a recording nothing is known: a straight line does not overshoot.
+            points.foreach_set("interpolation", np.full(len(column), linear, np.int32))
+            fcurve.update()
+
+
+def check_keyable(armature: "Object") -> None:
+    """Raises RigError for an armature that cannot be given an action, and says what to do."""
+    check_changeable(armature)
+    # What was moved since the last redraw, by a script or a file that was just opened, is not worked out yet.
+    bpy.context.view_layer.update()
+    parent_motion.check_depth(armature.name, np.array(armature.matrix_world))
+
+
+def check_changeable(armature: "Object") -> None:
+    """The same but for how the world stretches it, and nothing is worked out."""
+    if not is_armature(armature):
+        raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
+    if not armature.is_editable:
+        raise RigError(f"armature '{armature.name}' is linked from another file, make a library override of it first")
+    if armature.animation_data and armature.animation_data.use_tweak_mode:
+        raise RigError(f"a strip of armature '{armature.name}' is being tweaked in the NLA, leave Tweak Mode first")
+    if armature.data.is_editmode:
+        raise RigError(f"armature '{armature.name}' is being edited, leave Edit Mode first")
+    if not parent_motion.is_evaluated(armature):
+        raise RigError(
+            f"armature '{armature.name}' is excluded from this view layer or disabled in viewports, so that Blender "
+            "does not work out where it is: include it first"
+        )
+
+
+def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _Played | None]":
+    """A new action that the object plays, where its curves go, and what was played before."""
+    action = bpy.data.actions.new(name)
+    slot = action.slots.new(id_type="OBJECT", name=obj.name)
+    strip = action.layers.new("Take").strips.new(type="KEYFRAME")
+    animation, before = obj.animation_data, None
+    if animation:
+        before = _Played(animation.action, animation.action_slot)
+    else:
+        animation = obj.animation_data_create()
+    animation.action = action
+    animation.action_slot = slot
+    return action, strip.channelbag(slot, ensure=True), before
+
+
+def _play_again(obj: "Object", before: "_Played | None") -> None:
+    if before is None:
+        obj.animation_data_clear()
+        return
+    obj.animation_data.action = before.action
+    if before.action:
+        obj.animation_data.action_slot = before.slot
+
+
+def _keep(before: "_Played | None") -> None:
+    """Lets the file keep an action that nothing plays any more."""
+    if before and before.action and before.action.users == 0 and before.action.is_editable:
+        before.action.use_fake_user = True

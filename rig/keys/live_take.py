@@ -1,0 +1,70 @@
+"""What was shown live, as keys: a take over whatever the armature plays."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import KnuckleError
+from ...hand.kinematics import Pose
+from ..posing.apply_pose import PosedHand, armature_of
+from .frame_times import scene_frames, scene_rate
+from .keyframes import KeyedHand, key_hands
+from .nla_layers import TAKE, pull_up, push_down
+from .take_report import TIMECODE
+
+if TYPE_CHECKING:
+    from bpy.types import Action, Object, Scene
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LiveTake:
+    """What was shown of hands, from when it was begun until it was ended."""
+
+    name: str
+    times: Floats
+    """(F,) s, at least one."""
+    poses: Mapping[str, Pose]
+    """Hand -> as it was shown on the F frames, in the scene's world."""
+    posed: Mapping[str, PosedHand]
+    """Hand -> what it drove."""
+    timecode: str = ""
+    """SMPTE timecode of the first frame, where the device sends it."""
+
+
+def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...]":
+    """Keys a take, one action for each armature; its first frame falls on the scene's frame `start`.
+
+    Raises RigError as key_hands does.
+    """
+    times = np.maximum.accumulate(take.times)
+    frames = scene_frames(times, float(times[0]), start, scene_rate(scene))
+    # Two frames of one moment are one key.
+    rows = np.flatnonzero(np.diff(frames, prepend=-np.inf) > 1e-6)
+    armatures: dict[Object, list[KeyedHand]] = {}
+    for hand in take.posed.keys() & take.poses.keys():
+        drives, pose = take.posed[hand], take.poses[hand]
+        armature = armature_of(drives)
+        if armature is not None:
+            binding = replace(drives.binding, armature=armature.name)
+            taken = Pose(pose.hand, pose.root[rows], pose.angles[rows])
+            armatures.setdefault(armature, []).append(KeyedHand(binding, drives.hand, taken))
+    span = min(frames[0], scene.frame_start), max(frames[-1], scene.frame_end)
+    actions = []
+    for armature, keyed in armatures.items():
+        bones = {str(bone) for one in keyed for bone in one.binding.bones if bone}
+        below = push_down(armature, bones, span)
+        try:
+            action = key_hands(armature, keyed, frames[rows], take.name)
+        except KnuckleError:
+            pull_up(armature, below)
+            raise
+        action[TAKE] = True
+        if take.timecode:
+            action[TIMECODE] = take.timecode
+        actions.append(action)
+    return tuple(actions)

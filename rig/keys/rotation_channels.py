@@ -1,0 +1,112 @@
+"""Rotations in the terms in which a bone is keyed: quaternion, one of six Euler orders, or axis and angle."""
+
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+
+Floats = NDArray[np.float64]
+
+EULER_ORDERS = tuple("".join(order) for order in permutations("XYZ"))
+
+
+def channel(mode: str) -> str:
+    """The property of a pose bone that holds the rotation in a rotation mode."""
+    return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
+
+
+def in_mode(rotations: Floats, mode: str) -> Floats:
+    """(F, 4) or (F, 3) what to key for unit quaternions (F, 4), continuous over the frames."""
+    if mode == "QUATERNION":
+        return rot.continuous(rotations)
+    if mode == "AXIS_ANGLE":
+        return _axis_angles(rot.continuous(rotations))
+    return eulers(rot.to_matrix(rotations), mode)
+
+
+def nearest(rotation: Floats, mode: str, now: Floats) -> Floats:
+    """(4,) or (3,) what to set for a unit quaternion (4,): of all that mean the same, the nearest to what there is now.
+
+    A pose is so keyed without whole turns to the keys beside it, of which what there is now comes.
+    """
+    if mode == "QUATERNION":
+        return rotation * (-1.0 if rotation @ now < 0 else 1.0)
+    if mode == "AXIS_ANGLE":
+        turn: Floats = _axis_angles(rotation[None])[0]
+        turn *= -1.0 if turn[1:] @ now[1:] < 0 else 1.0
+        turn[0] += 2 * np.pi * np.round((now[0] - turn[0]) / (2 * np.pi))
+        return turn
+    euler: Floats = eulers(rot.to_matrix(rotation[None]), mode, now)[0]
+    return euler
+
+
+def _axis_angles(q: Floats) -> Floats:
+    """(F, 4) angle and axis. A turn of nothing has any axis: Y."""
+    sine = np.linalg.norm(q[:, 1:], axis=-1)
+    angle = np.unwrap(2 * np.arctan2(sine, q[:, 0]))
+    axis = np.where(sine[:, None] > 1e-9, q[:, 1:] / np.maximum(sine, 1e-9)[:, None], [0.0, 1.0, 0.0])
+    return np.concatenate([angle[:, None], axis], axis=-1)
+
+
+def eulers(matrices: Floats, order: str, before: Floats | None = None) -> Floats:
+    """(F, 3) rad x, y, z of rotations (F, 3, 3); in Blender's order ABC a turn about A comes first.
+
+    Of the two triples of each rotation the one that is nearer to the frame before it, counted without whole turns;
+    before: (3,) that of the first, at rest where it is not given.
+    """
+    both = _triples(matrices, order)
+    result = np.empty_like(both[:, 0])
+    before = np.zeros(3) if before is None else before
+    for frame, candidates in enumerate(both):
+        near = candidates - 2 * np.pi * np.round((candidates - before) / (2 * np.pi))
+        before = result[frame] = near[np.argmin(np.abs(near - before).sum(axis=-1))]
+    return result
+
+
+def least_eulers(matrices: Floats, order: str) -> Floats:
+    """(F, 3) rad in −pi..pi, of each rotation (F, 3, 3) for itself the triple that turns less: Blender's own choice."""
+    both = _triples(matrices, order)
+    near = both - 2 * np.pi * np.round(both / (2 * np.pi))
+    least = np.argmin(np.abs(near).sum(axis=-1), axis=-1)
+    picked: Floats = near[np.arange(len(near)), least]
+    return picked
+
+
+def of_eulers(angles: Floats, order: str) -> Floats:
+    """(F, 3, 3) rotations of x, y, z (F, 3) rad in Blender's order."""
+    cosines, sines = np.cos(angles), np.sin(angles)
+    turns = np.zeros((3, len(angles), 3, 3))
+    for axis in range(3):
+        following, last = (axis + 1) % 3, (axis + 2) % 3
+        turns[axis, :, axis, axis] = 1.0
+        turns[axis, :, following, following] = turns[axis, :, last, last] = cosines[:, axis]
+        turns[axis, :, last, following] = sines[:, axis]
+        turns[axis, :, following, last] = -sines[:, axis]
+    a, b, c = ("XYZ".index(axis) for axis in order)
+    turned: Floats = turns[c] @ turns[b] @ turns[a]
+    return turned
+
+
+def _triples(matrices: Floats, order: str) -> Floats:
+    """(F, 2, 3) rad, both triples of rotations (F, 3, 3).
+
+    R = R_c · R_b · R_a, so R[c, a] = −s · sin(b) and the row and column beside it give the other two, with s the
+    sign of the permutation. The same rotation has a second triple (a + pi, pi − b, c + pi).
+    """
+    a, b, c = ("XYZ".index(axis) for axis in order)
+    sign = 1.0 if (a, b, c) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
+    m = matrices
+    first = np.empty((len(m), 3))
+    across = np.hypot(m[:, a, a], m[:, b, a])
+    first[:, b] = np.arctan2(-sign * m[:, c, a], across)
+    first[:, a] = np.arctan2(sign * m[:, c, b], m[:, c, c])
+    first[:, c] = np.arctan2(sign * m[:, b, a], m[:, a, a])
+    # With b at a right angle only the sum of the others is known: all of it goes to a.
+    locked = across < 1e-7
+    first[locked, a] = np.arctan2(-sign * m[locked, b, c], m[locked, b, b])
+    first[locked, c] = 0.0
+    second = first + np.pi
+    second[:, b] = np.pi - first[:, b]
+    return np.stack([first, second], axis=1)

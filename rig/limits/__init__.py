@@ -1,0 +1,1 @@
+"""Joint limits that a rig states, and limits added to its bones."""

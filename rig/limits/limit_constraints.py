@@ -1,0 +1,96 @@
+"""A hand's limits as Limit Rotation constraints on bones: exact on Knuckle's own hand, a suggestion on others."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.model import AXES, HandModel
+from ..binding import RigBinding
+from ..keys.rotation_channels import EULER_ORDERS, least_eulers
+from .joint_ranges import KeyedJoint, keyed_joints
+
+if TYPE_CHECKING:
+    from bpy.types import Object, PoseBone
+
+Floats = NDArray[np.float64]
+
+NAME = "Knuckle Limit"
+
+_TURNS = [int(np.argmax(np.abs(axis))) for axis in AXES.values()]
+EULER_ORDER = "".join("XYZ"[axis] for axis in reversed(_TURNS))
+"""HandModel's R = R_abduction · R_twist · R_flexion: Blender names the turn that is applied first first."""
+TRIED = 15
+"""How many angles of each range are looked at."""
+ROOM = np.deg2rad(0.5)
+"""What lies between two angles that were looked at may be a little outside of both."""
+
+
+def add_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> None:
+    """Gives each bone of the hand but the wrist its limits as a constraint, and locks the turns that it does not make.
+
+    The bones must stand in their joints' own frames, as those of add_hand do; limits of before are replaced.
+    """
+    for joint in binding.mapped[1:]:
+        bone = armature.pose.bones[str(binding.bones[joint])]
+        ranges = np.zeros((3, 2))
+        for d in np.flatnonzero(hand.axis_joint == joint):
+            axis = int(np.argmax(np.abs(hand.axes[d])))
+            ranges[axis] = np.sort(hand.limits[d] * hand.axes[d, axis])
+        _lock(bone, ranges)
+        remove_limit(bone)
+        if ranges.any():
+            _constrain(bone, ranges, EULER_ORDER)
+
+
+def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> int:
+    """Gives each bone of which the rig says nothing the hand's limits as a constraint; to how many bones.
+
+    No pose inside the hand's limits is changed by them; where a bone's axes are not those of its joint, they let
+    through more than the hand does. Locks are the rig's own matter.
+    """
+    joints = keyed_joints(binding, hand, np.array(armature.matrix_world))
+    silent = [joint for joint in joints.values() if not joint.limits.parts]
+    for joint in silent:
+        ranges, order = _around(joint)
+        _constrain(armature.pose.bones[joint.limits.bone], ranges, order)
+    return len(silent)
+
+
+def _around(joint: KeyedJoint) -> tuple[Floats, str]:
+    """(3, 2) rad, the ranges of X, Y and Z that hold all that a joint may do, in the order in which they hold least."""
+    columns = [np.linspace(low, high, TRIED) for low, high in joint.own]
+    angles = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
+    bases = joint.bases(angles)
+    found: dict[str, Floats] = {}
+    for order in EULER_ORDERS:
+        turns = least_eulers(bases, order)
+        found[order] = np.stack([turns.min(axis=0) - ROOM, turns.max(axis=0) + ROOM], axis=1)
+    best = min(EULER_ORDERS, key=lambda order: float(np.ptp(found[order], axis=1).prod()))
+    return found[best], best
+
+
+def remove_limit(bone: "PoseBone") -> bool:
+    """Takes Knuckle's limit from a bone and leaves all other constraints; whether there was one."""
+    found: Any = bone.constraints.get(NAME)
+    if found is not None:
+        bone.constraints.remove(found)
+    return found is not None
+
+
+def _lock(bone: "PoseBone", ranges: Floats) -> None:
+    bone.lock_rotation = [not axis.any() for axis in ranges]
+    # By Euler angles, which are those of the constraint: a joint of two axes turns every part of a quaternion.
+    bone.lock_rotations_4d = False
+    bone.lock_location = [True] * 3
+
+
+def _constrain(bone: "PoseBone", ranges: Floats, order: str) -> None:
+    constraint = bone.constraints.new("LIMIT_ROTATION")
+    constraint.name = NAME
+    constraint.owner_space = "LOCAL"
+    constraint.euler_order = order
+    for axis, (lowest, highest) in zip("xyz", ranges, strict=True):
+        setattr(constraint, f"use_limit_{axis}", True)
+        setattr(constraint, f"min_{axis}", lowest)
+        setattr(constraint, f"max_{axis}", highest)

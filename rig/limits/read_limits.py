@@ -1,0 +1,119 @@
+"""What a rig itself says of how its bones may turn: constraints, limits of inverse kinematics, locks."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ..keys.rotation_channels import EULER_ORDERS
+from .bone_limits import AxisRanges, BoneLimits, Order, locks, merged
+
+if TYPE_CHECKING:
+    from bpy.types import Object, PoseBone
+
+Floats = NDArray[np.float64]
+
+HALF_TURN = np.pi - 1e-4
+"""A turn of exactly half a circle may be read as one the other way."""
+
+
+def read_limits(armature: "Object", bones: Iterable[str]) -> dict[str, BoneLimits]:
+    """The limits of those of the bones that have any.
+
+    Raises RigError for a constraint whose lowest turn is above its highest.
+    """
+    found = (_of_bone(armature, armature.pose.bones[name]) for name in bones)
+    return {limits.bone: limits for limits in found if limits.parts}
+
+
+def _of_bone(armature: "Object", bone: "PoseBone") -> BoneLimits:
+    where = f"armature '{armature.name}', bone '{bone.name}'"
+    parts = [_constraint(con, _order(bone), where) for con in bone.constraints if _limits(con)]
+    if any(getattr(bone, f"lock_ik_{axis}") or getattr(bone, f"use_ik_limit_{axis}") for axis in "xyz"):
+        parts.append(_inverse_kinematics(bone))
+    if any(bone.lock_rotation) or bone.lock_rotation_w:
+        parts.append(_locks(bone))
+    return BoneLimits(bone.name, merged([part for part in parts if np.isfinite(part.half).any()]))
+
+
+def _limits(constraint: Any) -> bool:
+    """Whether a constraint is a Limit Rotation that acts on the bone's own turns."""
+    acts = constraint.type == "LIMIT_ROTATION" and constraint.enabled and not constraint.mute
+    return bool(acts and constraint.influence > 0 and constraint.owner_space == "LOCAL")
+
+
+def elsewhere(armature: "Object", bones: Iterable[str]) -> list[str]:
+    """Those of the bones that are limited in another space than their own, which says nothing of one joint."""
+    return [
+        name
+        for name in bones
+        for con in armature.pose.bones[name].constraints
+        if con.type == "LIMIT_ROTATION" and con.enabled and con.influence > 0 and con.owner_space != "LOCAL"
+    ]
+
+
+def driven(armature: "Object", bones: Iterable[str]) -> list[str]:
+    """Those of the bones that drivers turn: keys do not overrule a driver."""
+    animation = armature.animation_data
+    paths = {driver.data_path for driver in animation.drivers} if animation else set()
+    turned = {path.rsplit(".", 1)[0] for path in paths if ".rotation_" in path}
+    return [name for name in bones if armature.pose.bones[name].path_from_id() in turned]
+
+
+def _order(bone: "PoseBone") -> Order:
+    """The Euler order in which Blender takes a bone's rotation apart: XYZ where its mode has none."""
+    mode: Any = bone.rotation_mode
+    return mode if mode in EULER_ORDERS else "XYZ"
+
+
+def _constraint(constraint: Any, order: Order, where: str) -> AxisRanges:
+    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    for axis, name in enumerate("xyz"):
+        if not getattr(constraint, f"use_limit_{name}"):
+            continue
+        ends = getattr(constraint, f"min_{name}"), getattr(constraint, f"max_{name}")
+        if ends[0] > ends[1]:
+            raise RigError(
+                f"{where}: its constraint '{constraint.name}' limits {name.upper()} to "
+                f"{np.degrees(ends[0]):.0f}..{np.degrees(ends[1]):.0f} degrees, the first must be the smaller"
+            )
+        low[axis], high[axis] = _legacy(*ends) if constraint.use_legacy_behavior else ends
+    own = constraint.euler_order
+    return AxisRanges.between(order if own == "AUTO" else own, low, high)
+
+
+def _legacy(low: float, high: float) -> tuple[float, float]:
+    """Turns are not taken around the circle: what is beyond half a turn is the end that is nearer to it."""
+    if low > HALF_TURN:
+        return low, low
+    if high < -HALF_TURN:
+        return high, high
+    return max(low, -HALF_TURN), min(high, HALF_TURN)
+
+
+def _inverse_kinematics(bone: "PoseBone") -> AxisRanges:
+    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    for axis, name in enumerate("xyz"):
+        if getattr(bone, f"lock_ik_{name}"):
+            low[axis] = high[axis] = 0.0
+        elif getattr(bone, f"use_ik_limit_{name}"):
+            low[axis], high[axis] = getattr(bone, f"ik_min_{name}"), getattr(bone, f"ik_max_{name}")
+    return AxisRanges.between("SWING", low, high)
+
+
+def _locks(bone: "PoseBone") -> AxisRanges:
+    """Locked turns stay at rest. A mode of four numbers is locked by its Euler angles, unless they are locked singly.
+
+    An axis of axis and angle points along Y at rest, so that its Y being locked says nothing.
+    """
+    locked = list(bone.lock_rotation)
+    if bone.rotation_mode in EULER_ORDERS or not bone.lock_rotations_4d:
+        return locks(_order(bone), locked)
+    if bone.lock_rotation_w:
+        return locks("QUATERNION", [True] * 3)
+    if bone.rotation_mode == "AXIS_ANGLE":
+        return locks("QUATERNION", [locked[0], False, locked[2]])
+    # Where no part of the quaternion is along Y it has no twist, and what is left is the swing.
+    return locks("SWING" if locked[1] else "QUATERNION", locked)

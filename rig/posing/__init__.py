@@ -1,0 +1,1 @@
+"""Posing a rig's hands: dragging, pins, sliders, named poses, grasping."""

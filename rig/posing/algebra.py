@@ -1,0 +1,101 @@
+"""What the solvers make in the algebra for a rig's hand as it stands or is dragged, remembered while it stays so."""
+
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import kinematics
+from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
+from ...hand.kinematics import Pose
+from ...hand.model import HandModel
+from ...posing.algebra_shapes import Trace, Tracer, Watched, firm, trace_arm, trace_palm
+from ...solvers import arm as arms
+from ..detection.detection_cache import KnownHands
+from ..keys.arm_keys import arm_led
+from .following import Follower, standing_arm
+from .posable_cache import held_follower, held_hand
+from .posable_hand import HeldHand, read, seen_frames
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+PARTS = ("arm", "palm", *DIGITS)
+"""What can be shown."""
+ROUNDING = 1e-5
+"""m and parts of a turn: palms that differ by less are the same."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answer:
+    """What was shown last, and of what."""
+
+    of: Hashable
+    traces: tuple[Trace, ...]
+
+
+class AlgebraOf:
+    """The traces of one hand at a time. Holds names and numbers only, and may be forgotten at any time."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """It is worked out anew when it is asked for next."""
+        self._hand: tuple[HeldHand, Follower] | None = None
+        self._tracer: Tracer | None = None
+        self._answer: _Answer | None = None
+
+    def traces(self, armature: "Object", known: KnownHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
+        """What the solvers make of a known hand as Blender evaluated it last, for some of PARTS, in their order.
+
+        Raises RigError and HandError for a hand that cannot be taken hold of or solved.
+        """
+        who = self._taken(armature, known, side)
+        pose, seen = read(who.held), seen_frames(who.held)[:, :3, 3]
+        goals = Watched.goals if (Watched.armature, Watched.side) == (armature.name, side) else {}
+        elbow = standing_arm(who) if "arm" in parts else None
+        told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
+        told += [place.tobytes() for place in (elbow or ())[1:]]
+        of = (id(who), tuple(sorted(parts)), tuple(goals), *told)
+        if self._answer is None or self._answer.of != of:
+            stands = firm(pose, seen)
+            shown = [part for part in PARTS if part in parts and (part not in DIGITS or part in who.held.digits)]
+            made = [self._trace(stands, seen, part, goals.get(part)) for part in shown if part != "arm"]
+            if elbow is not None:
+                made.insert(0, _arm(*elbow, stands, next((part for part in shown if part in DIGITS), "middle-finger")))
+            self._answer = _Answer(of, tuple(made))
+        return self._answer.traces
+
+    def _taken(self, armature: "Object", known: KnownHands, side: Side) -> Follower:
+        """What carries a hand is looked for where the hand is another than before."""
+        held = held_hand(armature, side, known)
+        if self._hand is None or self._hand[0] is not held:
+            who = held_follower(armature, side, known)
+            # An arm in IK is drawn as it stands as well.
+            self._hand = held, replace(who, arm=who.arm or arm_led(armature, known.hands[side]))
+            self._tracer = None
+        return self._hand[1]
+
+    def _trace(self, stands: Pose, seen: Floats, part: str, goal: Floats | None) -> Trace:
+        if part == "palm":
+            return trace_palm(stands.hand, stands)
+        hand, tracer = stands.hand, self._tracer
+        if tracer is None or not _same_palm(hand, tracer.hand):
+            tracer = self._tracer = Tracer(hand)
+        return tracer.digit(Pose(tracer.hand, stands.root, stands.angles), part, goal, seen)
+
+
+def _same_palm(hand: HandModel, other: HandModel) -> bool:
+    """Whether the palms of a hand that stands in two ways are alike."""
+    return np.allclose(hand.rest, other.rest, rtol=0.0, atol=ROUNDING)
+
+
+def _arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, pose: Pose, digit: str) -> Trace:
+    frames = kinematics.joint_frames(pose.hand, pose)[0]
+    end = frames[pose.hand.joints.index(CHAIN_JOINTS[digit][-1]), :3, 3]
+    return trace_arm(arm, shoulder, elbow, pose.root[0, :3, 3], end)

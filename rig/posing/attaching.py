@@ -1,0 +1,172 @@
+"""An object goes along with the hand that holds it, by a Child Of constraint, until the hand lets go of it."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import bpy
+
+from ...errors import RigError
+from ..keys.fcurves import SAME_FRAME, key_on
+from ..keys.rotation_channels import channel
+from .following import Follower
+from .posable_hand import armature_held
+from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
+
+if TYPE_CHECKING:
+    from bpy.types import Constraint, FCurve, Object
+
+NAME = "Held"
+"""How the constraint is called: one of a person's own is left alone."""
+
+
+def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
+    """Raises RigError for an object that cannot go along with a hand from a frame on, or not only with that."""
+    armature = armature_held(who.held)
+    if not obj.is_editable:
+        raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
+    if obj in _above(armature):
+        raise RigError(f"'{armature.name}' hangs on '{obj.name}', which can therefore not go along with its hand")
+    if _bone_of(who) is None:
+        raise RigError(f"'{armature.name}' has no bone of this hand's wrist to which '{obj.name}' could be attached")
+    holds = _holds(obj)
+    later = {_path(held) for held in holds} & {curve.data_path for curve in played(obj) if changes(curve, frame)}
+    if later or any(held.influence > 0 for held in holds):
+        raise RigError(f"'{obj.name}' is attached to a hand already, let go of it first")
+    check_still(obj, frame, holds)
+    now = bpy.context.scene.frame_current_final
+    if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
+        raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
+    # What carries both would carry the object twice.
+    both = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
+    parent = moving_parent(obj, frame) or next(iter(both), None)
+    if parent is not None:
+        raise RigError(f"'{obj.name}' is moved by '{parent.name}', its parent: clear that first (Keep Transformation)")
+
+
+def has_keys(obj: "Object") -> bool:
+    """Whether an object was somewhere else before, by keys of its own."""
+    return any(changes(curve, curve.range()[0]) for curve in transform_curves(obj))
+
+
+def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
+    """An object goes along with a hand as the hand stands now; frames: the last one on which it does not yet, and the
+    one from which on it does, else for ever. Raises RigError where the hand is gone."""
+    armature, bone = armature_held(who.held), _bone_of(who)
+    assert bone is not None, "check_attachable"
+    seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    held: Any = obj.constraints.new("CHILD_OF")
+    held.name = f"{NAME} by {bone}"
+    held.target, held.subtarget = armature, bone
+    held.inverse_matrix = (seen.matrix_world @ seen.pose.bones[bone].matrix).inverted_safe()
+    if frames:
+        for influence, frame in enumerate(frames):
+            held.influence = influence
+            _key_held(obj, held, frame)
+    return held  # type: ignore[no-any-return]
+
+
+def held_by(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
+    """The objects that go along with a hand now, and what makes them. Raises RigError where the hand is gone."""
+    armature, bone = armature_held(who.held), _bone_of(who)
+    for obj in bpy.context.view_layer.objects:
+        for held in _holds(obj):
+            if held.target == armature and held.subtarget == bone and held.influence > 0:
+                yield obj, held
+
+
+def check_loose(obj: "Object", held: "Constraint", frame: float) -> None:
+    """Raises RigError for an object that would not stay where it is from a frame on, were it let go of."""
+    if _path(held) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
+        raise RigError(f"'{obj.name}' is let go of by keys after frame {frame:g} already, take those away first")
+    check_still(obj, frame, _holds(obj))
+
+
+def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
+    """An object that check_loose lets pass stays from now on where it is; on a frame, with what is keyed before left as
+    it is, if it was attached by keys or has its own."""
+    world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.copy()
+    if not (_is_keyed(obj, held) or transform_curves(obj)):
+        obj.constraints.remove(held)
+        obj.matrix_world = world
+        return
+    if not _is_keyed(obj, held):
+        _key_held(obj, held, frame - 1)
+    paths = ("location", channel(obj.rotation_mode), "scale")
+    for path in paths:
+        _keep_before(obj, path, frame)
+    obj.matrix_world = world
+    for path in paths:
+        obj.keyframe_insert(path, frame=frame)
+        _hold_key(obj, path, frame)
+    held.influence = 0.0
+    _key_held(obj, held, frame)
+
+
+def _bone_of(who: Follower) -> str | None:
+    """What carries a hand: not its control, which stands aside where another moves the hand."""
+    binding = who.held.posed.binding
+    return binding.carrier or binding.bones[0]
+
+
+def _holds(obj: "Object") -> "list[Constraint]":
+    return [one for one in obj.constraints if one.type == "CHILD_OF" and one.name.startswith(NAME) and not one.mute]
+
+
+def _above(armature: "Object") -> "set[Object]":
+    """The objects on which an armature hangs: those above it, and those to which it or its bones are constrained."""
+    found: set[Object] = set()
+    left: list[Any] = [armature]
+    while left:
+        one = left.pop()
+        bones = one.pose.bones if one.pose else ()
+        constraints = [*one.constraints, *(held for bone in bones for held in bone.constraints)]
+        near = [one.parent, *(getattr(held, "target", None) for held in constraints)]
+        near += [target.target for held in constraints for target in getattr(held, "targets", ())]
+        fresh = {other for other in near if other is not None} - found
+        found |= fresh
+        left += fresh
+    return found
+
+
+def _path(held: "Constraint") -> str:
+    return f"{held.path_from_id()}.influence"
+
+
+def _value(obj: "Object", curve: "FCurve") -> float:
+    return float(getattr(obj, curve.data_path)[curve.array_index])
+
+
+def _is_keyed(obj: "Object", held: "Constraint") -> bool:
+    return any(curve.data_path == _path(held) for curve in played(obj))
+
+
+def _keep_before(obj: "Object", path: str, frame: float) -> None:
+    """What a channel's curves are before a frame, they stay, whatever is keyed on that."""
+    there = {curve.array_index: curve for curve in played(obj) if curve.data_path == path}
+    for index in range(len(getattr(obj, path))):
+        if index not in there:
+            obj.keyframe_insert(path, index=index, frame=frame - 1)
+            continue
+        points = there[index].keyframe_points
+        earlier = [key for key in points if key.co[0] < frame - SAME_FRAME]
+        if len(earlier) < len(points) or not earlier:
+            # It comes to a key on this very frame, or has no other.
+            points.insert(frame - 1, there[index].evaluate(frame - 1))
+        else:
+            # A handle that Blender sets would turn with the key that is next.
+            earlier[-1].handle_left_type = earlier[-1].handle_right_type = "FREE"
+            earlier[-1].interpolation = "CONSTANT"
+    _hold_key(obj, path, frame - 1)
+
+
+def _key_held(obj: "Object", held: "Constraint", frame: float) -> None:
+    obj.keyframe_insert(_path(held), frame=frame)
+    _hold_key(obj, _path(held), frame)
+
+
+def _hold_key(obj: "Object", path: str, frame: float) -> None:
+    """What is keyed on a frame stays until the next key."""
+    for curve in played(obj):
+        key = key_on(curve, frame) if curve.data_path == path else None
+        if key is not None:
+            key.interpolation = "CONSTANT"

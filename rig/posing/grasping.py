@@ -1,0 +1,212 @@
+"""A rig's hand that takes hold of an object: planned on the evaluated mesh, closed on the skin that is seen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...hand.kinematics import Pose, joint_frames
+from ...posing.following import Brought
+from ...posing.grasping import grasp_planning, object_shape
+from ...posing.grasping.approach import screw_path
+from ...posing.grasping.arm_reach import Carrier
+from ...posing.grasping.candidates import Holder, Task, Thing
+from ...posing.grasping.detour import route
+from ...posing.grasping.grasp_planning import Hold
+from ...posing.grasping.grips import Name
+from ..detection.detect import FoundHand
+from ..keys.pose_transfer import into_points
+from ..keys.rotation_channels import channel
+from . import following
+from .arm_carrier import carrier
+from .channel_diff import Channels, channels_of, give_back
+from .following import Followed, Follower
+from .posable_hand import Standing, armature_held, standing
+from .rig_skin import flesh_of, skins
+from .solid_mesh import Solid, solid_of
+from .stillness import played
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+DEEPEST = 0.9e-3
+"""m: skin that is pressed in further, once it is evaluated, is closed anew."""
+ROUNDS = 3
+"""How often."""
+REACHED = 2e-3
+"""m: an arm that lacks less reaches."""
+STRAIGHT, CLOSING = 0.25, 0.25
+"""Parts of a whole approach: how long the open hand comes straight, and how long it then closes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grasped:
+    """A hand that has taken hold of an object."""
+
+    who: Follower
+    hold: Hold
+    way: Pose
+    """From how the hand stood, by where it is open in front of the object, to how it holds."""
+    parts: Floats
+    """(N,) 0..1, when it is there."""
+    deepest: float
+    """m, the distance of the skin that is furthest inside the object, as it is evaluated; below 0 inside."""
+    before: dict[str, Channels]
+    """Bone of hand or arm -> how it stood."""
+    elbow: tuple[float, float, float] | None
+    """Where the arm's elbow was, in armature space."""
+
+
+def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None = None, *, steps: int = 8) -> Grasped:
+    """Takes hold of an object: the hand is posed, without keys, the arm that carries it too.
+
+    grip: how, None for the grip that suits the object; steps: in how many the hand comes. Raises RigError and
+    HandError for what is no object to hold, is too large, out of reach, or for a hand whose wrist cannot be moved.
+    """
+    who = following.follower(armature, found)
+    if who.fixed:
+        raise RigError(who.fixed)
+    if obj == armature or obj in skins(armature):
+        raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
+    solid = solid_of(obj)
+    stands = standing(who.held)
+    before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
+    elbow = following.pointed(who).pole if who.arm else None
+    root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
+    holder = Holder(who.held.hand, flesh, root, carrier(who, found, solid.nearest(root[:3, 3])))
+    whole = object_shape.triangulated(solid.vertices, solid.triangles)
+    thing = Thing(object_shape.shape_of(whole), solid.vertices, solid.distance, solid.closed)
+    hold = grasp_planning.plan(holder, thing, grip)
+    _check_reach(armature, obj, holder, hold)
+    who = _with_elbow(who, holder.carrier, hold.root)
+    place = obj.matrix_world.copy()
+    hold, deepest = _settled(who, found, solid, Task(hold.grip, holder, thing, hold.plane, hold.contact), hold)
+    if obj.matrix_world != place:
+        give_back(armature, before)
+        raise RigError(f"'{obj.name}' goes along with the hand already, let go of it first")
+    there = route(holder, thing, stands.pose.angles[0], hold, steps)
+    way, parts = approach(stands.pose, hold, there)
+    return Grasped(who, hold, way, parts, deepest, before, elbow)
+
+
+def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
+    """The way of a hand to how it holds, and when (N,) 0..1 it is where.
+
+    By places `there` (M, 4, 4) to where it is open in front of the object, straight on until it touches, and closed.
+    """
+    steps = len(there) - 1
+    last = max(1, steps // 3)
+    straight = screw_path(hold.before, hold.root, last)[1:]
+    closing = np.repeat(hold.root[None], last, axis=0)
+    opened = stands.angles[0] + np.linspace(0.0, 1.0, steps + 1)[:, None] * (hold.opened - stands.angles[0])
+    closed = hold.opened + np.linspace(0.0, 1.0, last + 1)[1:, None] * (hold.angles - hold.opened)
+    angles = np.concatenate([opened, np.repeat(hold.opened[None], last, axis=0), closed])
+    first = 1.0 - STRAIGHT - CLOSING
+    parts = [
+        np.linspace(0.0, first, steps + 1),
+        np.linspace(first, first + STRAIGHT, last + 1)[1:],
+        np.linspace(first + STRAIGHT, 1.0, last + 1)[1:],
+    ]
+    return Pose(stands.hand, np.concatenate([there, straight, closing]), angles), np.concatenate(parts)
+
+
+def pose(grasped: Grasped, step: int) -> None:
+    """Poses arm and hand as a step of the way has them, without keys; the first as they stood.
+
+    Raises RigError where the hand is gone.
+    """
+    if step == 0:
+        give_back(armature_held(grasped.who.held), grasped.before)
+        bpy.context.view_layer.update()
+        return
+    who, way = grasped.who, grasped.way
+    if who.arm and who.arm.pole and grasped.elbow:
+        part = float(grasped.parts[step])
+        x, y, z = ((1 - part) * np.array(grasped.elbow) + part * np.array(who.arm.pole)).tolist()
+        who = replace(who, arm=replace(who.arm, pole=(x, y, z)))
+    _pose(who, way.root[step], way.angles[step])
+
+
+def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
+    """Keys steps of the way, each on its frame, into the action that the armature plays; after the last step the hand
+    holds. Keys of its bones between the first frame and the last, through which it would go, are taken away.
+
+    Raises RigError where the hand is gone.
+    """
+    armature = armature_held(grasped.who.held)
+    _clear_between(grasped, min(frames.values()), max(frames.values()))
+    for step, frame in frames.items():
+        pose(grasped, step)
+        for name, placed in following.posed_bones(grasped.who):
+            bone = armature.pose.bones[name]
+            bone.keyframe_insert(channel(bone.rotation_mode), frame=frame, group=name)
+            if placed:
+                bone.keyframe_insert("location", frame=frame, group=name)
+
+
+def _clear_between(grasped: Grasped, first: float, last: float) -> None:
+    armature = armature_held(grasped.who.held)
+    bones = [(armature.pose.bones[name], placed) for name, placed in following.posed_bones(grasped.who)]
+    paths = {bone.path_from_id(channel(bone.rotation_mode)) for bone, _ in bones}
+    paths |= {bone.path_from_id("location") for bone, placed in bones if placed}
+    for curve in played(armature):
+        points = curve.keyframe_points
+        passed = [k for k, key in enumerate(points) if first < key.co[0] < last] if curve.data_path in paths else []
+        for k in reversed(passed):
+            points.remove(points[k], fast=True)
+        if passed:
+            curve.update()
+
+
+def _pose(who: Follower, root: Floats, angles: Floats) -> None:
+    wanted = Pose(who.held.hand, root[None], angles[None])
+    nothing = np.zeros((1, 3))
+    following.pose(who, Followed(Brought(wanted, (), nothing, nothing[:, 0]), Standing(wanted)))
+
+
+def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Hold) -> tuple[Hold, float]:
+    """The hold as the evaluated skin has it, and how deep that is.
+
+    What the skin's modifiers do beside carrying it is known where the hand stands: closed anew with the skin as it is
+    seen there, it is as deep as it may be.
+    """
+    armature = armature_held(who.held)
+    deepest = -np.inf
+    for _ in range(ROUNDS):
+        _pose(who, hold.root, hold.angles)
+        root = standing(who.held).pose.root[0]
+        seen = flesh_of(armature, found, who.held)
+        frames = joint_frames(who.held.hand, standing(who.held).pose)
+        deepest = float(solid.distance(seen.moved(frames)[0]).min())
+        if deepest > -DEEPEST:
+            break
+        again = replace(task, holder=replace(task.holder, flesh=seen))
+        root = grasp_planning.cleared(again, solid.outwards, root, hold.opened)
+        touching = grasp_planning.close_hand(again, root, (hold.opened, hold.closed), hold.paces)
+        hold = replace(hold, root=root, angles=touching.angles[0], gaps=touching.gaps[0])
+    return hold, deepest
+
+
+def _with_elbow(who: Follower, carrier: Carrier | None, root: Floats) -> Follower:
+    """The hand on an arm whose elbow goes where the wrist bends least."""
+    if carrier is None or who.arm is None:
+        return who
+    place = carrier.strain(root[None])[1][0]
+    armature = armature_held(who.held)
+    x, y, z = into_points(np.array(armature.matrix_world), place[None])[0].tolist()
+    return replace(who, arm=replace(who.arm, pole=(x, y, z)))
+
+
+def _check_reach(armature: "Object", obj: "Object", holder: Holder, hold: Hold) -> None:
+    lacks = float(holder.carrier.lacking(hold.root[None])[0]) if holder.carrier else 0.0
+    if lacks > REACHED:
+        raise RigError(
+            f"'{obj.name}' is {1e3 * lacks:.0f} mm out of the reach of '{armature.name}', bring one to the other"
+        )
+    bpy.context.view_layer.update()

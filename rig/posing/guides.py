@@ -1,0 +1,176 @@
+"""What of a scene's objects a hand can follow: their origins, curves and edges, planes that meet, spheres."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RigError
+from ...posing.following import Ball, direction_of, meet_of, on_line, plane_of
+from ..keys.parent_motion import frames_come_back
+from ..keys.unkeyed_changes import unkeyed_comes_back
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+UNEVEN = 0.01
+"""A sphere whose scale along its axes differs by more than this share is none."""
+
+
+def origins(obj: "Object", frames: Floats) -> Floats:
+    """(N, 3) m, where an object is at scene frames (N,); the scene is at its frame again afterwards."""
+    with unkeyed_comes_back(), frames_come_back():
+        places = []
+        for frame in frames:
+            whole = int(np.floor(frame))
+            bpy.context.scene.frame_set(whole, subframe=float(frame) - whole)
+            places.append(_world(obj)[:3, 3])
+    return np.stack(places)
+
+
+def origin(obj: "Object") -> Floats:
+    """(3,) m, where an object is now."""
+    place: Floats = _world(obj)[:3, 3]
+    return place
+
+
+def way_of(obj: "Object") -> Floats:
+    """(P, 3) m, the way along a curve's first spline or a mesh's edge, the one that is selected or the only one.
+
+    Raises RigError for what has no such way.
+    """
+    if obj.type not in {"CURVE", "MESH"}:
+        raise RigError(f"'{obj.name}' is neither a curve nor a mesh, choose one of these, or two planes")
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    if obj.type == "MESH":
+        local = _edge(obj)
+    else:
+        mesh = evaluated.to_mesh()
+        # A curve without splines, or of single points, has none.
+        local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
+        evaluated.to_mesh_clear()
+    if len(local) < 2:
+        raise RigError(f"'{obj.name}' has no way to follow, expected two points at least")
+    return _placed(_world(obj), local)
+
+
+def line_between(one: "Object", other: "Object", near: Floats) -> tuple[Floats, Floats]:
+    """Where the line in which two planes meet begins (3,) m, and how it goes (3,) m: as far as both reach.
+
+    It begins at the end that is nearer to a place (3,). Raises RigError, or SolverError for planes that do not meet.
+    """
+    line = meet_of(plane_of(_three(one)), plane_of(_three(other)))
+    way, foot = direction_of(line), on_line(line, near)
+    reaches = [np.sort(((_corners(obj) - foot) @ way)[:, None], axis=0)[[0, -1], 0] for obj in (one, other)]
+    low, high = max(reach[0] for reach in reaches), min(reach[1] for reach in reaches)
+    if not high > low:
+        raise RigError(
+            f"'{one.name}' and '{other.name}' do not reach the line in which their planes meet side by side, bring "
+            "them together"
+        )
+    first, last = (low, high) if abs(low) <= abs(high) else (high, low)
+    return foot + first * way, (last - first) * way
+
+
+def ball_of(obj: "Object") -> Ball:
+    """An empty's sphere, or the one about a mesh. Raises RigError for another, SolverError for one without a size."""
+    world = _world(obj)
+    scale = np.linalg.norm(world[:3, :3], axis=0)
+    if obj.type == "EMPTY":
+        if np.ptp(scale) > UNEVEN * scale.max():
+            raise RigError(f"'{obj.name}' is scaled unevenly, so that it is no sphere: give it one scale")
+        return _ball(world[:3, 3], float(obj.empty_display_size * scale.mean()))
+    if obj.type != "MESH":
+        raise RigError(f"'{obj.name}' is neither an empty nor a mesh, choose one of these as the sphere")
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    points = _placed(world, _points(evaluated.data.vertices))
+    if not len(points):
+        raise RigError(f"'{obj.name}' has no vertices, choose another object as the sphere")
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2
+    return _ball(middle, float(np.linalg.norm(points - middle, axis=1).max()))
+
+
+def axis_of(obj: "Object", number: int) -> Floats:
+    """(3,) of length 1, an object's axis in the world."""
+    column: Floats = _world(obj)[:3, number]
+    length = float(np.linalg.norm(column))
+    return column / length if length > 0 else np.eye(3)[number]
+
+
+def _ball(middle: Floats, radius: float) -> Ball:
+    x, y, z = (float(number) for number in middle)
+    return Ball((x, y, z), radius)
+
+
+def _world(obj: "Object") -> Floats:
+    return np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
+
+
+def _placed(world: Floats, points: Floats) -> Floats:
+    placed: Floats = points @ world[:3, :3].T + world[:3, 3]
+    return placed
+
+
+def _points(vertices: "bpy.types.MeshVertices") -> Floats:
+    points = np.empty(3 * len(vertices), np.float32)
+    vertices.foreach_get("co", points)
+    return points.reshape(-1, 3).astype(float)
+
+
+def _chain(mesh: "bpy.types.Mesh") -> Floats:
+    """(P, 3) the vertices of its first chain of edges, as curves give them: one after the other, closed or not."""
+    points = _points(mesh.vertices)
+    joined = {tuple(sorted(edge.vertices)) for edge in mesh.edges}
+    many = next((k + 1 for k in range(len(points)) if (k, k + 1) not in joined), 0)
+    chain = points[:many]
+    return np.concatenate([chain, chain[:1]]) if many > 2 and (0, many - 1) in joined else chain
+
+
+def _edge(obj: "Object") -> Floats:
+    """(2, 3) its edge's ends."""
+    if obj.data.is_editmode:
+        obj.update_from_editmode()
+    edges = obj.data.edges
+    chosen = [edge for edge in edges if edge.select] if len(edges) > 1 else list(edges)
+    if len(chosen) != 1:
+        raise RigError(f"'{obj.name}' has {len(chosen)} selected edges, select the one to follow in its Edit Mode")
+    return np.array([obj.data.vertices[index].co for index in chosen[0].vertices])
+
+
+def _spline(obj: "Object") -> Floats:
+    """(P, 3) the control points of a curve that has a body: where that has no bend between them, its way."""
+    spline = obj.data.splines[0]
+    if spline.type == "BEZIER":
+        from mathutils.geometry import interpolate_bezier
+
+        knots = list(spline.bezier_points)
+        pairs = zip(knots, knots[1:] + knots[:1] * spline.use_cyclic_u, strict=False)
+        steps = max(spline.resolution_u, 1) + 1
+        parts = [interpolate_bezier(a.co, a.handle_right, b.handle_left, b.co, steps) for a, b in pairs]
+        return np.array([point for part in parts for point in part])
+    if spline.type == "NURBS":
+        raise RigError(f"'{obj.name}' is a NURBS curve with a body, take its bevel and extrusion away to follow it")
+    return np.array([point.co[:3] for point in spline.points])
+
+
+def _three(obj: "Object") -> Floats:
+    """(3, 3) m, three points of an object's plane: of the largest face of a mesh, else of its own X and Y."""
+    world = _world(obj)
+    if obj.type == "MESH" and len(obj.data.polygons):
+        face = max(obj.data.polygons, key=lambda polygon: polygon.area)
+        corners = np.array([obj.data.vertices[index].co for index in face.vertices])
+        middle = corners.mean(axis=0)
+        normal = np.array(face.normal)
+        across = corners[0] - middle
+        return _placed(world, np.stack([middle, middle + across, middle + np.cross(normal, across)]))
+    return _placed(world, np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]))
+
+
+def _corners(obj: "Object") -> Floats:
+    """(N, 3) m, an object's bounds; of an empty as large as it is drawn."""
+    size = obj.empty_display_size
+    square = size * np.array([[-1.0, -1, 0], [-1, 1, 0], [1, -1, 0], [1, 1, 0]])
+    return _placed(_world(obj), square if obj.type == "EMPTY" else np.array(obj.bound_box))

@@ -1,0 +1,52 @@
+"""Where a hand of an armature can be taken hold of by the mouse."""
+
+from typing import TYPE_CHECKING
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES
+from ...posing.dragging import WRIST
+from ..binding import RigBinding, posed_frames
+from ..mapping_corrections import is_shown
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+
+POINTS: tuple[str, ...] = (
+    *(joints[-1] for joints in CHAIN_JOINTS.values()),
+    *(joints[1] for joints in CHAIN_JOINTS.values()),
+    *KNUCKLES,
+    WRIST,
+)
+"""Fingertips, the joints that bend most, knuckles, and the palm, which is the wrist's."""
+
+
+def grab_points(armature: "Object", binding: RigBinding) -> dict[str, Floats]:
+    """Joint -> (3,) m in the world, where it is taken hold of, of those whose bones are shown.
+
+    A palm is taken in its middle. Bones that are hidden are not posed.
+    """
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    frames = np.array(evaluated.matrix_world) @ posed_frames(evaluated, binding)
+    places = frames[:, :3, 3]
+    shown = {joint for joint in binding.mapped if is_shown(armature, str(binding.bones[joint]))}
+    points = {}
+    for joint in POINTS:
+        if np.isfinite(places[JOINT_INDEX[joint]]).all() and shown & _turned(joint):
+            points[joint] = places[JOINT_INDEX[joint]]
+    knuckles = [places[JOINT_INDEX[joint]] for joint in KNUCKLES if joint in points]
+    if WRIST in points and knuckles:
+        points[WRIST] = (points[WRIST] + np.mean(knuckles, axis=0)) / 2
+    return points
+
+
+def _turned(joint: str) -> set[int]:
+    """The joints whose bones a drag turns."""
+    if joint == WRIST or joint in KNUCKLES:
+        return {JOINT_INDEX[WRIST]}
+    chain = next(joints for joints in CHAIN_JOINTS.values() if joint in joints)
+    return {JOINT_INDEX[each] for each in chain[: chain.index(joint)]}

@@ -1,0 +1,94 @@
+"""Pinned fingertips of a rig's hand: how far they are from their pins, and bringing them there."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import KnuckleError
+from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
+from ...posing.dragging import WRIST, Course, Pin
+from ...posing.grasping.contact_frames import length
+from .dragging import Dragged, begin, move, put_back
+from .following import Follower
+from .posable_hand import HeldHand, Standing, seen_frames, show
+
+Floats = NDArray[np.float64]
+
+MET = 0.0025
+"""Hand lengths, half a millimetre of an adult's: a fingertip so near to its pin is there."""
+HELD = 2 * MET
+"""Hand lengths: one that is farther away was left elsewhere, and one that is nearer strained."""
+ROUNDS = 4
+"""Times that the palm goes on from where it came: it comes no nearer than pins and its own place weigh against each
+other."""
+
+
+def shortfalls(held: HeldHand, pins: Iterable[Pin]) -> dict[str, float]:
+    """Digit -> m that its fingertip, as evaluated, is from its pin. Raises RigError for a hand that is gone."""
+    places = _places(held, pins)
+    return {pin.digit: float(np.linalg.norm(place - pin.place)) for pin, place in places}
+
+
+def as_they_stand(held: HeldHand, pins: Iterable[Pin]) -> list[Pin]:
+    """The pins of a hand whose fingertips stay: one that is not met holds its fingertip where that is now, so that a
+    hand does not leap to its pins. Raises RigError for a hand that is gone."""
+    most = HELD * length(held.hand)
+    return [
+        replace(pin, place=place) if np.linalg.norm(place - pin.place) > most else pin
+        for pin, place in _places(held, pins)
+    ]
+
+
+def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> Dragged:
+    """Brings pinned fingertips to their pins, or as near as they come: by their fingers alone, and where these are too
+    short by the palm as well, as if that was dragged. Raises RigError for a hand that is gone; then it is as it was.
+    """
+    knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.held.digits)
+    dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
+    try:
+        stands = dragged.stands.pose
+        show(
+            dragged.who.held,
+            Standing(dragged.drag.held(stands.root[0], Course(stands)).pose, dragged.stands.beyond),
+            dragged.joints,
+        )
+        if _missed(who, pins) <= MET * length(who.held.hand) or who.fixed:
+            return dragged
+        put_back(dragged)
+        bpy.context.view_layer.update()
+        dragged = begin(who, WRIST, pins, coupled=coupled)
+        _by_palm(dragged, pins)
+    except KnuckleError:
+        put_back(dragged)
+        raise
+    return dragged
+
+
+def _by_palm(dragged: Dragged, pins: Sequence[Pin]) -> None:
+    who, goal, last, before = dragged.who, dragged.place, None, np.inf
+    for _ in range(ROUNDS):
+        last = move(dragged, goal, last)
+        now = _missed(who, pins)
+        goal = last.pose.root[0, :3, 3]
+        if now <= MET * length(who.held.hand) or now > 0.9 * before:
+            return
+        before = now
+
+
+def _missed(who: Follower, pins: Sequence[Pin]) -> float:
+    bpy.context.view_layer.update()
+    return max(shortfalls(who.held, pins).values(), default=0.0)
+
+
+def _places(held: HeldHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
+    """(3,) where the fingertip of each pin is now, in what its place is in; of the digits that the hand has."""
+    frames = seen_frames(held)
+    tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
+    return [
+        (pin, (tips[pin.digit] - tips[pin.other]) @ frames[0, :3, :3] if pin.other else tips[pin.digit])
+        for pin in pins
+        if pin.digit in tips and (pin.other is None or pin.other in tips)
+    ]

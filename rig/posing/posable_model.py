@@ -1,0 +1,73 @@
+"""A held hand as a hand of its own: bent as its bones stand, with as much of it as is to be posed."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import kinematics
+from ...hand import rotations as rot
+from ...hand.joints import JOINTS
+from ...hand.kinematics import Pose
+from ..binding import into_armature
+from ..keys.pose_transfer import Wiring, into_points
+from .posable_hand import HeldHand, Standing, armature_held, beyond, seen_frames
+
+Floats = NDArray[np.float64]
+
+
+def bent(held: HeldHand, stands: Standing) -> tuple[HeldHand, Standing]:
+    """The hand as it stands, as a hand of its own: one whose rest is so that with the same angles each joint is exactly
+    where it is seen, whatever a person posed on top. Raises RigError where it is gone.
+
+    With A a joint's frame as seen, P its parent's, and R how its angles turn it: A = P · rest · R, so
+    rest = P^-1 · A · R^-1.
+    """
+    hand, pose, seen = held.hand, stands.pose, seen_frames(held)
+    model = kinematics.joint_frames(hand, pose)[0]
+    frames, rest = model.copy(), np.array(hand.rest)
+    turned = np.tile(np.eye(4), (len(JOINTS), 1, 1))
+    turned[:, :3, :3] = rot.to_matrix(pose.rotations[0])
+    for joint, parent in enumerate(hand.parents):
+        if np.isfinite(seen[joint]).all():
+            frames[joint] = seen[joint]
+        elif parent >= 0:
+            frames[joint] = frames[parent] @ np.linalg.inv(model[parent]) @ model[joint]
+        if parent >= 0:
+            rest[joint] = np.linalg.inv(frames[parent]) @ frames[joint] @ np.linalg.inv(turned[joint])
+    own = replace(hand, rest=rest)
+    taken = replace(held, posed=replace(held.posed, hand=own, wiring=_wired_as(held, frames)))
+    posed = Pose(own, pose.root, pose.angles)
+    return taken, Standing(posed, beyond(taken, posed))
+
+
+def _wired_as(held: HeldHand, frames: Floats) -> Wiring:
+    """The wiring of a hand whose joints stay to each other as they are in frames (J, 4, 4) in the world."""
+    wiring, world = held.posed.wiring, np.array(armature_held(held).matrix_world)
+    turned, points = into_armature(world, frames[:, :3, :3]), into_points(world, frames[:, :3, 3])
+    offsets = wiring.offsets.copy()
+    for joint in held.posed.binding.mapped:
+        before = wiring.follows[joint]
+        if before >= 0:
+            offsets[joint] = turned[before].T @ (points[joint] - points[before])
+    still = tuple((joint, before, turned[before].T @ turned[joint]) for joint, before, _ in wiring.carried_turns)
+    return replace(wiring, offsets=offsets, carried_turns=still, still=np.zeros_like(wiring.still))
+
+
+def only(held: HeldHand, joints: Collection[int]) -> HeldHand:
+    """The same hand, of which only some joints are ever shown: nothing else is worked out."""
+    posed = held.posed
+    binding, wiring = posed.binding, posed.wiring
+    needed: set[int] = set()
+    waiting = [joint for joint in joints if joint in binding.mapped]
+    while waiting:
+        joint = waiting.pop()
+        if joint not in needed:
+            needed.add(joint)
+            waiting += [above for above in (int(binding.holders[joint]), wiring.follows[joint]) if above >= 0]
+    order = [joint for joint in wiring.order if joint in needed]
+    hanging = {joint: name for joint, name in posed.hanging.items() if joint in needed}
+    between = {joint: names for joint, names in posed.between.items() if joint in needed}
+    wired = replace(wiring, order=order)
+    return replace(held, posed=replace(posed, wiring=wired, hanging=hanging, between=between))

@@ -1,0 +1,97 @@
+"""A rig's file with its hands in a named pose, for the shell."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import bpy
+
+from ...errors import RigError
+from ...hand.joints import Side
+from ...hand.poses import named
+from ...hand.proportions import adult, build
+from ..blend_file import DEFAULT_RIG, Wanted, open_rig
+from ..camera_framing import add_surroundings
+from ..detection.detect import find_hands
+from ..keys.keyframes import check_keyable, new_action
+from ..keys.take_scene import new_hand
+from ..linked import editable
+from .hand_poses import pose_curves
+from .posable_hand import HeldHand, take
+from .pose_assets import add_pose_assets
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+ASIDE = 0.15
+"""m from the middle to each hand that Knuckle builds, where there are two."""
+
+
+@dataclass(frozen=True, slots=True)
+class PosedFile:
+    """What new_file_posed did."""
+
+    hands: tuple[tuple[str, Side], ...]
+    """The armature's name and the side of each."""
+    notes: tuple[str, ...] = ()
+    """What a person should know, in sentences."""
+
+
+def new_file_posed(
+    rig: str, wanted: Wanted, sides: Sequence[Side], name: str | None, *, all_assets: bool = False
+) -> PosedFile:
+    """Replaces the open file by a rig's with its hands in a named pose: as pose assets and, all hands of an armature
+    together, as an action of one frame that it plays.
+
+    name: None poses nothing. all_assets: every pose is made an asset, not this one alone. A hand of `sides` that the
+    rig lacks is an error where it alone is asked for. For Blender without windows only. Raises RigError as open_rig and
+    held.take do.
+    """
+    found, notes = open_rig(rig, wanted)
+    scene = bpy.context.scene
+    with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
+        if armature is not None:
+            hands = {armature.name: held_hands(armature, sides)}
+        else:
+            hands = {built.name: held_hands(built, sides) for built in _built(sides)}
+        for of, held in hands.items():
+            _pose(bpy.data.objects[of], held, name, all_assets)
+    if rig == DEFAULT_RIG:
+        add_surroundings(scene)
+    scene.frame_set(scene.frame_current)
+    return PosedFile(tuple((of, one.hand.side) for of, held in hands.items() for one in held), notes)
+
+
+def held_hands(armature: "Object", sides: Sequence[Side]) -> list[HeldHand]:
+    """Those hands of an armature that can be posed. Raises RigError where it has none of them."""
+    check_keyable(armature)
+    found = find_hands(armature, sides)
+    held = [take(armature, hand) for hand in found if hand.side in sides]
+    if not held:
+        has = " and a ".join(hand.side for hand in found)
+        raise RigError(f"armature '{armature.name}' has no {sides[0]} hand, only a {has} one")
+    return held
+
+
+def _built(sides: Sequence[Side]) -> "list[Object]":
+    built = []
+    for side in sides:
+        measures = adult(side)
+        armature, _ = new_hand(measures, build(measures), bpy.context.scene.collection)
+        if len(sides) > 1:
+            armature.location.x = ASIDE if side == "right" else -ASIDE
+        built.append(armature)
+    bpy.context.view_layer.objects.active = built[-1]
+    bpy.context.view_layer.update()
+    return built
+
+
+def _pose(armature: "Object", held: Sequence[HeldHand], name: str | None, all_assets: bool) -> None:
+    if all_assets:
+        add_pose_assets(armature, held)
+    elif name is not None:
+        add_pose_assets(armature, held, [name])
+    if name is not None:
+        curves = [curve for hand in held for curve in pose_curves(armature, hand, name)]
+        new_action(armature, curves, named(name).label)

@@ -1,0 +1,147 @@
+"""The skin of a rig's hand as it is seen, and which joints carry it."""
+
+from typing import TYPE_CHECKING, Any
+
+import bpy
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand import rotations as rot
+from ...hand.joints import JOINT_INDEX, JOINTS, PARENTS
+from ...hand.kinematics import joint_frames
+from ...posing.grasping.skin_samples import Flesh, carried, fitted, onto_moving
+from ..binding import joint_points
+from ..detection.detect import FoundHand
+from .posable_hand import HeldHand, read
+
+if TYPE_CHECKING:
+    from bpy.types import Object
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOSTLY = 0.5
+"""A vertex of which the hand carries less is the arm's."""
+BEHIND = 0.1
+"""A bone whose middle is further behind the wrist than this part of the hand's length is the arm's."""
+LEAST = 100
+"""A hand with fewer vertices shows no skin that one could hold with."""
+
+
+def flesh_of(armature: "Object", found: FoundHand, held: HeldHand) -> Flesh:
+    """The skin of a hand, of all meshes that the armature carries, as evaluated now; without one, Knuckle's own laid
+    around its bones. Raises RigError where the hand is gone.
+    """
+    frames = joint_frames(held.hand, read(held))[0]
+    bones = _joints_of_bones(armature, found)
+    points, weights, dual = [], [], False
+    for mesh in skins(armature):
+        seen, shares = _seen(mesh, bones)
+        points.append(seen)
+        weights.append(shares)
+        dual = dual or _preserves_volume(mesh, armature)
+    if sum(map(len, points)) < LEAST:
+        return fitted(held.hand)
+    rest = _rest_in_world(armature, held, frames)
+    all_points = np.concatenate(points)
+    flesh = carried(all_points, onto_moving(np.concatenate(weights), held.hand), rest, dual=dual)
+    return flesh.seen(all_points, frames)
+
+
+def skins(armature: "Object") -> "list[Object]":
+    """The meshes that an armature carries and that are shown."""
+    return [
+        obj
+        for obj in bpy.context.view_layer.objects
+        if obj.type == "MESH" and not obj.hide_get() and not obj.hide_viewport and is_skin(obj, armature)
+    ]
+
+
+def is_skin(obj: "Object", armature: "Object") -> bool:
+    """Whether an armature deforms it, as it is shown."""
+    return any(
+        modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
+        for modifier in obj.modifiers
+    )
+
+
+def _preserves_volume(obj: "Object", armature: "Object") -> bool:
+    return any(
+        modifier.type == "ARMATURE" and modifier.object == armature and modifier.use_deform_preserve_volume
+        for modifier in obj.modifiers
+    )
+
+
+def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
+    """(V, 3) m vertices of a hand in the world, and (V, J) how far each joint carries them."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    joints = [bones.get(group.name, -1) for group in obj.vertex_groups]
+    mesh: Any = evaluated.data
+    rows, columns, shares = [], [], []
+    for row, vertex in enumerate(mesh.vertices):
+        for group in vertex.groups:
+            if group.group < len(joints) and group.weight > 0:
+                rows.append(row)
+                columns.append(joints[group.group])
+                shares.append(group.weight)
+    weights = np.zeros((len(mesh.vertices), len(JOINTS) + 1))
+    # The last column is what is no hand.
+    np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(shares))
+    total = weights.sum(axis=1)
+    kept = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
+    places = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", places)
+    world = np.array(evaluated.matrix_world)
+    seen: Floats = places.reshape(-1, 3)[kept].astype(float) @ world[:3, :3].T + world[:3, 3]
+    own = weights[kept, :-1]
+    return seen, own / own.sum(axis=1, keepdims=True)
+
+
+def _joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
+    """Bone -> the joint that it turns with: its own, or the one along whose bone it lies, as the deforming bones of a
+    rig with controls do."""
+    own = {name: JOINT_INDEX[joint] for joint, name in found.bones.items()}
+    places = joint_points(armature, found.bones)
+    wrist, knuckle = places[0], np.nanmean(places[[JOINT_INDEX["middle-finger-phalanx-proximal"]]], axis=0)
+    if not (np.isfinite(wrist).all() and np.isfinite(knuckle).all()):
+        return own
+    ahead, size = rot.unit_vector(knuckle - wrist), 2.0 * float(np.linalg.norm(knuckle - wrist))
+    there = np.all(np.isfinite(places), axis=1)
+    segments = []
+    for joint in np.flatnonzero(there)[1:].tolist():
+        # Where a rig has no metacarpals its palm goes from the wrist to the knuckles.
+        parent = PARENTS[joint]
+        while not there[parent]:
+            parent = PARENTS[parent]
+        segments.append((parent, places[parent], places[joint]))
+    result = dict(own)
+    if found.carrier is not None:
+        result[found.carrier] = 0
+    for bone in armature.data.bones:
+        if bone.name in result or not bone.use_deform:
+            continue
+        middle = 0.5 * (np.array(bone.head_local) + np.array(bone.tail_local))
+        if (middle - wrist) @ ahead < -BEHIND * size * 0.5:
+            continue
+        away, joint = min((_beside(middle, start, end), joint) for joint, start, end in segments)
+        if away < 0.12 * size:
+            result[bone.name] = joint
+    return result
+
+
+def _beside(point: Floats, start: Floats, end: Floats) -> float:
+    along = end - start
+    part = np.clip((point - start) @ along / max(float(along @ along), 1e-18), 0.0, 1.0)
+    return float(np.linalg.norm(point - start - part * along))
+
+
+def _rest_in_world(armature: "Object", held: HeldHand, frames: Floats) -> Floats:
+    """(J, 4, 4) the joints as the rig is at rest, in the world; frames where it has none."""
+    binding = held.posed.binding
+    world = np.array(armature.matrix_world)
+    rest = frames.copy()
+    for joint in binding.mapped:
+        seen = world[:3, :3] @ binding.rest[joint, :3, :3]
+        rest[joint, :3, :3] = rot.basis(seen[:, 1], seen[:, 2])
+        rest[joint, :3, 3] = world[:3, :3] @ binding.rest[joint, :3, 3] + world[:3, 3]
+    return rest
