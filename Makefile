@@ -49,13 +49,13 @@ package: setup ## build and validate the extension's zip
 
 bench: ## measure the solvers and the path's stations against peers, and write docs/reference/benchmarks.md
 	@tools/setup.sh bench
-	.venv/bench/bin/python benchmarks/path.py
-	.venv/bench/bin/python benchmarks/standard.py
-	.venv/bench/bin/python benchmarks/takes.py
-	.venv/bench/bin/python benchmarks/live.py --write
-	.venv/bench/bin/python benchmarks/papers_cga.py
-	.venv/bench/bin/python benchmarks/papers_table.py
-	.venv/bench/bin/python benchmarks/papers_dynamical.py
+	.venv/bench/bin/python tools/benchmarks/path.py
+	.venv/bench/bin/python tools/benchmarks/standard.py
+	.venv/bench/bin/python tools/benchmarks/takes.py
+	.venv/bench/bin/python tools/benchmarks/live.py --write
+	.venv/bench/bin/python tools/benchmarks/papers_cga.py
+	.venv/bench/bin/python tools/benchmarks/papers_table.py
+	.venv/bench/bin/python tools/benchmarks/papers_dynamical.py
 
 docs-pictures: setup ## render the pictures of the README and docs, those of Blender's window from the last test-gui
 	$(NEWEST)/python tools/docs_pictures.py

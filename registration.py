@@ -136,7 +136,7 @@ HANDLERS = (*live_following.HANDLERS, *posing_sliders.HANDLERS)
 
 def _command(arguments: list[str]) -> int:
     """`blender --command knuckle ...`."""
-    from . import cli
+    from .cli import main as cli
 
     return cli.main(arguments)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import bpy
 
 from knuckle import capture
-from knuckle.cli import DEMO_CAPTURE
-from knuckle.cli import main as knuckle
+from knuckle.cli.main import DEMO_CAPTURE
+from knuckle.cli.main import main as knuckle
 from knuckle.errors import CaptureError
 from knuckle.rig.blend_file import quiet
 from knuckle.tests.blender.bad_rigs import BAD as BAD_RIGS

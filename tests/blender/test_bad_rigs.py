@@ -6,7 +6,7 @@ from pathlib import Path
 import bpy
 import pytest
 
-from knuckle.cli import DEMO_CAPTURE, main
+from knuckle.cli.main import DEMO_CAPTURE, main
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.rig.detection.detect import find_hands
 from knuckle.rig.keys.keying_notes import keying_notes

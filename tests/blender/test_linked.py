@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.cli import main
+from knuckle.cli.main import main
 from knuckle.errors import RigError
 from knuckle.hand.joints import Side
 from knuckle.rig.keys.take_report import result_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import bpy
 import pytest
 
-from knuckle.cli import main
+from knuckle.cli.main import main
 from knuckle.hand import poses
 from knuckle.rig.posing.posed_file import held_hands
 from knuckle.tests.blender.test_hand_poses import worst

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture as captures
-from knuckle.cli import main
+from knuckle.cli.main import main
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
 from knuckle.tests.blender.making import find_hand
 
@@ -148,7 +148,7 @@ def bone_turns(armature, bones, frames):
     ],
 )
 def test_a_solve_that_cannot_be_done_writes_nothing(arguments, sentence, tmp_path, monkeypatch, capfd):
-    from knuckle.cli import DEMO_CAPTURE
+    from knuckle.cli.main import DEMO_CAPTURE
 
     monkeypatch.chdir(tmp_path)
     assert main(["solve", str(DEMO_CAPTURE), "--out", "take.blend", *arguments]) == 1

@@ -1,4 +1,4 @@
-"""Hands of three rigs dragged at random in a window, for a while; benchmarks/posing_window.py does it for long."""
+"""Hands of three rigs dragged at random in a window, for a while; tools/benchmarks/posing_window.py does it for long."""
 
 from collections.abc import Callable
 from pathlib import Path

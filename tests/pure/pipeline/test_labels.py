@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture
-from knuckle.cli import DEMO_CAPTURE, main
+from knuckle.cli.main import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
 from knuckle.hand.generators import finished
 from knuckle.hand.joints import SIDES, TIPS

@@ -1,6 +1,6 @@
 """How long each station of the path takes on 10 000 frames, against a peer that does the same in the same run.
 
-    python benchmarks/path.py
+    python tools/benchmarks/path.py
 
 Prints medians of interleaved runs and their ratio. Needs bpy, scipy and ezc3d.
 """

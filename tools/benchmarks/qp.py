@@ -1,6 +1,6 @@
 """How long the quadratic programs of a hand take, against daqp on the same programs in the same run.
 
-    python benchmarks/qp.py
+    python tools/benchmarks/qp.py
 
 Live: one program after the other along a motion, each begun at the working set of the one before (daqp begins anew).
 Batch: many at once, cold and from their own working sets. Medians of interleaved runs, microseconds a program.

@@ -1,6 +1,6 @@
 """What smoothing does: known hands with faults put in, the lag of a live hand, and real captures with and without.
 
-python benchmarks/noise.py [--solver fabrik]    prints the tables of docs/explanation/noise.md. Needs ../shared.
+python tools/benchmarks/noise.py [--solver fabrik]    prints the tables of docs/noise.md. Needs ../shared.
 """
 
 import argparse

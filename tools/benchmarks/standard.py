@@ -1,6 +1,6 @@
 """Knuckle's solvers and their peers on the standard hand problem: docs/reference/benchmarks.md and its pictures.
 
-    python benchmarks/standard.py [--rounds N] [--out docs]
+    python tools/benchmarks/standard.py [--rounds N] [--out docs]
 
 Needs bpy, mink and ../shared/bench.
 """

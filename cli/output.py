@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .hand.kinematics import joint_frames
-from .hand.rotations import continuous, from_matrix
-from .pipeline import job
+from ..hand.kinematics import joint_frames
+from ..hand.rotations import continuous, from_matrix
+from ..pipeline import job
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """FABRIK-CGA's own experiment (section 3.5) on our data: milliseconds a frame from eight markers to 25 joints.
 
-    python benchmarks/papers_cga.py
+    python tools/benchmarks/papers_cga.py
 
 A hand that moves as people do, wrist and all, with the paper's markers: five fingertips, p and q on knuckles, r on the
 wrist. Timed from the markers to the places of all joints, frame by frame as live and all frames at once. The paper has

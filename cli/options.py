@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .hand.labelling.marker_sets import from_json
-from .pipeline import performer, recipe
-from .pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
-from .rig.mapping import read_preset, to_dict
-from .solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
+from ..hand.labelling.marker_sets import from_json
+from ..pipeline import performer, recipe
+from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
+from ..rig.mapping import read_preset, to_dict
+from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:

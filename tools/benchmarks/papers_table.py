@@ -1,6 +1,6 @@
 """The thesis's own experiment (Lu 1997, chapter 5) on a recorded hand: figures for docs/explanation/table.md.
 
-    python benchmarks/papers_table.py [--out docs]
+    python tools/benchmarks/papers_table.py [--out docs]
 
 Its figures 5.2 to 5.4 and 5.8 to 5.9 show the measured and the computed angles of the index finger and the thumb, 5.7
 and 5.12 how far the fingertip is off. As there, the hand is calibrated on six seconds of free motion and then followed

@@ -1,6 +1,6 @@
 """The dynamical paper's own experiments (Rapetti et al. 2020) on a recorded hand, for docs/explanation/dynamical.md.
 
-    python benchmarks/papers_dynamical.py [--out docs]
+    python tools/benchmarks/papers_dynamical.py [--out docs]
 
 Figure 7 compares whole-hand and pair-wise optimisation of each frame with the dynamical one at three speeds: how far
 off orientations and angular velocities are, and the time of a frame. Figure 8 shows how fast the error falls from a

@@ -1,6 +1,6 @@
 """Knuckle's own hand dragged by each solver, without Blender: how near, how fast, how smoothly, whether pins hold.
 
-python benchmarks/posing_solvers.py [--drags 20] [--write]
+python tools/benchmarks/posing_solvers.py [--drags 20] [--write]
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Every registered solver on every real recording beside the checkout: the table of docs/reference/accuracy.md.
 
-    python benchmarks/takes.py [--out docs]
+    python tools/benchmarks/takes.py [--out docs]
 
 The same targets for each solver; smoothing is off, so that what is seen is the solver. Needs ../shared/data.
 """

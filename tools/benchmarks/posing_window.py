@@ -1,6 +1,6 @@
 """Hands of three rigs dragged at random in a real Blender's window for minutes: faults, and what memory does.
 
-    python tools/package.py && python benchmarks/posing_window.py [--minutes 10] [--write]
+    python tools/package.py && python tools/benchmarks/posing_window.py [--minutes 10] [--write]
 
 On a virtual screen, with the built zip installed (tools/real_blender.sh), which one Blender can have at a time.
 With --write the result goes to docs/how-to/posing.md.

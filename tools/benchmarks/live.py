@@ -1,6 +1,6 @@
 """How long live solving takes from packet to evaluated pose: two hands, sent by another process over a real socket.
 
-    python benchmarks/live.py [--seconds 60] [--rate 120] [--device xsens] [--looks 'at once'] [--write]
+    python tools/benchmarks/live.py [--seconds 60] [--rate 120] [--device xsens] [--looks 'at once'] [--write]
 
 Times are counted from when the sender was to send, by the clock that both processes share: what the system, the
 reader's thread and Python's lock take is in them. Blender without a window has no event loop: it looks as often as who

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import numpy as np
 
-from .capture.devices.device_table import DEVICES
-from .capture.devices.raw_take import SUFFIX
-from .capture.devices.receiver import Receiver
-from .capture.frame import Frame
-from .capture.network.sender import Sender
-from .capture.network.transport import LOCAL, TICK, Address
-from .errors import StreamError
-from .pipeline.job import Take
-from .pipeline.live import capture_player
+from ..capture.devices.device_table import DEVICES
+from ..capture.devices.raw_take import SUFFIX
+from ..capture.devices.receiver import Receiver
+from ..capture.frame import Frame
+from ..capture.network.sender import Sender
+from ..capture.network.transport import LOCAL, TICK, Address
+from ..errors import StreamError
+from ..pipeline.job import Take
+from ..pipeline.live import capture_player
 
 EVERY = 1.0
 """s between two lines about what comes."""

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.cli import main
+from knuckle.cli.main import main
 
-from .capture.devices.moments import moments
-from .capture.devices.sockets import following, free_address, wait_for
+from ..capture.devices.moments import moments
+from ..capture.devices.sockets import following, free_address, wait_for
 
 
 def listen(*arguments: str) -> int:

@@ -1,6 +1,6 @@
 """How long a step of a drag takes: solve, pose, evaluate; beside Blender's own IK constraint, in the same rounds.
 
-    python benchmarks/posing.py [--steps 400] [--minutes 10] [--write]
+    python tools/benchmarks/posing.py [--steps 400] [--minutes 10] [--write]
 
 With --minutes hands are dragged at random for so long, taken back or kept, and memory is told at begin and end.
 """

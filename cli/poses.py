@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import cli_options
-from .errors import KnuckleError
-from .files import expect_writable, written_whole
-from .hand.joints import SIDES
-from .hand.poses import GROUPS, POSES, named
-from .rig.mapping import check_whole, read_preset
+from ..errors import KnuckleError
+from ..files import expect_writable, written_whole
+from ..hand.joints import SIDES
+from ..hand.poses import GROUPS, POSES, named
+from ..rig.mapping import check_whole, read_preset
+from . import options as cli_options
 
 BOTH = "both"
 
@@ -43,7 +43,7 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path], blender: Callable[
     for mapping in mappings:
         check_whole(mapping)
     blend_file = blender()
-    from .rig.posing import posed_file
+    from ..rig.posing import posed_file
 
     wanted = blend_file.Wanted(options.armature, mappings)
     sides = SIDES if options.hand == BOTH else (options.hand,)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from knuckle.cli import DEMO_CAPTURE, _parser, main
-from knuckle.cli_options import recipe_of
+from knuckle.cli.main import DEMO_CAPTURE, _parser, main
+from knuckle.cli.options import recipe_of
 from knuckle.solvers import SMOOTHING, SOLVER
 
 

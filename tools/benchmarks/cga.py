@@ -1,6 +1,6 @@
 """How long one operation of the conformal algebra takes on 10 000 objects, against the plain vector formula.
 
-    python benchmarks/cga.py
+    python tools/benchmarks/cga.py
 
 Prints medians of interleaved runs and their ratios, twice: against the formula as one writes it over arrays (F, 3), and
 against the same with a column for each coordinate, which is how our objects are held. Needs the extra `dev`.

@@ -9,19 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from . import cli_options, cli_poses, cli_streams
-from .capture.summary import as_text, summary
-from .cli_output import facts_of_tips, hands_told, progress_bar, told, write_joints
-from .errors import KnuckleError
-from .files import expect_writable, make_folder, write_json, written_whole
-from .hand.labelling.marker_sets import to_json
-from .pipeline import assignment as assigning
-from .pipeline import calibration, performer
-from .pipeline import job as pipeline
-from .pipeline.calibration_choices import Choices, Span, motion_of, typed_radii
-from .pipeline.recipe import Recipe
-from .pipeline.rig_constraints import Rig
-from .solvers import SMOOTHING, SOLVER
+from ..capture.summary import as_text, summary
+from ..errors import KnuckleError
+from ..files import expect_writable, make_folder, write_json, written_whole
+from ..hand.labelling.marker_sets import to_json
+from ..pipeline import assignment as assigning
+from ..pipeline import calibration, performer
+from ..pipeline import job as pipeline
+from ..pipeline.calibration_choices import Choices, Span, motion_of, typed_radii
+from ..pipeline.recipe import Recipe
+from ..pipeline.rig_constraints import Rig
+from ..solvers import SMOOTHING, SOLVER
+from . import options as cli_options
+from . import poses, streams
+from .output import facts_of_tips, hands_told, progress_bar, told, write_joints
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parent / "data" / "leap_finger_tap.json"
@@ -86,7 +87,7 @@ def _add_solve(commands: Any) -> None:
 
 def _add_pose(commands: Any) -> None:
     parser = _command(commands, "pose", "Pose a rig's hands by the name of a pose, and save the file.", _pose)
-    cli_poses.add_pose(parser)
+    poses.add_pose(parser)
 
 
 def _add_solvers(commands: Any) -> None:
@@ -94,13 +95,13 @@ def _add_solvers(commands: Any) -> None:
 
 
 def _add_devices(commands: Any) -> None:
-    _command(commands, "devices", "Print the devices that can be followed live.", cli_streams.devices)
-    listen = _command(commands, "listen", "Print what comes from a device, to find what is wrong.", cli_streams.listen)
-    cli_streams.add_listen(listen)
+    _command(commands, "devices", "Print the devices that can be followed live.", streams.devices)
+    listen = _command(commands, "listen", "Print what comes from a device, to find what is wrong.", streams.listen)
+    streams.add_listen(listen)
     stream = _command(commands, "stream", "Solve a capture and play it as if it came from a device.", _stream)
     cli_options.add_reading(stream)
     cli_options.add_hands(stream)
-    cli_streams.add_stream(stream)
+    streams.add_stream(stream)
 
 
 def _add_demo(commands: Any) -> None:
@@ -173,7 +174,7 @@ def _stream(options: argparse.Namespace) -> None:
         with progress_bar() as show:
             return _run(replace(cli_options.recipe_of(options), fps=options.rate), show)
 
-    cli_streams.stream(options, solved)
+    streams.stream(options, solved)
 
 
 def _solve(options: argparse.Namespace) -> None:
@@ -201,7 +202,7 @@ def _solve(options: argparse.Namespace) -> None:
 
 
 def _pose(options: argparse.Namespace) -> None:
-    cli_poses.pose(options, _inputs(options), _blender)
+    poses.pose(options, _inputs(options), _blender)
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
@@ -213,7 +214,7 @@ def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
 def _blender() -> Any:
     """What writes Blender files. Raises KnuckleError where Blender's module is not installed."""
     try:
-        from .rig import blend_file
+        from ..rig import blend_file
     except ModuleNotFoundError as error:
         if error.name != "bpy":
             raise
@@ -233,7 +234,7 @@ def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = N
 
 def _demo(options: argparse.Namespace) -> None:
     blend_file = _blender()
-    from .rig import render
+    from ..rig import render
 
     make_folder(options.out)
     with progress_bar() as show:

@@ -1,6 +1,6 @@
 """Labelling by shape on recordings without their labels: the tables of docs/explanation/labelling.md.
 
-    python benchmarks/labelling.py [sure spoiled stripped] [--out docs]
+    python tools/benchmarks/labelling.py [sure spoiled stripped] [--out docs]
 
 All tables, or those that are named. Needs the recordings beside the checkout (../shared/data).
 """
@@ -142,7 +142,7 @@ def main() -> None:
     if unknown := set(options.sections) - set(SECTIONS):
         parser.error(f"there is no table {', '.join(sorted(unknown))}, only {', '.join(SECTIONS)}")
     if not CAPTURES.is_dir():
-        sys.exit("benchmarks/labelling.py: the recordings are not beside the checkout (../shared/data)")
+        sys.exit("tools/benchmarks/labelling.py: the recordings are not beside the checkout (../shared/data)")
     for name in options.sections or SECTIONS:
         fill(options.out / "explanation" / "labelling.md", {name: SECTIONS[name]()})
 
