@@ -7,8 +7,8 @@ from bpy.props import StringProperty
 
 from ..capture.formats import SUFFIXES
 from ..errors import KnuckleError
-from .capture import read_capture, relative
 from .job import nothing_runs
+from .load_capture import read_capture, relative
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

@@ -9,12 +9,12 @@ from ..rig.binding import is_armature
 from ..rig.data_reference import Reference
 from ..rig.detection.detect import find_hands
 from ..rig.keys.keyframes import check_keyable
-from .live_following import Live, WhileFollowing, begin, end, people_of, redraw
-from .live_run import LiveRun, Plan
+from .live_device import Live, WhileFollowing, begin, end, people_of, redraw
+from .live_loop import LiveRun, Plan
 from .live_settings import address_of
 from .live_takes import key_taken
 from .scene_recipe import recipe_for
-from .solve import target
+from .solve_take import target
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

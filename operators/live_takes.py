@@ -7,8 +7,8 @@ import bpy
 
 from ..errors import KnuckleError
 from ..pipeline.live.take_buffer import MOST
-from .live_following import Live, WhileFollowing, end_take, unkeyed
-from .live_run import Taken
+from .live_device import Live, WhileFollowing, end_take, unkeyed
+from .live_loop import Taken
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems

@@ -9,10 +9,10 @@ from ..errors import KnuckleError
 from ..hand.joints import digit_of
 from ..rig.posing.channel_diff import Channels, channels_of, moved_since, scaled_since
 from ..rig.posing.posable_hand import HeldHand, armature_held
+from .auto_key import key_posed, takes_no_keys
+from .pin_properties import pins_along
+from .pose_sliders import forget_shown
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
-from .posing_keys import key_posed, takes_no_keys
-from .posing_pinned import pins_along
-from .posing_sliders import forget_shown
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:

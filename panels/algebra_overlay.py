@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import Side
+from ..operators.algebra_overlay_settings import Showing
 from ..operators.posed_hands import chosen_hand
-from ..operators.posing_algebra import Showing
 from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
 from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
 from ..rig.detection.detection_cache import KnownHands
 from ..rig.posing.algebra import AlgebraOf
-from .looking import known_or_looked_for
-from .text import DIGIT_NAMES
+from .detection_refresh import known_or_looked_for
+from .text_format import DIGIT_NAMES
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object

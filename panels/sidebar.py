@@ -13,7 +13,7 @@ from ..operators.solver_settings import REGISTRIES, of_chosen
 from ..rig import markers_object
 from ..rig.keys.take_report import result_of
 from ..rig.linked import library_of
-from .text import DIGIT_NAMES, line, millimetres, pair, paragraph
+from .text_format import DIGIT_NAMES, line, millimetres, pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

@@ -10,7 +10,7 @@ import pytest
 
 from knuckle import capture
 from knuckle.operators.calibration_settings import choices_of
-from knuckle.panels.calibrate import measured
+from knuckle.panels.calibration_panel import measured
 from knuckle.pipeline import performer
 from knuckle.pipeline.calibration_choices import Span
 from knuckle.tests.blender.making import everything

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from knuckle.errors import RigError
-from knuckle.panels import overlay
+from knuckle.panels import axes_overlay
 from knuckle.rig import hand_axes as axes
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.detection import detection_cache
@@ -201,6 +201,6 @@ def test_names_are_where_the_axes_end_and_lay_out_no_axes(armature: Object, monk
         assert {one.digit: one.joints[-1].tolist() for one in drawn.digits} == {k: v.tolist() for k, v in tips.items()}
         np.testing.assert_array_equal(normal, drawn.normal)
     assert axes.named_places(np.full((25, 4, 4), np.nan))[0] == {}
-    monkeypatch.setattr(overlay, "hand_axes", None)
-    told = [text for _, text, _ in overlay._names(bpy.context, armature)]
+    monkeypatch.setattr(axes_overlay, "hand_axes", None)
+    told = [text for _, text, _ in axes_overlay._names(bpy.context, armature)]
     assert told == ["Thumb", "Index", "Middle", "Ring", "Little", "Left palm"]

@@ -14,8 +14,8 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.network.sender import Outgoing
 from knuckle.capture.network.transport import Address
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
-from knuckle.operators.live_following import Live, _tick, end
-from knuckle.operators.live_run import LiveRun
+from knuckle.operators.live_device import Live, _tick, end
+from knuckle.operators.live_loop import LiveRun
 from knuckle.pipeline.live.dropout_blend import HOLD
 from knuckle.pipeline.live.live_hand import LiveHand
 from knuckle.rig.keys.nla_layers import TAKE

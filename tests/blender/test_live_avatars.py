@@ -16,8 +16,8 @@ from vmcp.protocol import bone_transform
 from vmcp.protocol import time as clock
 from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
 
-from knuckle.operators.live_following import Live, end
-from knuckle.operators.live_run import LiveRun
+from knuckle.operators.live_device import Live, end
+from knuckle.operators.live_loop import LiveRun
 from knuckle.tests.pure.capture.devices.avatar import PARTS, Avatar, blender, fist, turn
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
 from knuckle.tests.pure.capture.devices.speaking_vmc import speaking

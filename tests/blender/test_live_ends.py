@@ -12,8 +12,8 @@ from mathutils import Matrix
 import knuckle
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
-from knuckle.operators.live_following import Live, _tick, heed_people
-from knuckle.operators.live_run import LiveRun
+from knuckle.operators.live_device import Live, _tick, heed_people
+from knuckle.operators.live_loop import LiveRun
 from knuckle.pipeline.live import take_buffer as kept_module
 from knuckle.pipeline.live.session import Shown
 from knuckle.rig.keys.fcurves import curves_of

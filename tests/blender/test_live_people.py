@@ -10,8 +10,8 @@ import pytest
 
 from knuckle.capture.network.sender import Outgoing
 from knuckle.hand.joints import SIDES
-from knuckle.operators.live_following import heed_people
-from knuckle.operators.live_run import LiveRun
+from knuckle.operators.live_device import heed_people
+from knuckle.operators.live_loop import LiveRun
 from knuckle.rig.keys.take_report import TIMECODE
 from knuckle.tests.pure.capture.devices.avatar import Avatar, fist
 from knuckle.tests.pure.capture.devices.moments import moments

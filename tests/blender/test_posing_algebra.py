@@ -165,7 +165,7 @@ def test_nothing_listens_while_it_is_off_and_nothing_in_the_file_is_changed(arma
 
 
 def test_it_is_off_once_the_extension_is(extension: None) -> None:
-    from knuckle.operators.posing_algebra import Showing
+    from knuckle.operators.algebra_overlay_settings import Showing
     from knuckle.panels import algebra_overlay
 
     bpy.context.window_manager.knuckle_algebra.show = True

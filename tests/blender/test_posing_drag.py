@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.operators.posing_pinned import pin_of, pins_of, pins_on
+from knuckle.operators.pin_properties import pin_of, pins_of, pins_on
 from knuckle.posing.dragging import KINDS, NEAREST
 from knuckle.rig.detection import detection_cache
 from knuckle.rig.posing.handles import POINTS, grab_points

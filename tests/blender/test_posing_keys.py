@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
-from knuckle.operators.posing_keys import key_hand, key_posed
+from knuckle.operators.auto_key import key_hand, key_posed
 from knuckle.rig.detection.detect import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.posable_hand import take

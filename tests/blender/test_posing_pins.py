@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS
-from knuckle.operators.posing_pinned import holds, pin_of, pins_of, pins_on
-from knuckle.panels.posing_pins import where
+from knuckle.operators.pin_properties import holds, pin_of, pins_of, pins_on
+from knuckle.panels.pins_panel import where
 from knuckle.rig.posing.pin_reach import shortfalls
 from knuckle.rig.posing.posable_cache import held_follower
 from knuckle.tests.blender.making import Floats

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand import proportions
-from knuckle.operators.posing_pinned import pins_of
+from knuckle.operators.pin_properties import pins_of
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.posable_cache import held_hand
 from knuckle.rig.posing.posable_hand import seen_frames, standing

@@ -11,9 +11,9 @@ from mathutils import Quaternion
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of
 from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.operators.pose_sliders import setting, value
 from knuckle.operators.posed_hands import posed_armature
-from knuckle.operators.posing_slide import sliders_of
-from knuckle.operators.posing_sliders import setting, value
+from knuckle.operators.slider_drag import sliders_of
 from knuckle.posing.sliders import SLIDERS, Slider
 from knuckle.rig.detection import detection_cache
 from knuckle.rig.keys.fcurves import curves_of

@@ -7,8 +7,8 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.operators import posing_pins
-from knuckle.operators.posing_pinned import pin_of, pins_on
+from knuckle.operators import pins
+from knuckle.operators.pin_properties import pin_of, pins_on
 from knuckle.rig.posing.rig_skin import skins
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_posing_drag import TIPS, armature, box, place
@@ -69,10 +69,10 @@ def test_a_fingertip_is_not_pinned_to_what_is_the_hands_own(armature: Object) ->
 def test_the_key_pins_over_the_ring_of_a_fingertip_alone(
     armature: Object, monkeypatch: pytest.MonkeyPatch, joint: str, runs: bool
 ) -> None:
-    monkeypatch.setattr(posing_pins, "under_mouse", lambda *_: (armature, "right", joint))
-    monkeypatch.setattr(posing_pins, "pressed_at", lambda _: (0, 0))
+    monkeypatch.setattr(pins, "under_mouse", lambda *_: (armature, "right", joint))
+    monkeypatch.setattr(pins, "pressed_at", lambda _: (0, 0))
     asked: Any = SimpleNamespace(
         properties=SimpleNamespace(is_property_set=lambda _: False), execute=lambda _: {"FINISHED"}
     )
-    done = posing_pins._OfDigit.invoke(asked, bpy.context, asked)
+    done = pins._OfDigit.invoke(asked, bpy.context, asked)
     assert done == ({"FINISHED"} if runs else {"PASS_THROUGH"})

@@ -14,9 +14,9 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES
 from knuckle.operators.rig_hands import correct
 from knuckle.operators.rig_properties import setting
-from knuckle.panels import overlay
-from knuckle.panels.overlay import label
-from knuckle.panels.text import SURE
+from knuckle.panels import axes_overlay
+from knuckle.panels.axes_overlay import label
+from knuckle.panels.text_format import SURE
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.detection import detection_cache
@@ -345,12 +345,12 @@ def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(
 
 
 def test_nothing_is_drawn_any_more_once_the_extension_is_switched_off() -> None:
-    drawn = len(overlay._handles)
+    drawn = len(axes_overlay._handles)
     assert drawn > 0
     knuckle.unregister()
-    assert not overlay._handles
+    assert not axes_overlay._handles
     knuckle.register()
-    assert len(overlay._handles) == drawn
+    assert len(axes_overlay._handles) == drawn
 
 
 def test_nothing_is_changed_by_a_correction_that_does_not_fit() -> None:

@@ -106,7 +106,7 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
     import bpy
 
     from knuckle.operators.live import plan_of
-    from knuckle.operators.live_run import LiveRun
+    from knuckle.operators.live_loop import LiveRun
 
     scene: Any = bpy.context.scene
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:

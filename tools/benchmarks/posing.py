@@ -144,7 +144,7 @@ def wander(minutes: float) -> str:
     import bpy
     import numpy as np
 
-    from knuckle.operators.posing_pins import pins_of
+    from knuckle.operators.pins import pins_of
     from knuckle.posing.dragging import GRABBED
     from knuckle.rig.posing.dragging import begin, move, put_back
     from knuckle.rig.posing.posable_cache import held_follower

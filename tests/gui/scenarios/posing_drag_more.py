@@ -48,7 +48,7 @@ class Noting:
 def header_texts() -> Iterator[list[str | None]]:
     """What the header is given meanwhile."""
     texts: list[str | None] = []
-    dragging = hands.ours("operators.posing_drag").KNUCKLE_OT_drag_hand
+    dragging = hands.ours("operators.drag_hand").KNUCKLE_OT_drag_hand
     tell, untell = dragging._tell, dragging._untell
     dragging._tell = lambda operator, context: tell(operator, Noting(context, texts))
     dragging._untell = lambda operator, context: untell(operator, Noting(context, texts))

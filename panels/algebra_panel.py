@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError
+from ..operators.algebra_overlay_settings import STEPS
 from ..operators.posed_hands import chosen_hand
-from ..operators.posing_algebra import STEPS
 from ..rig.posing.algebra import PARTS
 from . import algebra_overlay
-from .looking import known_or_looked_for
-from .text import paragraph, sentence
+from .detection_refresh import known_or_looked_for
+from .text_format import paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

@@ -18,8 +18,8 @@ from ..operators.rig_hands import driven_armature
 from ..rig.binding import posed_frames
 from ..rig.detection.detect import FoundHand
 from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, named_places
-from .looking import known_or_looked_for, stop
-from .text import DIGIT_NAMES, SURE
+from .detection_refresh import known_or_looked_for, stop
+from .text_format import DIGIT_NAMES, SURE
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, PoseBone

@@ -6,15 +6,15 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
+from ..operators.pose_sliders import setting, show_anew_if_not
 from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
-from ..operators.posing_slide import sliders_of
-from ..operators.posing_sliders import setting, show_anew_if_not
+from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig.detection import detection_cache
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand
-from .looking import known_or_looked_for
-from .text import DIGIT_NAMES, paragraph, sentence
+from .detection_refresh import known_or_looked_for
+from .text_format import DIGIT_NAMES, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

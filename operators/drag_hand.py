@@ -18,12 +18,12 @@ from ..rig.posing.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_follower
 from ..rig.posing.surface_contact import Padded, Spot, padded
+from .auto_key import key_posed
+from .drag_solver import solver_property
+from .mouse_picking import pressed_at, under_mouse
+from .pin_properties import pin_again, pins_of
+from .pins import others
 from .posed_hands import can_drag, named_armature
-from .posing_keys import key_posed
-from .posing_mouse import pressed_at, under_mouse
-from .posing_pinned import pin_again, pins_of
-from .posing_pins import others
-from .posing_solver import solver_property
 from .rig_hands import SIDE_ITEMS
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from ..rig.keys.take_report import result_of
 from ..rig.keys.take_scene import Placing, write_take
 from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
 from ..rig.rig_query import ArmatureHands
-from .capture import capture_object, show_capture
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs
+from .load_capture import capture_object, show_capture
 from .scene_recipe import recipe_of
 
 if TYPE_CHECKING:

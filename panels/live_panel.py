@@ -7,10 +7,10 @@ import bpy
 
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import Tally
-from ..operators.live_following import Live
-from ..operators.live_run import LiveRun
+from ..operators.live_device import Live
+from ..operators.live_loop import LiveRun
 from ..pipeline.live.take_buffer import MOST
-from .text import pair, paragraph, sentence
+from .text_format import pair, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

@@ -18,10 +18,10 @@ from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand, Standing, reached, seen_frames, show, standing
 from ..rig.posing.posable_model import only
+from .auto_key import bones_of, key_hand
+from .auto_key_undo import KeysBefore, give_back, keys_before, keys_now
+from .pin_properties import Spots, pins_along, pins_of, put_pins_back, spots_of
 from .posed_hands import hand_to_pose
-from .posing_keys import bones_of, key_hand
-from .posing_keys_before import KeysBefore, give_back, keys_before, keys_now
-from .posing_pinned import Spots, pins_along, pins_of, put_pins_back, spots_of
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object

@@ -16,11 +16,11 @@ from ..rig.posing.pin_reach import MET, reach_pins, shortfalls
 from ..rig.posing.pins import nearest_surface
 from ..rig.posing.posable_cache import held_follower
 from ..rig.posing.posable_hand import HeldHand, seen_frames
+from .auto_key import key_posed
 from .job import redraw_views
+from .mouse_picking import pressed_at, under_mouse
+from .pin_properties import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .posed_hands import can_drag, check_posable, in_pose_mode, named_armature
-from .posing_keys import key_posed
-from .posing_mouse import pressed_at, under_mouse
-from .posing_pinned import KINDS, pin_digit, pins_of, pins_on, unpin, unpin_digit
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..operators.posed_hands import chosen_hand
-from .posing_sliders import KNUCKLE_PT_posing
+from .sliders_panel import KNUCKLE_PT_posing
 
 if TYPE_CHECKING:
     from bpy.types import Context

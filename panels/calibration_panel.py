@@ -13,7 +13,7 @@ from ..hand.measured_hand import MeasuredHand
 from ..hand.measurements import told
 from ..pipeline import performer
 from ..pipeline.performer import Performer
-from .text import DIGIT_NAMES, line, pair, paragraph
+from .text_format import DIGIT_NAMES, line, pair, paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import bpy
 
+from ..operators.grasp import selected_beside
 from ..operators.posed_hands import chosen_hand, posed_armature
-from ..operators.posing_grasp import selected_beside
-from .text import paragraph
+from .text_format import paragraph
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout

@@ -10,8 +10,8 @@ from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
 from ..rig.detection import SURE_SIDE
 from ..rig.detection.detect import FoundHand
-from .looking import known_or_looked_for
-from .text import DIGIT_NAMES, SURE, pair, paragraph, sentence
+from .detection_refresh import known_or_looked_for
+from .text_format import DIGIT_NAMES, SURE, pair, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout

@@ -6,11 +6,11 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
+from ..operators.pin_properties import holds, pin_of, pins_on
 from ..operators.posed_hands import in_pose_mode, sides_of
-from ..operators.posing_pinned import holds, pin_of, pins_on
 from ..rig.posing.posable_cache import held_hand
-from .looking import known_or_looked_for
-from .text import DIGIT_NAMES, paragraph, sentence
+from .detection_refresh import known_or_looked_for
+from .text_format import DIGIT_NAMES, paragraph, sentence
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object, UILayout

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..posing.dragging import NEAREST
-from .posing_gizmos import KNUCKLE_GGT_hand
+from .hand_gizmos import KNUCKLE_GGT_hand
 
 if TYPE_CHECKING:
     from bpy.types import Context, UILayout, WorkSpaceTool

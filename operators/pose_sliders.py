@@ -15,10 +15,10 @@ from ..rig.detection import detection_cache
 from ..rig.detection.detection_cache import KnownHands
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand, read
+from .drag_solver import solver_property
 from .posed_hands import chosen_hand, posed_armature
-from .posing_slide import forget_slid, settled, slide, sliders_of
-from .posing_solver import solver_property
 from .setting_properties import FIXED
+from .slider_drag import forget_slid, settled, slide, sliders_of
 
 if TYPE_CHECKING:
     from bpy.types import Context

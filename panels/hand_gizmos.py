@@ -7,13 +7,13 @@ import numpy as np
 from mathutils import Matrix
 
 from ..hand.joints import KNUCKLES, Side, digit_of
+from ..operators.drag_hand import KNUCKLE_OT_drag_hand
+from ..operators.mouse_picking import grabs
+from ..operators.pin_properties import pin_of
 from ..operators.posed_hands import in_pose_mode
-from ..operators.posing_drag import KNUCKLE_OT_drag_hand
-from ..operators.posing_mouse import grabs
-from ..operators.posing_pinned import pin_of
 from ..posing.dragging import WRIST
-from .looking import known_or_looked_for
-from .overlay import COLOURS, PALM
+from .axes_overlay import COLOURS, PALM
+from .detection_refresh import known_or_looked_for
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object

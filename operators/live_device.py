@@ -10,7 +10,7 @@ from bpy.app.handlers import persistent
 
 from ..errors import KnuckleError
 from ..rig.data_reference import Reference
-from .live_run import EVERY, LiveRun, Taken
+from .live_loop import EVERY, LiveRun, Taken
 
 if TYPE_CHECKING:
     import numpy as np
