@@ -32,7 +32,7 @@ check: ## lint, format, types and the import border
 	.venv/check/bin/ruff check .
 	.venv/check/bin/ruff format --check .
 	@mkdir -p build/types && ln -sfn ../.. build/types/knuckle
-	git ls-files -z --cached --others --exclude-standard '*.py' ':!benchmarks' | sed -z 's#^#build/types/knuckle/#' > build/types/files
+	git ls-files -z --cached --others --exclude-standard '*.py' ':!tools/benchmarks' | sed -z 's#^#build/types/knuckle/#' > build/types/files
 	xargs -0 .venv/check/bin/mypy --python-version 3.11 < build/types/files | sed 's#^build/types/knuckle/##'
 
 format: ## format and mend what ruff can mend

@@ -12,7 +12,7 @@ from typing import Any
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
 from ..files import expect_writable, make_folder, write_json, written_whole
-from ..hand.labelling.marker_sets import to_json
+from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, performer
 from ..pipeline import job as pipeline
@@ -25,7 +25,7 @@ from . import poses, streams
 from .output import facts_of_tips, hands_told, progress_bar, told, write_joints
 
 EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
-DEMO_CAPTURE = Path(__file__).parent / "data" / "leap_finger_tap.json"
+DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

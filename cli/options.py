@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..hand.labelling.marker_sets import from_json
+from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
 from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
 from ..rig.mapping import read_preset, to_dict

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ..errors import HandError
 from .calibration.joint_radii import by_size
 from .joints import CHAIN_JOINTS, DIGITS, Side, digit_of
-from .labelling.marker_sets import Spot
 from .limits import DEFAULT_LIMITS, DIP_PER_PIP, AngleLimits, CouplingRow
+from .marker_sets import Spot
 from .measurements import Kind, Measure, told
 from .model import HandModel
 from .proportions import Proportions, build

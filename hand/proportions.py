@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ..errors import HandError
 from . import rotations as rot
 from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
-from .labelling.marker_sets import Spot, on_palm
 from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
+from .marker_sets import Spot, on_palm
 from .model import AXES, Coupling, HandModel, Movement, Site
 from .value_equality import ByContent
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import HandError
-from .labelling.marker_sets import Spot
+from .marker_sets import Spot
 from .model import HandModel, Site
 from .rotations import IDENTITY
 

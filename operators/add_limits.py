@@ -9,10 +9,10 @@ from ..hand import proportions
 from ..hand.joints import Side
 from ..hand.model import HandModel
 from ..pipeline.performer import from_dict
+from ..rig import detection_cache
+from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.bound_hand import bound_hand
-from ..rig.detection import detection_cache
-from ..rig.detection.detect import find_hands
 from ..rig.keys.keyframes import check_keyable
 from ..rig.limits.limit_constraints import remove_limit, suggest_limits
 from .scene_recipe import performer_of

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..rig.keys.fcurves import curves_on, key_on
-from ..rig.keys.rotation_channels import channel
 from ..rig.posing.posable_hand import HeldHand, armature_held
+from ..rig.rotation_channels import channel
 
 if TYPE_CHECKING:
     from bpy.types import Action, Area, Context, FCurve, KeyingSet, Object, PoseBone, Window

@@ -13,7 +13,7 @@ from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
 from ..posing.algebra_shapes import watched_solve
 from ..posing.dragging import GRABBED, LABELS, WRIST, Course
-from ..rig.detection import detection_cache
+from ..rig import detection_cache
 from ..rig.posing.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_follower

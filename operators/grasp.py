@@ -9,7 +9,7 @@ import numpy as np
 from bpy.props import BoolProperty, EnumProperty, IntProperty, PointerProperty
 
 from ..errors import RigError
-from ..rig.detection import detection_cache
+from ..rig import detection_cache
 from ..rig.posing import grasping
 from ..rig.posing.attaching import attach, check_attachable, check_loose, has_keys, held_by, let_go
 from ..rig.posing.grasping import Grasped, grasp

@@ -10,7 +10,7 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ..errors import KnuckleError, RecipeError
 from ..files import write_json
-from ..hand.labelling import marker_sets
+from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import from_dict, read_json, to_dict
 from ..rig.keys.take_report import result_of

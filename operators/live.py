@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import KnuckleError
+from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.data_reference import Reference
-from ..rig.detection.detect import find_hands
 from ..rig.keys.keyframes import check_keyable
 from .live_device import Live, WhileFollowing, begin, end, people_of, redraw
 from .live_loop import LiveRun, Plan

@@ -16,15 +16,15 @@ from ..capture.devices.receiver import MOST_WAITING, Receiver
 from ..capture.network.transport import Address
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
-from ..hand.labelling.marker_sets import person_of
 from ..hand.limits import Allowed
+from ..hand.marker_sets import person_of
 from ..pipeline.live.session import Driven, Session, Shown
 from ..pipeline.live.take_buffer import Kept
 from ..pipeline.performer import from_dict
 from ..pipeline.recipe import Recipe
 from ..rig.data_reference import Reference
-from ..rig.keys.live_take import LiveTake, key_live
 from ..rig.limits.rig_limits import allowed
+from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import apply_pose
 from ..rig.posing.apply_pose import PosedHand
 from .live_rigs import LiveRigs

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.kinematics import Pose
-from ..hand.labelling.marker_sets import person_of
+from ..hand.marker_sets import person_of
 from ..pipeline.live.live_hand import LiveHand
 from ..pipeline.live.session import Shown
+from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.data_reference import Reference
-from ..rig.detection.detect import find_hands
 from ..rig.keys.take_scene import new_hand
 from ..rig.posing import apply_pose
 from ..rig.posing.apply_pose import PosedHand

@@ -9,7 +9,7 @@ from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..hand.joints import Side
-from ..rig.detection import detection_cache
+from ..rig import detection_cache
 from ..rig.posing.handles import grab_points
 from .posed_hands import in_pose_mode
 

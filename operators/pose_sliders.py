@@ -11,8 +11,8 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
 from ..posing.sliders import SLIDERS, Slider
-from ..rig.detection import detection_cache
-from ..rig.detection.detection_cache import KnownHands
+from ..rig import detection_cache
+from ..rig.detection_cache import KnownHands
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand, read
 from .drag_solver import solver_property

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import RigError
 from ..hand.joints import SIDES, Side
+from ..rig import detection_cache
 from ..rig.binding import is_armature
-from ..rig.detection import detection_cache
 from ..rig.keys.keyframes import check_changeable, check_keyable
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand

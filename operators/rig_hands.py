@@ -10,8 +10,8 @@ from bpy_extras.io_utils import ExportHelper, ImportHelper
 
 from ..errors import KnuckleError, RigError
 from ..hand.joints import DIGITS, SIDES, Side
+from ..rig import detection_cache
 from ..rig.binding import is_armature
-from ..rig.detection import detection_cache
 from ..rig.mapping import Mapping, check_bones, check_whole, forget_mapping, read_preset, save_mapping, write_preset
 from ..rig.mapping_corrections import check_free, flipped, mirrored, own_mapping, to_correct, turned, with_carrier
 from .job import redraw_views

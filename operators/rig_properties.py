@@ -12,8 +12,8 @@ from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProper
 
 from ..errors import RigError
 from ..hand.joints import DIGITS, JOINTS, Side
-from ..rig.detection import detection_cache
-from ..rig.detection.detect import FoundHand
+from ..rig import detection_cache
+from ..rig.armature_hands import FoundHand
 from ..rig.mapping import picked
 from .rig_hands import correct, driven_armature, turn
 from .setting_properties import FIXED

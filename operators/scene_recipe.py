@@ -7,7 +7,7 @@ import bpy
 
 from ..capture.cleaning import Cleaning
 from ..errors import RecipeError
-from ..hand.labelling import marker_sets
+from ..hand import marker_sets
 from ..pipeline import performer
 from ..pipeline.recipe import Recipe
 from ..rig.blend_file import DEFAULT_RIG

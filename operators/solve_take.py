@@ -9,8 +9,8 @@ import bpy
 from ..errors import RigError
 from ..pipeline.job import Job, Progress, Take
 from ..rig import markers_object
+from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.detection.detect import find_hands
 from ..rig.keys.arm_keys import check_arms
 from ..rig.keys.take_report import result_of
 from ..rig.keys.take_scene import Placing, write_take

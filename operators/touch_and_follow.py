@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.joints import DIGITS, digit_of, digit_words
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
-from ..rig.detection import detection_cache
+from ..rig import detection_cache
 from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
 from ..rig.posing.following import Followed, Follower, follower, go, key, pose, posed_bones

@@ -18,7 +18,7 @@ from ..operators.algebra_overlay_settings import Showing
 from ..operators.posed_hands import chosen_hand
 from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
 from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
-from ..rig.detection.detection_cache import KnownHands
+from ..rig.detection_cache import KnownHands
 from ..rig.posing.algebra import AlgebraOf
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES

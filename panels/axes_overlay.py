@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..hand.joints import DIGITS, Side
 from ..operators.pick_bone import Pointed
 from ..operators.rig_hands import driven_armature
+from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
-from ..rig.detection.detect import FoundHand
 from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, named_places
 from .detection_refresh import known_or_looked_for, stop
 from .text_format import DIGIT_NAMES, SURE

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..operators.job import redraw_views
+from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.data_reference import Reference
-from ..rig.detection import detection_cache
-from ..rig.detection.detection_cache import KnownHands
+from ..rig.detection_cache import KnownHands
 
 if TYPE_CHECKING:
     from bpy.types import Object

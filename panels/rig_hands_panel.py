@@ -8,8 +8,8 @@ import bpy
 from ..hand.joints import DIGIT_JOINTS, DIGITS, SIDES, Side
 from ..operators.rig_hands import driven_armature
 from ..operators.rig_properties import setting
+from ..rig.armature_hands import FoundHand
 from ..rig.detection import SURE_SIDE
-from ..rig.detection.detect import FoundHand
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES, SURE, pair, paragraph, sentence
 

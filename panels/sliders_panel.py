@@ -10,7 +10,7 @@ from ..operators.pose_sliders import setting, show_anew_if_not
 from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
 from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
-from ..rig.detection import detection_cache
+from ..rig import detection_cache
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand
 from .detection_refresh import known_or_looked_for

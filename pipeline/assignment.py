@@ -15,16 +15,7 @@ from ..hand.generators import finished
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import few_of
 from ..hand.labelling.handedness import handedness
-from ..hand.labelling.marker_sets import (
-    Groups,
-    Spot,
-    Suggestion,
-    claimed_side,
-    completeness,
-    from_json,
-    person_of,
-    suggest,
-)
+from ..hand.marker_sets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
 from ..hand.measured_hand import MeasuredHand
 from . import performer
 from .labelling import Labels, as_named, by_shape

@@ -24,8 +24,8 @@ from ..hand.calibration.measuring import bone_measures, measure
 from ..hand.calibration.motion_fit import Fitted, fitting, taken_over
 from ..hand.calibration.palm_joints import palm_measures
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
-from ..hand.labelling.marker_sets import Spot, palm_together
 from ..hand.limits import DIP_PER_PIP
+from ..hand.marker_sets import Spot, palm_together
 from ..hand.measured_hand import MeasuredHand
 from ..hand.measurements import Measure
 from ..hand.proportions import Proportions, in_palm

@@ -16,7 +16,7 @@ from ..hand import mirror
 from ..hand.joint_rotations import as_told
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
 from ..hand.kinematics import Pose
-from ..hand.labelling.marker_sets import Spot, on_palm
+from ..hand.marker_sets import Spot, on_palm
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions

@@ -15,7 +15,7 @@ from ..hand.labelling.few_markers import told_of_few
 from ..hand.labelling.label_search import finding
 from ..hand.labelling.label_swaps import Swap, exchanges, swaps
 from ..hand.labelling.labelling_result import PERFORMERS, FoundHand, Labelling
-from ..hand.labelling.marker_sets import Groups, suggest
+from ..hand.marker_sets import Groups, suggest
 from ..hand.measured_hand import MeasuredHand
 
 Bools = NDArray[np.bool_]

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..errors import RecipeError
 from ..hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
-from ..hand.labelling.marker_sets import Spot, on_palm
-from ..hand.labelling.marker_sets import from_json as spots_from_json
-from ..hand.labelling.marker_sets import to_json as spots_to_json
 from ..hand.limits import DEFAULT_LIMITS, AngleLimits
+from ..hand.marker_sets import Spot, on_palm
+from ..hand.marker_sets import from_json as spots_from_json
+from ..hand.marker_sets import to_json as spots_to_json
 from ..hand.measured_hand import MeasuredHand, Rho
 from ..hand.measurements import Kind, Measure
 from ..hand.proportions_json import from_json, to_json

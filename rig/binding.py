@@ -13,9 +13,9 @@ from ..hand import rotations as rot
 from ..hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS, Side
 from ..hand.model import HandModel
 from .detection.bone_ends import ends
-from .detection.rest_frames import rest_rotations, rest_world
 from .keys.parent_motion import check_depth
 from .limits.bone_limits import BoneLimits
+from .rest_frames import rest_rotations, rest_world
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object, PoseBone

@@ -16,9 +16,9 @@ from ..files import FileError, written_whole
 from ..pipeline.job import Take
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
+from .armature_hands import find_hands
 from .binding import is_armature
 from .camera_framing import add_surroundings, add_view
-from .detection.detect import find_hands
 from .keys.arm_keys import check_arms
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.keying_notes import keying_notes

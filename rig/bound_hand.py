@@ -1,10 +1,10 @@
-"""A found hand, bound with all that is known of it: the one way from `detect.find_hands` to a binding."""
+"""A found hand, bound with all that is known of it: the one way from `armature_hands.find_hands` to a binding."""
 
 from typing import TYPE_CHECKING
 
 from ..hand.model import HandModel
+from .armature_hands import FoundHand
 from .binding import NO_LIMITS, RigBinding, bind
-from .detection.detect import FoundHand
 from .limits.read_limits import read_limits
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import RigError
 from ..hand import mirror
 from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, Side
-from .detection.detect import FoundHand
+from .armature_hands import FoundHand
 from .detection.digit_joints import STUB, bending_joints
 from .mapping import Mapping, kept_mapping
 

@@ -10,13 +10,13 @@ from ..errors import RigError
 from ..hand.limits import Allowed
 from ..hand.model import HandModel
 from ..pipeline.retarget import RigHand
+from .armature_hands import FoundHand, find_hands
 from .binding import RigBinding, joint_points, world_points
 from .bound_hand import bound_hand
-from .detection.detect import FoundHand, find_hands
-from .detection.rest_frames import rest_rotations
 from .keys.keyed_tips import KeyedTips
 from .limits.rig_limits import allowed
 from .linked import ObjectName
+from .rest_frames import rest_rotations
 
 if TYPE_CHECKING:
     from bpy.types import Object

@@ -23,11 +23,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 HEAD = """# What is said to bad files
 
-Made by `tools/bad_inputs.py` from the table in `tests/pure/captures/test_bad_input.py`, which the tests hold. Each file
-is refused with one sentence, exit status 1 in a shell, a report in the panel; nothing is written. Beyond these, tests
-mutate every format at random and bound the memory that a bad file can take by its size; `tests/pure/test_pipeline.py`,
-`test_recipe.py`, `test_cli.py`, `hand/test_markersets.py` and `hand/test_calibration.py` hold the sentences for hands,
-maps, performers and recipes. Bad rigs are below.
+Made by `tools/bad_inputs.py` from the table in `tests/pure/capture/files/test_bad_input.py`, which the tests check.
+Each file is refused with one sentence, exit status 1 in a shell, a report in the panel; nothing is written. Beyond
+these, tests mutate every format at random and bound the memory that a bad file can take by its size. The tests in
+`tests/pure/pipeline`, `tests/pure/cli` and `tests/pure/hand` check the sentences for hands, maps, performers and
+recipes. Bad rigs are below.
 
 | File | What is said |
 |---|---|

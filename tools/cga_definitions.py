@@ -1,4 +1,4 @@
-"""What knuckle/solvers/cga/generated.py is generated from: the types of G(4,1) that are used, and the functions by formula.
+"""What solvers/cga/generated.py is generated from: the types of G(4,1) in use, and the functions by formula.
 
 A formula is Python over multivectors. Its names are the function's arguments and
 

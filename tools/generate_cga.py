@@ -1,4 +1,4 @@
-"""Writes solvers/cga/generated.py: the products of G(4,1), each for the coefficients that its arguments have and no others.
+"""Writes solvers/cga/generated.py: products of G(4,1), each for the coefficients its arguments have and no others.
 
     python tools/generate_cga.py [FILE]
 

@@ -27,7 +27,7 @@ from knuckle.hand import proportions  # noqa: E402
 from knuckle.hand.joints import Side  # noqa: E402
 from knuckle.hand.kinematics import Pose, joint_frames  # noqa: E402
 from knuckle.posing.grasping import contact_frames  # noqa: E402
-from knuckle.rig.detection.detect import find_hands  # noqa: E402
+from knuckle.rig.armature_hands import find_hands  # noqa: E402
 from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
 from knuckle.rig.posing import following  # noqa: E402
 from knuckle.rig.posing.grasping import Grasped, grasp  # noqa: E402

@@ -61,7 +61,7 @@ def paths() -> dict[str, Floats]:
 
 def angles() -> dict[str, Floats]:
     """Degrees over frames: the abduction of a finger whose tip, with 1 mm of noise, passes below its knuckle."""
-    sys.path[:0] = [str(ROOT.parent / "shared" / "bench"), str(ROOT / "benchmarks")]
+    sys.path[:0] = [str(ROOT.parent / "shared" / "bench"), str(ROOT / "tools" / "benchmarks")]
 
     noise = import_module("noise")
     points, truth = noise.truth(4711)

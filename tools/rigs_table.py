@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from knuckle.errors import RigError
-from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.tests.blender.baking import HELD, Bone, bake, headset_clip, measured
 from knuckle.tests.blender.curling import Curl, curls, whole_curls
 from knuckle.tests.blender.rigs import PLACES, RIGS, Truth, mirrored, placed, strange

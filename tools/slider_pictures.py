@@ -22,8 +22,8 @@ hand_pictures.load_package()
 from knuckle.hand import proportions  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
 from knuckle.posing.sliders import SLIDERS, Slider, Sliders  # noqa: E402
-from knuckle.rig.detection import detection_cache  # noqa: E402
-from knuckle.rig.detection.detect import find_hands  # noqa: E402
+from knuckle.rig import detection_cache  # noqa: E402
+from knuckle.rig.armature_hands import find_hands  # noqa: E402
 from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
 from knuckle.rig.posing.posable_cache import held_hand  # noqa: E402
 from knuckle.rig.posing.posable_hand import HeldHand, Standing, show, standing  # noqa: E402

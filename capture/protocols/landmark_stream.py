@@ -1,4 +1,4 @@
-"""Landmarks of a camera as JSON: one object a datagram, in any of the shapes that capture/files/mediapipe_json.py reads.
+"""Camera landmarks as JSON: one object a datagram, in any of the shapes that capture/files/mediapipe_json.py reads.
 
     {"time_s": 1.25, "hands": [{"handedness": "Left", "world_landmarks": [[x, y, z], ... 21]}, ...]}
 

@@ -1,6 +1,6 @@
 """Qualisys Track Manager's real-time protocol, versions 1.19 to 1.25, little-endian.
 
-    u32 size · u32 kind · content (kinds: qtm_link.py)
+    u32 size · u32 kind · content (kinds: qtm_connection.py)
     a frame: i64 us · u32 number · u32 components, each of u32 size · u32 kind · content
     1 and 9, markers in the order of their labels: u32 count · 2 i16 · count × 3 f32 mm (9: and a residual)
     2 and 10, markers without labels: as above, each with an i32 that stays with it (10: and a residual)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .. import rotations as rot
 from ..jacobians import Placed, cross_matrix
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from ..labelling.marker_sets import Spot, on_palm
+from ..marker_sets import Spot, on_palm
 from ..model import Site
 from ..proportions import PALM_JOINTS, Proportions, site_places
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGITS
-from ..labelling.marker_sets import Spot
+from ..marker_sets import Spot
 from ..measurements import Measure, jackknife, kept
 from ..mesh.anatomy import FINGER, THICKNESS, THUMB
 from ..proportions import Proportions, adult

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .. import rotations as rot
 from ..digit_plane import plane_axes, planes_of
 from ..joints import CHAIN_JOINTS, DIGITS
-from ..labelling.marker_sets import Spot
+from ..marker_sets import Spot
 from ..proportions import PALM_JOINTS, Proportions
 
 Floats = NDArray[np.float64]

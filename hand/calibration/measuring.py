@@ -15,8 +15,8 @@ from ...errors import HandError
 from .. import rotations as rot
 from ..digit_plane import planes_of
 from ..joints import CHAIN_JOINTS, DIGITS, Side
-from ..labelling.marker_sets import Spot, on_palm, palm_together
 from ..limits import DEFAULT_LIMITS
+from ..marker_sets import Spot, on_palm, palm_together
 from ..measurements import Measure, mean_and_spread
 from ..model import Movement
 from ..proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS
-from ..labelling.marker_sets import Spot, on_palm
 from ..limits import DIP_PER_PIP
+from ..marker_sets import Spot, on_palm
 from ..measured_hand import MeasuredHand
 from ..measurements import Measure
 from ..model import HandModel

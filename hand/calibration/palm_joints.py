@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from ..labelling.marker_sets import Spot, on_palm
+from ..marker_sets import Spot, on_palm
 from ..measurements import Measure, kept
 from ..proportions import PALM_JOINTS, Proportions, world_frames
 

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGITS
-from ..labelling.marker_sets import Spot
+from ..marker_sets import Spot
 from ..measurements import Measure, mean_and_spread
 
 Floats = NDArray[np.float64]

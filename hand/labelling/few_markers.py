@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import DIGITS, TIPS, digit_words
+from ..marker_sets import Spot
 from .hungarian import Costs
-from .marker_sets import Spot
 from .palm_candidates import Sample, pair_costs
 from .shape_model import PALM_ONLY, distances, mean_distances, mean_shape
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import BENDING_JOINTS, Side
+from ..marker_sets import Spot, palm_together
 from ..proportions import adult, in_palm
-from .marker_sets import Spot, palm_together
 
 Floats = NDArray[np.float64]
 

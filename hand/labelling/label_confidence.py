@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGITS
-from .marker_sets import Spot
+from ..marker_sets import Spot
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,12 +10,12 @@ from ...errors import HandError
 from ..calibration.measuring import measure
 from ..generators import finished
 from ..joints import SIDES, Side
+from ..marker_sets import Spot, on_palm
 from ..measured_hand import MeasuredHand
 from ..proportions import build, site_places
 from .hungarian import moves
 from .label_confidence import of_marker, of_side
 from .labelling_result import PERFORMERS, FoundHand, Labelling, columns_of, found_hand
-from .marker_sets import Spot, on_palm
 from .palm_candidates import Laid, Sample, lay, propose, settled
 from .region_growing import Growth, grow
 from .shape_model import LAYOUTS, Layout, Shape, as_seen, mean_shape, mirrored, shape_of

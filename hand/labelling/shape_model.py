@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from .. import kinematics
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINTS, TIPS, Side, digit_of
+from ..marker_sets import MARKER_SETS, MarkerSet, Spot, on_palm
 from ..model import HandModel
 from ..proportions import adult, build
 from ..targets import assign
-from .marker_sets import MARKER_SETS, MarkerSet, Spot, on_palm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,8 +13,8 @@ from ...capture.frame import KEPT, Frame
 from ...errors import HandError, KnuckleError, MarkerMapError
 from ...hand.joints import Side
 from ...hand.kinematics import Pose
-from ...hand.labelling.marker_sets import Groups, from_json, person_of, suggest
 from ...hand.limits import Allowed
+from ...hand.marker_sets import Groups, from_json, person_of, suggest
 from ...hand.mesh.surface import surface
 from ...solvers.smoothing.live_smoother import Live, Smoothed
 from ...solvers.smoothing.smoothing_kinds import Off

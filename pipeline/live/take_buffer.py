@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
-from ...hand.labelling.marker_sets import person_of
+from ...hand.marker_sets import person_of
 from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]

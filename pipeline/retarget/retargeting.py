@@ -4,7 +4,7 @@ Lengths are scaled by s: how much longer the character's hand is than the perfor
 metres of the world. Tips x are in the frame of the wrist, of the performer and of the character.
 
     directions   the angles, and so the direction of every bone, are the performer's: as the markers on a bone's ends
-                 show them where both are seen (seen.py), else as solved
+                 show them where both are seen (bone_directions.py), else as solved
     fingertips   x̂ = s x_performer
     pinches      with g = x_finger − x_thumb, e = s g_performer − g_character, and w(|g_performer|) from 1 where thumb
                  and finger are near to 0 where they are far:

@@ -6,8 +6,8 @@ The confidence of a digit is
         g                   where they say nothing,
         g / 2               where they say otherwise,      with  g = fit · clear,
 
-fit = 1 − cost / MOST_COST: how well the palm lies on a mean hand's (`pipeline/labelling.py`); clear: how much worse the next best
-labels would do, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse order.
+fit = 1 − cost / MOST_COST: how well the palm lies on a mean hand's (`digit_labels.py`); clear: how much worse the next
+best labels would do, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse order.
 """
 
 from collections.abc import Iterator, Sequence

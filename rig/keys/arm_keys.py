@@ -12,13 +12,13 @@ from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ...solvers import arm as arms
+from ..armature_data import plain_bones
+from ..armature_hands import FoundHand
 from ..binding import RigBinding, into_armature, joint_points
-from ..detection.armature_data import plain_bones
 from ..detection.arms import arm_above
-from ..detection.detect import FoundHand
 from ..detection.name_hints import arm_part
 from ..limits.read_limits import driven
-from .pose_transfer import into_points
+from ..pose_transfer import into_points
 
 if TYPE_CHECKING:
     from bpy.types import Bone, Object

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ..binding import RigBinding
-from .pose_transfer import moved
+from ..pose_transfer import moved
 
 Floats = NDArray[np.float64]
 

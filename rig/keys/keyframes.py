@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from ...errors import RigError
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
+from .. import rotation_channels
 from ..binding import RigBinding, is_armature
 from ..intermediate_bones import bones_between, rests_between
-from . import parent_motion, rotation_channels
+from ..pose_transfer import transfer
+from . import parent_motion
 from .arm_keys import ArmBones, move_arm
-from .pose_transfer import transfer
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object
@@ -110,7 +111,7 @@ def _arm_curves(
     motion = move_arm(armature, bones, binding, keyed.pose, world=world, carried=shoulder)
     for name, rotations in motion.rotations.items():
         mode = armature.pose.bones[name].rotation_mode
-        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channels.channel(mode)}'
+        path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{rotation_channels.channel(mode)}'
         yield Curves(name, path, frames, rotation_channels.in_mode(rotations, mode))
     placed = binding.placed.copy()
     held = {}

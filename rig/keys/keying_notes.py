@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from ...hand.joints import DIGITS, digit_of, digit_words
 from ...pipeline.job import Take
 from ...pipeline.retarget import FINGERS, is_mitten
-from ..detection.detect import FoundHand, find_hands
+from ..armature_hands import FoundHand, find_hands
 from .take_report import RESULT
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from ...hand.mesh.surface import Surface
 from ...hand.model import HandModel
 from ...hand.proportions import Proportions
 from ...pipeline.job import SolvedHand, Take
+from ..armature_hands import FoundHand, find_hands
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
 from ..default_hand import add_hand
-from ..detection.detect import FoundHand, find_hands
-from ..detection.rest_frames import rest_world
 from ..limits.limit_constraints import add_limits
+from ..rest_frames import rest_world
 from .arm_keys import find_arm
 from .frame_times import scene_frames, scene_rate
 from .keyframes import KeyedHand, check_keyable, key_hands

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...hand import rotations as rot
-from ..keys.rotation_channels import least_eulers, of_eulers
+from ..rotation_channels import least_eulers, of_eulers
 
 Floats = NDArray[np.float64]
 

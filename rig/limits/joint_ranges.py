@@ -18,8 +18,8 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel, Movement
 from ...hand.value_equality import ByContent
 from ..binding import RigBinding
-from ..keys.pose_transfer import transfer
-from ..keys.rotation_channels import least_eulers
+from ..pose_transfer import transfer
+from ..rotation_channels import least_eulers
 from .bone_limits import NARROW, BoneLimits, apart
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand.model import AXES, HandModel
 from ..binding import RigBinding
-from ..keys.rotation_channels import EULER_ORDERS, least_eulers
+from ..rotation_channels import EULER_ORDERS, least_eulers
 from .joint_ranges import KeyedJoint, keyed_joints
 
 if TYPE_CHECKING:

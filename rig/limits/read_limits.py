@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from ..keys.rotation_channels import EULER_ORDERS
+from ..rotation_channels import EULER_ORDERS
 from .bone_limits import AxisRanges, BoneLimits, Order, locks, merged
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from ...errors import RigError
 from ...hand.joints import JOINT_INDEX, JOINTS
 from ...hand.limits import Allowed
 from ...hand.model import HandModel
+from ..armature_hands import FoundHand, find_hands
 from ..binding import RigBinding
 from ..bound_hand import bound_hand
-from ..detection.detect import FoundHand, find_hands
 from .joint_ranges import JointRange, joint_ranges
 from .read_limits import driven, elsewhere, read_limits
 

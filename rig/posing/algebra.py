@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...posing.algebra_shapes import Trace, Tracer, Watched, firm, trace_arm, trace_palm
 from ...solvers import arm as arms
-from ..detection.detection_cache import KnownHands
+from ..detection_cache import KnownHands
 from ..keys.arm_keys import arm_led
 from .following import Follower, standing_arm
 from .posable_cache import held_follower, held_hand

@@ -13,14 +13,15 @@ from ...hand import rotations as rot
 from ...hand.joints import Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
+from .. import rotation_channels
+from ..armature_hands import FoundHand
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
 from ..data_reference import Reference
-from ..detection.detect import FoundHand
 from ..intermediate_bones import bones_between, rests_between
-from ..keys import parent_motion, rotation_channels
+from ..keys import parent_motion
 from ..keys.keyframes import hanging_bones
-from ..keys.pose_transfer import BoneMotion, Wiring, transfer, wire
+from ..pose_transfer import BoneMotion, Wiring, transfer, wire
 
 if TYPE_CHECKING:
     from bpy.types import Object

@@ -10,7 +10,7 @@ from ...hand.kinematics import Pose
 from ...posing.grasping.arm_reach import RIGID, Carrier
 from ...posing.grasping.contact_frames import length
 from ...solvers import arm as arms
-from ..detection.detect import FoundHand
+from ..armature_hands import FoundHand
 from ..keys.arm_keys import ArmBones, arm_led
 from . import following
 from .channel_diff import channels_of, give_back

@@ -7,7 +7,7 @@ import bpy
 
 from ...errors import RigError
 from ..keys.fcurves import SAME_FRAME, key_on
-from ..keys.rotation_channels import channel
+from ..rotation_channels import channel
 from .following import Follower
 from .posable_hand import armature_held
 from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ..keys import rotation_channels
+from .. import rotation_channels
 
 if TYPE_CHECKING:
     from bpy.types import PoseBone

@@ -16,9 +16,10 @@ from ...hand.kinematics import Pose
 from ...posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
 from ...posing.following.digit_reach import tip_places
 from ...solvers import arm as arms
+from .. import rotation_channels
+from ..armature_hands import FoundHand
 from ..binding import posed_frames
-from ..detection.detect import FoundHand
-from ..keys import parent_motion, rotation_channels
+from ..keys import parent_motion
 from ..keys.arm_keys import ArmBones, find_arm, fitted_arm, move_arm
 from ..keys.keyframes import KeyedHand, key_hands
 from .posable_hand import HeldHand, Standing, armature_held, show, standing, take

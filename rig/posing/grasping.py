@@ -18,9 +18,9 @@ from ...posing.grasping.candidates import Holder, Task, Thing
 from ...posing.grasping.detour import route
 from ...posing.grasping.grasp_planning import Hold
 from ...posing.grasping.grips import Name
-from ..detection.detect import FoundHand
-from ..keys.pose_transfer import into_points
-from ..keys.rotation_channels import channel
+from ..armature_hands import FoundHand
+from ..pose_transfer import into_points
+from ..rotation_channels import channel
 from . import following
 from .arm_carrier import carrier
 from .channel_diff import Channels, channels_of, give_back

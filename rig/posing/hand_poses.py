@@ -10,9 +10,9 @@ from ...hand import poses
 from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
-from ..keys import rotation_channels
+from .. import rotation_channels
 from ..keys.keyframes import Curves
-from ..keys.pose_transfer import transfer
+from ..pose_transfer import transfer
 from .posable_hand import HeldHand, show, standing
 
 if TYPE_CHECKING:

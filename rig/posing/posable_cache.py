@@ -9,9 +9,9 @@ from ...errors import KnuckleError, RigError
 from ...hand.joints import Side
 from ...hand.value_equality import content
 from ...posing.sliders import ARCH
-from ..detection import detection_cache
-from ..detection.detect import FoundHand
-from ..detection.detection_cache import KnownHands
+from .. import detection_cache
+from ..armature_hands import FoundHand
+from ..detection_cache import KnownHands
 from ..limits.read_limits import read_limits
 from .following import Follower, follower
 from .posable_hand import HeldHand, take

@@ -18,9 +18,9 @@ from ...hand.measured_hand import MeasuredHand
 from ...hand.model import HandModel
 from ...hand.proportions import adult
 from ...pipeline.retarget import character
+from ..armature_hands import FoundHand
 from ..binding import posed_frames
 from ..bound_hand import bound_hand
-from ..detection.detect import FoundHand
 from ..limits.rig_limits import allowed_of
 from ..rig_query import rig_hand
 from .apply_pose import PosedHand, armature_of, begin_bound, motion_of, show_motion
@@ -68,7 +68,7 @@ class Standing:
 
 
 def take(armature: "Object", found: FoundHand, *, limited: bool = True, further: AngleLimits | None = None) -> HeldHand:
-    """Takes hold of a hand that `detect.find_hands` found; limited: whether the rig's own limits are obeyed.
+    """Takes hold of a hand that `armature_hands.find_hands` found; limited: whether the rig's own limits are obeyed.
 
     further: degrees, movements that it shall have beside the usual ones, as those of its metacarpals; those of joints
     without a bone are left out. Zero of them, and the twist of fingers at ease, are then as the rig was built.

@@ -11,7 +11,7 @@ from ...hand import rotations as rot
 from ...hand.joints import JOINTS
 from ...hand.kinematics import Pose
 from ..binding import into_armature
-from ..keys.pose_transfer import Wiring, into_points
+from ..pose_transfer import Wiring, into_points
 from .posable_hand import HeldHand, Standing, armature_held, beyond, seen_frames
 
 Floats = NDArray[np.float64]

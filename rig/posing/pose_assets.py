@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float32]
 
-PREVIEWS = Path(__file__).parents[1] / "data" / "poses.png"
+PREVIEWS = Path(__file__).parents[2] / "data" / "poses.png"
 """The pictures of the poses on a right hand, one below the other in the order of POSES, each as wide as it is high."""
 CATALOG = "Hand Poses"
 

@@ -11,9 +11,9 @@ from ...errors import RigError
 from ...hand.joints import Side
 from ...hand.poses import named
 from ...hand.proportions import adult, build
+from ..armature_hands import find_hands
 from ..blend_file import DEFAULT_RIG, Wanted, open_rig
 from ..camera_framing import add_surroundings
-from ..detection.detect import find_hands
 from ..keys.keyframes import check_keyable, new_action
 from ..keys.take_scene import new_hand
 from ..linked import editable

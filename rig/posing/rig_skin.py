@@ -10,8 +10,8 @@ from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, JOINTS, PARENTS
 from ...hand.kinematics import joint_frames
 from ...posing.grasping.skin_samples import Flesh, carried, fitted, onto_moving
+from ..armature_hands import FoundHand
 from ..binding import joint_points
-from ..detection.detect import FoundHand
 from .posable_hand import HeldHand, read
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose, joint_frames
 from ...posing.dragging import Course, place_of
 from ...posing.grasping.contact_frames import length
 from ...posing.grasping.skin_samples import Flesh, thinned
-from ..detection.detect import FoundHand
+from ..armature_hands import FoundHand
 from .dragging import Dragged, move
 from .posable_hand import armature_held
 from .rig_skin import flesh_of

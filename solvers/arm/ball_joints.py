@@ -16,7 +16,7 @@ SLACK = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """A Limit in numbers; see tree/limits.py."""
+    """A Limit in numbers; see tree/swing_twist_limits.py."""
 
     axes: Floats
     """(3, 3) columns: side, twist and third axis."""

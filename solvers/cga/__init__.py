@@ -10,7 +10,7 @@ are in CGA-arm's representation 1 (standard: Sphere, Plane, Circle, Line, Pair) 
                   dot_*_* · square_* · rotor_*, translator_*, motor_*, dilator_*, mirror_* (versor on object)
     objects.py    vector, positions (arrays in and out) · centre, place, round_of(circle), ends_of(pair) ·
                   plane_through, line_of, sphere_of (of unit length) · sign (real, touching, imaginary)
-    nearest.py    nearest_on_sphere, nearest_on_circle, foot_on_plane, foot_on_line,
+    nearest_points.py    nearest_on_sphere, nearest_on_circle, foot_on_plane, foot_on_line,
                   nearest_on_line_from_sphere, nearest_on_line_from_circle
     versors.py    translator, dilator, rotor, rotor_between, motor_between (planes) · quaternion, matrix
     scalars.py    root, choose, quotient, inverse: what floats and arrays write differently

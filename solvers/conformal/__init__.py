@@ -1,11 +1,11 @@
 """The hand tracker of FABRIK-CGA section 3.4 in conformal geometric algebra.
 
-    meeting.py      a joint from two markers and a plane: every case of C² and B², (3.3)-(3.6)
-    trio.py         the palm's plane and joints from p, q and r, (3.1)-(3.6)
-    palm.py         where the palm is, from whatever was seen on it
-    digit_plane.py  the plane of each finger (3.8) and of the thumb, and the rotor (3.9) that leads to it
-    bend.py         FABRIK in the plane with (3.10)-(3.13)
-    solver.py       the steps put together
+    sphere_intersection.py      a joint from two markers and a plane: every case of C² and B², (3.3)-(3.6)
+    three_marker_palm.py         the palm's plane and joints from p, q and r, (3.1)-(3.6)
+    cga_palm.py         where the palm is, from whatever was seen on it
+    cga_digit_plane.py  the plane of each finger (3.8) and of the thumb, and the rotor (3.9) that leads to it
+    cga_bend.py         FABRIK in the plane with (3.10)-(3.13)
+    cga_solver.py       the steps put together
 
 docs/explanation/cga.md tells what the algebra is and how it is used.
 """

@@ -185,7 +185,7 @@ def _solve_free(
 
 
 def _many(limb: Limb, program: tuple[Square[Floats], list[Floats]], ends: tuple[list[Floats], list[Floats]]) -> Any:
-    """A limb's steps in F frames: each number (F,). By qp/program.py, whose last method always ends."""
+    """A limb's steps in F frames: each number (F,). By qp/quadratic_program.py, whose last method always ends."""
     square, right = program
     count, n = len(ends[0][0]), len(right)
     hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard), n))

@@ -1,7 +1,7 @@
 """Jacobian inverse kinematics: the classics of the thesis (sections 3.2 and 3.3) as settings of one solver.
 
 Targets for places and turns, couplings and a posture become rows of one linear system per part and step
-(rows.py); the method says how it is answered (steps.py); the cut says what is solved together
+(residual_rows.py); the method says how it is answered (steps.py); the cut says what is solved together
 (parts.py).
 """
 

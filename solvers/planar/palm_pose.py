@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import kinematics
-from ...hand.labelling.marker_sets import Spot, on_palm
+from ...hand.marker_sets import Spot, on_palm
 from ...hand.model import HandModel
 from ...hand.rotations import nearest_to
 from ...hand.scalar_math import MANY, ONE, N, Numbers, Point

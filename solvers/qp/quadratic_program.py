@@ -6,7 +6,7 @@ couplings are rows.
 Two active-set methods in turn. Block pivoting (Júdice & Pires 1994) begins at the working set of the frame
 before, lets go of every constraint held with the wrong sign and holds every violated one, all at once: most programs
 end after one to four such rounds. Nothing keeps it from cycling, so what it does not end goes to a method that cannot
-(dual.py).
+(dual_active_set.py).
 """
 
 from dataclasses import dataclass

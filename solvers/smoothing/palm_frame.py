@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...hand import kinematics, rotations
 from ...hand.joints import BENDING_JOINTS, CHAIN_JOINTS
-from ...hand.labelling.marker_sets import Spot, on_palm
+from ...hand.marker_sets import Spot, on_palm
 from ...hand.model import HandModel
 from ...hand.rotations import fit_rigid
 from ..planar.palm_pose import spans_a_plane

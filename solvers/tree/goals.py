@@ -136,7 +136,7 @@ class TreePose:
     root: Floats
     """(F, 4, 4) T_world_base; not Goals.root where the root is free."""
     turns: Floats
-    """(F, J, 3) rad: swing about side, twist, swing about third axis of each joint; see limits.py."""
+    """(F, J, 3) rad: swing about side, twist, swing about third axis of each joint; see swing_twist_limits.py."""
     rotations: Floats
     """(F, J, 4) unit wxyz relative to rest."""
     positions: Floats

@@ -19,7 +19,7 @@ class SkeletonError(KnuckleError):
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How far one joint turns; see limits.py. Made by `ball`, `cone`, `hinge` and `fixed`."""
+    """How far one joint turns; see swing_twist_limits.py. Made by `ball`, `cone`, `hinge` and `fixed`."""
 
     cone: tuple[float, float, float, float] = (np.pi,) * 4
     """rad, the largest swing about +side, +third, −side and −third axis, 0..π."""

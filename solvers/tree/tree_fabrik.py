@@ -1,7 +1,7 @@
 """FABRIK for any tree of joints: several ends, inner places, orientations, closed loops, a moving root, limits.
 
-FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. A row makes passes inwards and outwards (passes.py) until it is
-near enough or they stall; what is left is finished by steps over all joints (finish.py). Rows that are still off are
+FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. A row makes passes inwards and outwards (fabrik_passes.py) until
+it is near enough or stalls; steps over all joints finish the rest (newton_finish.py). Rows that are still off are
 finished from other poses, slightly bent ones first, as a straight chain is a dead end within limits. The best pose is
 kept.
 """

@@ -18,10 +18,10 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from knuckle.hand.model import HandModel, Movement
 from knuckle.pipeline.job import Job, SolvedHand, Take
 from knuckle.pipeline.recipe import Recipe
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detection.detect import FoundHand, find_hands
-from knuckle.rig.detection.rest_frames import rest_world
 from knuckle.rig.keys.take_scene import Placing, take_frames, write_take
+from knuckle.rig.rest_frames import rest_world
 from knuckle.rig.rig_query import ArmatureHands
 
 Floats = NDArray[np.float64]

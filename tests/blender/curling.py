@@ -13,9 +13,9 @@ from knuckle.hand import proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, KNUCKLES, Side
 from knuckle.hand.kinematics import Pose
+from knuckle.rig.armature_hands import FoundHand
 from knuckle.rig.binding import RigBinding
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detection.detect import FoundHand
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 
 Floats = NDArray[np.float64]

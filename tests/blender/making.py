@@ -18,7 +18,7 @@ from knuckle.hand.model import HandModel
 from knuckle.hand.targets import Targets
 from knuckle.pipeline.job import SolvedHand, Take
 from knuckle.pipeline.recipe import Recipe
-from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.armature_hands import FoundHand, find_hands
 
 Floats = NDArray[np.float64]
 

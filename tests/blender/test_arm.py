@@ -9,8 +9,8 @@ from knuckle.errors import RigError
 from knuckle.hand import proportions
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detection.detect import FoundHand, find_hands
 from knuckle.rig.keys.arm_keys import ArmBones, find_arm
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.rig.keys.take_scene import Placing, bind_hands, with_arm, write_take

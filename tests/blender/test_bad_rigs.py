@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.cli.main import DEMO_CAPTURE, main
 from knuckle.hand.joints import CHAIN_JOINTS
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.keying_notes import keying_notes
 from knuckle.rig.keys.take_report import result_of
 from knuckle.rig.mapping import Mapping, write_preset

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.tests.blender.baking import HELD, Bone, bake, headset_clip, headset_poses, measured
 from knuckle.tests.blender.curling import whole_curls
 from knuckle.tests.blender.making import rig

@@ -7,8 +7,8 @@ import pytest
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind, default_binding
-from knuckle.rig.detection.detect import find_hands
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.rig.keys.take_scene import Placing, bind_hands, new_hand, write_take
 from knuckle.rig.mappings import FAMILIES, Family

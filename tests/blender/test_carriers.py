@@ -9,8 +9,8 @@ from mathutils import Quaternion
 
 from knuckle.errors import RigError
 from knuckle.hand import kinematics, proportions
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind
-from knuckle.rig.detection.detect import find_hands
 from knuckle.rig.keys.keyframes import KeyedHand, check_keyable, key_hands
 from knuckle.rig.keys.parent_motion import carriers_move
 from knuckle.tests.blender.making import evaluated, everything, motion, rig, worst_direction

@@ -12,7 +12,7 @@ import pytest
 from mathutils import Quaternion
 
 from knuckle.hand import kinematics
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import Placing, write_take
 from knuckle.tests.blender.making import rig, take, worst_direction
 from knuckle.tests.blender.rigs import RIGS, SHARED, placed

@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.binding import bind
-from knuckle.rig.detection.detect import FoundHand, find_hands
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.curling import curls
 from knuckle.tests.blender.making import motion

@@ -12,7 +12,7 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import NEAREST, WRIST, Pin
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.posing.dragging import Dragged, begin, move, put_back
 from knuckle.rig.posing.following import Follower, follower
 from knuckle.rig.posing.posable_hand import Standing, seen_frames, show, standing

@@ -16,7 +16,7 @@ from knuckle.errors import HandError
 from knuckle.hand import poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.asset_stamps import KEPT, MARK
 from knuckle.rig.posing.hand_poses import apply_pose, posed_joints

@@ -8,7 +8,7 @@ from knuckle.errors import RigError
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.apply_pose import armature_of
 from knuckle.rig.posing.posable_hand import HeldHand, Standing, show, standing, take

@@ -11,11 +11,11 @@ import pytest
 
 from knuckle.errors import RigError
 from knuckle.panels import axes_overlay
+from knuckle.rig import detection_cache
 from knuckle.rig import hand_axes as axes
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
-from knuckle.rig.detection import detection_cache
-from knuckle.rig.detection.detect import find_hands
-from knuckle.rig.detection.detection_cache import KnownHands
+from knuckle.rig.detection_cache import KnownHands
 from knuckle.rig.mapping import save_mapping, saved_mapping
 from knuckle.rig.mapping_corrections import own_mapping
 from knuckle.tests.blender.making import rig

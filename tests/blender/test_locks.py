@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mathutils import Quaternion
 
-from knuckle.rig.keys import rotation_channels
+from knuckle.rig import rotation_channels
 from knuckle.rig.posing import bone_locks
 from knuckle.tests.blender.test_held import default
 

@@ -10,7 +10,7 @@ from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import Pin
 from knuckle.posing.sliders import ARCH, Slider, Sliders
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.posing.following import Follower
 from knuckle.rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
 from knuckle.rig.posing.posable_hand import read, seen_frames, standing, take

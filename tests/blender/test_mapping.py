@@ -9,8 +9,8 @@ import pytest
 from knuckle.errors import RigError
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS, SIDES, Side
+from knuckle.rig.armature_hands import detected_hands, find_hands
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detection.detect import detected_hands, find_hands
 from knuckle.rig.mapping import PROPERTIES, Mapping, forget_mapping, picked, read_preset, save_mapping, saved_mapping
 from knuckle.tests.blender.making import find_hand, rig
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side, digit_of
 from knuckle.hand.kinematics import Pose
-from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.posing.dragging import begin
 from knuckle.rig.posing.following import Follower, follower
 from knuckle.rig.posing.posable_hand import Standing, seen_frames, show, standing

@@ -10,7 +10,7 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import SIDES
 from knuckle.operators.posed_hands import chosen_hand, in_pose_mode, posed_armature, posed_armatures
 from knuckle.posing.sliders import Slider
-from knuckle.rig.detection import detection_cache
+from knuckle.rig import detection_cache
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.tests.blender.test_posing_sliders import asked, channels, got, opened, put
 

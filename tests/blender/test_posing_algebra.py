@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, firm, forget, watch
+from knuckle.rig import detection_cache
 from knuckle.rig.binding import posed_frames
-from knuckle.rig.detection import detection_cache
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.algebra import PARTS, AlgebraOf
 from knuckle.rig.posing.dragging import begin, move

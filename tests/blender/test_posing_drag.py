@@ -9,7 +9,7 @@ import pytest
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.operators.pin_properties import pin_of, pins_of, pins_on
 from knuckle.posing.dragging import KINDS, NEAREST
-from knuckle.rig.detection import detection_cache
+from knuckle.rig import detection_cache
 from knuckle.rig.posing.handles import POINTS, grab_points
 from knuckle.rig.posing.posable_cache import held_follower
 from knuckle.rig.posing.posable_hand import seen_frames

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from knuckle.posing.following import Ball, Course, Tool, along_line, around_ball
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
-from knuckle.rig.detection.detect import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.following import Follower, follower, go, key, pose
 from knuckle.rig.posing.posable_hand import standing

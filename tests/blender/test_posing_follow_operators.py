@@ -9,7 +9,7 @@ from mathutils import Euler
 from numpy.typing import NDArray
 
 from knuckle.hand import proportions
-from knuckle.rig.detection import detection_cache
+from knuckle.rig import detection_cache
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.tests.blender import rigs
 

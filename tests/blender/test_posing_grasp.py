@@ -18,7 +18,7 @@ from knuckle.hand.kinematics import joint_frames
 from knuckle.hand.mesh.surface import surface
 from knuckle.posing.grasping import contact_frames
 from knuckle.posing.grasping.skin_samples import fitted
-from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.grasping import Grasped, grasp, pose
 from knuckle.rig.posing.posable_hand import standing, take

@@ -9,7 +9,7 @@ import pytest
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.operators.auto_key import key_hand, key_posed
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.posable_hand import take
 from knuckle.tests.blender.linked_action import link_action

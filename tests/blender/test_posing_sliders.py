@@ -15,7 +15,7 @@ from knuckle.operators.pose_sliders import setting, value
 from knuckle.operators.posed_hands import posed_armature
 from knuckle.operators.slider_drag import sliders_of
 from knuckle.posing.sliders import SLIDERS, Slider
-from knuckle.rig.detection import detection_cache
+from knuckle.rig import detection_cache
 from knuckle.rig.keys.fcurves import curves_of
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.mirror_pose import digit_joints

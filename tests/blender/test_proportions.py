@@ -11,7 +11,7 @@ from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS
 from knuckle.pipeline.job import Job, SolvedHand, Take
 from knuckle.pipeline.recipe import KEEPS, Recipe
-from knuckle.rig.detection.detect import FoundHand, find_hands
+from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import Placing, new_hand, take_frames, write_take
 from knuckle.rig.limits.bone_limits import apart
 from knuckle.rig.rig_query import ArmatureHands

@@ -9,8 +9,8 @@ import pytest
 
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind
-from knuckle.rig.detection.detect import find_hands
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.making import evaluated, motion
 

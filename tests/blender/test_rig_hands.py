@@ -17,10 +17,10 @@ from knuckle.operators.rig_properties import setting
 from knuckle.panels import axes_overlay
 from knuckle.panels.axes_overlay import label
 from knuckle.panels.text_format import SURE
+from knuckle.rig import detection_cache
+from knuckle.rig.armature_hands import detected_hands, find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.detection import detection_cache
-from knuckle.rig.detection.detect import detected_hands, find_hands
 from knuckle.rig.hand_axes import hand_axes
 from knuckle.rig.keys.take_scene import Placing, bind_hands, write_take
 from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset

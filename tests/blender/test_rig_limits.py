@@ -17,13 +17,13 @@ from knuckle.pipeline.job import Job
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.binding import bind
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
-from knuckle.rig.keys.rotation_channels import EULER_ORDERS
 from knuckle.rig.keys.take_scene import Placing, take_frames, write_take
 from knuckle.rig.limits.bone_limits import apart
 from knuckle.rig.limits.limit_constraints import NAME
 from knuckle.rig.limits.read_limits import read_limits
 from knuckle.rig.limits.rig_limits import allowed
 from knuckle.rig.rig_query import ArmatureHands
+from knuckle.rig.rotation_channels import EULER_ORDERS
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender.making import Floats, find_hand, motion, rig, worst_direction
 

@@ -15,7 +15,7 @@ from knuckle.hand.kinematics import joint_frames
 from knuckle.pipeline import job as pipeline
 from knuckle.pipeline.job import Take
 from knuckle.pipeline.recipe import Recipe
-from knuckle.rig.detection.detect import find_hands
+from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_report import result_of
 from knuckle.rig.keys.take_scene import Placing, write_take
 from knuckle.rig.rig_query import ArmatureHands

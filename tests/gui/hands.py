@@ -57,7 +57,7 @@ def posed(screen: "Screen") -> list[Any]:
 
 
 def known(armature: Any) -> Any:
-    return ours("rig.detection.detection_cache").look(armature)
+    return ours("rig.detection_cache").look(armature)
 
 
 def armature_of(screen: "Screen", side: str = "right") -> Any:

@@ -1,4 +1,4 @@
-"""Hands of three rigs dragged at random in a window, for a while; tools/benchmarks/posing_window.py does it for long."""
+"""Three rigs' hands, dragged at random in a window for seconds; benchmarks/posing_window.py does it for minutes."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 @pytest.fixture(scope="session")
 def standard(shared: Path) -> Iterator[SimpleNamespace]:
     """The standard hand problem: its hand, its motion and its scoring, and our runner for it."""
-    paths = [str(shared / "bench"), str(Path(__file__).parents[2] / "benchmarks")]
+    paths = [str(shared / "bench"), str(Path(__file__).parents[2] / "tools" / "benchmarks")]
     sys.path[:0] = paths
     yield SimpleNamespace(
         hand=import_module("hand"),

@@ -1,4 +1,4 @@
-"""Imports point one way: captures, cga, streams, hand ← solvers ← the path and its recipe ← rig ← operators, panels."""
+"""Imports point one way, from the row of a room to rows above it: see ROWS."""
 
 import ast
 import subprocess
@@ -11,35 +11,75 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 ROWS = [
-    {"errors", "files"},
-    {"captures", "cga", "streams", "hand", "temporal"},
-    {"recipe", "performer"},
-    {"solvers"},
-    {"report", "denoise", "labels", "assigning", "retarget", "onto_rig", "pipeline", "calibrate", "calibrate_choices"},
-    {"live", "posing"},
+    {"errors"},
+    {"files"},
+    {"hand"},
+    {"capture", "solvers"},
+    {"posing"},
+    {"pipeline"},
     {"rig"},
-    {"operators", "panels", "cli", "cli_options", "cli_output", "cli_streams"},
+    {"operators"},
+    {"panels"},
+    {"cli"},
     {"registration"},
+    {"__init__"},
 ]
+"""Every room, in the order of the data's path. Rooms of one row do not import each other."""
 ROW_OF = {room: row for row, rooms in enumerate(ROWS) for room in rooms}
-FILES = sorted(path for room in ROW_OF for path in [*(ROOT / room).rglob("*.py"), *ROOT.glob(f"{room}.py")])
+LAYERS = {
+    "capture": [{"files", "network"}, {"protocols"}, {"devices"}],
+    "hand": [{"mesh"}, {"calibration"}, {"labelling"}],
+    "pipeline": [{"retarget"}, {"live"}],
+    "rig": [{"mappings"}, {"detection"}, {"limits"}, {"keys"}, {"posing"}],
+}
+"""The folders inside a room, in the order in which they may import each other."""
+BESIDE = {"tests", "tools"}
+FILES = sorted(
+    path
+    for path in [*ROOT.glob("*.py"), *ROOT.glob("*/**/*.py")]
+    if path.relative_to(ROOT).parts[0] not in BESIDE | {".venv", "build"}
+)
 
 
-def imported_rooms(path: Path) -> Iterator[tuple[int, str]]:
-    """The line and the top folder of every relative import in a file."""
+def imports(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The line and the parts of every relative import in a file, from the root."""
     here = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = [*here[: len(here) - node.level + 1], *(node.module or "").split(".")]
             inside = [part for part in base if part]
-            for room in inside[:1] or [alias.name for alias in node.names]:
-                yield node.lineno, room
+            for alias in node.names:
+                yield node.lineno, [*inside, alias.name]
+
+
+def test_every_room_has_a_row() -> None:
+    rooms = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES}
+    assert rooms == set(ROW_OF)
 
 
 @pytest.mark.parametrize("path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES])
 def test_imports_point_one_way(path: Path) -> None:
-    row = ROW_OF[path.relative_to(ROOT).parts[0].removesuffix(".py")]
-    against = [f"line {line}: {room}" for line, room in imported_rooms(path) if ROW_OF.get(room, 0) > row]
+    room = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    against = [
+        f"line {line}: {'.'.join(parts)}"
+        for line, parts in imports(path)
+        if parts[0] != room and ROW_OF[parts[0]] >= ROW_OF[room]
+    ]
+    assert against == []
+
+
+@pytest.mark.parametrize("room", LAYERS)
+def test_folders_of_a_room_import_one_way(room: str) -> None:
+    layer_of = {folder: layer for layer, folders in enumerate(LAYERS[room]) for folder in folders}
+    assert set(layer_of) == {path.parent.name for path in (ROOT / room).glob("*/__init__.py")}
+    against = []
+    for path in sorted((ROOT / room).glob("*/**/*.py")):
+        folder = path.relative_to(ROOT).parts[1]
+        against += [
+            f"{path.relative_to(ROOT)}, line {line}: {'.'.join(parts)}"
+            for line, parts in imports(path)
+            if parts[0] == room and layer_of.get(parts[1], -1) >= layer_of[folder] and parts[1] != folder
+        ]
     assert against == []
 
 
@@ -50,9 +90,10 @@ def test_every_package_is_installed() -> None:
     assert sorted(listed) == sorted(["knuckle", *(".".join(("knuckle", *folder.parts)) for folder in there)])
 
 
-def test_what_few_need_is_imported_where_it_is_needed() -> None:
+def test_heavy_modules_are_imported_only_where_they_are_needed() -> None:
     """Every start of the shell command and of Blender waits for what is imported: numpy, and nothing else of others."""
-    modules = ["cli", *(f"streams.{path.stem}" for path in (ROOT / "streams").glob("*.py"))]
+    devices = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "capture").rglob("*.py")]
+    modules = ["cli.main", *(".".join(path.parts).removesuffix(".__init__") for path in devices)]
     script = f"""
 import sys
 from importlib import import_module

@@ -18,7 +18,7 @@ import hand as standard
 
 if "knuckle" not in sys.modules:
     # The harness runs this file from anywhere; Knuckle need not be installed.
-    root = Path(__file__).resolve().parents[1]
+    root = Path(__file__).resolve().parents[2]
     spec = spec_from_file_location("knuckle", root / "__init__.py", submodule_search_locations=[str(root)])
     assert spec and spec.loader
     sys.modules["knuckle"] = module_from_spec(spec)

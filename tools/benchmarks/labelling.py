@@ -23,7 +23,7 @@ from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, score, spo
 
 Floats = NDArray[np.float64]
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT.parent / "shared" / "data" / "captures"
 FILES = ("two_hands_glove.c3d", "qualisys_glove.tsv", "mediapipe_video.json", "leap_finger_tap.json")
 SPOILT = {

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RIGS = ROOT.parent / "shared" / "data" / "rigs"
 IDLE = {"at once": 0.0005, "as with a window": 0.005}
 """s between two looks; with a window Blender's event loop sleeps so long when there is nothing to do."""

@@ -1,6 +1,6 @@
 """What smoothing does: known hands with faults put in, the lag of a live hand, and real captures with and without.
 
-python tools/benchmarks/noise.py [--solver fabrik]    prints the tables of docs/noise.md. Needs ../shared.
+python tools/benchmarks/noise.py [--solver fabrik]    prints the tables of docs/explanation/noise.md. Needs ../shared.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
 FRAMES, RATE = 1000, 100.0
 WARM = 20

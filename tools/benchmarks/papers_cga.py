@@ -157,8 +157,8 @@ def _tips(hand: HandModel) -> list[int]:
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs")
-    fill(parser.parse_args().out / "explanation" / "cga.md", {"papers": table(HEAD, rows())})
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
+    fill(parser.parse_args().out / "cga.md", {"papers": table(HEAD, rows())})
 
 
 if __name__ == "__main__":

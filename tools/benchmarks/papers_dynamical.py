@@ -23,7 +23,7 @@ import takes
 from numpy.typing import NDArray
 from standard_page import fill, table
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import svg
 
 from knuckle.hand import kinematics, poses
@@ -231,7 +231,7 @@ def pictures(out: Path, rows: list[Row], curves: dict[float, tuple[Floats, Float
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[1] / "docs")
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
     out = parser.parse_args().out
     rows, curves = figure_7(), figure_8()
     head = ["speed", "method", "log10 trace error", "log10 rate error (rad/s)", "ms a frame"]

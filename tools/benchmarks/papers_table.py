@@ -20,7 +20,7 @@ import takes
 from numpy.typing import NDArray
 from standard_page import fill, table
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import svg
 
 from knuckle import solvers

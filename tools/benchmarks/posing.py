@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RIGS = ROOT.parent / "shared" / "data" / "rigs"
 HEAD = [
     "rig",
@@ -45,7 +45,7 @@ def opened(name: str) -> Any:
 
     from knuckle.hand import proportions
     from knuckle.hand.kinematics import Pose
-    from knuckle.rig.detection import detection_cache
+    from knuckle.rig import detection_cache
     from knuckle.rig.keys.take_scene import new_hand
     from knuckle.rig.posing.posable_cache import held_hand
     from knuckle.rig.posing.posable_hand import Standing, show, standing

@@ -16,7 +16,7 @@ from pathlib import Path
 import daqp
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "pure" / "solvers"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "pure" / "solvers"))
 from quadratics import Kind, programs
 
 from knuckle.solvers.qp.quadratic_program import Program, Solution, solve, solve_all

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from standard_runs import BLENDER, ENTRIES, MINK, Entry, Results, machine, median, versions
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import svg
 
 TARGETS = {"fabrik": (1.0, BLENDER), "cga": (1.0, BLENDER), "table": (0.3, BLENDER), "dynamical": (1.0, MINK)}

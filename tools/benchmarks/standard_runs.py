@@ -19,7 +19,7 @@ from typing import Any
 
 from knuckle.solvers import SOLVERS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared" / "bench"
 WORK = ROOT / "build" / "bench"
 BLENDER, MINK = "Blender's IK", "mink + coupling"

@@ -19,7 +19,7 @@ from knuckle.pipeline.job import SolvedHand, Take
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import SOLVERS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CAPTURES = ROOT.parent / "shared" / "data" / "captures"
 TAKES = {
     "optical glove, all joints": "two_hands_glove.c3d",

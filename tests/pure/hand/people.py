@@ -6,7 +6,7 @@ import numpy as np
 
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
-from knuckle.hand.labelling.marker_sets import MARKER_SETS, Spot
+from knuckle.hand.marker_sets import MARKER_SETS, Spot
 from knuckle.hand.proportions import PALM_JOINTS, adult, build
 from knuckle.hand.targets import assign
 

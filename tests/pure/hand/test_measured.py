@@ -9,8 +9,8 @@ import pytest
 from knuckle.errors import HandError
 from knuckle.hand.calibration.joint_radii import by_size
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
-from knuckle.hand.labelling.marker_sets import Spot
 from knuckle.hand.limits import DIP_PER_PIP, AngleLimits
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult, build
 

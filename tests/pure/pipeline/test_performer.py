@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.errors import KnuckleError
 from knuckle.hand.calibration.joint_radii import by_size
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.measured_hand import NO_RHO, MeasuredHand
 from knuckle.hand.measurements import Measure
 from knuckle.hand.model import Movement

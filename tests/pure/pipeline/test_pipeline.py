@@ -12,7 +12,7 @@ from knuckle.cli.main import DEMO_CAPTURE
 from knuckle.errors import KnuckleError, MarkerMapError
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import joint_frames
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import assign

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from knuckle.hand import rotations as rot
-from knuckle.rig.keys.rotation_channels import EULER_ORDERS, least_eulers, of_eulers
 from knuckle.rig.limits.bone_limits import AxisRanges, BoneLimits, Floats, apart, locks, merged
+from knuckle.rig.rotation_channels import EULER_ORDERS, least_eulers, of_eulers
 
 
 def of_random(rng: np.random.Generator) -> AxisRanges:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from knuckle.hand import rotations as rot
-from knuckle.rig.keys.rotation_channels import EULER_ORDERS, nearest, of_eulers
+from knuckle.rig.rotation_channels import EULER_ORDERS, nearest, of_eulers
 
 Floats = NDArray[np.float64]
 

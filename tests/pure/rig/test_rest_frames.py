@@ -6,7 +6,7 @@ import pytest
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import DIGITS, JOINTS, SIDES, Side, digit_of
 from knuckle.hand.proportions import adult, build, world_frames
-from knuckle.rig.detection.rest_frames import rest_rotations
+from knuckle.rig.rest_frames import rest_rotations
 
 DIGITS_OF = {
     "five": DIGITS,

@@ -5,7 +5,7 @@ import pytest
 
 from knuckle import solvers
 from knuckle.hand.joints import TIPS
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import assign
 from knuckle.solvers.solver import residuals

@@ -9,7 +9,7 @@ import pytest
 from knuckle.hand import kinematics
 from knuckle.hand.calibration import measuring
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, JOINTS, KNUCKLES, TIPS
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.proportions import build
 from knuckle.hand.targets import assign
 from knuckle.solvers import SOLVERS

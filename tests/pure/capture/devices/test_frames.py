@@ -9,7 +9,7 @@ from knuckle.capture.frame import Frame, hand_of
 from knuckle.capture.protocols.quest import QuestParser
 from knuckle.capture.protocols.webxr_stream import WebxrParser
 from knuckle.hand.joints import JOINT_INDEX, JOINTS
-from knuckle.hand.labelling.marker_sets import person_of
+from knuckle.hand.marker_sets import person_of
 from knuckle.hand.rotations import to_matrix
 
 # A row of the public data set quest-calibration (fracapuano, Hugging Face), as the app sent it: the left wrist, and of

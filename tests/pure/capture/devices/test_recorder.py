@@ -26,7 +26,7 @@ from knuckle.errors import StreamError
 from .moments import moments
 from .sockets import listening, wait_for
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 COMMAND = f"""
 import sys
 from importlib.util import module_from_spec, spec_from_file_location

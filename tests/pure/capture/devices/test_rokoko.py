@@ -17,7 +17,7 @@ from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.hand.labelling.handedness import handedness
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 
 from .avatar import HAND_BONES, Avatar, blender, fist, turn
 from .moments import moments

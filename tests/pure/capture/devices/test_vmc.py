@@ -27,7 +27,7 @@ from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.hand.labelling.handedness import handedness
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.tests.pure.capture.devices.sockets import listening, wait_for
 from knuckle.tests.pure.capture.devices.speaking_vmc import speaking
 

@@ -13,7 +13,7 @@ from knuckle.hand.calibration.levenberg_marquardt import spreads
 from knuckle.hand.calibration.measuring import measure
 from knuckle.hand.calibration.motion_fit import Fitted, fitting, prepared, taken_over, telling_frames
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
-from knuckle.hand.labelling.marker_sets import Spot, on_palm
+from knuckle.hand.marker_sets import Spot, on_palm
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.proportions import build, in_palm, site_places
 from knuckle.hand.targets import assign

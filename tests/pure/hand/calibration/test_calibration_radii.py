@@ -6,7 +6,7 @@ import pytest
 from knuckle.hand.calibration.dip_coupling import rho
 from knuckle.hand.calibration.joint_radii import by_size, radii
 from knuckle.hand.joints import DIGITS, TIPS
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.proportions import adult
 from knuckle.tests.pure.hand.people import FULL, bends, on_skin, posed, someone
 

@@ -7,7 +7,7 @@ from scipy import stats
 from knuckle.hand.calibration.dip_coupling import rho, slope
 from knuckle.hand.calibration.marker_angles import flexions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, TIPS
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.tests.pure.hand.people import BACK, FULL, bends, posed, someone
 
 TRUE = np.array([0.0, 0.4, 0.55, 0.7, 0.9])

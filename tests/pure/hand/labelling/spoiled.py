@@ -10,8 +10,8 @@ from knuckle.hand import rotations
 from knuckle.hand.joints import Side
 from knuckle.hand.labelling.handedness import handedness
 from knuckle.hand.labelling.labelling_result import Labelling
-from knuckle.hand.labelling.marker_sets import Spot, on_palm, suggest
 from knuckle.hand.labelling.shape_model import LAYOUTS
+from knuckle.hand.marker_sets import Spot, on_palm, suggest
 from knuckle.tests.pure.hand.people import posed, someone
 
 Floats = NDArray[np.float64]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from knuckle.hand import kinematics, poses, rotations
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.labelling.handedness import handedness
-from knuckle.hand.labelling.marker_sets import MARKER_SETS, Spot
+from knuckle.hand.marker_sets import MARKER_SETS, Spot
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import assign
 

@@ -16,7 +16,7 @@ from knuckle.errors import RecipeError
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGITS, JOINTS
 from knuckle.hand.kinematics import Floats, Pose
-from knuckle.hand.labelling.marker_sets import suggest
+from knuckle.hand.marker_sets import suggest
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix

@@ -13,7 +13,7 @@ from knuckle.solvers.cga import generated
 from . import oracle
 from .oracle import I5, NOTHING, g3c, ours, sample
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SAMPLES = 6
 
 

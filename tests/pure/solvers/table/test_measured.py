@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.errors import HandError, RecipeError
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
-from knuckle.hand.labelling.marker_sets import Spot
+from knuckle.hand.marker_sets import Spot
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.targets import assign
 from knuckle.pipeline import calibration as calibrate

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import RigError
-from ...hand import proportions
-from ...hand.joints import SIDES, Side
-from ..binding import RigBinding
-from ..bound_hand import bound_hand
-from ..mapping import PROPERTIES, check_whole, kept_text
-from ..mapping_corrections import own_mapping, to_correct
-from ..posing.posable_hand import HeldHand
+from ..errors import RigError
+from ..hand import proportions
+from ..hand.joints import SIDES, Side
 from .armature_data import switches
-from .detect import FoundHand, hands_and_problems
+from .armature_hands import FoundHand, hands_and_problems
+from .binding import RigBinding
+from .bound_hand import bound_hand
+from .mapping import PROPERTIES, check_whole, kept_text
+from .mapping_corrections import own_mapping, to_correct
+from .posing.posable_hand import HeldHand
 
 if TYPE_CHECKING:
     from bpy.types import Object

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import MarkerMapError
-from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
+from ..errors import MarkerMapError
+from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import KnuckleError
-from ...hand.kinematics import Pose
-from ..posing.apply_pose import PosedHand, armature_of
-from .frame_times import scene_frames, scene_rate
-from .keyframes import KeyedHand, key_hands
-from .nla_layers import TAKE, pull_up, push_down
-from .take_report import TIMECODE
+from ..errors import KnuckleError
+from ..hand.kinematics import Pose
+from .keys.frame_times import scene_frames, scene_rate
+from .keys.keyframes import KeyedHand, key_hands
+from .keys.nla_layers import TAKE, pull_up, push_down
+from .keys.take_report import TIMECODE
+from .posing.apply_pose import PosedHand, armature_of
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene

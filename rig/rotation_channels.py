@@ -5,7 +5,7 @@ from itertools import permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import rotations as rot
+from ..hand import rotations as rot
 
 Floats = NDArray[np.float64]
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...errors import RigError
-from ...hand.joints import SIDES, Side
-from ..binding import is_armature
-from ..keys.parent_motion import check_depth
-from ..mapping import Mapping, check_bones, check_whole, kept_mapping
-from . import Bone, DetectedHand, detect
+from ..errors import RigError
+from ..hand.joints import SIDES, Side
 from .armature_data import plain_bones
+from .binding import is_armature
+from .detection import Bone, DetectedHand, detect
+from .keys.parent_motion import check_depth
+from .mapping import Mapping, check_bones, check_whole, kept_mapping
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -30,7 +30,7 @@ class FoundHand:
     family: str | None = None
     """The table that knows its names."""
     confidence: dict[str, float] = field(default_factory=dict)
-    """digit -> 0..1 (`detection/hands.py` has the formula); 1 where the person said so."""
+    """digit -> 0..1 (`detection/hand_search.py` has the formula); 1 where the person said so."""
     side_confidence: float = 1.0
     carrier: str | None = None
     """The bone that carries the digits, where that is not the wrist's own: a control moves it."""

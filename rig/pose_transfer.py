@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import RigError
-from ...hand import kinematics
-from ...hand import rotations as rot
-from ...hand.kinematics import Pose
-from ...hand.model import HandModel
-from ..binding import RigBinding, into_armature
+from ..errors import RigError
+from ..hand import kinematics
+from ..hand import rotations as rot
+from ..hand.kinematics import Pose
+from ..hand.model import HandModel
+from .binding import RigBinding, into_armature
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

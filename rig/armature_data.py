@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from . import Bone
-from .skeleton import Point
+from .detection import Bone
+from .detection.skeleton import Point
 
 if TYPE_CHECKING:
     from bpy.types import Constraint, Object, PoseBone

@@ -4,7 +4,7 @@ import pytest
 
 from knuckle.errors import MarkerMapError
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINTS
-from knuckle.hand.labelling.marker_sets import Spot, claimed_side, from_json, read_words, suggest, to_json
+from knuckle.hand.marker_sets import Spot, claimed_side, from_json, read_words, suggest, to_json
 
 
 @pytest.mark.parametrize(

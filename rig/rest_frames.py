@@ -11,9 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import rotations as rot
-from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
-from ...hand.model import HandModel
+from ..hand import rotations as rot
+from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
+from ..hand.model import HandModel
 
 Floats = NDArray[np.float64]
 
