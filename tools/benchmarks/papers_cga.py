@@ -158,7 +158,7 @@ def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parents[2] / "docs")
-    fill(parser.parse_args().out / "cga.md", {"papers": table(HEAD, rows())})
+    fill(parser.parse_args().out / "explanation" / "cga.md", {"papers": table(HEAD, rows())})
 
 
 if __name__ == "__main__":
