@@ -1,0 +1,188 @@
+"""What is known of a hand and of its markers before a frame is looked at, each with a spread. Right hands, m and rad.
+
+A mean hand's bones and palm (Buryanov & Kotiuk 2010), and where markers are worn: on the skin of the back, over the bone,
+or on the nail, some millimetres from the bone's axis; the skin slides by about a millimetre a radian.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import rotations as rot
+from ..joints import CHAIN_JOINTS, DIGITS
+from ..limits import DIP_PER_PIP
+from ..proportions import PALM_JOINTS, adult, build
+from .chain import FIRST, FLEXION, LENGTHS, MARKERS, SIZE, STANDING, Shape, numbers
+from .model import COLUMNS, DOFS, PALM, WornHand
+from .posing import rotation
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+MEAN = adult("right")
+FIRST_JOINTS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
+MEAN_PALM = MEAN.palm[FIRST_JOINTS]
+MEAN_BASES = rot.to_matrix(MEAN.frames)
+
+SIZE_SPREAD = 0.1
+PALM_SPREAD = np.array([12.0, 4.0, 4.0, 4.0, 4.0]) / 1000
+"""(5,) m on each axis. The thumb's first joint is a saddle of its own, and markers tell least of it."""
+STANDING_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
+SHORTEST = 0.005
+"""m, no bone is shorter."""
+BONE_SPREAD = 0.07
+"""Of a bone's length, in hands of the same size."""
+SLIDE_SPREAD = np.array([0.5, 1.5, 0.8]) / 1000
+"""(3,) m/rad across, along and out of the skin."""
+
+ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000
+"""Where a marker of the palm's back sits, and the spread."""
+ABOVE_AXIS, ABOVE_SPREAD = 0.0115, np.array([0.003, 0.2, 0.003])
+"""m that a marker over a phalanx lies out of its axis; the spreads, of a bone's length along it."""
+ALONG = 0.6
+"""Of its bone's length, where a marker sits."""
+ON_NAIL = np.array([[0.0, -5.0, 7.0], [2.5, 4.0, 3.0]]) / 1000
+"""From a fingertip to the marker on its nail, and the spread."""
+
+INDEPENDENT = 20.0
+"""Frames as good as which all of a take tell of the hand: skin slides in the same way each time a finger bends, so that
+what it makes of a bone is not averaged out."""
+
+LOOSER = np.deg2rad(20.0)
+"""By which angles may pass their usual limits while a hand is fitted: which angle counts as straight is not known yet."""
+
+FOLLOWS = np.deg2rad(10.0)
+"""How far a last joint strays from what its middle one has it do."""
+THUMB_MEAN, FINGER_MEAN = np.deg2rad([0.0, 0, 8, 0, 20, 20]), np.deg2rad([0.0, 0, 25, 0, 30, 20])
+THUMB_SPREAD, FINGER_SPREAD = np.deg2rad([20.0, 10, 15, 7, 20, 25]), np.deg2rad([10.0, 6, 30, 1, 40, 25])
+HELD = {
+    "open": (np.zeros(6), np.zeros(6)),
+    "half open": (np.deg2rad([10.0, 0, 10, 0, 20, 20]), np.deg2rad([0.0, 0, 35, 0, 45, 30])),
+    "fist": (np.deg2rad([10.0, 0, 20, 0, 35, 45]), np.deg2rad([0.0, 0, 80, 0, 95, 55])),
+}
+"""How a hand may be held in a first frame: the thumb's six movements, and each finger's."""
+
+
+def _angles(thumb: Floats, finger: Floats) -> Floats:
+    """(D,) the movements of the thumb and of every finger as the hand's angles."""
+    result = np.zeros(DOFS)
+    for row, values in zip(COLUMNS, (thumb, *[finger] * 4), strict=True):
+        result[row[row >= 0]] = values[row >= 0]
+    return result
+
+
+STARTS = np.array([_angles(*held) for held in HELD.values()])
+"""(K, D) rad"""
+
+
+def usual_poses() -> tuple[Floats, Floats]:
+    """The mean (D,) and precision (D, D) of a hand's angles, with last joints that follow softly."""
+    precision = np.diag(1 / _angles(THUMB_SPREAD, FINGER_SPREAD) ** 2)
+    for row in COLUMNS[1:]:
+        middle, last = row[FLEXION[1]], row[FLEXION[2]]
+        follows = np.zeros(DOFS)
+        follows[last], follows[middle] = 1.0, -DIP_PER_PIP
+        precision[last, last] = 0.0
+        precision += np.outer(follows, follows) / FOLLOWS**2
+    return _angles(THUMB_MEAN, FINGER_MEAN), precision
+
+
+def usual_limits() -> Floats:
+    """(D, 2) rad"""
+    return build(MEAN).limits
+
+
+def shape_of(worn: WornHand) -> Shape:
+    """A fitted hand as its right-hand shape."""
+    right = worn.proportions if worn.side == "right" else worn.proportions.mirrored()
+    markers = worn.markers
+    palm = right.palm[FIRST_JOINTS]
+    bases = rot.to_matrix(right.frames)
+    return Shape(
+        1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShapePrior:
+    """What is expected of a shape's numbers: matrix · numbers = wanted, each row in spreads."""
+
+    matrix: Floats
+    """(N, S)"""
+    wanted: Floats
+    """(N,)"""
+
+    def off(self, shape: Shape) -> Floats:
+        """(N,) in spreads."""
+        return self.matrix @ vector(shape) - self.wanted
+
+
+def vector(shape: Shape) -> Floats:
+    """(S,) a shape's numbers; the digits' standing as turns away from a mean hand's, to first order."""
+    away = shape.bases @ MEAN_BASES.swapaxes(1, 2)
+    skew = (away - away.swapaxes(1, 2)) / 2
+    turns = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
+    parts = [shape.palm, turns, shape.lengths, shape.offsets, shape.slides]
+    return np.concatenate([[shape.size], *(part.ravel() for part in parts)])
+
+
+def stepped(shape: Shape, step: Floats) -> Shape:
+    """A shape after a step (S,); bones keep a length."""
+    count = len(shape.digits)
+    return replace(
+        shape,
+        size=shape.size + step[SIZE],
+        palm=shape.palm + step[FIRST:STANDING].reshape(-1, 3),
+        bases=rotation(step[STANDING:LENGTHS].reshape(-1, 3)) @ shape.bases,
+        lengths=np.maximum(shape.lengths + step[LENGTHS:MARKERS].reshape(-1, 3), SHORTEST),
+        offsets=shape.offsets + step[MARKERS : MARKERS + 3 * count].reshape(-1, 3),
+        slides=shape.slides + step[MARKERS + 3 * count :].reshape(-1, 2, 3),
+    )
+
+
+def markers_expected(digits: Ints, bones: Ints, tips: Bools) -> tuple[Floats, Floats, Floats]:
+    """Where markers are expected on a mean hand (M, 3) m, how that grows with its size (M, 3) m, the spreads (M, 3)."""
+    on_digit = digits != PALM
+    length = np.where(on_digit, MEAN.phalanges[digits, bones], 0.0)
+    fixed, grows, spread = np.zeros((3, len(digits), 3))
+    fixed[:, 2] = np.where(on_digit, ABOVE_AXIS, ON_PALM[0, 2])
+    grows[:, 1] = np.where(on_digit, ALONG * length, ON_PALM[0, 1])
+    spread[:] = np.where(on_digit[:, None], ABOVE_SPREAD, ON_PALM[1])
+    spread[on_digit, 1] *= length[on_digit]
+    fixed[tips], grows[tips, 1], spread[tips] = ON_NAIL[0], length[tips], ON_NAIL[1]
+    return fixed, grows, spread
+
+
+def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
+    """What is expected of a hand with markers on these bones; tips (M,): those on a nail."""
+    count = len(digits)
+    away = np.zeros(numbers(count))
+    fixed, grows, spread = markers_expected(digits, bones, tips)
+    wanted, spreads, by_size = away.copy(), away.copy(), away.copy()
+    wanted[SIZE], spreads[SIZE] = 1.0, SIZE_SPREAD
+    by_size[FIRST:STANDING], spreads[FIRST:STANDING] = MEAN_PALM.ravel(), np.repeat(PALM_SPREAD, 3)
+    spreads[STANDING:LENGTHS] = np.repeat(STANDING_SPREAD, 3)
+    lengths = MEAN.phalanges.ravel()
+    by_size[LENGTHS:MARKERS], spreads[LENGTHS:MARKERS] = lengths, BONE_SPREAD * lengths
+    offsets = slice(MARKERS, MARKERS + 3 * count)
+    wanted[offsets], by_size[offsets], spreads[offsets] = fixed.ravel(), grows.ravel(), spread.ravel()
+    spreads[offsets.stop :] = np.tile(SLIDE_SPREAD, 2 * count)
+    matrix = np.eye(numbers(count))
+    matrix[:, SIZE] -= by_size
+    return ShapePrior(matrix / spreads[:, None], wanted / spreads)
+
+
+def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> Shape:
+    """A mean hand with markers where they are expected."""
+    fixed, grows, _ = markers_expected(digits, bones, tips)
+    none = np.zeros((len(digits), 2, 3))
+    return Shape(1.0, MEAN_PALM, MEAN_BASES, MEAN.phalanges, digits, bones, fixed + grows, none)
+
+
+def owners(digits: Ints) -> Ints:
+    """(S,) the digit that each of a shape's numbers is of, those of a marker its digit's; PALM for what all share."""
+    own = np.arange(len(DIGITS))
+    parts = ([PALM], np.repeat(own, 3), np.repeat(own, 3), np.repeat(own, 3), np.repeat(digits, 3), np.repeat(digits, 6))
+    return np.concatenate(parts)
