@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from knuckle.hand import kinematics, rotations
+from knuckle.hand.calibration.skin_markers.known import shape_of
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS
 from knuckle.hand.marker_sets import MARKER_SETS, Spot
+from knuckle.hand.model import Site
 from knuckle.hand.proportions import PALM_JOINTS, adult, build
 from knuckle.hand.targets import assign
 
@@ -89,3 +91,21 @@ def _flexed(angles):
     """(F, 3, 3) turns about −X."""
     c, s, zero, one = np.cos(angles), np.sin(angles), np.zeros(len(angles)), np.ones(len(angles))
     return np.stack([one, zero, zero, zero, c, s, zero, -s, c], axis=-1).reshape(-1, 3, 3)
+
+
+def sites_of(worn):
+    """The markers of a hand that wore them as sites of its model, which knows nothing of sliding."""
+    joints = worn.model.joints
+    return tuple(Site(label, joints.index(spot.joint), spot.on(worn.side)) for label, spot in worn.spots().items())
+
+
+def shape_without_slides(worn):
+    """The hand as the fit has it."""
+    return replace(shape_of(worn), slides=np.zeros((len(worn.markers), 2, 3)))
+
+
+def turning(frames, seed):
+    """(F, 3, 3) a hand that turns by half a radian to and fro about an axis of its own."""
+    axis = np.random.default_rng(seed).normal(size=3)
+    angles = 0.5 * np.sin(np.linspace(0, 6, frames))
+    return rotations.to_matrix(rotations.about(axis / np.linalg.norm(axis), angles))

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import HandError
-from ..joints import CHAIN_JOINTS, DIGITS, Side
-from ..limits import DEFAULT_LIMITS, AngleLimits
-from ..markersets import Spot
-from ..model import HandModel, Movement
-from ..proportions import Proportions, build
+from ....errors import HandError
+from ...joints import CHAIN_JOINTS, DIGITS, Side
+from ...limits import DEFAULT_LIMITS, AngleLimits
+from ...marker_sets import Spot
+from ...model import HandModel, Movement
+from ...proportions import Proportions, build
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +25,7 @@ PALM = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinMarkers:
-    """Where M markers sit on a hand, in the frames of the bones they ride on: X to the little finger, Y along, Z out."""
+    """Where M markers sit on a hand, in the frames of their bones: X to the little finger, Y along, Z out."""
 
     labels: tuple[str, ...]
     digits: Ints

@@ -19,7 +19,7 @@ from .model import DOFS
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-SLIPPED = 5.0**2
+SLIPPED = 8.0**2
 """Squared spreads at which a marker counts half."""
 FIRST_DAMPING = 1e-3
 BATCH = 512
@@ -86,7 +86,7 @@ class Seen:
     @classmethod
     def of(cls, positions: Floats) -> "Seen":
         """Of positions that are NaN where not seen."""
-        known = np.isfinite(positions).all(axis=-1)
+        known: Bools = np.all(np.isfinite(positions), axis=-1)
         return cls(np.where(known[..., None], positions, 0.0), known)
 
     def __len__(self) -> int:
@@ -183,6 +183,18 @@ def cut(matrix: Floats, open_ones: Bools, damping: Floats) -> Floats:
     return result
 
 
+def solved(matrix: Floats, right: Floats) -> Floats:
+    """X of matrix · X = right (..., N, K)."""
+    found: Floats = np.linalg.solve(matrix, right).astype(float, copy=False)
+    return found
+
+
+def inverse(matrix: Floats) -> Floats:
+    """Of (..., N, N)."""
+    found: Floats = np.linalg.inv(matrix).astype(float, copy=False)
+    return found
+
+
 def settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance: float = 1e-4) -> tuple[Poses, Floats]:
     """The poses brought to the least cost from where they are, and that cost (F,); no frame heeds another.
 
@@ -206,7 +218,7 @@ def _settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance:
         equations = normal(beliefs, there, mine)
         open_ones = free(beliefs.limits, there, equations.down)
         matrix = cut(equations.matrix, open_ones, damping[active])
-        step = np.linalg.solve(matrix, (equations.down * open_ones)[..., None])[..., 0]
+        step = solved(matrix, (equations.down * open_ones)[..., None])[..., 0]
         tried = there.moved(step, beliefs.limits)
         after = costs(beliefs, tried, mine)
         better = after < cost[active]

@@ -1,9 +1,9 @@
-"""The shape of a hand from frames of it, by the likeliest of shape and poses together; and from what these leave, how
-much each marker shakes and how the joints are used.
+"""The shape of a hand from frames of it; from what these leave, how much each marker shakes and how joints are used.
 
-Shape and poses: Levenberg and Marquardt's method, with each frame's pose eliminated by itself first (Triggs et al. 2000,
-6.1). Spreads and habits: the M step of expectation and maximisation (Dempster et al. 1977), which counts what the pose
-takes up of a marker's noise, and how unsure a pose is, so that neither shrinks to nothing.
+Shape and poses are found together by Levenberg and Marquardt's method, with each frame's pose eliminated by itself
+first (Triggs et al. 2000, 6.1). Spreads and habits are the M step of expectation and maximisation (Dempster et al.
+1977), which counts what the pose takes up of a marker's noise, and how unsure a pose is, so that neither shrinks to
+nothing.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .chain import BASE, by_shape
 from .known import INDEPENDENT, ShapePrior, stepped, usual_poses
-from .posing import Beliefs, Normal, Poses, Seen, costs, cut, free, normal
+from .posing import Beliefs, Normal, Poses, Seen, costs, cut, free, inverse, normal, solved
 
 Floats = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ LEAST_SPREAD, MOST_SPREAD = 0.00015, 0.005
 """m"""
 POOLED = 30.0
 """Frames as good as which the spread of all markers is for that of each."""
-USUAL = 15.0
+USUAL = 30.0
 """Frames as good as which the usual habits of a hand are for a performer's."""
 
 
@@ -81,13 +81,13 @@ class _Equations:
 
     def step(self, damping: float) -> tuple[Floats, Floats]:
         """The poses' (F, 6 + D) and the shape's (S,)."""
-        inverse = np.linalg.inv(cut(self.poses, self.open_ones, np.full(len(self.poses), damping)))
-        taken = inverse @ self.mixed
-        alone = (inverse @ self.down_poses[..., None])[..., 0]
+        inverted = inverse(cut(self.poses, self.open_ones, np.full(len(self.poses), damping)))
+        taken = inverted @ self.mixed
+        alone = (inverted @ self.down_poses[..., None])[..., 0]
         many = len(self.shape)
         flat = self.mixed.reshape(-1, many)
         reduced = self.shape + np.diag(damping * np.diag(self.shape)) - flat.T @ taken.reshape(-1, many)
-        by_shape_ = np.linalg.solve(reduced, self.down_shape - flat.T @ alone.ravel())
+        by_shape_ = solved(reduced, (self.down_shape - flat.T @ alone.ravel())[:, None])[:, 0]
         return alone - taken @ by_shape_, by_shape_
 
 
@@ -112,7 +112,7 @@ def learnt(one: Fitted, seen: Seen) -> Fitted:
     """With the markers' spreads and the joints' habits as these frames have them."""
     found = normal(one.beliefs, one.poses, seen)
     open_ones = free(one.beliefs.limits, one.poses, found.down)
-    unsure = np.linalg.inv(cut(found.matrix, open_ones, np.zeros(len(seen))))
+    unsure = inverse(cut(found.matrix, open_ones, np.zeros(len(seen))))
     unsure *= open_ones[:, :, None] & open_ones[:, None, :]
     sharpness = 1 / np.sqrt(_variances(one.beliefs, found, unsure))
     mean, precision = _habits(one.poses.angles, unsure[:, BASE:, BASE:])
@@ -128,7 +128,8 @@ def _variances(beliefs: Beliefs, found: Normal, unsure: Floats) -> Floats:
     sums = squares.reshape(frames, count, 3).sum(axis=0) / beliefs.sharpness**2
     pooled = sums.sum() / counted.sum()
     variances = (sums + POOLED * pooled) / (counted + POOLED)
-    return np.clip(variances, LEAST_SPREAD**2, MOST_SPREAD**2)
+    held: Floats = np.clip(variances, LEAST_SPREAD**2, MOST_SPREAD**2)
+    return held
 
 
 def _habits(angles: Floats, unsure: Floats) -> tuple[Floats, Floats]:
@@ -137,5 +138,5 @@ def _habits(angles: Floats, unsure: Floats) -> tuple[Floats, Floats]:
     frames = len(angles)
     mean = (angles.sum(axis=0) + USUAL * usual_mean) / (frames + USUAL)
     about = angles - angles.mean(axis=0)
-    covariance = about.T @ about + unsure.sum(axis=0) + USUAL * np.linalg.inv(usual_precision)
-    return mean, np.linalg.inv(covariance / (frames + USUAL))
+    covariance = about.T @ about + unsure.sum(axis=0) + USUAL * inverse(usual_precision)
+    return mean, inverse(covariance / (frames + USUAL))

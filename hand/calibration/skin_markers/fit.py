@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import HandError
-from .. import rotations as rot
-from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side, digit_of
-from ..limits import DEFAULT_LIMITS, AngleLimits
-from ..markersets import Spot
-from ..proportions import PALM_JOINTS, Proportions
+from ....errors import HandError
+from ... import rotations as rot
+from ...joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side, digit_of
+from ...limits import DEFAULT_LIMITS, AngleLimits
+from ...marker_sets import Spot
+from ...model import AXES
+from ...proportions import PALM_JOINTS, Proportions
 from .chain import Shape
 from .known import INDEPENDENT, LOOSER, MEAN, STARTS, mean_shape, owners, shape_prior, usual_limits, usual_poses
 from .learning import Fitted, fitted, learnt
 from .model import COLUMNS, DOFS, HAS, PALM, PosePrior, SkinMarkers, WornHand
-from .posing import Beliefs, Poses, Seen, begun, costs, settled, without_prior
+from .posing import Beliefs, Poses, Seen, begun, costs, inverse, settled, without_prior
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -73,7 +74,7 @@ FIRST_ROUNDS, LAST_ROUNDS, PASSES = 3, 2, 8
 
 
 def informative(positions: Floats, many: int) -> Ints:
-    """(N,) frames of positions (F, M, 3) that differ most in how far apart the markers are, those that show most of them.
+    """(N,) frames of positions (F, M, 3) that show most markers and differ most in how far these are apart.
 
     The farthest from those chosen comes next (Gonzalez 1985).
     """
@@ -94,7 +95,8 @@ def informative(positions: Floats, many: int) -> Ints:
         away = apart - apart[picked[-1]]
         nearest = np.minimum(nearest, np.einsum("fp,fp->f", away, away))
         picked.append(int(nearest.argmax()))
-    return candidates[np.sort(picked)]
+    chosen: Ints = candidates[np.sort(picked)]
+    return chosen
 
 
 def _spread(seen: Seen, many: int) -> Seen:
@@ -103,8 +105,10 @@ def _spread(seen: Seen, many: int) -> Seen:
 
 
 def _told(spots: dict[str, Spot]) -> tuple[Ints, list[tuple[int, ...]], Bools]:
-    """The digit of each marker (M,), the bones that it may ride on, −1 for the palm, and whether it is on a nail (M,)."""
-    digits, choices, tips = [], [], []
+    """The digit of each marker (M,), the bones that it may ride on (PALM among them), whether it is on a nail (M,)."""
+    digits: list[int] = []
+    choices: list[tuple[int, ...]] = []
+    tips: list[bool] = []
     for spot in spots.values():
         digit = digit_of(spot.joint)
         chain = CHAIN_JOINTS[digit] if digit else ()
@@ -120,7 +124,7 @@ def _told(spots: dict[str, Spot]) -> tuple[Ints, list[tuple[int, ...]], Bools]:
             choices.append((TIP - 1,))
         else:
             choices.append((joint,) if any(spot.offset) else (joint - 1, joint))
-    return np.array(digits), choices, np.array(tips)
+    return np.array(digits, np.int64), choices, np.array(tips, bool)
 
 
 def _chosen_bones(digits: Ints, choices: list[tuple[int, ...]], tips: Bools, seen: Seen) -> Ints:
@@ -172,7 +176,7 @@ TRIAL_PASSES = 8
 
 
 def _begun(digits: Ints, bones: Ints, tips: Bools, seen: Seen) -> Fitted:
-    """A mean hand with markers on these bones, laid on its digits' markers; those of its palm are put where they are."""
+    """A mean hand with markers on these bones, laid on its digits' markers; its palm's are put where they are seen."""
     shape = mean_shape(digits, bones, tips)
     mean, precision = usual_poses()
     limits = usual_limits() + LOOSER * np.array([-1.0, 1.0])
@@ -184,7 +188,8 @@ def _begun(digits: Ints, bones: Ints, tips: Bools, seen: Seen) -> Fitted:
     offsets = shape.offsets.copy()
     for m in np.flatnonzero(~on_digit & seen.known.any(axis=0)):
         offsets[m] = np.median(local[seen.known[:, m], m], axis=0)
-    beliefs = replace(beliefs, shape=replace(shape, offsets=offsets), sharpness=np.full_like(sharpness, 1 / FIRST_SPREAD))
+    shape = replace(shape, offsets=offsets)
+    beliefs = replace(beliefs, shape=shape, sharpness=np.full_like(sharpness, 1 / FIRST_SPREAD))
     return Fitted(beliefs, poses)
 
 
@@ -200,22 +205,25 @@ def _posed(beliefs: Beliefs, seen: Seen, passes: int = 10) -> Fitted:
 def _change(beliefs: Beliefs, takes: list[Floats], rate: float) -> Floats:
     """(D, D) rad²/s, how far the joints wander: what two frames differ by that are several apart, less what neighbours
     do, in which the markers' noise is the same."""
-    far, near, pairs = np.zeros((3, DOFS, DOFS))
+    far, near = np.zeros((2, DOFS, DOFS))
     budget = 0
     for take in sorted(takes, key=len, reverse=True):
         if len(take) <= CHANGE_LAG + 1 or budget > CHANGE_FRAMES:
             continue
         part = take[:CHANGE_FRAMES]
         angles = _posed(beliefs, Seen.of(part)).poses.angles
-        far += (angles[CHANGE_LAG:] - angles[:-CHANGE_LAG]).T @ (angles[CHANGE_LAG:] - angles[:-CHANGE_LAG])
-        near += (angles[1:-CHANGE_LAG + 1] - angles[: -CHANGE_LAG]).T @ (angles[1:-CHANGE_LAG + 1] - angles[: -CHANGE_LAG])
+        apart = angles[CHANGE_LAG:] - angles[:-CHANGE_LAG]
+        beside = angles[1 : 1 - CHANGE_LAG] - angles[:-CHANGE_LAG]
+        far += apart.T @ apart
+        near += beside.T @ beside
         budget += len(angles) - CHANGE_LAG
     change = (far - near) / max(budget, 1) / (CHANGE_LAG - 1) * rate
     values, vectors = np.linalg.eigh((change + change.T) / 2)
-    return (vectors * np.maximum(values, LEAST_CHANGE**2 * rate)) @ vectors.T
+    held: Floats = (vectors * np.maximum(values, LEAST_CHANGE**2 * rate)) @ vectors.T
+    return held
 
 
-CHANGE_FRAMES = 600
+CHANGE_FRAMES = 1200
 LEAST_CHANGE = np.deg2rad(0.1)
 """rad in a frame, which every joint may wander."""
 
@@ -223,16 +231,14 @@ LEAST_CHANGE = np.deg2rad(0.1)
 def _as_hand(now: Fitted, change: Floats, spots: dict[str, Spot], side: Side) -> WornHand:
     beliefs = now.beliefs
     right = proportions(beliefs.shape)
-    poses = PosePrior(beliefs.mean, np.linalg.inv(beliefs.precision), change)
+    poses = PosePrior(beliefs.mean, inverse(beliefs.precision), change)
     shape = beliefs.shape
-    markers = SkinMarkers(
-        tuple(spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / beliefs.sharpness
-    )
+    markers = SkinMarkers(tuple(spots), shape.digits, shape.bones, shape.offsets, shape.slides, 1 / beliefs.sharpness)
     return WornHand(right if side == "right" else right.mirrored(), markers, poses, _limits(now.poses))
 
 
 def proportions(shape: Shape) -> Proportions:
-    """A right hand's measures; the bases of its metacarpals are a mean hand's of the same size, moved with its knuckles."""
+    """A right hand's measures; the bases of its metacarpals are those of a mean hand of the same size."""
     palm = MEAN.palm * shape.size
     for row, digit in enumerate(DIGITS):
         palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])] = shape.palm[row]
@@ -243,16 +249,17 @@ def _limits(poses: Poses) -> AngleLimits:
     """Degrees, where the hand was seen to pass the usual limits."""
     low, high = np.rad2deg(np.quantile(poses.angles, [0.002, 0.998], axis=0))
     found: AngleLimits = {}
-    keys = sorted(DEFAULT_LIMITS, key=lambda key: (JOINT_INDEX[key[0]], [m for m in ORDER].index(key[1])))
-    most = np.rad2deg(LOOSER)
+    keys = sorted(DEFAULT_LIMITS, key=lambda key: (JOINT_INDEX[key[0]], ORDER.index(key[1])))
+    most = float(np.rad2deg(LOOSER))
     for (joint, movement), least, last in zip(keys, low, high, strict=True):
         first, end = DEFAULT_LIMITS[joint, movement]
-        own = (max(min(first, round(least) - ROOM), first - most), min(max(end, round(last) + ROOM), end + most))
+        lowest, highest = max(least - ROOM, first - most), min(last + ROOM, end + most)
+        own = (float(round(min(first, lowest))), float(round(max(end, highest))))
         if own != (first, end):
             found[joint, movement] = own
     return found
 
 
-ORDER = ("abduction", "twist", "flexion")
+ORDER = tuple(AXES)
 ROOM = 10
 """Degrees beyond what was seen."""

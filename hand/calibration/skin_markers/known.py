@@ -1,7 +1,7 @@
 """What is known of a hand and of its markers before a frame is looked at, each with a spread. Right hands, m and rad.
 
-A mean hand's bones and palm (Buryanov & Kotiuk 2010), and where markers are worn: on the skin of the back, over the bone,
-or on the nail, some millimetres from the bone's axis; the skin slides by about a millimetre a radian.
+A mean hand's bones and palm (Buryanov & Kotiuk 2010), and where markers are worn: on the back of a bone or on the nail,
+some millimetres from the bone's axis. The skin slides by about a millimetre a radian.
 """
 
 from dataclasses import dataclass, replace
@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import rotations as rot
-from ..joints import CHAIN_JOINTS, DIGITS
-from ..limits import DIP_PER_PIP
-from ..proportions import PALM_JOINTS, adult, build
+from ... import rotations as rot
+from ...joints import CHAIN_JOINTS, DIGITS
+from ...limits import DIP_PER_PIP
+from ...proportions import PALM_JOINTS, adult, build
 from .chain import FIRST, FLEXION, LENGTHS, MARKERS, SIZE, STANDING, Shape, numbers
 from .model import COLUMNS, DOFS, PALM, WornHand
 from .posing import rotation
@@ -46,12 +46,12 @@ ALONG = 0.6
 ON_NAIL = np.array([[0.0, -5.0, 7.0], [2.5, 4.0, 3.0]]) / 1000
 """From a fingertip to the marker on its nail, and the spread."""
 
-INDEPENDENT = 20.0
+INDEPENDENT = 40.0
 """Frames as good as which all of a take tell of the hand: skin slides in the same way each time a finger bends, so that
 what it makes of a bone is not averaged out."""
 
 LOOSER = np.deg2rad(20.0)
-"""By which angles may pass their usual limits while a hand is fitted: which angle counts as straight is not known yet."""
+"""By which angles may pass their usual limits in a fit, since which angle counts as straight is not known yet."""
 
 FOLLOWS = np.deg2rad(10.0)
 """How far a last joint strays from what its middle one has it do."""
@@ -100,9 +100,7 @@ def shape_of(worn: WornHand) -> Shape:
     markers = worn.markers
     palm = right.palm[FIRST_JOINTS]
     bases = rot.to_matrix(right.frames)
-    return Shape(
-        1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides
-    )
+    return Shape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,5 +182,12 @@ def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> Shape:
 def owners(digits: Ints) -> Ints:
     """(S,) the digit that each of a shape's numbers is of, those of a marker its digit's; PALM for what all share."""
     own = np.arange(len(DIGITS))
-    parts = ([PALM], np.repeat(own, 3), np.repeat(own, 3), np.repeat(own, 3), np.repeat(digits, 3), np.repeat(digits, 6))
+    parts = (
+        [PALM],
+        np.repeat(own, 3),
+        np.repeat(own, 3),
+        np.repeat(own, 3),
+        np.repeat(digits, 3),
+        np.repeat(digits, 6),
+    )
     return np.concatenate(parts)

@@ -1,8 +1,8 @@
 """The hand that wore the markers, solved: in each frame the likeliest pose, by markers, habits and the frames before.
 
-Each frame is solved by itself first, then the angles are filtered in time by Kalman's filter: what a frame's markers tell
-of the angles, with the wrist's six numbers eliminated, meets what the frame before told, which drifts towards how the
-performer holds the hand at all. The wrist follows. What no marker tells is therefore what it was, and fades into habit.
+Each frame is solved by itself first, then the angles are filtered in time by Kalman's filter: what a frame's markers
+tell of the angles, with the wrist's six numbers eliminated, meets what the frame before told, which drifts towards how
+the performer holds the hand at all. The wrist follows. What no marker tells stays as it was, and fades into habit.
 """
 
 from dataclasses import dataclass
@@ -10,17 +10,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hand.skin_markers.chain import BASE, carried
-from ..hand.skin_markers.known import STARTS, shape_of
-from ..hand.skin_markers.model import DOFS, WornHand
-from ..hand.skin_markers.posing import Beliefs, Poses, Seen, begun, normal, settled, without_prior
+from ..hand.calibration.skin_markers.chain import BASE, carried
+from ..hand.calibration.skin_markers.known import STARTS, shape_of
+from ..hand.calibration.skin_markers.model import DOFS, WornHand
+from ..hand.calibration.skin_markers.posing import (
+    Beliefs,
+    Poses,
+    Seen,
+    begun,
+    inverse,
+    normal,
+    settled,
+    solved,
+    without_prior,
+)
+from .solver import hold_last
 
 Floats = NDArray[np.float64]
 
 MIRROR = np.array([-1.0, 1.0, 1.0])
 MIRROR_FRAME = np.diag([-1.0, 1.0, 1.0, 1.0])
-EAGER = 4.0
+EAGER = 2.0
 """Times that joints may change more than a free wandering has it, since they move on as they moved."""
+ENOUGH = 3
+"""Markers that place a wrist; with fewer it stays where it was."""
 LONGEST = 0.5
 """s, a longer time between two frames counts as this."""
 
@@ -35,8 +48,10 @@ class SkinState:
     """(D,) rad"""
     covariance: Floats
     """(D, D) rad²"""
-    root: Floats
-    """(4, 4) T_world_wrist of its last frame."""
+    turn: Floats
+    """(3, 3) R_world_wrist of its last frame, of a right hand."""
+    place: Floats
+    """(3,) m, where the wrist was, of a right hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +70,8 @@ class SkinPoses:
 class SkinSolver:
     """Least squares over all markers, each weighted by its spreads along its bone's axes."""
 
-    passes: int = 12
+    passes: int = 30
+    """Most steps of a frame."""
 
     def solve(
         self, worn: WornHand, times: Floats, positions: Floats, state: SkinState | None = None
@@ -70,9 +86,9 @@ class SkinSolver:
         starts = np.concatenate([beliefs.mean[None], STARTS])
         alone = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
         alone, _ = settled(beliefs, alone, seen, self.passes, 1e-5)
-        poses, state = filtered(worn, beliefs, alone, seen, times, state)
+        poses, state = _filtered(worn, alone, seen, times, state)
         markers = carried(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
-        markers = np.einsum("fij,fmj->fmi", poses.turns, markers) + poses.places[:, None]
+        markers = markers @ poses.turns.swapaxes(1, 2) + poses.places[:, None]
         root = np.tile(np.eye(4), (len(seen), 1, 1))
         root[:, :3, :3], root[:, :3, 3] = poses.turns, poses.places
         if worn.side == "left":
@@ -83,14 +99,15 @@ class SkinSolver:
 def beliefs_of(worn: WornHand) -> Beliefs:
     """What is held of a hand before a frame is looked at."""
     markers = worn.markers
-    precision = np.linalg.inv(worn.poses.covariance)
+    precision = inverse(worn.poses.covariance)
     return Beliefs(shape_of(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
 
 
-def filtered(
-    worn: WornHand, beliefs: Beliefs, alone: Poses, seen: Seen, times: Floats, state: SkinState | None
+def _filtered(
+    worn: WornHand, alone: Poses, seen: Seen, times: Floats, state: SkinState | None
 ) -> tuple[Poses, SkinState]:
     """Poses that were solved each by itself, each with what the frames before it told (Kalman 1960)."""
+    beliefs = beliefs_of(worn)
     told, about, follow = _told(beliefs, alone, seen)
     usual, spread = beliefs.mean, worn.poses.covariance
     mean = usual if state is None else state.mean
@@ -101,10 +118,10 @@ def filtered(
         if frame or state is not None:
             change = EAGER * min(max(time - before, 0.0), LONGEST) * worn.poses.change
             # A wandering that is drawn back so that its spread stays that of the habits (Ornstein and Uhlenbeck).
-            fade = np.linalg.solve(spread + change / 2, spread - change / 2).T
+            fade = solved(spread + change / 2, spread - change / 2).T
             mean = usual + fade @ (mean - usual)
             covariance = fade @ covariance @ fade.T + spread - fade @ spread @ fade.T
-        covariance = np.linalg.inv(np.linalg.inv(covariance) + told[frame])
+        covariance = inverse(inverse(covariance) + told[frame])
         covariance = (covariance + covariance.T) / 2
         mean = mean + covariance @ (about[frame] + told[frame] @ (alone.angles[frame] - mean))
         angles[frame], before = mean, time
@@ -112,18 +129,20 @@ def filtered(
     step[:, BASE:] = np.clip(angles, *beliefs.limits.T) - alone.angles
     step[:, :BASE] = (follow @ np.concatenate([step[:, BASE:], np.ones((len(seen), 1))], axis=1)[..., None])[..., 0]
     poses = alone.moved(step, beliefs.limits)
-    root = np.eye(4)
-    return poses, SkinState(float(before), mean, covariance, root)
+    shown = seen.known.sum(axis=1) >= ENOUGH
+    turns = hold_last(poses.turns, shown, np.eye(3) if state is None else state.turn)
+    places = hold_last(poses.places, shown, np.zeros(3) if state is None else state.place)
+    return Poses(turns, places, poses.angles), SkinState(float(before), mean, covariance, turns[-1], places[-1])
 
 
 def _told(beliefs: Beliefs, alone: Poses, seen: Seen) -> tuple[Floats, Floats, Floats]:
-    """What the markers alone tell: the information of the angles (F, D, D), where it pulls them (F, D), and how the wrist
-    follows a change of the angles and a one (F, 6, D + 1)."""
+    """What the markers alone tell: the information of the angles (F, D, D), where it pulls them (F, D), and how the
+    wrist follows a change of the angles and a one (F, 6, D + 1)."""
     equations = normal(without_prior(beliefs), alone, seen)
     wrist, mixed = equations.matrix[:, :BASE, :BASE], equations.matrix[:, :BASE, BASE:]
     firm = wrist + 1e-6 * np.eye(BASE)
-    solved = np.linalg.solve(firm, np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
-    told = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ solved[..., :-1]
-    about = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ solved[..., -1:])[..., 0]
-    solved[..., :-1] *= -1
-    return (told + told.swapaxes(1, 2)) / 2, about, solved
+    follow = solved(firm, np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
+    told = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ follow[..., :-1]
+    about = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ follow[..., -1:])[..., 0]
+    follow[..., :-1] *= -1
+    return (told + told.swapaxes(1, 2)) / 2, about, follow

@@ -1,7 +1,7 @@
 """Where a right hand has its markers, in the wrist's frame, and how they move with its angles, wrist and measures.
 
 Frames come last in the arrays of a chain, so that each step of its trigonometry is one operation over all of them.
-With a = the axis of an angle through the joint c, a marker at p moves by a × (p − c) a radian, and by its slide besides.
+With a the axis of an angle through the joint c, a marker at p moves by a × (p − c) a radian, and by its slide.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import DIGITS
+from ...joints import DIGITS
 from .model import COLUMNS, DOFS, HAS, MOVEMENTS, PALM
 
 Floats = NDArray[np.float64]
