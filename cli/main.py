@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from .. import api
 from ..capture.summary import as_text, summary
 from ..errors import KnuckleError
 from ..files import expect_writable, make_folder, write_json, written_whole
@@ -31,7 +32,7 @@ DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
     try:
-        options = _parser().parse_args(arguments)
+        options = command_parser().parse_args(arguments)
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
@@ -45,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """The command line: every command with its arguments."""
     parser = argparse.ArgumentParser(prog="knuckle", description="From a recorded hand to a keyed one.", epilog=EPILOG)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_info(commands)
@@ -182,7 +184,7 @@ def _solve(options: argparse.Namespace) -> None:
         if path is not None:
             expect_writable(path, suffix, unlike=_inputs(options))
     chosen = cli_options.recipe_of(options)
-    blend_file = _blender()
+    blend_file = api.blend_file()
     wanted = blend_file.Wanted.of(chosen)
     rig = blend_file.check_rig(chosen.rig, chosen.arm, wanted)
     with progress_bar() as show:
@@ -202,26 +204,13 @@ def _solve(options: argparse.Namespace) -> None:
 
 
 def _pose(options: argparse.Namespace) -> None:
-    poses.pose(options, _inputs(options), _blender)
+    poses.pose(options, _inputs(options), api.blend_file)
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
     """The report with what keying took, and with what a person should know of the take on their rig."""
     seconds = report["seconds"] | {"key": round(written.seconds, 4)}
     return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
-
-
-def _blender() -> Any:
-    """What writes Blender files. Raises KnuckleError where Blender's module is not installed."""
-    try:
-        from ..rig import blend_file
-    except ModuleNotFoundError as error:
-        if error.name != "bpy":
-            raise
-        raise KnuckleError(
-            "Blender's Python module is not installed: pip install bpy, or blender --command knuckle"
-        ) from error
-    return blend_file
 
 
 def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
@@ -233,7 +222,7 @@ def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = N
 
 
 def _demo(options: argparse.Namespace) -> None:
-    blend_file = _blender()
+    blend_file = api.blend_file()
     from ..rig import render
 
     make_folder(options.out)

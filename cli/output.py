@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..hand.kinematics import joint_frames
-from ..hand.rotations import continuous, from_matrix
+from .. import api
 from ..pipeline import job
 
 
@@ -31,24 +30,9 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
 
 
 def write_joints(path: Path, take: job.Take) -> None:
-    """The solved joints for researchers, as arrays in a .npz.
-
-    times (F,) s and, for each hand in WebXR's joint order: left_positions (F, 25, 3) m in the world, left_rotations
-    (F, 25, 4) wxyz of the joints' frames in the world, left_predicted (F, 25), left_angles (F, D) rad with their
-    names left_angle_names (D,). Quaternions keep their sign from frame to frame.
-    """
-    arrays: dict[str, Any] = {"times": take.times}
-    for solved in take.hands:
-        frames = joint_frames(solved.hand, solved.pose)
-        arrays |= {
-            f"{solved.side}_positions": frames[..., :3, 3],
-            f"{solved.side}_rotations": continuous(from_matrix(frames[..., :3, :3])),
-            f"{solved.side}_predicted": solved.predicted,
-            f"{solved.side}_angles": solved.pose.angles,
-            f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
-        }
+    """The solved joints as a .npz: the arrays of `api.joints`."""
     with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
+        np.savez_compressed(file, **api.joints(take))  # type: ignore[arg-type]
 
 
 def told(report: dict[str, Any], out: Path) -> str:

@@ -38,9 +38,13 @@ class Assignment:
     warnings: tuple[str, ...]
 
 
-def read(recipe: Recipe) -> Markers:
-    """The capture's markers over the recipe's frames, not yet cleaned. Raises CaptureError or MarkerMapError."""
-    markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
+def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
+    """The capture's markers, or those given, over the recipe's frames, not yet cleaned.
+
+    Raises CaptureError or MarkerMapError.
+    """
+    if markers is None:
+        markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
     if recipe.start is None and recipe.end is None:
         return markers
     first, last = (recipe.start or 1) - 1, recipe.end

@@ -101,9 +101,11 @@ class Job:
     Iterate `steps()` to the end, then read `take`. Nothing outside the job is changed by it.
     """
 
-    def __init__(self, recipe: Recipe, rig: Rig | None = None) -> None:
+    def __init__(self, recipe: Recipe, rig: Rig | None = None, markers: Markers | None = None) -> None:
         self.recipe = recipe
         self.rig = rig
+        self.markers = markers
+        """Solved instead of the recipe's capture, where given."""
         self.take: Take | None = None
 
     def steps(self) -> Iterator[Progress]:
@@ -112,7 +114,7 @@ class Job:
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         yield Progress(0.0, f"Reading {Path(recipe.capture).name}")
-        labels = yield from telling(0.05, assigning.labelling(recipe, assigning.read(recipe)))
+        labels = yield from telling(0.05, assigning.labelling(recipe, assigning.read(recipe, self.markers)))
         raw = labels.markers
         seconds = {"read": time.perf_counter() - begin}
         yield Progress(0.1, "Cleaning")

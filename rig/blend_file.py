@@ -154,9 +154,14 @@ def _read(path: Path, kind: str) -> None:
     bpy.ops.import_scene.gltf(filepath=str(path))
 
 
+def in_background() -> bool:
+    """Whether Blender has no windows, and so no session of a user that a new file would replace."""
+    return bool(bpy.app.background)
+
+
 def empty_file() -> None:
     """Replaces the open file by one with nothing in it; in Blender without windows only."""
-    if not bpy.app.background:
+    if not in_background():
         raise RuntimeError("a new file is made for the shell only, it would replace the one that the person works in")
     # The preferences stay, and with them the add-on that this runs in.
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)

@@ -20,6 +20,7 @@ ROWS = [
     {"rig"},
     {"operators"},
     {"panels"},
+    {"api"},
     {"cli"},
     {"registration"},
     {"__init__"},

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from knuckle.cli.main import DEMO_CAPTURE, _parser, main
+from knuckle.cli.main import DEMO_CAPTURE, command_parser, main
 from knuckle.cli.options import recipe_of
 from knuckle.solvers import SMOOTHING, SOLVER
 
@@ -106,7 +106,7 @@ def test_settings_are_those_of_the_recipe_with_the_typed_ones_over_them(tmp_path
     path.write_text(json.dumps({"capture": "a"} | kept))
 
     def chosen(*arguments):
-        return recipe_of(_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *arguments]))
+        return recipe_of(command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *arguments]))
 
     def settings(*arguments):
         return chosen(*arguments).settings
@@ -128,7 +128,7 @@ def test_settings_are_those_of_the_recipe_with_the_typed_ones_over_them(tmp_path
 def test_the_arm_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, keyed):
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps({"capture": "a", "arm": kept}))
-    options = _parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])
+    options = command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])
     assert recipe_of(options).arm is keyed
 
 
@@ -143,7 +143,7 @@ def test_the_arm_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, keyed)
 def test_what_is_kept_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, what):
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps({"capture": "a", **kept}))
-    chosen = recipe_of(_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed]))
+    chosen = recipe_of(command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed]))
     assert (chosen.keep, chosen.keep_scale) == what
 
 
@@ -153,7 +153,9 @@ def test_what_is_kept_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, w
 def test_what_tells_the_angles_is_the_recipes_unless_it_is_typed(tmp_path, kept, typed, how):
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps({"capture": "a", "drive": kept}))
-    assert recipe_of(_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])).drive == how
+    assert (
+        recipe_of(command_parser().parse_args(["solve", "b", "--out", "c", "--recipe", str(path), *typed])).drive == how
+    )
 
 
 def test_what_is_read_is_never_written_over(tmp_path, capsys):

@@ -1,0 +1,169 @@
+"""The Python API, as `import knuckle` gives it: read a capture, solve it, key a rig, pose a hand."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .capture import Markers
+from .capture import read as read_capture
+from .errors import KnuckleError, RecipeError
+from .files import expect_writable
+from .hand.joints import SIDES
+from .hand.kinematics import joint_frames
+from .hand.rotations import continuous, from_matrix
+from .pipeline.job import Job, SolvedHand, Take
+from .pipeline.recipe import Recipe
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["KnuckleError", "Markers", "Recipe", "SolvedHand", "Take", "joints", "key", "pose", "read", "solve"]
+
+
+def read(path: str | Path, *, unit: str = "auto", up: str = "auto") -> Markers:
+    """Read a capture.
+
+    Args:
+        path: A C3D, TRC, CSV, TSV, BVH, JSON, handpose or rawtake file.
+        unit: The unit of length in the file, `m`, `dm`, `cm` or `mm`; `auto` goes by the file.
+        up: The axis that points up in the file, such as `y` or `-z`; `auto` goes by the file.
+
+    Returns:
+        Markers over F frames: `names` (M,), `times` (F,) in seconds and `positions` (F, M, 3) in metres, Z up, NaN
+        where a marker was not seen.
+
+    Raises:
+        KnuckleError: If the file cannot be read, in one sentence.
+    """
+    return read_capture(path, unit=unit, up=up)
+
+
+def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
+    """Solve a capture: label its markers, measure the performer, and find the joint angles of every frame.
+
+    Args:
+        capture: A file's path, markers that were read or made, or a recipe.
+        choices: Fields of a recipe, such as `solver="cga"`, `smoothing="whole"`, `fps=24` or `rig="body.blend"`. They
+            overrule those of a recipe.
+
+    Returns:
+        The take: `hands`, each with its `side`, `hand` (model) and `pose`, `times` (F,) in seconds, and `report`.
+
+    Raises:
+        KnuckleError: If the capture holds no hand that can be solved, or a choice is not understood.
+    """
+    markers = capture if isinstance(capture, Markers) else None
+    if not isinstance(capture, Recipe):
+        capture = Recipe(capture.source if isinstance(capture, Markers) else str(capture))
+    try:
+        recipe = replace(capture, **choices)
+    except TypeError as error:
+        unknown = sorted(choices.keys() - {*Recipe.__dataclass_fields__})
+        raise RecipeError(f"{', '.join(unknown)}: not a field of a recipe") from error
+    blender = blend_file() if recipe.rig != "default" else None
+    rig = blender.check_rig(recipe.rig, recipe.arm, blender.Wanted.of(recipe)) if blender else None
+    job = Job(recipe, rig, markers)
+    for _ in job.steps():
+        pass
+    assert job.take is not None
+    return job.take
+
+
+def joints(take: Take) -> dict[str, NDArray[Any]]:
+    """The solved joints as arrays, those that `knuckle solve --joints` writes.
+
+    Args:
+        take: A solved take of F frames.
+
+    Returns:
+        `times` (F,) in seconds, and for each hand, here `left`: `left_positions` (F, 25, 3) in metres in the world, in
+        WebXR's joint order; `left_rotations` (F, 25, 4), quaternions wxyz of the joints' frames in the world, with the
+        same sign from frame to frame; `left_predicted` (F, 25); `left_angles` (F, 26) in radians; `left_angle_names`
+        (26,).
+    """
+    arrays: dict[str, NDArray[Any]] = {"times": take.times}
+    for solved in take.hands:
+        frames = joint_frames(solved.hand, solved.pose)
+        arrays |= {
+            f"{solved.side}_positions": frames[..., :3, 3],
+            f"{solved.side}_rotations": continuous(from_matrix(frames[..., :3, :3])),
+            f"{solved.side}_predicted": solved.predicted,
+            f"{solved.side}_angles": solved.pose.angles,
+            f"{solved.side}_angle_names": np.array([solved.hand.dof_name(d) for d in range(solved.hand.dofs)]),
+        }
+    return arrays
+
+
+def key(take: Take, out: str | Path) -> tuple[str, ...]:
+    """Key a take and save it as a Blender file. Replaces the file that is open in Blender's module.
+
+    Args:
+        take: A solved take. If it was solved for a `rig`, that rig's hands are keyed; otherwise a hand of the
+            performer's size is built.
+        out: The .blend file to write.
+
+    Returns:
+        Notes about the take on this rig, each in a sentence.
+
+    Raises:
+        KnuckleError: If the rig or the file cannot be used. Then nothing is written.
+    """
+    path = Path(out)
+    expect_writable(path, ".blend", unlike=[Path(take.recipe.capture), Path(take.recipe.rig)])
+    blender = blend_file()
+    written = blender.new_scene_with_take(take, take.recipe.rig, blender.Wanted.of(take.recipe))
+    blender.save(path)
+    return tuple(written.notes)
+
+
+def pose(
+    name: str, out: str | Path, *, rig: str = "default", armature: str | None = None, hand: str = "both"
+) -> tuple[str, ...]:
+    """Pose a rig's hands by a pose's name and save a Blender file. Replaces the file that is open in Blender's module.
+
+    Args:
+        name: A pose, such as `fist` or `letter-a`; `knuckle pose --list` prints them all.
+        out: The .blend file to write.
+        rig: A .blend or .glb file with an armature; `default` builds a hand.
+        armature: The armature's name, if the rig's file has several with hands.
+        hand: `left`, `right` or `both`.
+
+    Returns:
+        Notes about the pose on this rig, each in a sentence.
+
+    Raises:
+        KnuckleError: If there is no such pose, or the rig or the file cannot be used. Then nothing is written.
+    """
+    if hand not in (*SIDES, "both"):
+        raise KnuckleError(f"hand is '{hand}', expected left, right or both")
+    path = Path(out)
+    expect_writable(path, ".blend", unlike=[Path(rig)])
+    blender = blend_file()
+    from .rig.posing import posed_file
+
+    sides = [side for side in SIDES if hand in (side, "both")]
+    made = posed_file.new_file_posed(rig, blender.Wanted(armature), sides, name)
+    blender.save(path)
+    return tuple(made.notes)
+
+
+def blend_file() -> "ModuleType":
+    """The module that writes Blender files.
+
+    Raises:
+        KnuckleError: If Blender's module is not installed, or has windows, whose file would be replaced.
+    """
+    try:
+        from .rig import blend_file as module
+    except ModuleNotFoundError as error:
+        if error.name != "bpy":
+            raise
+        raise KnuckleError(
+            "Blender's Python module is not installed: pip install bpy, or blender --command knuckle"
+        ) from error
+    if not module.in_background():
+        raise KnuckleError("this replaces the open file: run it in Blender's Python module or by blender --background")
+    return module
