@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-gui check format generate package bench docs-pictures clean
+.PHONY: help setup docs release demo test test-gui check format generate package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -52,11 +52,17 @@ bench: ## measure the solvers and the path's stations against peers, and write d
 	.venv/bench/bin/python tools/benchmarks/path.py
 	.venv/bench/bin/python tools/benchmarks/standard.py
 	.venv/bench/bin/python tools/benchmarks/takes.py
-	.venv/bench/bin/python tools/benchmarks/skin.py
 	.venv/bench/bin/python tools/benchmarks/live.py --write
 	.venv/bench/bin/python tools/benchmarks/papers_cga.py
 	.venv/bench/bin/python tools/benchmarks/papers_table.py
 	.venv/bench/bin/python tools/benchmarks/papers_dynamical.py
+
+docs: ## build the documentation into build/site; warnings are errors
+	@tools/setup.sh docs
+	.venv/docs/bin/python tools/docs.py
+
+release: ## show what releasing VERSION would change; python tools/release.py VERSION does it
+	@python3 tools/release.py $(VERSION) --dry-run
 
 docs-pictures: setup ## render the pictures of the README and docs, those of Blender's window from the last test-gui
 	$(NEWEST)/python tools/docs_pictures.py

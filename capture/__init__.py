@@ -1,4 +1,4 @@
-"""Recordings of hands: `read(path) -> Markers`, one file a format."""
+"""Recordings and devices, read into markers: `read(path) -> Markers`."""
 
 from .formats import read
 from .markers import Markers

@@ -1,1 +1,1 @@
-"""The hand: its joints, how they bend, how a performer's is measured. Knows no Blender."""
+"""The hand model: joints, limits, mesh, calibration and labelling. Knows no Blender."""

@@ -1,1 +1,1 @@
-"""What the person can do in Blender: read, assign, solve, write. No mathematics here."""
+"""Blender operators and properties. No mathematics here."""

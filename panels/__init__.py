@@ -1,1 +1,1 @@
-"""What the person sees in Blender. Draws only."""
+"""Blender panels, gizmos and overlays. They draw only."""

@@ -1,4 +1,4 @@
-"""Posing a hand by hand, without Blender: what an artist's tools of a rig do.
+"""Posing one frame: sliders, dragging, touching, grasping. Knows no Blender.
 
 sliders.py  curl, spread, oppose, cup: read of a hand's angles, and written to them
 dragging/   dragging a fingertip, a knuckle or the palm, with fingertips pinned

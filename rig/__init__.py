@@ -1,1 +1,1 @@
-"""Armatures, meshes and keyframes in Blender."""
+"""Armatures: finding hands, reading limits and poses, writing keys."""

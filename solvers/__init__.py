@@ -1,4 +1,4 @@
-"""From targets to joint angles. Knows no Blender."""
+"""From targets to joint angles: solvers, and smoothing. Knows no Blender."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Renders the named poses: the previews of the pose assets, and the sheets of docs/how-to/posing.md.
+"""Renders the named poses: the previews of the pose assets, and the sheets of docs/how-to/poses.md.
 
     python tools/pose_pictures.py [--previews] [--sheets]
 

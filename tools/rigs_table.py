@@ -1,4 +1,4 @@
-"""Writes the tables of docs/explanation/rigs.md: the hands found in each test rig, how their digits curl, and bakes.
+"""Writes the tables of docs/reference/rigs.md: the hands found in each test rig, how their digits curl, and bakes.
 
 python tools/rigs_table.py
 """
@@ -32,7 +32,7 @@ GLOVES, POSES = slice(0, None, 10), slice(HELD // 2, None, HELD)
 
 def main() -> None:
     """Opens every rig and writes a row for each into both tables."""
-    page = ROOT / "docs" / "explanation" / "rigs.md"
+    page = ROOT / "docs" / "reference" / "rigs.md"
     text = page.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         clip = headset_clip(CAPTURES / "webxr_poses_right.js", Path(folder) / "poses.json")

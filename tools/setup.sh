@@ -4,6 +4,7 @@
 #   tools/setup.sh 3.11 3.13    exactly these, or fail
 #   tools/setup.sh check        .venv/check: ruff, mypy and the stubs, without Blender
 #   tools/setup.sh bench        .venv/bench: what the benchmarks compare with, too
+#   tools/setup.sh docs         .venv/docs: what builds the documentation, without Blender
 # An environment that is up to date is left alone; delete .venv to start afresh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -70,11 +71,11 @@ check_libraries() {
   if [ -n "$missing" ]; then install_packages $missing; fi
 }
 
-if [ "${1:-}" = check ] || [ "${1:-}" = bench ]; then
+if [ "${1:-}" = check ] || [ "${1:-}" = bench ] || [ "${1:-}" = docs ]; then
   up_to_date "$1" && exit
   python=$(find_python 3.13 || find_python 3.11) || { say "no Python 3.11 or 3.13 found"; exit 1; }
   make_environment "$1" "$python" "$1"
-  [ "$1" = check ] || check_libraries "$1"
+  [ "$1" != bench ] || check_libraries "$1"
   exit
 fi
 

@@ -1,9 +1,13 @@
 """What the pages and the docstrings name is there: modules, folders, pictures and other pages."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from knuckle.tools import architecture, reference_pages
+from knuckle.tools.docs import COLLECTED, nav_pages
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -44,6 +48,33 @@ def test_the_modules_that_a_module_names_are_there():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_links_to_is_there(page):
     assert [to for to in links(page) if not (page.parent / to).exists()] == []
+
+
+@pytest.mark.parametrize("name", ["cli.md", "recipe.md", "solver-settings.md"])
+def test_pages_that_follow_from_the_code_are_up_to_date(name):
+    text = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+    assert text == reference_pages.pages()[name], "run make docs and commit the pages"
+
+
+def test_the_architecture_drawing_is_up_to_date():
+    rooms = architecture.read_rooms(ROOT)
+    drawn = architecture.drawing(rooms, architecture.rows_of(rooms))
+    assert architecture.PICTURE.read_text(encoding="utf-8") == drawn, "run make docs and commit the drawing"
+
+
+def test_imports_in_a_circle_are_told_with_their_files(tmp_path):
+    for room, imported in (("first", "second"), ("second", "third"), ("third", "first"), ("alone", "first")):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text(f'"""A room."""\n\nfrom ..{imported} import thing\n')
+    with pytest.raises(SystemExit, match=r"first imports second in first/__init__\.py:3") as told:
+        architecture.rows_of(architecture.read_rooms(tmp_path))
+    assert "alone" not in str(told.value)
+
+
+def test_the_nav_names_every_page():
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.name != "README.md"}
+    assert nav_pages(nav) == pages | set(COLLECTED.values())
 
 
 def test_every_picture_is_on_a_page():

@@ -209,7 +209,7 @@ HEAD = [
 
 
 def main() -> None:
-    """Runs, prints, and with --write fills docs/how-to/live.md."""
+    """Runs, prints, and with --write fills docs/explanation/live.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--rate", type=float, default=120.0)
@@ -241,7 +241,7 @@ def main() -> None:
     text = table(HEAD, map(row, results)) + f"\n\n{said}"
     print(text)
     if options.write:
-        fill(ROOT / "docs" / "how-to" / "live.md", {"latency": text})
+        fill(ROOT / "docs" / "explanation" / "live.md", {"latency": text})
 
 
 if __name__ == "__main__":

@@ -177,7 +177,7 @@ def wander(minutes: float) -> str:
 
 
 def main() -> None:
-    """Measures, prints, and with --write fills docs/how-to/posing.md."""
+    """Measures, prints, and with --write fills docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--minutes", type=float, default=0.0)
@@ -205,7 +205,7 @@ def main() -> None:
     text = table(HEAD, rows) + f"\n\nOn {machine()}; load {load_now} on {os.cpu_count()} cores."
     print(text, told, sep="\n\n")
     if options.write:
-        fill(ROOT / "docs" / "how-to" / "posing.md", {"drag": text} | ({"wander": told} if told else {}))
+        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"drag": text} | ({"wander": told} if told else {}))
 
 
 if __name__ == "__main__":

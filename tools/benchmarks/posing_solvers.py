@@ -70,7 +70,7 @@ def measured(name: str, drags: int) -> list[str]:
 
 
 def main() -> None:
-    """Measures, prints, and with --write fills docs/how-to/posing.md."""
+    """Measures, prints, and with --write fills docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--drags", type=int, default=20)
     parser.add_argument("--write", action="store_true")
@@ -84,7 +84,7 @@ def main() -> None:
     text = table(HEAD, [measured(name, options.drags) for name in KINDS]) + f"\n\nOn {machine()}."
     print(text)
     if options.write:
-        fill(ROOT / "docs" / "how-to" / "posing.md", {"drag solvers": text})
+        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"drag solvers": text})
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python tools/package.py && python tools/benchmarks/posing_window.py [--minutes 10] [--write]
 
 On a virtual screen, with the built zip installed (tools/real_blender.sh), which one Blender can have at a time.
-With --write the result goes to docs/how-to/posing.md.
+With --write the result goes to docs/reference/posing-figures.md.
 """
 
 import argparse
@@ -45,7 +45,7 @@ def sentences(told: dict[str, Any], minutes: float) -> str:
 
 
 def main() -> None:
-    """Plays, prints, and with --write fills docs/how-to/posing.md."""
+    """Plays, prints, and with --write fills docs/reference/posing-figures.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--write", action="store_true")
@@ -60,7 +60,7 @@ def main() -> None:
     told = play_scenario("posing_wander", str(seconds), seconds=seconds + 300)
     print(*told["faults"], told, sentences(told, options.minutes), sep="\n")
     if options.write and not told["faults"]:
-        fill(ROOT / "docs" / "how-to" / "posing.md", {"wander-window": sentences(told, options.minutes)})
+        fill(ROOT / "docs" / "reference" / "posing-figures.md", {"wander-window": sentences(told, options.minutes)})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,104 @@
+"""Builds the documentation site into build/site, with every warning an error: `make docs`.
+
+Writes the pages that follow from the code, collects docs/ with CONTRIBUTING.md and CHANGELOG.md in
+build/docs, puts the package's sources where mkdocstrings reads them, and runs zensical. zensical checks links and
+anchors, but not the nav: that is done here.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from knuckle.tools import architecture, reference_pages
+
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "build" / "docs"
+PACKAGE = ROOT / "build" / "package" / "knuckle"
+COLLECTED = {
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changelog.md",
+}
+"""Pages that stand outside of docs/, and where the site has them."""
+NOT_IN_PACKAGE = ("tests/", "tools/", "docs/")
+
+
+def main() -> None:
+    """Write, collect, check and build."""
+    reference_pages.main()
+    architecture.main()
+    collect_pages()
+    collect_package()
+    check_nav()
+    shutil.rmtree(ROOT / "build" / "site", ignore_errors=True)
+    zensical = Path(sys.executable).with_name("zensical")
+    subprocess.run([str(zensical), "build", "--strict", "--clean"], cwd=ROOT, check=True)
+    print("build/site/index.html")
+
+
+def collect_pages() -> None:
+    """Copy docs/ and the pages of COLLECTED, with their links set right."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", PAGES)
+    moved = {(ROOT / name).resolve(): PAGES / to for name, to in COLLECTED.items()}
+    originals = {
+        page.relative_to(ROOT): PAGES / page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")
+    }
+    originals |= {Path(name): PAGES / to for name, to in COLLECTED.items()}
+    for original, page in originals.items():
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(with_links(original, page, moved), encoding="utf-8")
+
+
+def with_links(original: Path, page: Path, moved: dict[Path, Path]) -> str:
+    """A page's text, its links leading to where the site has what they name."""
+
+    def link(match: re.Match[str]) -> str:
+        target = (ROOT / original.parent / match[1]).resolve()
+        if "://" in match[1] or not target.exists():
+            return match[0]
+        inside = target.is_relative_to(ROOT / "docs")
+        there = moved.get(target, PAGES / target.relative_to(ROOT / "docs") if inside else target)
+        return f"]({os.path.relpath(there, page.parent)}"
+
+    return re.sub(r"\]\(([^)#\s]+)", link, (ROOT / original).read_text(encoding="utf-8"))
+
+
+def collect_package() -> None:
+    """Copy the sources that git tracks: below the checkout itself griffe would walk through the environments, too."""
+    shutil.rmtree(PACKAGE, ignore_errors=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard", "*.py"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if not name.startswith(NOT_IN_PACKAGE) and (ROOT / name).is_file():
+            (PACKAGE / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, PACKAGE / name)
+
+
+def check_nav() -> None:
+    """Stop where the nav names a page that is not there, or a page is not in the nav."""
+    nav = tomllib.loads((ROOT / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"]
+    named = nav_pages(nav)
+    there = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
+    if named != there:
+        sys.exit(f"zensical.toml, nav: not there {sorted(named - there)}, not named {sorted(there - named)}")
+
+
+def nav_pages(entry: Any) -> set[str]:
+    """The pages below a part of the nav."""
+    if isinstance(entry, str):
+        return {entry}
+    return set().union(*map(nav_pages, entry.values() if isinstance(entry, dict) else entry))
+
+
+if __name__ == "__main__":
+    main()

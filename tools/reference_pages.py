@@ -1,0 +1,200 @@
+"""Writes the pages of docs/reference that follow from the code: cli.md, recipe.md and solver-settings.md.
+
+    python tools/reference_pages.py
+
+tests/pure/test_docs.py fails where a page differs from what this writes.
+"""
+
+import argparse
+import ast
+import dataclasses
+import inspect
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from knuckle.capture.cleaning import Cleaning
+from knuckle.cli.main import command_parser
+from knuckle.pipeline.recipe import Recipe
+from knuckle.solvers import SMOOTHING, SOLVER
+from knuckle.solvers.registry import Registry
+from knuckle.solvers.settings import expected, settings_of
+
+FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+
+
+def main() -> None:
+    """Write the pages."""
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its file's name."""
+    return {"cli.md": command_page(), "recipe.md": recipe_page(), "solver-settings.md": settings_page()}
+
+
+def command_page() -> str:
+    """The shell command's reference, from its argument parser."""
+    parser = command_parser()
+    intro = f"""
+        # Command line
+
+        `knuckle` is installed with the Python package (`pip install .[blender]`; in a checkout
+        `.venv/3.13/bin/knuckle`). With the extension installed in Blender, the same commands run as
+        `blender --command knuckle …`.
+
+        {parser.epilog}
+
+        Frames are counted from 1, as `knuckle info` counts them. Options overrule a recipe.
+        """
+    commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+    parts = [textwrap.dedent(intro).strip()]
+    parts += [command_section(name, command) for name, command in commands.choices.items()]
+    return "\n\n".join(parts) + "\n"
+
+
+def command_section(name: str, parser: argparse.ArgumentParser) -> str:
+    """A command with its arguments."""
+    actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
+    usage = " ".join([f"knuckle {name}", *(usage_of(action) for action in actions)])
+    lines = textwrap.wrap(usage, 100, subsequent_indent=" " * 4, break_on_hyphens=False, break_long_words=False)
+    text = [f"## {name}", str(parser.description), "\n".join(["```text", *lines, "```"])]
+    if actions:
+        rows = [f"| {spelled(action)} | {meaning(action)} |" for action in actions]
+        text.append("\n".join(["| Argument | Meaning |", "|---|---|", *rows]))
+    return "\n\n".join(text)
+
+
+def usage_of(action: argparse.Action) -> str:
+    """An argument as the usage line has it."""
+    value = value_of(action)
+    text = " ".join([action.option_strings[0], *value]) if action.option_strings else value[0]
+    return text if action.required else f"[{text}]"
+
+
+def spelled(action: argparse.Action) -> str:
+    """An argument's names."""
+    return ", ".join(f"`{name}`" for name in action.option_strings or value_of(action))
+
+
+def meaning(action: argparse.Action) -> str:
+    """An argument's help, with the values it may have."""
+    text = cell(action.help)
+    return f"{text}. One of {', '.join(f'`{choice}`' for choice in action.choices)}" if action.choices else text
+
+
+def value_of(action: argparse.Action) -> list[str]:
+    """What is typed behind an option: nothing, its choices or its metavar."""
+    if action.nargs == 0:
+        return []
+    if action.choices:
+        return ["|".join(map(str, action.choices))]
+    return [str(action.metavar or action.dest.upper())]
+
+
+def recipe_page() -> str:
+    """The fields of a recipe, from its dataclasses."""
+    intro = """
+        # Recipe
+
+        A recipe is a JSON file that holds every choice between a capture and a solved take. The panel *Solve* saves and
+        loads recipes from its menu, `knuckle solve --recipe` reads them, and in Python they are `knuckle.Recipe`. Only
+        `capture` is required; fields that are left out have their defaults. An unknown name or a value of another
+        type is refused.
+
+        ```json
+        {"capture": "take.c3d", "solver": "cga", "smoothing": "whole", "cleaning": {"cutoff": 12.0}}
+        ```
+        """
+    cleaning = (
+        "## cleaning\n\nHow markers are cleaned before they are solved ([file formats](captures.md#cleaning)).\n\n"
+    )
+    return "\n\n".join([textwrap.dedent(intro).strip(), fields_table(Recipe), cleaning + fields_table(Cleaning)]) + "\n"
+
+
+def fields_table(kind: type[Any]) -> str:
+    """A row for each field of a dataclass: name, type, default and docstring."""
+    hints, about = get_type_hints(kind), field_docstrings(kind)
+    rows = []
+    for field in dataclasses.fields(kind):
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        factory = field.default_factory
+        default = field.default if factory is dataclasses.MISSING else factory()
+        shown = "required" if required else f"`{json.dumps(plain(default))}`"
+        rows.append(f"| `{field.name}` | {type_name(hints[field.name])} | {shown} | {line(about.get(field.name))} |")
+    return "\n".join(["| Field | Type | Default | Meaning |", "|---|---|---|---|", *rows])
+
+
+def plain(value: object) -> object:
+    """A default as JSON has it; a dataclass stands for its own defaults."""
+    return {} if dataclasses.is_dataclass(value) else value
+
+
+def type_name(hint: Any) -> str:
+    """A type in a reader's words."""
+    words = {str: "string", float: "number", int: "integer", bool: "true or false", type(None): "null"}
+    if hint in words:
+        return words[hint]
+    if dataclasses.is_dataclass(hint) or getattr(hint, "__origin__", None) is dict:
+        return "object"
+    parts = getattr(hint, "__args__", ())
+    return ", ".join(f"`{part}`" if isinstance(part, str) else type_name(part) for part in parts)
+
+
+def field_docstrings(kind: type[Any]) -> dict[str, str]:
+    """The string below each field of a class, by the field's name."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    result = {}
+    for field, below in zip(tree.body, tree.body[1:], strict=False):
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+            result[field.target.id] = str(ast.literal_eval(below.value))
+    return result
+
+
+def settings_page() -> str:
+    """What can be set on each solver and smoothing, from their registries."""
+    intro = """
+        # Solver and smoothing settings
+
+        Every setting of every solver, with its default. Set one in the panel *Solve*, in a shell with
+        `--set NAME=VALUE` or `--set-smoothing NAME=VALUE`, in a recipe under `settings` or `smoothing_settings`.
+        Lengths are in metres and angles in radians; the panel shows millimetres and degrees. `knuckle solvers`
+        prints the same list. Which solver suits which recording: [Choose a solver](../how-to/solvers.md).
+        """
+    parts = [textwrap.dedent(intro).strip(), "## Solvers", *registry_sections(SOLVER)]
+    return "\n\n".join([*parts, "## Smoothing", *registry_sections(SMOOTHING)]) + "\n"
+
+
+def registry_sections(registry: Registry[Any]) -> Iterator[str]:
+    """A section for each kind that is registered."""
+    for name, kind in registry.kinds.items():
+        label = registry.label(name)
+        yield f"### {name}\n\n{label.name}: {label.about}."
+        rows = []
+        for setting, (default, allowed) in settings_of(kind).items():
+            about = allowed.about
+            if isinstance(allowed.choices, dict):
+                about += ". " + "; ".join(f"`{choice}`: {text}" for choice, text in allowed.choices.items())
+            shown = json.dumps(default) if not isinstance(default, str) else default
+            rows.append(f"| `{setting}` | `{shown}` | {expected(default, allowed)} | {cell(about)} |")
+        if rows:
+            yield "\n".join(["| Setting | Default | Allowed | Meaning |", "|---|---|---|---|", *rows])
+
+
+def cell(text: str | None) -> str:
+    """A sentence in a table's cell, with a capital."""
+    sentence = line(text)
+    return sentence[:1].upper() + sentence[1:]
+
+
+def line(text: str | None) -> str:
+    """A text on one line of a table."""
+    return " ".join((text or "").split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()
