@@ -47,6 +47,11 @@ class Character:
     keyed: Callable[[Pose], Floats] | None = None
     """See RigHand.tips."""
 
+    @property
+    def length(self) -> float:
+        """m, of the longest digit from the wrist."""
+        return float(size(self.hand).max())
+
     def tips(self, angles: Floats) -> Floats:
         """(F, 5, 3) m in the wrist's frame, where the fingertips are at angles (F, D) rad."""
         there = tips(self.hand, angles)

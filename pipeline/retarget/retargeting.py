@@ -28,7 +28,7 @@ from ..recipe import KeepChoice, ScaleChoice
 from .bone_directions import as_seen, seen_bones
 from .character_hand import Character, size, tips
 from .digit_mapping import shared_angles, shares
-from .tip_reach import Reach
+from .tip_reach import bring_tips
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,7 +85,7 @@ def keep(performance: Pose, of: Character, keeping: Keeping, targets: Targets | 
     angles = np.clip(shared_angles(performer, table, pointing.angles), low, high)
     if keeping.what == "fingertips":
         digits = [DIGITS[row] for row in has]
-        angles = Reach.of(of).nearest(angles, digits, of.tips(angles)[:, has], asked[:, has])
+        angles = bring_tips(of, angles, digits, of.tips(angles)[:, has], asked[:, has])
     elif keeping.what == "pinches" and len(has) > 1 and has[0] == 0:
         angles = _met(of, angles, pinched, gaps)
     return Kept(keeping.what, of, Pose(of.hand, performance.root, angles), scale, asked, pinched, gaps)
@@ -118,7 +118,7 @@ def _pinches(own: Floats, table: Floats, length: float) -> tuple[Floats, Floats]
 class _Meeting:
     """Thumb and T fingers that are to meet, in F frames."""
 
-    reach: Reach
+    character: Character
     rows: list[int]
     """(T,) the fingers."""
     angles: Floats
@@ -133,20 +133,20 @@ class _Meeting:
     def select(self, frames: Ints) -> "_Meeting":
         """Some of the frames."""
         arrays = (self.angles, self.before, self.pull, self.gaps)
-        return _Meeting(self.reach, self.rows, *(array[frames] for array in arrays))
+        return _Meeting(self.character, self.rows, *(array[frames] for array in arrays))
 
     def met(self, goal: Floats) -> tuple[Floats, Floats]:
         """(F, D) rad with the thumb at its goal (F, 1, 3) m and the fingers where that asks them to be, and the goal of
         a thumb that takes over what they lack; exactly where it is if they lack nothing."""
-        moved = self.reach.nearest(self.angles, DIGITS[:1], self.before[:, :1], goal)
-        there = self.reach.tips(moved)[:, :1]
+        moved = bring_tips(self.character, self.angles, DIGITS[:1], self.before[:, :1], goal)
+        there = self.character.tips(moved)[:, :1]
         begun = self.before[:, self.rows]
         places = begun + self.pull[..., None] * (there + self.gaps - begun)
-        moved = self.reach.nearest(moved, [DIGITS[row] for row in self.rows], begun, places)
-        left = places - self.reach.tips(moved)[:, self.rows]
+        moved = bring_tips(self.character, moved, [DIGITS[row] for row in self.rows], begun, places)
+        left = places - self.character.tips(moved)[:, self.rows]
         length = np.linalg.norm(left, axis=-1, keepdims=True)
         # Less and less is taken over, down to nothing: no frame differs from the next for having one round more.
-        left *= np.maximum(1.0 - LEFT * self.reach.length / np.maximum(length, 1e-300), 0.0)
+        left *= np.maximum(1.0 - LEFT * self.character.length / np.maximum(length, 1e-300), 0.0)
         return moved, there - self.mean(left)
 
     def mean(self, ways: Floats) -> Floats:
@@ -158,14 +158,13 @@ class _Meeting:
 
 def _met(of: Character, angles: Floats, pinched: Floats, gaps: Floats) -> Floats:
     """(F, D) rad, the angles with thumb and fingers moved to the gaps (F, 5, 3) m as much as they pinch (F, 5)."""
-    reach = Reach.of(of)
     rows = [row for row, digit in enumerate(DIGITS) if digit in of.digits and row]
-    meeting = _Meeting(reach, rows, angles, reach.tips(angles), pinched[:, rows], gaps[:, rows])
+    meeting = _Meeting(of, rows, angles, of.tips(angles), pinched[:, rows], gaps[:, rows])
     thumb = meeting.before[:, :1]
     goal = thumb - meeting.mean(meeting.gaps - (meeting.before[:, rows] - thumb)) / 2
     result, frames = angles.copy(), np.arange(len(angles))
     for _ in range(ROUNDS):
         result[frames], again = meeting.met(goal)
-        lacking = np.flatnonzero(np.any(again != reach.tips(result[frames])[:, :1], axis=(1, 2)))
+        lacking = np.flatnonzero(np.any(again != of.tips(result[frames])[:, :1], axis=(1, 2)))
         meeting, goal, frames = meeting.select(lacking), again[lacking], frames[lacking]
     return result
