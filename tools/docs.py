@@ -18,6 +18,8 @@ from knuckle.tools import architecture, reference_pages
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "build" / "docs"
+SITE = ROOT / "build" / "site"
+WORKER = "https://unpkg.com/iframe-worker/shim"
 PACKAGE = ROOT / "build" / "package" / "knuckle"
 COLLECTED = {
     "CONTRIBUTING.md": "project/contributing.md",
@@ -34,10 +36,22 @@ def main() -> None:
     collect_pages()
     collect_package()
     check_nav()
-    shutil.rmtree(ROOT / "build" / "site", ignore_errors=True)
+    shutil.rmtree(SITE, ignore_errors=True)
     zensical = Path(sys.executable).with_name("zensical")
     subprocess.run([str(zensical), "build", "--strict", "--clean"], cwd=ROOT, check=True)
+    bring_worker()
     print("build/site/index.html")
+
+
+def bring_worker() -> None:
+    """Have pages load our stand-in for workers, in place of the one on the net that the offline plugin names."""
+    ours = SITE / "assets" / "offline-search.js"
+    pages = [page for page in SITE.rglob("*.html") if WORKER in page.read_text(encoding="utf-8")]
+    if not pages or not ours.is_file():
+        sys.exit(f"build/site: expected {ours.name} and pages that load {WORKER}")
+    for page in pages:
+        text = page.read_text(encoding="utf-8").replace(WORKER, os.path.relpath(ours, page.parent))
+        page.write_text(text, encoding="utf-8")
 
 
 def collect_pages() -> None:
