@@ -52,6 +52,7 @@ bench: ## measure the solvers and the path's stations against peers, and write d
 	.venv/bench/bin/python tools/benchmarks/path.py
 	.venv/bench/bin/python tools/benchmarks/standard.py
 	.venv/bench/bin/python tools/benchmarks/takes.py
+	.venv/bench/bin/python tools/benchmarks/skin.py
 	.venv/bench/bin/python tools/benchmarks/live.py --write
 	.venv/bench/bin/python tools/benchmarks/papers_cga.py
 	.venv/bench/bin/python tools/benchmarks/papers_table.py

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
 from ..posing.algebra_shapes import watched_solve
-from ..posing.dragging import GRABBED, LABELS, WRIST, Course
+from ..posing.dragging import GRABBED, LABELS, WRIST, DragStep
 from ..rig import detection_cache
 from ..rig.posing.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import as_they_stand
@@ -104,7 +104,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         try:
             self._dragged: Dragged = self._begin(context)
             self._goal: Floats = self._dragged.place
-            self._course: Course | None = None
+            self._step: DragStep | None = None
             self._padded: Padded | None = None
             self._mouse = mouse
             self._follow(context, event)
@@ -156,11 +156,11 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature, goal = named_armature(context, self.armature), self._goal
         surface = _surface(context, armature, mouse) if event.ctrl and self.joint != WRIST else None
         if surface is None:
-            self._course = move(self._dragged, goal, self._course)
+            self._step = move(self._dragged, goal, self._step)
         else:
             self._padded = self._padded or padded(self._dragged, detection_cache.found(armature, self.side))
-            self._course, goal = self._padded.lay(surface, self._course)
-        watched_solve.watch(self.armature, self.side, self._dragged.drag.tips(self._course))
+            self._step, goal = self._padded.lay(surface, self._step)
+        watched_solve.watch(self.armature, self.side, self._dragged.drag.tips(self._step))
         self.goal = goal.tolist()
         self._tell(context)
 

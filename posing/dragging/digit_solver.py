@@ -1,6 +1,6 @@
 """What bends the digits of a hand that is dragged, whichever solver it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
-from .nearest_pose import Question, Wish
+from ...solvers.pose_problem import Objective, PoseProblem
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Course:
+class DragStep:
     """What a step of a drag came to, for the next one to go on from."""
 
     pose: Pose
     """One frame."""
-    wishes: tuple[Wish, ...] = ()
-    """Those that it was to fulfil; of a pose that no step led to there are none."""
+    objectives: tuple[Objective, ...] = ()
+    """Those that it was to meet; of a pose that no step led to there are none."""
     aims: Mapping[int, Floats] = field(default_factory=dict)
     """site -> (3,) m in the world, where the solver itself was told to bring it."""
     own: Any = None
@@ -30,7 +30,7 @@ class Course:
 class Bending(Protocol):
     """A frozen dataclass with one method."""
 
-    def step(self, asked: Question, wishes: Sequence[Wish], last: Course | None = None) -> Course:
-        """The pose with points of a hand where they shall be, or straight towards there; last: what the step before
-        came to. Raises HandError for a hand that the solver does not take."""
+    def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
+        """The pose that meets the problem's objectives, or is straight towards them; last: what the step before came
+        to. Raises HandError for a hand that the solver does not take."""
         ...

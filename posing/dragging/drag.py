@@ -16,14 +16,13 @@ from ...hand.jacobians import BASE
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from .digit_solver import Bending, Course
+from ...solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length
+from .digit_solver import Bending, DragStep
 from .min_displacement import Nearest
-from .nearest_pose import Question, Wish, length, question
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-WORTH = 30.0
+PIN_WEIGHT = 30.0
 """How many times more a pin counts than the goal."""
 THERE = 1e-6
 """Part of the hand's length: a fingertip that is so near to its pin is left alone."""
@@ -54,9 +53,8 @@ class Drag:
     """One frame: the hand as it was."""
     joint: str
     """One of GRABBED."""
-    wishes: tuple[Wish, ...]
-    """The pins'."""
-    question: Question
+    problem: PoseProblem
+    """Its objectives are the pins'."""
     digits: tuple[str, ...]
     """Those that bend."""
     coupled: bool
@@ -83,25 +81,25 @@ class Drag:
             return None
         return frozenset(JOINT_INDEX[joint] for digit in self.digits for joint in CHAIN_JOINTS[digit][:-1])
 
-    def step(self, goal: Floats, last: Course | None = None) -> Course:
+    def step(self, goal: Floats, last: DragStep | None = None) -> DragStep:
         """The pose of one frame with the point at its goal (3,) m in the world, or straight towards it; last: what the
         step before came to. Raises HandError for a hand that the solver does not take."""
-        site = self.hand.site_index(self.joint)
-        return self.by.step(self.question, (Wish(site, self._within(goal)), *self.wishes), last)
+        objective = Objective(self.hand.site_index(self.joint), self._within(goal))
+        return self.by.step(self.problem.towards((objective, *self.problem.objectives)), last)
 
-    def held(self, root: Floats, last: Course) -> Course:
+    def held(self, root: Floats, last: DragStep) -> DragStep:
         """The pins' fingertips held where they are with the wrist at root (4, 4), wherever it was meant to be."""
-        begun = Pose(self.hand, root[None], self.begun.angles)
-        if not self.wishes:
+        begun, pins = Pose(self.hand, root[None], self.begun.angles), self.problem.objectives
+        if not pins:
             return replace(last, pose=begun)
-        asked = question(begun, _dofs(self.hand, self.digits), tuple(self.question.paths), coupled=self.coupled)
+        problem = PoseProblem.of(begun, angles_of(self.hand, self.digits), pins, coupled=self.coupled)
         pose = Pose(self.hand, root[None], last.pose.angles)
-        return self.by.step(asked, self.wishes, replace(last, pose=pose, wishes=()))
+        return self.by.step(problem, replace(last, pose=pose, objectives=()))
 
-    def tips(self, course: Course) -> dict[str, Floats]:
+    def tips(self, step: DragStep) -> dict[str, Floats]:
         """digit -> (3,) m in the world, where the solver was told to bring its tip."""
         names = {self.hand.site_index(joints[-1]): digit for digit, joints in CHAIN_JOINTS.items()}
-        return {names[site]: place for site, place in course.aims.items() if site in names}
+        return {names[site]: place for site, place in step.aims.items() if site in names}
 
     def _within(self, goal: Floats) -> Floats:
         """The goal, no farther from where the point hangs than it could ever come; of a knuckle exactly so far."""
@@ -128,14 +126,12 @@ def drag(begun: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = T
     digits = {pin.digit for pin in heeded} | {pin.other for pin in heeded if pin.other} | moving
     bent = tuple(digit for digit in DIGITS if digit in digits)
     base = np.arange(3) if joint == WRIST else np.arange(3, BASE) if whole else np.zeros(0, int)
-    free = np.concatenate([base, _dofs(hand, bent)])
-    wishes = tuple(_wish(hand, pin) for pin in heeded)
-    sites = {hand.site_index(joint)} | {site for wish in wishes for site in (wish.site, wish.other) if site is not None}
+    free = np.concatenate([base, angles_of(hand, bent)])
+    objectives = [_objective(hand, pin) for pin in heeded]
     return Drag(
         begun,
         joint,
-        wishes,
-        question(begun, free, sorted(sites), coupled=coupled),
+        PoseProblem.of(begun, free, objectives, coupled=coupled),
         bent,
         coupled,
         by or Nearest(),
@@ -157,16 +153,16 @@ def _reach(begun: Pose, joint: str) -> tuple[Floats, float]:
     return places[0], float(np.linalg.norm(np.diff(places, axis=0), axis=-1).sum())
 
 
-def _wish(hand: HandModel, pin: Pin) -> Wish:
+def _objective(hand: HandModel, pin: Pin) -> Objective:
     site = hand.site_index(CHAIN_JOINTS[pin.digit][-1])
     other = hand.site_index(CHAIN_JOINTS[pin.other][-1]) if pin.other else None
-    return Wish(site, pin.place, WORTH, other)
+    return Objective(site, pin.place, PIN_WEIGHT, other)
 
 
 def _moved(begun: Pose, pins: Sequence[Pin], moving: set[str], whole: bool) -> Iterator[Pin]:
     """The pins that a drag of digits, or of the whole hand, could break, and those that do not hold yet: the rest is
     left alone exactly."""
-    near = THERE * length(begun.hand)
+    near = THERE * middle_finger_length(begun.hand)
     left, digits = list(pins), set(moving)
     while True:
         broken = [
@@ -186,9 +182,3 @@ def _off(pose: Pose, pin: Pin) -> float:
     if pin.other:
         tip = (tip - place_of(pose, CHAIN_JOINTS[pin.other][-1])) @ pose.root[0, :3, :3]
     return float(np.linalg.norm(tip - pin.place))
-
-
-def _dofs(hand: HandModel, digits: Sequence[str]) -> Ints:
-    """(k,) the numbers of hand.jacobians that bend some digits."""
-    own = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
-    return np.array([BASE + dof for dof, joint in enumerate(hand.axis_joint.tolist()) if joint in own], int)

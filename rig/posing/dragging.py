@@ -11,7 +11,7 @@ from ...errors import RigError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.algebra_shapes import firm
-from ...posing.dragging import KINDS, NEAREST, WRIST, Course, Drag, Pin, drag
+from ...posing.dragging import KINDS, NEAREST, WRIST, Drag, DragStep, Pin, drag
 from .apply_pose import armature_of
 from .channel_diff import Channels, channels_of, give_back, moved_since
 from .following import Follower, arm_beyond, pointed, pose_arm
@@ -79,25 +79,25 @@ def begin(
     return Dragged(own, Standing(stands.pose, beyond), of, joints, before, roll)
 
 
-def move(dragged: Dragged, goal: Floats, last: Course | None = None) -> Course:
+def move(dragged: Dragged, goal: Floats, last: DragStep | None = None) -> DragStep:
     """Poses the hand with what is dragged at a goal (3,) m in the world, or straight towards it; last: what the step
     before returned. Raises RigError where the hand is gone, HandError for one that the solver does not take."""
     who, of = dragged.who, dragged.drag
-    course = of.step(goal, last)
+    step = of.step(goal, last)
     if who.arm is not None:
-        pose = course.pose
+        pose = step.pose
         root = pose.root.copy()
         root[0, :3, 3] = pose_arm(who, who.arm, pose, dragged.arm)
-        course = replace(course, pose=Pose(pose.hand, root, pose.angles))
-    _show(dragged, course.pose)
-    if of.joints is None and of.wishes:
+        step = replace(step, pose=Pose(pose.hand, root, pose.angles))
+    _show(dragged, step.pose)
+    if of.joints is None and of.problem.objectives:
         # What an arm or limits of the rig keep the wrist from, the pinned fingers make up for.
         bpy.context.view_layer.update()
         seen = seen_frames(who.held)[0]
-        if np.abs(seen - course.pose.root[0]).max() > NEAR or who.arm is not None:
-            course = of.held(seen, course)
-            _show(dragged, course.pose)
-    return course
+        if np.abs(seen - step.pose.root[0]).max() > NEAR or who.arm is not None:
+            step = of.held(seen, step)
+            _show(dragged, step.pose)
+    return step
 
 
 def put_back(dragged: Dragged) -> None:

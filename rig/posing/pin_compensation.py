@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
-from ...posing.dragging import WRIST, Course, Pin, drag
+from ...posing.dragging import WRIST, DragStep, Pin, drag
 from .posable_hand import HeldHand, Standing, reached, show
 from .posable_model import bent
 
@@ -48,7 +48,7 @@ def pose_pinned(pinned: Pinned, pose: Pose, joints: Collection[int]) -> frozense
     asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & making_up]
     of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(making_up))
     posed = reached(pinned.held, set(joints) - set(_joints(staying)) | set(_joints(making_up)))
-    show(pinned.held, Standing(of.held(begun.root[0], Course(begun)).pose, pinned.stands.beyond), posed)
+    show(pinned.held, Standing(of.held(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond), posed)
     return frozenset(posed)
 
 

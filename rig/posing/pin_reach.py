@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import KnuckleError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
-from ...posing.dragging import WRIST, Course, Pin
+from ...posing.dragging import WRIST, DragStep, Pin
 from ...posing.grasping.contact_frames import length
 from .dragging import Dragged, begin, move, put_back
 from .following import Follower
@@ -52,7 +52,7 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> D
         stands = dragged.stands.pose
         show(
             dragged.who.held,
-            Standing(dragged.drag.held(stands.root[0], Course(stands)).pose, dragged.stands.beyond),
+            Standing(dragged.drag.held(stands.root[0], DragStep(stands)).pose, dragged.stands.beyond),
             dragged.joints,
         )
         if _missed(who, pins) <= MET * length(who.held.hand) or who.fixed:

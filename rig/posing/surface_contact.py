@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_of
 from ...hand.kinematics import Pose, joint_frames
-from ...posing.dragging import Course, place_of
+from ...posing.dragging import DragStep, place_of
 from ...posing.grasping.contact_frames import length
 from ...posing.grasping.skin_samples import Flesh, thinned
 from ..armature_hands import FoundHand
@@ -60,17 +60,17 @@ class Padded:
     dragged: Dragged
     skin: Flesh
 
-    def lay(self, on: Spot, last: Course | None = None) -> tuple[Course, Floats]:
+    def lay(self, on: Spot, last: DragStep | None = None) -> tuple[DragStep, Floats]:
         """Poses the hand with the skin on a surface, what is dragged above its place.
 
         last, raises: as dragging.move. Returns also (3,) m in the world, where what is dragged was brought for that.
         """
-        ground, course = _ground(on), last
+        ground, step = _ground(on), last
         thick = self._thickness(last.pose if last else self.dragged.stands.pose, on, ground)
         for _ in range(ROUNDS):
-            course = self.dragged.drag.step(on.place + thick * on.normal, course)
-            before, thick = thick, self._thickness(course.pose, on, ground)
-            if abs(thick - before) < STAYS * length(course.pose.hand):
+            step = self.dragged.drag.step(on.place + thick * on.normal, step)
+            before, thick = thick, self._thickness(step.pose, on, ground)
+            if abs(thick - before) < STAYS * length(step.pose.hand):
                 break
         goal = on.place + thick * on.normal
         return move(self.dragged, goal, last), goal

@@ -11,7 +11,7 @@ from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.algebra_shapes import Tracer
-from knuckle.posing.dragging import KINDS, LABELS, NEAREST, WRIST, Course, Drag, Pin, drag, place_of
+from knuckle.posing.dragging import KINDS, LABELS, NEAREST, WRIST, Drag, DragStep, Pin, drag, place_of
 from knuckle.solvers import SOLVERS
 from knuckle.tests.pure.posing.test_dragging import (
     HANDS,
@@ -42,9 +42,9 @@ def crooked(begun: Pose, seed: int) -> Pose:
     return Pose(replace(begun.hand, rest=rest), begun.root, begun.angles)
 
 
-def led(of: Drag, ways: Floats) -> list[Course]:
+def led(of: Drag, ways: Floats) -> list[DragStep]:
     """What each step came to, of ways (N, 3) m from where it began."""
-    courses: list[Course] = []
+    courses: list[DragStep] = []
     for way in ways:
         courses.append(of.step(of.place + way, courses[-1] if courses else None))
     return courses

@@ -1,0 +1,98 @@
+"""Markers worn on the skin: the tables of docs/reference/accuracy.md on how well the hand that wore them is found.
+
+    python tools/benchmarks/skin.py [real made hidden] [--methods WORDS] [--all] [--out docs]
+
+real: the takes of three performers (Han et al. 2018), solved without one marker to see where the hand carries it.
+made: hands whose joints are known, with markers painted on their skins. hidden: markers that vanish for a while.
+All tables, or those that are named; all methods, or those whose names hold the words: the rows of the others stay as
+they were measured last. Needs ../shared/data.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+import skin_hidden
+import skin_known
+import skin_made
+import skin_real
+import skin_rows
+from skin_methods import Calibrated, Default, Method
+from skin_momentum import PYTHON, Momentum
+from skin_takes import ROOT, SIG18, splits
+from standard_page import fill, table
+
+from knuckle.capture.cleaning import Cleaning
+from knuckle.solvers import SOLVERS
+
+METHODS: list[Method] = [
+    Default("`knuckle solve`"),
+    Default("`knuckle solve`, whole take smoothed", {"smoothing": "whole"}),
+    Calibrated("`knuckle calibrate` on another take"),
+    Calibrated("`knuckle calibrate`, jacobian", {"solver": "jacobian"}),
+    *([Momentum()] if PYTHON.exists() else []),
+]
+"""On the real takes."""
+MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
+    *((Default(name, {"solver": name}), skin_known.CASES if name == "fabrik" else skin_known.MAIN) for name in SOLVERS),
+    (Calibrated("`knuckle calibrate`, fabrik"), skin_known.MAIN[:1]),
+]
+"""On made hands, with the cases that each is tried on."""
+BLIND = Cleaning(gap_limit=0, spikes=False)
+"""Cleaning that looks at no later frame."""
+HIDDEN: list[tuple[str, Method, Method]] = [
+    ("not smoothed", Default("live", {"cleaning": BLIND}), Default("whole")),
+    (
+        "smoothed",
+        Default("live, smoothed", {"smoothing": "live", "cleaning": BLIND}),
+        Default("whole, smoothed", {"smoothing": "whole"}),
+    ),
+]
+"""Where markers vanish: a name, how it is live, and how it is over a whole take."""
+
+
+def real(words: str, everything: bool) -> str:
+    """The table of the takes of three performers."""
+    chosen = [method for method in METHODS if words in method.name]
+    rows = skin_real.rows(chosen, splits(4, None) if everything else splits())
+    return table(skin_real.HEAD, skin_rows.kept("real", 1, [method.name for method in METHODS], rows))
+
+
+def made(words: str, everything: bool) -> str:
+    """The table of hands whose joints are known."""
+    chosen = [(method, skin_known.CASES if everything else cases) for method, cases in MADE if words in method.name]
+    rows = skin_known.rows(chosen, skin_made.stored())
+    kept = skin_rows.kept("made", 1, [method.name for method, _ in MADE], rows)
+    return table(skin_known.HEAD, [*kept, skin_known.wanted()])
+
+
+def hidden(words: str, everything: bool) -> str:
+    """The table of markers that vanish."""
+    rows = skin_hidden.rows([entry for entry in HIDDEN if words in entry[0]])
+    return table(skin_hidden.HEAD, skin_rows.kept("hidden", 3, [name for name, *_ in HIDDEN], rows))
+
+
+TABLES = {"real": real, "made": made, "hidden": hidden}
+
+
+def main() -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tables", nargs="*", help="real, made, hidden")
+    parser.add_argument("--methods", default="", help="only methods whose names hold this")
+    parser.add_argument("--all", action="store_true", help="all test takes and their frames, and all cases")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs")
+    options = parser.parse_args()
+    if not SIG18.is_dir():
+        sys.exit("make bench: the takes are not beside the checkout (../shared/data/sig18)")
+    for name in options.tables or TABLES:
+        section = TABLES[name](options.methods, options.all)
+        print(section, flush=True)
+        fill(options.out / "reference" / "accuracy.md", {f"skin-{name}": section})
+    # Blender's module is known to hang when the interpreter ends.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Markers that vanish for a while: how far the hand carries them from where they were withheld, and how it jumps.
+
+Live is without what looks ahead: no gap is filled, no spike taken out. The hand is measured with all markers seen, so
+that the prediction alone is measured. `nothing hidden` is how far the same markers are off in those frames otherwise.
+A jump is a step at either end of a gap beyond that of the marker itself (mm), or beyond the joint's own step where
+nothing was hidden (degrees).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from skin_figures import turns
+from skin_methods import Fitted, Method, Solved
+from skin_takes import ROOT, Clip, splits
+
+from knuckle.capture import formats
+
+Floats = NDArray[np.float64]
+
+GLOVE = ROOT.parent / "shared" / "data" / "captures" / "qualisys_glove.tsv"
+GLOVE_FRAMES = slice(0, 2000)
+DIGIT_WORDS = ("thumb", "index", "middle", "ring", "pinky", "little")
+PALM_WORDS = ("hand_", "backhand")
+CLEAR = 0.4
+"""s without a gap at the beginning and between two gaps."""
+HEAD = [
+    "method",
+    "capture",
+    "hidden",
+    "nothing hidden: mean mm",
+    "live: mean / p90 mm",
+    "jump: p90 mm, °",
+    "whole take: mean / p90 mm",
+    "jump: p90 mm, °",
+    "wanted mean mm: live, whole take",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is hidden, and for how long."""
+
+    name: str
+    seconds: float
+    hidden: Callable[[Clip, int], list[str]]
+    """The labels of the nth gap."""
+    wanted: str
+
+
+def _of_digit(clip: Clip, word: str) -> list[str]:
+    return [label for label in clip.labels if label.lower().startswith(word)]
+
+
+def tip(clip: Clip, number: int) -> list[str]:
+    """One fingertip, each finger's in turn."""
+    tips = [label for label in clip.labels if label.lower().endswith("tip") and not label.lower().startswith("thumb")]
+    return [tips[number % len(tips)]]
+
+
+def palm(clip: Clip, number: int) -> list[str]:
+    """Two of the three markers on the back of the hand."""
+    back = [label for label in clip.labels if label.lower().startswith(PALM_WORDS)]
+    return [label for i, label in enumerate(back) if i != number % 3]
+
+
+def fingers(clip: Clip, number: int) -> list[str]:
+    """All markers of two neighbouring fingers."""
+    words = [word for word in DIGIT_WORDS[1:] if _of_digit(clip, word)]
+    first = number % (len(words) - 1)
+    return [label for word in words[first : first + 2] for label in _of_digit(clip, word)]
+
+
+def everything(clip: Clip, number: int) -> list[str]:
+    """The whole hand."""
+    return list(clip.labels)
+
+
+CASES = (
+    Case("one tip, 0.1 s", 0.1, tip, ""),
+    Case("one tip, 0.3 s", 0.3, tip, "8, 4"),
+    Case("one tip, 0.6 s", 0.6, tip, ""),
+    Case("one tip, 1 s", 1.0, tip, "-, 10"),
+    Case("two of three on the palm, 0.3 s", 0.3, palm, "-, 8"),
+    Case("two neighbouring fingers, 0.5 s", 0.5, fingers, "-, 10"),
+    Case("the whole hand, 1 s", 1.0, everything, ""),
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gap:
+    """Some markers, hidden in some frames."""
+
+    rows: slice
+    labels: tuple[str, ...]
+
+
+def gaps(clip: Clip, case: Case) -> list[Gap]:
+    """Through the clip, with as much between them as they are long, and at least 0.4 s."""
+    length, clear = round(case.seconds * clip.rate), round(max(CLEAR, case.seconds) * clip.rate)
+    starts = range(round(CLEAR * clip.rate), len(clip) - length - 2, length + clear)
+    return [Gap(slice(start, start + length), tuple(case.hidden(clip, n))) for n, start in enumerate(starts)]
+
+
+def hide(clip: Clip, hidden: list[Gap]) -> Clip:
+    """The clip with these gaps."""
+    positions = clip.positions.copy()
+    for gap in hidden:
+        positions[gap.rows, [clip.column(label) for label in gap.labels]] = np.nan
+    return replace(clip, positions=positions)
+
+
+@dataclass(slots=True)
+class Found:
+    """Over all gaps of a case."""
+
+    away: list[Floats]
+    """mm in the hidden frames."""
+    jumps: list[float]
+    """mm"""
+    turned: list[float]
+    """Degrees."""
+
+    def cells(self) -> list[str]:
+        """How far off, and the jumps."""
+        away = np.concatenate(self.away) if self.away else np.array([np.nan])
+        if not np.isfinite(away).any():
+            return ["-", "-"]
+        jump = f"{np.nanquantile(self.jumps, 0.9):.0f}, {np.nanquantile(self.turned, 0.9):.0f}"
+        return [f"{np.nanmean(away):.1f} / {np.nanquantile(away, 0.9):.1f}", jump]
+
+
+def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, found: Found) -> None:
+    """Adds what one clip shows: solved with gaps, and without."""
+    steps = turns(solved) - turns(plain)
+    for gap in hidden:
+        for label in gap.labels:
+            if label not in solved.labels:
+                continue
+            carried, truth = solved.carried[:, solved.labels.index(label)], clip.positions[:, clip.column(label)]
+            found.away.append(1000 * np.linalg.norm(carried - truth, axis=-1)[gap.rows])
+            for end in (gap.rows.start, gap.rows.stop):
+                step = carried[end] - carried[end - 1] - (truth[end] - truth[end - 1])
+                found.jumps.append(float(1000 * np.linalg.norm(step)))
+        found.turned += [float(steps[end - 1].max()) for end in (gap.rows.start, gap.rows.stop)]
+
+
+def clips() -> dict[str, list[Clip]]:
+    """The captures in which markers are hidden."""
+    markers = formats.read(GLOVE)
+    kept = [name for name in markers.names if name.lower().startswith(DIGIT_WORDS + PALM_WORDS)]
+    positions = markers.positions[GLOVE_FRAMES][:, [markers.names.index(name) for name in kept]]
+    glove = Clip("glove", "right", markers.rate, tuple(kept), positions)
+    skin = [split.test[0] for split in splits(1) if split.side == "left"]
+    return {"optical glove, tips and middles": [glove], "skin, three performers": skin}
+
+
+def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
+    """A row for each capture, case and method; a method is a name, how it is live, and how over the whole take."""
+    for name, takes in clips().items():
+        plain = {
+            which.name: [which.solve(clip, Fitted(None), clip) for clip in takes]
+            for _, *both in methods
+            for which in both
+        }
+        for case in CASES:
+            for title, *both in methods:
+                cells = []
+                for which in both:
+                    found, usual = Found([], [], []), Found([], [], [])
+                    for clip, without in zip(takes, plain[which.name], strict=True):
+                        hidden = gaps(clip, case)
+                        solved = which.solve(hide(clip, hidden), Fitted(None), clip)
+                        measure(clip, hidden, solved, without, found)
+                        measure(clip, hidden, without, without, usual)
+                    cells += found.cells()
+                usually = np.nanmean(np.concatenate(usual.away)) if usual.away else np.nan
+                yield [title, name, case.name, f"{usually:.1f}", *cells, case.wanted]
+            print(f"{name}, {case.name}: done", flush=True)

@@ -1,0 +1,148 @@
+"""How a clip of markers is solved: `knuckle solve` as it is installed, with and without a calibrated performer."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from skin_takes import Clip, write_trc
+
+from knuckle.capture.cleaning import clean
+from knuckle.errors import KnuckleError
+from knuckle.hand.joints import JOINT_INDEX
+from knuckle.hand.kinematics import joint_frames
+from knuckle.pipeline import assignment, calibration, job, performer
+from knuckle.pipeline.calibration_choices import Choices
+from knuckle.pipeline.performer import Performer
+from knuckle.pipeline.recipe import Recipe
+
+Floats = NDArray[np.float64]
+
+
+class WrongSideError(KnuckleError):
+    """A clip was taken for the other hand's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """A clip of F frames, solved."""
+
+    labels: tuple[str, ...]
+    """(L,) the labels that the hand carries, left-out ones too."""
+    carried: Floats
+    """(F, L, 3) m, where the solved hand carries them."""
+    frames: Floats
+    """(F, 25, 4, 4) T_world_joint."""
+    angles: Floats
+    """(F, D) rad"""
+    limits: Floats
+    """(D, 2) rad"""
+    seconds: float
+    """For all frames, reading and fitting not counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A performer as a method holds them."""
+
+    performer: Any
+    """What the method's `solve` takes, as `calibrate` saves it; None measures each clip itself."""
+    seconds: float = 0.0
+
+
+class Method(Protocol):
+    """A way to solve clips."""
+
+    @property
+    def name(self) -> str:
+        """As tables call it."""
+        ...
+
+    def fit(self, takes: Sequence[Clip]) -> Fitted:
+        """The performer that these takes show. Raises KnuckleError."""
+        ...
+
+    def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
+        """The clip solved; `complete` is the same clip with all its markers, the same object where none is left out.
+
+        Raises KnuckleError.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """`knuckle solve` without a performer: each clip measures its own hand."""
+
+    name: str
+    recipe: dict[str, Any] = field(default_factory=dict)
+    """What differs from the default recipe."""
+
+    def fit(self, takes: Sequence[Clip]) -> Fitted:
+        """Nothing is fitted beforehand."""
+        return Fitted(None)
+
+    def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
+        """See Method. A marker that is left out is measured with the others on the complete clip."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = _written(clip, folder, "clip.trc")
+            person = fitted.performer
+            if person is None and clip is not complete:
+                person = _measured_on(complete)
+            recipe = Recipe(str(path), performer=person, **self.recipe)
+            take = job.run(recipe)
+            known = _measured(recipe) if person is None else performer.from_dict(person, "performer")
+        (hand,) = take.hands
+        if hand.side != clip.side:
+            raise WrongSideError(f"{clip.name}: solved as a {hand.side} hand")
+        frames = joint_frames(hand.hand, hand.pose)
+        spots = known.hands[hand.side].spots
+        at = frames[:, [JOINT_INDEX[spot.joint] for spot in spots.values()]]
+        offsets = np.array([spot.on(hand.side) for spot in spots.values()])
+        carried = np.einsum("flij,lj->fli", at[..., :3, :3], offsets) + at[..., :3, 3]
+        seconds = take.report["seconds"]["solve"]
+        return Solved(tuple(spots), carried, frames, hand.pose.angles, hand.hand.limits, seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated(Default):
+    """`knuckle solve --performer` with what `knuckle calibrate` made of the first of the takes."""
+
+    def fit(self, takes: Sequence[Clip]) -> Fitted:
+        """See Method."""
+        return _calibrated(takes[0])
+
+
+@lru_cache(maxsize=12)
+def _calibrated(take: Clip) -> Fitted:
+    """What `knuckle calibrate` makes of a take; several methods start from it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = _written(take, folder, "motion.trc")
+        begin = time.perf_counter()
+        person = calibration.run(Recipe(str(path)), Choices())
+        return Fitted(performer.to_dict(person), time.perf_counter() - begin)
+
+
+def _written(clip: Clip, folder: str, name: str) -> Path:
+    path = Path(folder) / name
+    write_trc(clip, path)
+    return path
+
+
+@lru_cache(maxsize=12)
+def _measured_on(clip: Clip) -> dict[str, Any]:
+    """The performer as `knuckle solve` measures them on a clip."""
+    with tempfile.TemporaryDirectory() as folder:
+        return performer.to_dict(_measured(Recipe(str(_written(clip, folder, "complete.trc")))))
+
+
+def _measured(recipe: Recipe) -> Performer:
+    """The hand as the pipeline measures it on a capture."""
+    raw = assignment.labelled(recipe, assignment.read(recipe)).markers
+    assigned = assignment.assignment(recipe, raw)
+    return assignment.calibrate(recipe, clean(raw, recipe.cleaning), assigned)[0]

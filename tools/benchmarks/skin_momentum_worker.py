@@ -1,0 +1,144 @@
+"""Meta's marker tracker (pymomentum) on Knuckle's mean hand: fits and solves what stands in files, as it is told to.
+
+Runs in an environment of its own (`pip install pymomentum-core`), since it brings its own numpy and torch;
+skin_momentum.py starts it. Each line of the input is JSON {"do": "fit" or "solve", "in": npz, "out": npz, "hand": key}.
+"""
+
+import json
+import sys
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pymomentum.marker_tracking as tracking
+from pymomentum import geometry
+
+CM = 100.0
+REGULARISATION = 0.001
+CALIBRATION_FRAMES = 300
+
+
+@dataclass
+class Hand:
+    """A character whose locators are fitted, and its identity."""
+
+    character: geometry.Character
+    identity: np.ndarray
+
+
+def character_of(data) -> geometry.Character:
+    """Joints at rest with the angles as parameters, lengths along the bones as scales, and a locator for each label."""
+    joints = [
+        geometry.Joint(
+            str(name), int(parent), data["rotations"][i].astype(np.float32), (CM * data["shifts"][i]).astype(np.float32)
+        )
+        for i, (name, parent) in enumerate(zip(data["joints"], data["parents"], strict=True))
+    ]
+    skeleton = geometry.Skeleton(joints)
+    names = ["root_tx", "root_ty", "root_tz", "root_rx", "root_ry", "root_rz"]
+    rows = [(0, column, 1.0) for column in range(6)]
+    for dof, (joint, axis) in enumerate(zip(data["axis_joint"], data["axes"], strict=True)):
+        along = int(np.abs(axis).argmax())
+        names.append(f"dof{dof}")
+        rows.append((int(joint), 3 + along, float(axis[along])))
+    for joint in data["lengths"]:
+        names.append(f"scale_{data['joints'][joint]}")
+        # Of the bone that ends in the joint: in the parent's frame, along its own direction.
+        rows.append((int(joint), 1, 1.0))
+    transform = np.zeros((7 * len(joints), len(names)), np.float32)
+    for parameter, (joint, column, factor) in enumerate(rows):
+        transform[7 * joint + column, parameter] = factor
+    locators = [
+        geometry.Locator(str(label), int(joint), (CM * offset).astype(np.float32))
+        for label, joint, offset in zip(data["labels"], data["spots"], data["offsets"], strict=True)
+    ]
+    character = geometry.Character(
+        "hand", skeleton, geometry.ParameterTransform(names, skeleton, transform), locators=locators
+    )
+    limits = [
+        geometry.ParameterLimit.create_minmax(6 + dof, float(low), float(high), 10.0)
+        for dof, (low, high) in enumerate(data["limits"])
+    ]
+    # What Knuckle's own solvers know of fingers: DIP = rho PIP.
+    limits += [
+        geometry.ParameterLimit.create_linear(6 + int(last), 6 + int(middle), float(data["rho"]), 0.0, 1.0)
+        for middle, last in data["coupled"]
+    ]
+    return character.with_parameter_limits(limits)
+
+
+def markers_of(labels, positions):
+    """Frames of Marker; what was not seen is occluded."""
+    return [
+        [
+            geometry.Marker(str(label), np.nan_to_num(CM * place), bool(np.isnan(place).any()))
+            for label, place in zip(labels, frame, strict=True)
+        ]
+        for frame in positions
+    ]
+
+
+def fit(data) -> Hand:
+    """Calibrates on the frames of the file."""
+    character = character_of(data)
+    config = tracking.CalibrationConfig(
+        regularization=REGULARISATION, calib_frames=min(CALIBRATION_FRAMES, len(data["positions"]))
+    )
+    frames = markers_of(data["labels"], data["positions"])
+    identity, *_ = tracking.calibrate_markers(character, np.zeros(0, np.float32), frames, config)
+    return Hand(character, identity)
+
+
+def solve(hand: Hand, data) -> dict[str, np.ndarray]:
+    """The pose of each frame, and where the locators are."""
+    frames = markers_of(data["labels"], data["positions"])
+    config, still = tracking.TrackingConfig(regularization=REGULARISATION), tracking.CalibrationConfig()
+    begin = time.perf_counter()
+    motion = tracking.process_markers(hand.character, hand.identity, frames, config, still, calibrate=False)
+    seconds = time.perf_counter() - begin
+    motion = np.asarray(motion, np.float32)
+    motion = motion if motion.shape[0] == len(frames) else motion.T
+    states = np.asarray(geometry.model_parameters_to_skeleton_state(hand.character, motion))
+    locators = hand.character.locators
+    carried = np.stack(
+        [
+            states[:, one.parent, :3] + rotated(states[:, one.parent, 3:7], states[:, one.parent, 7:8] * one.offset)
+            for one in locators
+        ],
+        axis=1,
+    )
+    dofs = len(data["limits"])
+    return {
+        "carried": carried / CM,
+        "places": states[:, :, :3] / CM,
+        "turns": states[:, :, 3:7],
+        "angles": motion[:, 6 : 6 + dofs],
+        "seconds": np.array(seconds),
+    }
+
+
+def rotated(xyzw, vectors):
+    """Vectors (F, 3) turned by quaternions (F, 4)."""
+    u, w = xyzw[:, :3], xyzw[:, 3:]
+    twice = 2 * np.cross(u, vectors)
+    return vectors + w * twice + np.cross(u, twice)
+
+
+def main() -> None:
+    """Answers line by line."""
+    hands: dict[str, Hand] = {}
+    for line in sys.stdin:
+        order = json.loads(line)
+        with np.load(order["in"]) as stored:
+            data = dict(stored)
+        if order["do"] == "fit":
+            begin = time.perf_counter()
+            hands[order["hand"]] = fit(data)
+            np.savez(order["out"], seconds=time.perf_counter() - begin)
+        else:
+            np.savez(order["out"], **solve(hands[order["hand"]], data))
+        print("done", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
