@@ -14,7 +14,7 @@ from .files import expect_writable
 from .hand.joints import SIDES
 from .hand.kinematics import joint_frames
 from .hand.rotations import continuous, from_matrix
-from .pipeline.job import Job, SolvedHand, Take
+from .pipeline.job import SolvedHand, SolveJob, Take
 from .pipeline.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
         raise RecipeError(f"{', '.join(unknown)}: not a field of a recipe") from error
     blender = blend_file() if recipe.rig != "default" else None
     rig = blender.check_rig(recipe.rig, recipe.arm, blender.Wanted.of(recipe)) if blender else None
-    job = Job(recipe, rig, markers)
+    job = SolveJob(recipe, rig, markers)
     for _ in job.steps():
         pass
     assert job.take is not None

@@ -21,21 +21,21 @@ from .files import (
 )
 from .marker_labels import shown
 from .markers import Markers
-from .recording import Take, to_markers
+from .recording import Recording, to_markers
 
 HEAD = 4096
 """Bytes shown to each format's sniff."""
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class FileFormat:
     """A kind of file: by what it is known, and what reads it."""
 
     name: str
     suffixes: tuple[str, ...]
     sniff: Callable[[bytes], bool]
     """True if the first bytes of a file are of this format."""
-    read: Callable[[bytes, str], Take]
+    read: Callable[[bytes, str], Recording]
     begins: str = ""
     """With what a text of this format begins, for people."""
 
@@ -44,14 +44,14 @@ def _looks_like_json(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n\xff\xfe\0")[:1] in {b"{", b"["}
 
 
-_SHAPES: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json, str], Take]], ...] = (
+_SHAPES: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json, str], Recording]], ...] = (
     (leap_json.matches, leap_json.read),
     (webxr_json.matches, webxr_json.read),
     (mediapipe_json.matches, mediapipe_json.read),
 )
 
 
-def _read_json(data: bytes, source: str) -> Take:
+def _read_json(data: bytes, source: str) -> Recording:
     """JSON of any recorder: the shape of the document tells which."""
     document = hand_json.load(data, source)
     for matches, read_shape in _SHAPES:
@@ -62,16 +62,16 @@ def _read_json(data: bytes, source: str) -> Take:
     )
 
 
-FORMATS: tuple[Format, ...] = (
-    Format("C3D", (".c3d",), c3d.sniff, c3d.read),
-    Format("WebXR handpose", (".handpose",), webxr_json.sniff_pose, webxr_json.read_pose),
-    Format("TRC", (".trc",), trc.sniff, trc.read, "PathFileType"),
-    Format("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, qualisys_tsv.read, "NO_OF_FRAMES"),
-    Format("Motive CSV", (".csv",), motive_csv.sniff, motive_csv.read, "Format Version"),
-    Format("BVH", (".bvh",), bvh.sniff, bvh.read, "HIERARCHY"),
-    Format("JSON", (".json",), _looks_like_json, _read_json),
-    Format("raw take", (".rawtake",), raw_take_reader.sniff, raw_take_reader.read),
-    Format("table", (".csv", ".tsv", ".txt"), plain_table.sniff, plain_table.read, "time,wrist.x,wrist.y,wrist.z"),
+FORMATS: tuple[FileFormat, ...] = (
+    FileFormat("C3D", (".c3d",), c3d.sniff, c3d.read),
+    FileFormat("WebXR handpose", (".handpose",), webxr_json.sniff_pose, webxr_json.read_pose),
+    FileFormat("TRC", (".trc",), trc.sniff, trc.read, "PathFileType"),
+    FileFormat("Qualisys TSV", (".tsv",), qualisys_tsv.sniff, qualisys_tsv.read, "NO_OF_FRAMES"),
+    FileFormat("Motive CSV", (".csv",), motive_csv.sniff, motive_csv.read, "Format Version"),
+    FileFormat("BVH", (".bvh",), bvh.sniff, bvh.read, "HIERARCHY"),
+    FileFormat("JSON", (".json",), _looks_like_json, _read_json),
+    FileFormat("raw take", (".rawtake",), raw_take_reader.sniff, raw_take_reader.read),
+    FileFormat("table", (".csv", ".tsv", ".txt"), plain_table.sniff, plain_table.read, "time,wrist.x,wrist.y,wrist.z"),
 )
 """The order is that of asking: what is surest to be told by its content comes first."""
 
@@ -94,7 +94,7 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
     return to_markers(form.read(data, source), source, unit, up)
 
 
-def _opened(path: Path, source: str) -> tuple[Format, bytes]:
+def _opened(path: Path, source: str) -> tuple[FileFormat, bytes]:
     """The format of a file and all its bytes; a file of no format is not read beyond its head."""
     try:
         if path.exists() and not path.is_file():
@@ -110,7 +110,7 @@ def _opened(path: Path, source: str) -> tuple[Format, bytes]:
         raise CaptureError(f"{source}: cannot be opened, {reason.lower()}") from None
 
 
-def _format(head: bytes, path: Path, source: str) -> Format:
+def _format(head: bytes, path: Path, source: str) -> FileFormat:
     """The format by content. Raises CaptureError that names the formats of the suffix where the content is unknown."""
     if not head.strip(b"\0 \t\r\n"):
         size = f"its first {HEAD} bytes are blank" if len(head) == HEAD else f"{len(head)} bytes"

@@ -19,7 +19,7 @@ STEP = 0.5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Detection:
+class HandSample:
     """One hand in one frame, as the source has it. J joints."""
 
     claim: str
@@ -34,7 +34,7 @@ class Detection:
     """The source's own id of the hand, empty where it has none."""
 
     @classmethod
-    def of(cls, claim: str, joints: Floats, identity: str = "") -> "Detection":
+    def of(cls, claim: str, joints: Floats, identity: str = "") -> "HandSample":
         """A hand whose joints say where it is: placed at the middle of those that are known."""
         known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
         if not len(known):
@@ -51,9 +51,9 @@ class Detection:
 @dataclass(slots=True, eq=False)
 class _Track:
     frames: list[int] = field(default_factory=list)
-    detections: list[Detection] = field(default_factory=list)
+    detections: list[HandSample] = field(default_factory=list)
 
-    def cost(self, detection: Detection, frame: int) -> float:
+    def cost(self, detection: HandSample, frame: int) -> float:
         """How little a detection looks like the next of this track, in sizes of a hand; inf where it cannot be."""
         last = self.detections[-1]
         if last.place.shape != detection.place.shape:
@@ -73,7 +73,7 @@ class _Track:
         return max(sorted(set(claims)), key=claims.count)
 
 
-def follow(frames: list[list[Detection]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
+def follow(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
     """(names of tracks (T,), positions (F, T, J, 3) with NaN where not seen, warnings).
 
     Tracks are named by their claim, the longest first; ghosts are dropped with a warning. Raises CaptureError when
@@ -106,7 +106,7 @@ def follow(frames: list[list[Detection]], source: str) -> tuple[tuple[str, ...],
     return names, positions, _briefly(warnings) + _changes(kept)
 
 
-def _assign(tracks: list[_Track], detections: list[Detection], frame: int) -> None:
+def _assign(tracks: list[_Track], detections: list[HandSample], frame: int) -> None:
     """Gives each detection of a frame to the track it continues best, or starts one. Greedy: hands are few."""
     costs = [
         (track.cost(detection, frame), number, index)

@@ -12,14 +12,14 @@ from ..hand import rotations as rot
 from .conventions import METRES, guess_unit, standing_axis, to_z_up, unit_from
 from .marker_labels import shown
 from .markers import Floats, Markers
-from .timestamps import Clock, tidy
+from .timestamps import Timestamps, tidy
 
 FARTHEST = 1e5
 """m: a position farther out than this is a damaged number, not a place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Take:
+class Recording:
     """What a file says, in its own units and axes. F frames, M markers."""
 
     format: str
@@ -50,7 +50,7 @@ class Take:
     warnings: tuple[str, ...] = ()
 
 
-def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") -> Markers:
+def to_markers(take: Recording, source: str, unit: str = "auto", up: str = "auto") -> Markers:
     """Metres, seconds, Z up; damaged numbers become gaps, disordered frames are dropped.
 
     Raises CaptureError when nothing is left that could be used, or the file's unit is none that is known.
@@ -71,7 +71,7 @@ def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") ->
     up, up_notes = _up(take, positions, up)
     positions = to_z_up(positions, up)
     turns = None if take.turns is None else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), take.turns)
-    clock: Clock = tidy(take.times, take.rate, frames, source)
+    clock: Timestamps = tidy(take.times, take.rate, frames, source)
     return Markers(
         names=take.names,
         times=clock.times,
@@ -86,7 +86,7 @@ def to_markers(take: Take, source: str, unit: str = "auto", up: str = "auto") ->
     )
 
 
-def _in_metres(take: Take, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
+def _in_metres(take: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
     """(F, M, 3) m with NaN in all three where a coordinate is missing or damaged, the unit, and what was guessed."""
     notes: tuple[str, ...] = ()
     raw = take.positions
@@ -101,7 +101,7 @@ def _in_metres(take: Take, unit: str | None) -> tuple[Floats, str, tuple[str, ..
     return np.where(sane[..., None], raw, np.nan) * METRES[unit], unit, notes
 
 
-def _up(take: Take, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
+def _up(take: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
     """The axis that points up, and what was guessed about it."""
     if up != "auto":
         return up, ()

@@ -18,7 +18,7 @@ UNKNOWN_RATE = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clock:
+class Timestamps:
     """When each kept frame was taken."""
 
     kept: NDArray[np.intp]
@@ -30,7 +30,7 @@ class Clock:
     warnings: tuple[str, ...]
 
 
-def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> Clock:
+def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> Timestamps:
     """Strictly increasing times and the rate measured from them.
 
     times (F,) s or None, rate nominal Hz or None. Frames without a sane time, and the fewest that must go to make
@@ -50,17 +50,17 @@ def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> 
     warnings = _dropped(frames, kept, times)
     increasing = times[kept]
     if len(kept) == 1:
-        return Clock(kept, increasing, rate or 1.0, warnings)
+        return Timestamps(kept, increasing, rate or 1.0, warnings)
     increasing = _unrounded(increasing, rate)
-    return Clock(kept, increasing, _measured(increasing), warnings)
+    return Timestamps(kept, increasing, _measured(increasing), warnings)
 
 
-def _by_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Clock:
+def _by_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Timestamps:
     if rate is None and frames > 1:
         warnings += (f"neither times nor a frame rate in the file: taken as {UNKNOWN_RATE:g} Hz",)
         rate = UNKNOWN_RATE
     rate = rate or 1.0
-    return Clock(np.arange(frames), np.arange(frames) / rate, rate, warnings)
+    return Timestamps(np.arange(frames), np.arange(frames) / rate, rate, warnings)
 
 
 def _longest_increasing(values: Floats) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ from ..hand.marker_sets import to_json
 from ..pipeline import assignment as assigning
 from ..pipeline import calibration, performer
 from ..pipeline import job as pipeline
-from ..pipeline.calibration_choices import Choices, Span, motion_of, typed_radii
+from ..pipeline.calibration_choices import CalibrationChoices, Span, motion_of, typed_radii
 from ..pipeline.recipe import Recipe
 from ..pipeline.rig_constraints import Rig
 from ..solvers import SMOOTHING, SOLVER
@@ -149,14 +149,14 @@ def _calibrate(options: argparse.Namespace) -> None:
     span, other = motion_of(options.motion)
     inputs = [*_inputs(options), *([Path(other)] if other is not None else [])]
     expect_writable(options.out, ".json", unlike=inputs)
-    choices = Choices(
+    choices = CalibrationChoices(
         still=Span.parse(options.still) if options.still is not None else None,
         motion=span,
         motion_capture=other,
         fit=options.fit,
         radii=typed_radii(options.radii),
     )
-    job = calibration.Calibration(cli_options.recipe_of(options), choices)
+    job = calibration.CalibrationJob(cli_options.recipe_of(options), choices)
     with progress_bar() as show:
         for progress in job.steps():
             show(progress.fraction, progress.doing)
@@ -214,7 +214,7 @@ def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
 
 
 def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = None) -> pipeline.Take:
-    job = pipeline.Job(chosen, rig)
+    job = pipeline.SolveJob(chosen, rig)
     for progress in job.steps():
         show(0.9 * progress.fraction, progress.doing)
     assert job.take is not None

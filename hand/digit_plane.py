@@ -6,7 +6,7 @@ one convention serves both: a plane through the origin with the normal Rz(abduct
 
 import numpy as np
 
-from .scalar_math import MANY, Floats, N, Numbers, Pick, Point
+from .scalar_math import MANY, Floats, N, NumberFunctions, Pick, Point
 
 Bounds = tuple[float, float]
 """Lowest and highest, rad."""
@@ -24,7 +24,9 @@ END_WEIGHT = 100.0
 STEPS = 4
 
 
-def plane_of(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+def plane_of(
+    m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+) -> tuple[N, N]:
     """The plane nearest to all points seen, the end first; through the end where it is the only one.
 
     weights: of the points, above zero in the first.
@@ -33,7 +35,7 @@ def plane_of(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tu
 
 
 def with_inner(
-    m: Numbers[N], alone: tuple[N, N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+    m: NumberFunctions[N], alone: tuple[N, N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
     """The plane that the end's point tells `alone`; where others are seen with it, the one nearest to all."""
     if len(points) == 1:
@@ -50,7 +52,7 @@ def with_inner(
     return found
 
 
-def tip_plane(m: Numbers[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
     """Abduction and twist of the plane through a digit's end, as far as the limits let it.
 
     Twist takes the share of what is aside that fingers take by twisting, and more where abduction does not reach.
@@ -74,7 +76,7 @@ def tip_plane(m: Numbers[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tu
     return abduction, twist
 
 
-def likely_twist(m: Numbers[N], tip: Point[N], limits: Bounds) -> N:
+def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
     """The likeliest of the twists that together with abduction bring a tip into the plane.
 
     With small angles the plane holds the tip where x + abduction · y = twist · z. Of these pairs the likeliest has the
@@ -87,7 +89,9 @@ def likely_twist(m: Numbers[N], tip: Point[N], limits: Bounds) -> N:
     return m.clip(x * by_twist / m.where(both > 1e-12, both, 1e-12), *limits)
 
 
-def points_plane(m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+def points_plane(
+    m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+) -> tuple[N, N]:
     """Abduction and twist of the plane nearest to all points of a digit within the limits, drawn to upright and ahead.
 
     The first point is the digit's end, which counts more than the others.

@@ -32,7 +32,7 @@ def cross_matrix(vectors: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Linkage:
+class HandTopology:
     """What of a hand does not change with its pose, laid out so that a frame takes few steps of numpy."""
 
     levels: tuple[tuple[Ints, Ints], ...]
@@ -58,7 +58,7 @@ class Linkage:
 
 
 @lru_cache(maxsize=8)
-def linkage(hand: HandModel) -> Linkage:
+def linkage(hand: HandModel) -> HandTopology:
     """The linkage of a hand; hands never change."""
     parents = np.array(hand.parents)
     depth = np.zeros(len(parents), int)
@@ -72,7 +72,7 @@ def linkage(hand: HandModel) -> Linkage:
     order = np.arange(hand.dofs) - np.searchsorted(hand.axis_joint, hand.axis_joint)
     turns = [np.flatnonzero(order == k) for k in range(order.max(initial=-1) + 1)]
     crosses = cross_matrix(hand.axes)
-    return Linkage(
+    return HandTopology(
         levels=tuple((level, parents[level]) for level in levels),
         rest_turns=hand.rest[:, :3, :3].copy(),
         rest_places=hand.rest[:, :3, 3, None].copy(),
@@ -87,7 +87,7 @@ def linkage(hand: HandModel) -> Linkage:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class PosedJoints:
     """Where a hand's joints are in the world in F frames, and what they turn about."""
 
     hand: HandModel
@@ -123,7 +123,7 @@ class Placed:
         return moves, turns
 
 
-def place(hand: HandModel, root: Floats, angles: Floats) -> Placed:
+def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
     """The hand with its wrist at root (F, 4, 4) T_world_wrist and its joints at angles (F, D) rad."""
     link = linkage(hand)
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
@@ -142,7 +142,7 @@ def place(hand: HandModel, root: Floats, angles: Floats) -> Placed:
         above = turns[:, parents]
         turns[:, level] = above @ local[:, level]
         places[:, level] = above @ link.rest_places[level] + places[:, parents]
-    return Placed(hand, turns[:, :-1], places[:, :-1, :, 0], (turns[:, link.below] @ axes)[..., 0])
+    return PosedJoints(hand, turns[:, :-1], places[:, :-1, :, 0], (turns[:, link.below] @ axes)[..., 0])
 
 
 def log_errors(wanted: Floats, found: Floats) -> Floats:

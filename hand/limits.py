@@ -19,7 +19,7 @@ AngleLimits = dict[tuple[str, Movement], tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class RigLimits:
     """What a rig lets a hand do that is to drive it."""
 
     limits: AngleLimits

@@ -11,7 +11,7 @@ from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PAR
 from .limits import DEFAULT_COUPLINGS, DEFAULT_LIMITS, NEUTRAL, AngleLimits, CouplingRow
 from .marker_sets import Spot, on_palm
 from .model import AXES, Coupling, HandModel, Movement, Site
-from .value_equality import ByContent
+from .value_equality import ValueEquality
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ PALM_JOINTS: tuple[str, ...] = tuple(joint for digit in DIGITS for joint in DIGI
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proportions(ByContent):
+class Proportions(ValueEquality):
     """A hand's measures in the wrist's frame: +Y along the straight middle finger's bones, +Z out of its back.
 
     Raises HandError for a length that is not above zero.

@@ -23,7 +23,7 @@ Values = TypeVar("Values", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers(Generic[N]):
+class NumberFunctions(Generic[N]):
     """The functions of one kind of number."""
 
     sin: Callable[[N], N]
@@ -93,8 +93,10 @@ def _mend_many(bad: NDArray[np.bool_], values: Values, again: Callable[[Pick], V
     return cast(Values, tuple(mended))
 
 
-ONE: Numbers[float] = Numbers(math.sin, math.cos, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _mend)
-MANY: Numbers[Floats] = Numbers(
+ONE: NumberFunctions[float] = NumberFunctions(
+    math.sin, math.cos, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _mend
+)
+MANY: NumberFunctions[Floats] = NumberFunctions(
     _sin_many, _cos_many, np.sqrt, np.arccos, np.arctan2, _clip_many, np.where, np.any, _mend_many
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-class ByContent:
+class ValueEquality:
     """For dataclasses: equal are those of one class that hold the same, to the last bit of their arrays."""
 
     __slots__ = ()

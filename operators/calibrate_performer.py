@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..pipeline import performer
-from ..pipeline.calibration import Calibration
+from ..pipeline.calibration import CalibrationJob
 from ..pipeline.job import Progress
 from .calibration_settings import choices_of
 from .job import JobOperator, nothing_runs
@@ -34,7 +34,7 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
 
     def steps(self, context: "Context") -> Iterator[Progress]:
         """Reads, cleans, assigns, measures."""
-        self._calibration = Calibration(recipe_of(context.scene), choices_of(context.scene))
+        self._calibration = CalibrationJob(recipe_of(context.scene), choices_of(context.scene))
         yield from self._calibration.steps()
 
     def finish(self, context: "Context") -> None:

@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatVectorProperty, IntProper
 from ..hand.calibration.joint_radii import by_size
 from ..hand.joints import DIGITS
 from ..hand.proportions import adult
-from ..pipeline.calibration_choices import Choices, Span, nothing_typed
+from ..pipeline.calibration_choices import CalibrationChoices, Span, nothing_typed
 from ..pipeline.performer import LARGEST_RADIUS
 
 if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
     )
 
 
-def choices_of(scene: "Scene") -> Choices:
+def choices_of(scene: "Scene") -> CalibrationChoices:
     """The choices that a scene's settings stand for. Raises RecipeError for frames that end before they begin."""
     chosen = scene.knuckle_calibration
     typed = np.array(chosen.radii, float).reshape(len(DIGITS), 3) / 1000
-    return Choices(
+    return CalibrationChoices(
         still=Span(chosen.still_first, chosen.still_last) if chosen.use_still else None,
         motion=Span(chosen.motion_first, chosen.motion_last) if chosen.use_motion else None,
         motion_capture=bpy.path.abspath(chosen.motion_capture) if chosen.motion_capture else None,

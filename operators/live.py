@@ -7,10 +7,10 @@ import bpy
 from ..errors import KnuckleError
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.data_reference import Reference
+from ..rig.data_reference import DataReference
 from ..rig.keys.keyframes import check_keyable
 from .live_device import Live, WhileFollowing, begin, end, people_of, redraw
-from .live_loop import LiveRun, Plan
+from .live_loop import LiveRun, LiveSetup
 from .live_settings import address_of
 from .live_takes import key_taken
 from .scene_recipe import recipe_for
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 
-def plan_of(context: "Context") -> Plan:
+def plan_of(context: "Context") -> LiveSetup:
     """What the scene's settings ask for. Raises KnuckleError for an armature that cannot be posed or has no hand."""
     chosen = context.scene.knuckle_live
     armature = target(context)
     for driven in filter(None, [armature, *(person.armature for person in chosen.people)]):
         check_keyable(driven)
         find_hands(driven, ())
-    return Plan(
+    return LiveSetup(
         device=chosen.device,
         address=address_of(chosen),
         recipe=recipe_for(context.scene, chosen.device),
         drive=chosen.drive,
         pre_roll=chosen.pre_roll,
-        armature=Reference.of(armature) if armature else None,
+        armature=DataReference.of(armature) if armature else None,
         people=people_of(chosen),
     )
 

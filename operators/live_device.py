@@ -9,8 +9,8 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..errors import KnuckleError
-from ..rig.data_reference import Reference
-from .live_loop import EVERY, LiveRun, Taken
+from ..rig.data_reference import DataReference
+from .live_loop import EVERY, EndedTake, LiveRun
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ class Live:
     """Why the last run ended by itself, a sentence."""
     places: "dict[str, dict[str, NDArray[np.float64]]]" = {}  # one for all, as the class is
     """Device -> LiveRun.places: who stops and starts again in this file stands where they stood."""
-    unkeyed: Taken | None = None
+    unkeyed: EndedTake | None = None
     """The take that was recorded when a file was opened: keyed if that fails."""
 
 
@@ -99,9 +99,9 @@ def heed_people(run: LiveRun, scene: "Scene") -> None:
     run.rigs.drive(people_of(scene.knuckle_live))
 
 
-def people_of(chosen: Any) -> dict[str, Reference]:
+def people_of(chosen: Any) -> dict[str, DataReference]:
     """Performer -> the armature that is chosen for theirs."""
-    return {person.name: Reference.of(person.armature) for person in chosen.people if person.armature}
+    return {person.name: DataReference.of(person.armature) for person in chosen.people if person.armature}
 
 
 def redraw(kind: str) -> None:
@@ -115,7 +115,7 @@ def redraw(kind: str) -> None:
                     region.tag_redraw()
 
 
-def end(put_back: bool | None = None) -> Taken | None:
+def end(put_back: bool | None = None) -> EndedTake | None:
     """Hangs up, where anything is followed; the take that was being recorded, listed and not keyed yet.
 
     put_back: whether bones stand as they did before, None for what the scene says.
@@ -125,7 +125,7 @@ def end(put_back: bool | None = None) -> Taken | None:
     return _close(put_back)
 
 
-def _close(put_back: bool | None) -> Taken | None:
+def _close(put_back: bool | None) -> EndedTake | None:
     run, Live.run = Live.run, None
     if run is None:
         return None
@@ -140,7 +140,7 @@ def puts_back(run: LiveRun) -> bool:
     return scene is None or bool(scene.knuckle_live.put_back)
 
 
-def end_take(run: LiveRun) -> Taken | None:
+def end_take(run: LiveRun) -> EndedTake | None:
     """Ends the raw take and lists it in its scene; None where none is recorded."""
     taken = run.end_recording()
     scene: Scene | None = run.scene.among(bpy.data.scenes)
@@ -161,7 +161,7 @@ def end_and_key() -> None:
     forget_after_load()
 
 
-def _key(taken: Taken) -> None:
+def _key(taken: EndedTake) -> None:
     try:
         taken.key()
     except KnuckleError as error:

@@ -16,13 +16,13 @@ from ..capture.devices.receiver import MOST_WAITING, Receiver
 from ..capture.network.transport import Address
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
-from ..hand.limits import Allowed
+from ..hand.limits import RigLimits
 from ..hand.marker_sets import person_of
-from ..pipeline.live.session import Driven, Session, Shown
-from ..pipeline.live.take_buffer import Kept
+from ..pipeline.live.session import DisplayedHand, DrivenHand, Session
+from ..pipeline.live.take_buffer import TakeBuffer
 from ..pipeline.performer import from_dict
 from ..pipeline.recipe import Recipe
-from ..rig.data_reference import Reference
+from ..rig.data_reference import DataReference
 from ..rig.limits.rig_limits import allowed
 from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import apply_pose
@@ -46,7 +46,7 @@ AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LiveSetup:
     """What is to be followed, and what it drives."""
 
     device: str
@@ -55,22 +55,22 @@ class Plan:
     recipe: Recipe
     drive: Any = "targets"
     pre_roll: float = 2.0
-    armature: Reference | None = None
+    armature: DataReference | None = None
     """What the first performer's hands drive; None for new hands."""
-    people: dict[str, Reference] = field(default_factory=dict)
+    people: dict[str, DataReference] = field(default_factory=dict)
     """Performer -> the armature that theirs drive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Taken:
+class EndedTake:
     """A take that was ended, and what it takes to key it."""
 
     recorder: Recorder
-    kept: Kept
+    kept: TakeBuffer
     posed: dict[str, PosedHand]
     timecode: str
     """Of its first frame, where the device sends one."""
-    scene: Reference
+    scene: DataReference
     start: int
     """The scene's frame on which it was begun."""
 
@@ -85,15 +85,15 @@ class Taken:
 class LiveRun:
     """Begins to listen when it is made. Raises KnuckleError."""
 
-    def __init__(self, plan: Plan, scene: "Scene", places: dict[str, Floats] | None = None) -> None:
+    def __init__(self, plan: LiveSetup, scene: "Scene", places: dict[str, Floats] | None = None) -> None:
         """places: of a run before, by recentring."""
         self.plan = plan
         self.places: dict[str, Floats] = {} if places is None else places
         """Performer -> (4, 4) T_scene_device, changed by recentring; the identity where there is none."""
-        self.shown: list[Shown] = []
+        self.shown: list[DisplayedHand] = []
         self.timecode = ""
         """The device's last."""
-        self.scene = Reference.of(scene)
+        self.scene = DataReference.of(scene)
         self._began_at, self._start = "", 1
         limited = plan.recipe.rig_limits
         self.rigs = LiveRigs(self.scene, plan.armature, plan.people, limited=limited)
@@ -147,30 +147,30 @@ class LiveRun:
         self.receiver.record(free_path(folder, name, SUFFIX), name)
         scene: Scene | None = self.scene.among(bpy.data.scenes)
         self._start = scene.frame_current if scene is not None else 1
-        self.session.kept, self._began_at = Kept(self.places), self.timecode
+        self.session.kept, self._began_at = TakeBuffer(self.places), self.timecode
 
-    def end_recording(self) -> Taken | None:
+    def end_recording(self) -> EndedTake | None:
         """Ends the raw take, where one is recorded."""
         recorder, kept = self.receiver.end_recording(DISK), self.session.kept
         self.session.kept = None
         if recorder is None or kept is None:
             return None
-        return Taken(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start)
+        return EndedTake(recorder, kept, self.rigs.posed(), self._began_at, self.scene, self._start)
 
-    def _driven(self, hand: str) -> Driven:
+    def _driven(self, hand: str) -> DrivenHand:
         """What a hand drives that is to be measured."""
         self.rigs.come(self.session.came)
         armature = self.rigs.armature_of(person_of(hand))
-        return Driven(skinned=True) if armature is None else Driven(self._limits.get(armature, {}))
+        return DrivenHand(skinned=True) if armature is None else DrivenHand(self._limits.get(armature, {}))
 
 
-def _limits(plan: Plan) -> dict[Reference, dict[Side, Allowed]]:
+def _limits(plan: LiveSetup) -> dict[DataReference, dict[Side, RigLimits]]:
     """armature -> what it lets each hand do. Asked before anything moves: it takes about a second a hand."""
     known = from_dict(plan.recipe.performer, "performer").hands if plan.recipe.performer is not None else {}
     models = {
         side: known[side].model if side in known else proportions.build(proportions.adult(side)) for side in SIDES
     }
-    limits: dict[Reference, dict[Side, Allowed]] = {}
+    limits: dict[DataReference, dict[Side, RigLimits]] = {}
     for chosen in {one for one in (plan.armature, *plan.people.values()) if one}:
         armature: Object | None = chosen.among(bpy.data.objects)
         if armature is not None:

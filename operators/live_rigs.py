@@ -12,10 +12,10 @@ from ..errors import KnuckleError
 from ..hand.kinematics import Pose
 from ..hand.marker_sets import person_of
 from ..pipeline.live.live_hand import LiveHand
-from ..pipeline.live.session import Shown
+from ..pipeline.live.session import DisplayedHand
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
-from ..rig.data_reference import Reference
+from ..rig.data_reference import DataReference
 from ..rig.keys.take_scene import new_hand
 from ..rig.posing import apply_pose
 from ..rig.posing.apply_pose import PosedHand
@@ -33,7 +33,7 @@ class LiveRigs:
     """Holds references only to what is Blender's, so that it outlives undo."""
 
     def __init__(
-        self, scene: Reference, first: Reference | None, people: Mapping[str, Reference], *, limited: bool
+        self, scene: DataReference, first: DataReference | None, people: Mapping[str, DataReference], *, limited: bool
     ) -> None:
         """first: the armature of the first performer that comes, None for new hands; people: performer -> armature."""
         self.problems: dict[str, str] = {}
@@ -51,11 +51,11 @@ class LiveRigs:
         """Hands came, in this order: the first one's performer is the first."""
         self.performers = list(dict.fromkeys([*self.performers, *map(person_of, hands)]))
 
-    def armature_of(self, performer: str) -> Reference | None:
+    def armature_of(self, performer: str) -> DataReference | None:
         """What the hands of a performer drive who came; None for new hands."""
         return self._people.get(performer) or (self._first if self.performers[:1] == [performer] else None)
 
-    def drive(self, people: Mapping[str, Reference]) -> None:
+    def drive(self, people: Mapping[str, DataReference]) -> None:
         """From now on performers drive these armatures; those that are driven no more stand as they did before."""
         changed = {name for name in {*people, *self._people} if people.get(name) != self._people.get(name)}
         self._people = dict(people)
@@ -66,7 +66,7 @@ class LiveRigs:
             if posed is not None:
                 apply_pose.put_back(posed)
 
-    def pose(self, shown: Sequence[Shown], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
+    def pose(self, shown: Sequence[DisplayedHand], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
         """Poses what is shown otherwise than before; whether there was any.
 
         places: performer -> (4, 4) T_scene_device, where it is not the identity.
@@ -103,7 +103,7 @@ class LiveRigs:
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
         return placed
 
-    def _ready(self, one: Shown, hand: LiveHand) -> PosedHand | None:
+    def _ready(self, one: DisplayedHand, hand: LiveHand) -> PosedHand | None:
         """What a hand drives, begun where it must be; None where there is nothing that can be posed now."""
         posed = self._posed.get(one.name)
         if posed is None:
@@ -122,7 +122,7 @@ class LiveRigs:
         self.problems.pop(one.name, None)
         return posed
 
-    def _begun(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
+    def _begun(self, one: DisplayedHand, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
         self._edited.discard(one.name)
         self.problems.pop(one.name, None)
         try:
@@ -131,7 +131,7 @@ class LiveRigs:
             self._posed[one.name], self.problems[one.name] = None, str(error)
         return self._posed[one.name]
 
-    def _begin(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
+    def _begin(self, one: DisplayedHand, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
         """What a hand drives from now on; before: what it drove. None where its armature has no such hand."""
         chosen = self.armature_of(person_of(one.name))
         if chosen is None and before is not None and before.hand is one.pose.hand:
@@ -152,7 +152,7 @@ class LiveRigs:
         begun = apply_pose.begin(armature, found, one.pose.hand, limited=self._limited)
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
-    def _new(self, one: Shown, hand: LiveHand, before: PosedHand | None) -> PosedHand:
+    def _new(self, one: DisplayedHand, hand: LiveHand, before: PosedHand | None) -> PosedHand:
         """A new hand with the performer's measures, in the place of the one with the measures before."""
         scene = self._scene.among(bpy.data.scenes)
         old: list[Object | None] = [before.armature.among(bpy.data.objects)] if before else _left_over(scene, one.name)

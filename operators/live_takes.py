@@ -8,7 +8,7 @@ import bpy
 from ..errors import KnuckleError
 from ..pipeline.live.take_buffer import MOST
 from .live_device import Live, WhileFollowing, end_take, unkeyed
-from .live_loop import Taken
+from .live_loop import EndedTake
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -38,7 +38,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def key_taken(operator: bpy.types.Operator, taken: Taken) -> None:
+def key_taken(operator: bpy.types.Operator, taken: EndedTake) -> None:
     """Keys a take that was ended, and reports where it is."""
     recorder = taken.recorder
     operator.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")

@@ -22,7 +22,7 @@ WITHIN = 25.0
 """pixels at a scale of 1 from the mouse, within which a bone is meant."""
 
 
-class Pointed:
+class PickedBone:
     """The bone under the eyedropper, by names, for the overlay to show; empty where there is none."""
 
     armature = ""
@@ -90,16 +90,16 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
             self._point(context, event)
         if event.type == "LEFTMOUSE" and event.value == "PRESS":
             self._point(context, event)
-            if not Pointed.bone:
+            if not PickedBone.bone:
                 return {"RUNNING_MODAL"}
-            self.bone = Pointed.bone
+            self.bone = PickedBone.bone
             self.cancel(context)
             return self.execute(context)
         return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
 
     def cancel(self, context: "Context") -> None:
         """The mouse and the status bar as they were."""
-        Pointed.armature = Pointed.bone = ""
+        PickedBone.armature = PickedBone.bone = ""
         # Blender also calls this while it loads another file, which may leave no window.
         if context.window:
             context.window.cursor_modal_restore()
@@ -108,8 +108,8 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 
     def _point(self, context: "Context", event: "Event") -> None:
         armature = driven_armature(context.scene)
-        before, bone = Pointed.bone, bone_under(context, armature, event.mouse_x, event.mouse_y) if armature else ""
-        Pointed.armature, Pointed.bone = armature.name if armature else "", bone
+        before, bone = PickedBone.bone, bone_under(context, armature, event.mouse_x, event.mouse_y) if armature else ""
+        PickedBone.armature, PickedBone.bone = armature.name if armature else "", bone
         what = self.what.replace("-", " ")
         context.workspace.status_text_set(
             f"{self.side.capitalize()} {what}: {bone or 'no bone here'}     Click to pick it, Esc to leave it as it is"

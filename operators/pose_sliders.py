@@ -12,7 +12,7 @@ from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side, digit_words
 from ..posing.sliders import SLIDERS, Slider
 from ..rig import detection_cache
-from ..rig.detection_cache import KnownHands
+from ..rig.detection_cache import DetectedHands
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.posable_hand import HeldHand, read
 from .drag_solver import solver_property
@@ -45,7 +45,7 @@ class _Shown:
     """What the sliders of a hand show until Blender evaluates something."""
 
     chosen: tuple[str, Side, bool]
-    known: KnownHands
+    known: DetectedHands
     values: dict[Slider, float]
 
 
@@ -61,7 +61,7 @@ def forget_shown(*_of_handler: Any) -> None:
     _Now.shown = None
 
 
-def show_anew_if_not(known: KnownHands) -> None:
+def show_anew_if_not(known: DetectedHands) -> None:
     """Sliders that were read of other hands than are known now are read anew."""
     if _Now.shown is not None and _Now.shown.known is not known:
         forget_shown()

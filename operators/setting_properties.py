@@ -8,9 +8,9 @@ from zlib import crc32
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ..solvers.settings import Range
+from ..solvers.settings import SettingRange
 
-Known = Mapping[str, tuple[Any, Range]]
+Known = Mapping[str, tuple[Any, SettingRange]]
 """As settings_of gives them: name -> (default, what it may be)."""
 
 FIXED: set[str] = set()
@@ -36,7 +36,7 @@ def drive() -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DisplayScale:
     """How a number is shown: its property holds `factor` times the setting."""
 
     factor: float = 1.0
@@ -47,24 +47,24 @@ class Shown:
 
 # Blender multiplies other lengths with the scene's unit scale, which says nothing of the recorded hand.
 UNITS = {
-    "": Shown(),
-    "m": Shown(1000.0, "DISTANCE_CAMERA"),
-    "rad": Shown(1.0, "ANGLE"),
-    "s": Shown(1.0, "TIME_ABSOLUTE"),
+    "": DisplayScale(),
+    "m": DisplayScale(1000.0, "DISTANCE_CAMERA"),
+    "rad": DisplayScale(1.0, "ANGLE"),
+    "s": DisplayScale(1.0, "TIME_ABSOLUTE"),
 }
 
 SMALLER = {1e3: ("m", "10⁻³"), 1e6: ("µ", "10⁻⁶"), 1e9: ("n", "10⁻⁹")}
 """Factor -> the prefix of a unit, and a factor without one."""
 
 
-def shown(default: float, may_be: Range) -> Shown:
+def shown(default: float, may_be: SettingRange) -> DisplayScale:
     """How a setting with this default is shown."""
     usual = UNITS[may_be.unit]
     if not 0 < abs(default) * usual.factor < SMALLEST:
         return usual
     factor = next((factor for factor in SMALLER if abs(default) * factor > 0.99), max(SMALLER))
     prefix, alone = SMALLER[factor]
-    return Shown(factor, suffix=f" ({prefix}{may_be.unit})" if may_be.unit else f" ({alone})")
+    return DisplayScale(factor, suffix=f" ({prefix}{may_be.unit})" if may_be.unit else f" ({alone})")
 
 
 def plain(value: float) -> float:
@@ -77,7 +77,7 @@ def choice_number(name: str) -> int:
     return crc32(name.encode()) >> 1
 
 
-def property_of(name: str, default: Any, may_be: Range) -> Any:
+def property_of(name: str, default: Any, may_be: SettingRange) -> Any:
     """A setting as a property of its kind."""
     common: dict[str, Any] = {
         "name": name.replace("_", " ").title(),
@@ -102,7 +102,7 @@ def property_of(name: str, default: Any, may_be: Range) -> Any:
     return FloatProperty(precision=3, step=1, **common)
 
 
-def _items(may_be: Range) -> list[tuple[str, str, str, str, int]]:
+def _items(may_be: SettingRange) -> list[tuple[str, str, str, str, int]]:
     about = may_be.choices if isinstance(may_be.choices, Mapping) else dict.fromkeys(may_be.choices, may_be.about)
     return [
         (choice, choice.replace("_", " ").title(), text, "NONE", choice_number(choice))

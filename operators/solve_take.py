@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..errors import RigError
-from ..pipeline.job import Job, Progress, Take
+from ..pipeline.job import Progress, SolveJob, Take
 from ..rig import markers_object
 from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.keys.arm_keys import check_arms
 from ..rig.keys.take_report import result_of
-from ..rig.keys.take_scene import Placing, write_take
+from ..rig.keys.take_scene import TakeTiming, write_take
 from ..rig.linked import ObjectName, check_target, editable, library_of, stands_in
-from ..rig.rig_query import ArmatureHands
+from ..rig.rig_query import RigQuery
 from .import_capture import select_only
 from .job import JobOperator, nothing_runs
 from .load_capture import capture_object, show_capture
@@ -58,7 +58,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             hands = find_hands(armature, ())
             if recipe.arm:
                 check_arms(armature, hands)
-        self._job = Job(recipe, ArmatureHands.of(armature) if armature else None)
+        self._job = SolveJob(recipe, RigQuery.of(armature) if armature else None)
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
@@ -111,8 +111,8 @@ def new_notes(armature: "Object", take: Take) -> list[str]:
     return notes
 
 
-def placing(context: "Context", take: Take) -> Placing:
+def placing(context: "Context", take: Take) -> TakeTiming:
     """Where the take goes in time: on the markers that it was made from."""
     shown = capture_object(context, take.recipe.capture)
     origin = float(shown[markers_object.PROPERTY]["first"]) if shown else None
-    return Placing(float(context.scene.knuckle.start), origin)
+    return TakeTiming(float(context.scene.knuckle.start), origin)

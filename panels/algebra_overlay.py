@@ -18,7 +18,7 @@ from ..operators.algebra_overlay_settings import Showing
 from ..operators.posed_hands import chosen_hand
 from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
 from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
-from ..rig.detection_cache import KnownHands
+from ..rig.detection_cache import DetectedHands
 from ..rig.posing.algebra import AlgebraOf
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES
@@ -77,7 +77,7 @@ def _switch(on: bool) -> None:
                 area.tag_redraw()
 
 
-def traces(armature: "Object", known: KnownHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
+def traces(armature: "Object", known: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
     """See AlgebraOf.traces: the same as is drawn."""
     return _of.traces(armature, known, side, parts)
 

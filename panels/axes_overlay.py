@@ -13,7 +13,7 @@ from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..hand.joints import DIGITS, Side
-from ..operators.pick_bone import Pointed
+from ..operators.pick_bone import PickedBone
 from ..operators.rig_hands import driven_armature
 from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
@@ -119,7 +119,7 @@ def _shown(context: "Context") -> "Object | None":
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
     if armature is None or armature.mode == "EDIT" or not space.overlay.show_overlays:
         return None
-    wanted = context.scene.knuckle_rig.axes or Pointed.armature == armature.name
+    wanted = context.scene.knuckle_rig.axes or PickedBone.armature == armature.name
     return armature if wanted and armature.visible_in_viewport_get(space) else None
 
 
@@ -142,8 +142,8 @@ def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str
             yield tip, label(found, digit), COLOURS[digit] if sure else UNSURE
         if len(normal):
             yield normal[-1], _palm_label(found.side), PALM
-    bone: PoseBone | None = armature.pose.bones.get(Pointed.bone)
-    if Pointed.armature == armature.name and bone is not None:
+    bone: PoseBone | None = armature.pose.bones.get(PickedBone.bone)
+    if PickedBone.armature == armature.name and bone is not None:
         yield np.array(bone.center), bone.name, POINTED
 
 
@@ -209,6 +209,6 @@ def _paint_arrow(line: Floats, across: Floats, lines: _Painted, colour: Colour) 
 
 
 def _paint_pointed(armature: "Object", lines: _Painted) -> None:
-    bone: PoseBone | None = armature.pose.bones.get(Pointed.bone)
-    if Pointed.armature == armature.name and bone is not None:
+    bone: PoseBone | None = armature.pose.bones.get(PickedBone.bone)
+    if PickedBone.armature == armature.name and bone is not None:
         lines.chain(np.array([bone.head, bone.tail]), POINTED)

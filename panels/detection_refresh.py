@@ -7,22 +7,22 @@ import bpy
 from ..operators.job import redraw_views
 from ..rig import detection_cache
 from ..rig.binding import is_armature
-from ..rig.data_reference import Reference
-from ..rig.detection_cache import KnownHands
+from ..rig.data_reference import DataReference
+from ..rig.detection_cache import DetectedHands
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 
-_wanted: set[Reference] = set()
+_wanted: set[DataReference] = set()
 """Armatures that are looked at next."""
 
 
-def known_or_looked_for(armature: "Object") -> KnownHands | None:
+def known_or_looked_for(armature: "Object") -> DetectedHands | None:
     """What is known of an armature's hands; if nothing is, None, and what asks is drawn again once they are found."""
     known = detection_cache.known(armature)
     if known is None:
-        _wanted.add(Reference.of(armature))
+        _wanted.add(DataReference.of(armature))
         if not bpy.app.timers.is_registered(_look):
             bpy.app.timers.register(_look, first_interval=0.0)
     return known

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..capture.devices.device_table import DEVICES
-from ..capture.devices.stream_stats import Tally
+from ..capture.devices.stream_stats import StreamStats
 from ..operators.live_device import Live
 from ..operators.live_loop import LiveRun
 from ..pipeline.live.take_buffer import MOST
@@ -100,7 +100,7 @@ def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         pair(column, "Timecode", run.timecode)
 
 
-def _figures(layout: "UILayout", tally: Tally) -> None:
+def _figures(layout: "UILayout", tally: StreamStats) -> None:
     """How much comes, how evenly, how fast it is shown, and what is lost on the way."""
     middle, most = tally.latency()
     pair(layout, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")

@@ -18,7 +18,7 @@ from ..hand.labelling.handedness import handedness
 from ..hand.marker_sets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
 from ..hand.measured_hand import MeasuredHand
 from . import performer
-from .labelling import Labels, as_named, by_shape
+from .labelling import LabelledMarkers, as_named, by_shape
 from .performer import Performer
 from .recipe import Recipe
 
@@ -55,7 +55,7 @@ def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
     return markers.select(slice(first, last))
 
 
-def labelled(recipe: Recipe, markers: Markers) -> Labels:
+def labelled(recipe: Recipe, markers: Markers) -> LabelledMarkers:
     """The markers with labels that tell: as they are, or found by shape where the recipe asks for it or names fail.
 
     Raises MarkerMapError where neither names nor shape show a hand, or for a map that is not understood.
@@ -63,7 +63,7 @@ def labelled(recipe: Recipe, markers: Markers) -> Labels:
     return finished(labelling(recipe, markers))
 
 
-def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, Labels]:
+def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, LabelledMarkers]:
     """`labelled` step by step: what it does next, in words."""
     if recipe.labels != "shape" and recipe.markers is not None:
         return as_named(markers, from_json(recipe.markers, "marker map"))

@@ -21,7 +21,7 @@ from ..hand.calibration.dip_coupling import SMOOTHED, rho
 from ..hand.calibration.joint_radii import radii
 from ..hand.calibration.marker_angles import flexions
 from ..hand.calibration.measuring import bone_measures, measure
-from ..hand.calibration.motion_fit import Fitted, fitting, taken_over
+from ..hand.calibration.motion_fit import FittedHand, fitting, taken_over
 from ..hand.calibration.palm_joints import palm_measures
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.limits import DIP_PER_PIP
@@ -34,7 +34,7 @@ from ..solvers.fabrik import Fabrik
 from . import assignment as assigning
 from . import performer
 from .assignment import Assignment
-from .calibration_choices import Choices, Span, nothing_typed, words
+from .calibration_choices import CalibrationChoices, Span, nothing_typed, words
 from .job import Progress, telling
 from .performer import Performer
 from .recipe import Recipe
@@ -55,10 +55,10 @@ class _Clip:
     assigned: Assignment
 
 
-class Calibration:
+class CalibrationJob:
     """Measures a performer step by step. Iterate `steps()` to the end, then read `performer`."""
 
-    def __init__(self, recipe: Recipe, choices: Choices) -> None:
+    def __init__(self, recipe: Recipe, choices: CalibrationChoices) -> None:
         self.recipe, self.choices = recipe, choices
         self.performer: Performer | None = None
         self._notes: list[str] = []
@@ -111,7 +111,7 @@ def _read(recipe: Recipe, fraction: float) -> Generator[Progress, None, _Clip]:
 class _Hand:
     """One hand of the two clips."""
 
-    def __init__(self, side: Side, calm: _Clip, moved: _Clip, recipe: Recipe, choices: Choices) -> None:
+    def __init__(self, side: Side, calm: _Clip, moved: _Clip, recipe: Recipe, choices: CalibrationChoices) -> None:
         self.side, self.recipe, self.choices = side, recipe, choices
         self.calm, self.moved = calm.markers, moved.markers
         if side not in moved.assigned.hands:
@@ -171,7 +171,7 @@ class _Hand:
             try:
                 yield 0.4 + 0.57 * next(fit), f"Fitting the {self.side} hand to its motion"
             except StopIteration as end:
-                fitted: Fitted | str = end.value
+                fitted: FittedHand | str = end.value
                 break
         if isinstance(fitted, str):
             self.notes.append(f"the {self.side} hand's bones stay as measured: {fitted}")
@@ -279,9 +279,9 @@ def _local(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Flo
     return in_palm(hand, spots, positions[palm_together(spots, positions)])
 
 
-def run(recipe: Recipe, choices: Choices) -> Performer:
+def run(recipe: Recipe, choices: CalibrationChoices) -> Performer:
     """The performer, measured. Raises KnuckleError."""
-    calibration = Calibration(recipe, choices)
+    calibration = CalibrationJob(recipe, choices)
     for _ in calibration.steps():
         pass
     assert calibration.performer is not None

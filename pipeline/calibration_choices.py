@@ -65,7 +65,7 @@ def nothing_typed() -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choices:
+class CalibrationChoices:
     """What a person says about the clips and the hand."""
 
     still: Span | None = None

@@ -26,11 +26,11 @@ from ..solvers.smoothing.observability import shown as digits_shown
 from ..solvers.unseen_fingers import accompanied
 from . import assignment as assigning
 from .device_frames import in_own_frames
-from .marker_smoothing import Calm, calmed
+from .marker_smoothing import SmoothedMarkers, calmed
 from .recipe import DriveChoice, Recipe, to_dict
 from .report import doubts, hand_report
-from .retarget import Kept, figures_of, seen_bones
-from .rig_constraints import Asked, Rig
+from .retarget import RetargetedHand, figures_of, seen_bones
+from .rig_constraints import Rig, RigQueries
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -58,7 +58,7 @@ class SolvedHand:
     """(F, T) True where a target was seen, not filled in and not left out as an outlier."""
     companions: tuple[str, ...] = ()
     """Fingers without a marker, which go with the others."""
-    driven: Kept | None = None
+    driven: RetargetedHand | None = None
     """What the hand of the rig does, which is of other proportions; None where Knuckle builds the hand."""
 
 
@@ -95,7 +95,7 @@ def telling(fraction: float, work: Generator[str, None, Result]) -> Generator[Pr
         yield Progress(fraction, doing)
 
 
-class Job:
+class SolveJob:
     """Runs a recipe step by step, so that a panel can show progress and cancel between the steps.
 
     Iterate `steps()` to the end, then read `take`. Nothing outside the job is changed by it.
@@ -121,7 +121,7 @@ class Job:
         markers = clean(raw, recipe.cleaning)
         yield Progress(0.15, "Measuring the performer")
         person, assigned = assigning.calibrate(recipe, markers, assigning.assignment(recipe, raw))
-        asked = Asked(recipe, self.rig)
+        asked = RigQueries(recipe, self.rig)
         yield from telling(0.17, asked.ask(person))
         person = asked.performing(person)
         markers = in_own_frames(solver, person, markers)
@@ -136,7 +136,9 @@ class Job:
         solved = []
         for number, measured in enumerate(person.hands.values()):
             span = (0.2 + 0.8 * number / len(person.hands), 0.2 + 0.8 * (number + 1) / len(person.hands))
-            solved.append((yield from _solve(measured, markers, calm, Methods(solver, smoothing, recipe.drive), span)))
+            solved.append(
+                (yield from _solve(measured, markers, calm, SolveMethods(solver, smoothing, recipe.drive), span))
+            )
         if recipe.mirror:
             solved = [_mirrored(hand) for hand in reversed(solved)]
         for number, one in enumerate(solved):
@@ -165,7 +167,7 @@ def _mirrored(solved: SolvedHand) -> SolvedHand:
 
 
 @dataclass(frozen=True, slots=True)
-class Methods:
+class SolveMethods:
     """How a hand is solved."""
 
     solver: Solver[Any]
@@ -174,7 +176,7 @@ class Methods:
 
 
 def _solve(
-    measured: MeasuredHand, markers: Markers, calm: Calm, how: Methods, span: tuple[float, float]
+    measured: MeasuredHand, markers: Markers, calm: SmoothedMarkers, how: SolveMethods, span: tuple[float, float]
 ) -> Generator[Progress, None, SolvedHand]:
     """One hand by its calm markers, piece by piece; the progress goes from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
@@ -251,7 +253,7 @@ def _report(
     }
 
 
-def _note(report: dict[str, Any], asked: Asked, solved: list[SolvedHand]) -> None:
+def _note(report: dict[str, Any], asked: RigQueries, solved: list[SolvedHand]) -> None:
     """Puts into a report what the rig limits, and warns of fingers that are guessed and of what is in doubt."""
     for side, allowed in asked.allowed.items():
         report["hands"][asked.drives(side)]["limited_bones"] = allowed.bones
@@ -265,7 +267,7 @@ def _note(report: dict[str, Any], asked: Asked, solved: list[SolvedHand]) -> Non
 
 def run(recipe: Recipe) -> Take:
     """A recipe, run to its end. Raises KnuckleError."""
-    job = Job(recipe)
+    job = SolveJob(recipe)
     for _ in job.steps():
         pass
     assert job.take is not None

@@ -14,7 +14,7 @@ from ..hand.joints import Side
 from ..hand.labelling.few_markers import told_of_few
 from ..hand.labelling.label_search import finding
 from ..hand.labelling.label_swaps import Swap, exchanges, swaps
-from ..hand.labelling.labelling_result import PERFORMERS, FoundHand, Labelling
+from ..hand.labelling.labelling_result import PERFORMERS, LabelledHand, Labelling
 from ..hand.marker_sets import Groups, suggest
 from ..hand.measured_hand import MeasuredHand
 
@@ -27,7 +27,7 @@ DOUBTFUL = 0.8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class LabelledMarkers:
     """A capture's markers under the names that they were found to have."""
 
     markers: Markers
@@ -37,7 +37,7 @@ class Labels:
     """side -> name -> spot, as a marker map holds them; empty where labels were taken as they are."""
 
 
-def as_named(markers: Markers, groups: Groups) -> Labels:
+def as_named(markers: Markers, groups: Groups) -> LabelledMarkers:
     """The capture under its own names, with the swaps among each hand's markers put right where they are clear.
 
     groups: hand -> label -> spot. A swap that is not clear is told of and left as it is.
@@ -61,11 +61,11 @@ def as_named(markers: Markers, groups: Groups) -> Labels:
             turns[:, columns] = np.take_along_axis(markers.turns[:, columns], order[..., None], axis=1)
         told += _swap_sentences(group, [markers.names[column] for column in columns], found)
     if not told:
-        return Labels(markers, {"by": "names", "swaps": counts})
+        return LabelledMarkers(markers, {"by": "names", "swaps": counts})
     mended = replace(
         markers, positions=positions, predicted=predicted, turns=turns, warnings=(*markers.warnings, *told)
     )
-    return Labels(mended, {"by": "names", "swaps": counts})
+    return LabelledMarkers(mended, {"by": "names", "swaps": counts})
 
 
 def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> list[str]:
@@ -84,7 +84,7 @@ def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> l
 
 def by_shape(
     markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None
-) -> Generator[str, None, Labels]:
+) -> Generator[str, None, LabelledMarkers]:
     """The markers of the hands in a capture named by how they stand and move; others keep their labels.
 
     Step by step: what it does next, in words.
@@ -107,10 +107,10 @@ def by_shape(
     for hand, own in zip(found.hands, names, strict=True):
         spots = zip(own, hand.layout.spots.values(), strict=True)
         groups.setdefault(hand.side, {}).update({name: spot for name, spot in spots if name})
-    return Labels(_renamed(markers, found, names), facts, groups)
+    return LabelledMarkers(_renamed(markers, found, names), facts, groups)
 
 
-def _names(hand: FoundHand, found: Labelling, index: int) -> list[str]:
+def _names(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
     """(C,) what the markers of a hand are called, empty for a spot that is never seen.
 
     Labels that name no hand by themselves get the side and the joint.
@@ -131,7 +131,7 @@ def _names(hand: FoundHand, found: Labelling, index: int) -> list[str]:
     return [name if seen[c] else "" for c, name in enumerate(names)]
 
 
-def _facts(markers: Markers, hand: FoundHand, names: list[str]) -> dict[str, Any]:
+def _facts(markers: Markers, hand: LabelledHand, names: list[str]) -> dict[str, Any]:
     """JSON-ready: what was found of a hand, its frames counted from 1."""
     entries: dict[str, Any] = {}
     for c, (label, name) in enumerate(zip(hand.layout.spots, names, strict=True)):

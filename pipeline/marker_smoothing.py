@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Calm:
+class SmoothedMarkers:
     """Markers freed from noise."""
 
     markers: Markers
@@ -25,7 +25,9 @@ class Calm:
     """(1, 2, T) of each hand's markers: the deviation found in a component, see solvers.smoothing.smooth.Smooth."""
 
 
-def calmed(smoothing: Smoothing, person: Performer, markers: Markers, samples: Bools, gap_limit: float) -> Calm:
+def calmed(
+    smoothing: Smoothing, person: Performer, markers: Markers, samples: Bools, gap_limit: float
+) -> SmoothedMarkers:
     """The cleaned markers with those of hands freed from noise; what the smoothing does not know stays as cleaned.
 
     samples (F, M): the positions that were measured; cleaning put the others into gaps of up to gap_limit s.
@@ -45,4 +47,4 @@ def calmed(smoothing: Smoothing, person: Performer, markers: Markers, samples: B
             turns[:, columns] = np.where(np.isfinite(turns[:, columns]), done.targets.rotations, np.nan)
         noise[side] = np.median(done.noise, axis=0, keepdims=True)
     known = np.all(np.isfinite(positions), axis=-1)
-    return Calm(replace(markers, positions=positions, predicted=predicted & known, turns=turns), noise)
+    return SmoothedMarkers(replace(markers, positions=positions, predicted=predicted & known, turns=turns), noise)

@@ -7,19 +7,19 @@ from typing import Protocol
 from ..hand import mirror
 from ..hand.joints import Side
 from ..hand.kinematics import Pose
-from ..hand.limits import Allowed
+from ..hand.limits import RigLimits
 from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 from .performer import Performer
 from .recipe import Recipe
-from .retarget import Keeping, Kept, RigHand, character, keep
+from .retarget import RetargetedHand, RetargetMode, RigHand, character, keep
 
 
 class Rig(Protocol):
     """An armature with hands. May raise RigError."""
 
-    def allowed(self, hand: HandModel) -> Allowed:
+    def allowed(self, hand: HandModel) -> RigLimits:
         """What the rig lets a hand do."""
         ...
 
@@ -29,12 +29,12 @@ class Rig(Protocol):
 
 
 @dataclass(slots=True)
-class Asked:
+class RigQueries:
     """What a rig has told of its hands."""
 
     recipe: Recipe
     rig: Rig | None
-    allowed: dict[Side, Allowed] = field(default_factory=dict)
+    allowed: dict[Side, RigLimits] = field(default_factory=dict)
     """By the performer's side."""
     built: dict[Side, RigHand] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Asked:
         followed within them; else they are as they are, and the rig's hand follows them within its own."""
         return self.within(person) if self.recipe.keep == "directions" else person
 
-    def driven(self, person: Performer, pose: Pose, targets: Targets) -> Kept | None:
+    def driven(self, person: Performer, pose: Pose, targets: Targets) -> RetargetedHand | None:
         """A pose that drives one of the rig's hands, solved to targets, on that hand; None where there is none.
 
         Raises HandError for a hand without length.
@@ -80,4 +80,4 @@ class Asked:
         if side not in self.built:
             return None
         of = character(self._driving(self.within(person).hands[side]), self.built[side])
-        return keep(pose, of, Keeping(self.recipe.keep, self.recipe.keep_scale), targets)
+        return keep(pose, of, RetargetMode(self.recipe.keep, self.recipe.keep_scale), targets)

@@ -22,11 +22,11 @@ from .camera_framing import add_surroundings, add_view
 from .keys.arm_keys import check_arms
 from .keys.frame_times import scene_rate, set_scene_rate
 from .keys.keying_notes import keying_notes
-from .keys.take_scene import Placing, take_frames, take_name, write_take
+from .keys.take_scene import TakeTiming, take_frames, take_name, write_take
 from .linked import check_target, editable, stands_in
 from .mapping import Mapping, check_whole, from_dict, save_mapping
 from .markers_object import add_markers, object_name, show_mirrored
-from .rig_query import ArmatureHands
+from .rig_query import RigQuery
 
 if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene
@@ -35,7 +35,7 @@ DEFAULT_RIG = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RigChoice:
     """Which armature of a rig's file is driven, and what its person says of its hands."""
 
     armature: str | None = None
@@ -43,7 +43,7 @@ class Wanted:
     mappings: tuple[Mapping, ...] = ()
 
     @classmethod
-    def of(cls, recipe: Recipe) -> "Wanted":
+    def of(cls, recipe: Recipe) -> "RigChoice":
         """What a recipe says. Raises RigError for a mapping that is not understood."""
         mappings = [from_dict(data, f"mapping of the {side} hand") for side, data in (recipe.mappings or {}).items()]
         for mapping in mappings:
@@ -51,7 +51,7 @@ class Wanted:
         return cls(recipe.armature, tuple(mappings))
 
 
-ANY = Wanted()
+ANY = RigChoice()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class TakeInScene:
     """What a person should know of the take on their rig, each in a sentence."""
 
 
-def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: Wanted = ANY) -> TakeInScene:
+def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = ANY) -> TakeInScene:
     """Replaces the file that is open by one that shows the take, from frame 1.
 
     A new scene has the take's own rate, a camera and light. The scene of a rig's own .blend keeps its rate, range and
@@ -80,7 +80,7 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: Wanted = ANY
         set_scene_rate(scene, take.recipe.fps or take.markers.rate)
     collection = bpy.data.collections.new(take_name(take))
     scene.collection.children.link(collection)
-    placing = Placing()
+    placing = TakeTiming()
     began = time.perf_counter()
     with editable(found, scene, bpy.context.view_layer) if found else nullcontext() as armature:
         notes = (*chosen, *keying_notes(armature, take)) if armature else ()
@@ -100,7 +100,7 @@ def _is_own_scene(rig: str) -> bool:
     return Path(rig).suffix.lower() == ".blend"
 
 
-def _dress(take: Take, scene: "Scene", collection: "Collection", placing: Placing) -> None:
+def _dress(take: Take, scene: "Scene", collection: "Collection", placing: TakeTiming) -> None:
     """Camera, light and frame range, so that a new file looks right when it is opened."""
     frames = take_frames(take, scene, placing)
     add_surroundings(scene)
@@ -108,7 +108,7 @@ def _dress(take: Take, scene: "Scene", collection: "Collection", placing: Placin
     scene.frame_start, scene.frame_end = int(frames[0]), max(int(frames[-1] + 0.999), int(frames[0]))
 
 
-def check_rig(rig: str, arm: bool = False, wanted: Wanted = ANY) -> Rig | None:
+def check_rig(rig: str, arm: bool = False, wanted: RigChoice = ANY) -> Rig | None:
     """What a job asks of a rig; None for the hand that Knuckle builds.
 
     For Blender without windows only: a rig's file is opened to look into it. Raises RigError for a rig that no take
@@ -117,10 +117,10 @@ def check_rig(rig: str, arm: bool = False, wanted: Wanted = ANY) -> Rig | None:
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None and arm:
         check_arms(armature, find_hands(armature, ()))
-    return ArmatureHands.of(armature) if armature else None
+    return RigQuery.of(armature) if armature else None
 
 
-def open_rig(rig: str, wanted: Wanted) -> "tuple[Object | None, tuple[str, ...]]":
+def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ...]]":
     """Opens the scene that is written to; the rig's armature, None for the hand that Knuckle builds, and notes.
 
     Raises RigError for a file that is no rig, or has none that can be driven.
@@ -167,7 +167,7 @@ def empty_file() -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
-def _armature_with_hand(path: Path, wanted: Wanted) -> "tuple[Object, tuple[str, ...]]":
+def _armature_with_hand(path: Path, wanted: RigChoice) -> "tuple[Object, tuple[str, ...]]":
     """The armature to drive, with what its person says of its hands kept on it; of several it is told which."""
     scene = bpy.context.scene
     armatures = [obj for obj in bpy.data.objects if is_armature(obj) and stands_in(obj, scene)]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..hand import rotations as rot
 from ..hand.kinematics import joint_frames
 from ..pipeline.job import Take
-from .keys.keyframes import Curves, new_action
+from .keys.keyframes import BoneCurves, new_action
 
 if TYPE_CHECKING:
     from bpy.types import Collection, Object, Scene
@@ -89,7 +89,7 @@ def add_camera(
     camera.location = turn @ stand[0]
     if not still:
         step = max(len(frames) // 400, 1)
-        new_action(camera, [Curves("", "location", frames[::step], stand[::step] @ turn.T)], "Camera")
+        new_action(camera, [BoneCurves("", "location", frames[::step], stand[::step] @ turn.T)], "Camera")
     return camera
 
 

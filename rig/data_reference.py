@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class DataReference:
     """A data-block of this session. Holds no pointer, which undo and loading a file would leave dangling."""
 
     uid: int
@@ -16,7 +16,7 @@ class Reference:
     """What it was called when it was referred to, for sentences, and to look for first."""
 
     @classmethod
-    def of(cls, block: "ID") -> "Reference":
+    def of(cls, block: "ID") -> "DataReference":
         """To a data-block."""
         return cls(block.session_uid, block.name)
 

@@ -33,7 +33,7 @@ is looked at now and then, and not in each frame."""
 
 
 @dataclass(frozen=True, slots=True)
-class KnownHands:
+class DetectedHands:
     """The hands of an armature, or why there are none."""
 
     hands: Mapping[Side, FoundHand] = field(default_factory=dict)
@@ -59,10 +59,10 @@ class KnownHands:
         return self.problem or self.problems.get(side, "")
 
 
-_remembered: OrderedDict[Hashable, KnownHands] = OrderedDict()
+_remembered: OrderedDict[Hashable, DetectedHands] = OrderedDict()
 
 
-def known(armature: "Object") -> KnownHands | None:
+def known(armature: "Object") -> DetectedHands | None:
     """What is remembered of an armature as it is now; None if nobody has looked yet. Quick."""
     key = _depends_on(armature)
     if key not in _remembered:
@@ -71,12 +71,12 @@ def known(armature: "Object") -> KnownHands | None:
     return _remembered[key]
 
 
-def now(armature: "Object") -> KnownHands:
+def now(armature: "Object") -> DetectedHands:
     """What is known of an armature as it is now; if nobody has looked yet, they are looked for."""
     return known(armature) or look(armature)
 
 
-def found(armature: "Object", side: Side, known: KnownHands | None = None) -> FoundHand:
+def found(armature: "Object", side: Side, known: DetectedHands | None = None) -> FoundHand:
     """The hand of a side; known: what is known of the armature as it is now.
 
     Raises RigError where there is none that can be posed.
@@ -91,12 +91,12 @@ def found(armature: "Object", side: Side, known: KnownHands | None = None) -> Fo
     return known.hands[side]
 
 
-def look(armature: "Object") -> KnownHands:
+def look(armature: "Object") -> DetectedHands:
     """Finds the hands of an armature and remembers them."""
     return remember(armature, _looked(armature))
 
 
-def remember(armature: "Object", answer: KnownHands) -> KnownHands:
+def remember(armature: "Object", answer: DetectedHands) -> DetectedHands:
     """From now on this is what is known of an armature as it is now."""
     key = _depends_on(armature)
     _remembered[key] = answer
@@ -106,7 +106,7 @@ def remember(armature: "Object", answer: KnownHands) -> KnownHands:
     return answer
 
 
-def with_turns(armature: "Object", known: KnownHands, side: Side, turns: Mapping[str, float]) -> KnownHands:
+def with_turns(armature: "Object", known: DetectedHands, side: Side, turns: Mapping[str, float]) -> DetectedHands:
     """What is known once the curl planes of a person's own hand are turned: no bone is found or lost by that.
 
     Raises RigError for limits that contradict themselves.
@@ -121,7 +121,7 @@ def forget() -> None:
     _remembered.clear()
 
 
-def _looked(armature: "Object") -> KnownHands:
+def _looked(armature: "Object") -> DetectedHands:
     problem = ""
     hands: dict[Side, FoundHand] = {}
     problems: dict[Side, str] = {}
@@ -137,7 +137,7 @@ def _looked(armature: "Object") -> KnownHands:
             bindings[side] = _bound(armature, found)
         except RigError as error:
             problems.setdefault(side, str(error))
-    return KnownHands(hands, bindings, problem, problems)
+    return DetectedHands(hands, bindings, problem, problems)
 
 
 def _bound(armature: "Object", found: FoundHand) -> RigBinding:

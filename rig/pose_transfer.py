@@ -40,7 +40,7 @@ class BoneMotion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wiring:
+class RigHierarchy:
     """How a hand hangs together on a rig: what is the same for every frame. In armature space."""
 
     follows: list[int]
@@ -61,7 +61,7 @@ class Wiring:
     """(J,) True where a bone stands still in the bone that holds it."""
 
 
-def wire(binding: RigBinding, hand: HandModel) -> Wiring:
+def wire(binding: RigBinding, hand: HandModel) -> RigHierarchy:
     """The wiring of a binding for hands of a model's shape.
 
     Raises RigError where a bone hangs on a bone further out.
@@ -74,7 +74,7 @@ def wire(binding: RigBinding, hand: HandModel) -> Wiring:
     for joint, before in enumerate(follows):
         if before >= 0:
             offsets[joint] = rest[before, :3, :3].T @ (rest[joint, :3, 3] - rest[before, :3, 3])
-    return Wiring(
+    return RigHierarchy(
         follows=follows,
         order=_order(binding, follows),
         bone_rest=bone_rest,
@@ -97,7 +97,7 @@ def transfer(
     matrix_world: Floats,
     held: Mapping[int, Floats],
     *,
-    wiring: Wiring | None = None,
+    wiring: RigHierarchy | None = None,
 ) -> BoneMotion:
     """The motion of the binding's bones.
 
@@ -128,7 +128,7 @@ def moved(
     matrix_world: Floats,
     held: Mapping[int, Floats],
     *,
-    wiring: Wiring | None = None,
+    wiring: RigHierarchy | None = None,
 ) -> tuple[Floats, Floats, Bools]:
     """Of `transfer`: (F, J, 4, 4) where the bones then are in armature space, (F, J, 4, 4) the basis of each, and (J,)
     which stand still."""

@@ -21,7 +21,7 @@ from .blend_file import empty_file, quiet, written_by_blender
 from .camera_framing import add_camera, add_sun, add_surroundings, facing, hand_points, looking_along
 from .keys.frame_times import scene_rate
 from .keys.keyframes import KeyedHand, key_hands
-from .keys.take_scene import Placing, new_hand, take_frames
+from .keys.take_scene import TakeTiming, new_hand, take_frames
 from .markers_object import is_markers
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ Engine = Literal["BLENDER_WORKBENCH", "CYCLES"]
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class RenderSettings:
     """How pictures are made."""
 
     width: int = 960
@@ -72,13 +72,13 @@ def usable_engine() -> Engine:
         return "BLENDER_WORKBENCH" if picture.is_file() else "CYCLES"
 
 
-def usable_picture() -> Picture:
+def usable_picture() -> RenderSettings:
     """What this machine draws in a reasonable time: Cycles on its processor takes smaller pictures."""
     engine = usable_engine()
-    return Picture() if engine == "BLENDER_WORKBENCH" else Picture(480, 270, engine, samples=4)
+    return RenderSettings() if engine == "BLENDER_WORKBENCH" else RenderSettings(480, 270, engine, samples=4)
 
 
-def still(path: Path, picture: Picture, frame: int | None = None) -> None:
+def still(path: Path, picture: RenderSettings, frame: int | None = None) -> None:
     """A PNG of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
     with _set_up(scene, picture), written_whole(path) as half, quiet():
@@ -90,7 +90,7 @@ def still(path: Path, picture: Picture, frame: int | None = None) -> None:
             bpy.ops.render.render(write_still=True)
 
 
-def video(path: Path, picture: Picture, first: int, last: int) -> None:
+def video(path: Path, picture: RenderSettings, first: int, last: int) -> None:
     """An MP4 of the frames first..last at the scene's rate, or PNGs beside it where this Blender writes no video.
 
     Raises FileError if it cannot be written.
@@ -123,14 +123,14 @@ def _as_mp4(scene: "Scene") -> None:
     ffmpeg.gopsize, ffmpeg.audio_codec = 15, "NONE"
 
 
-def take_video(path: Path, take: Take, picture: Picture, seconds: float = 6.0) -> None:
+def take_video(path: Path, take: Take, picture: RenderSettings, seconds: float = 6.0) -> None:
     """A video of the first seconds of a take that the open file shows: the hand, and its markers beside it.
 
     Adds a camera and a second view of the markers to the open file. Raises FileError if it cannot be written.
     """
     scene = bpy.context.scene
     last = min(scene.frame_end, scene.frame_start + round(seconds * scene_rate(scene)) - 1)
-    frames = take_frames(take, scene, Placing())
+    frames = take_frames(take, scene, TakeTiming())
     shown = frames <= last + 1
     points, turn = hand_points(take)[shown], facing(take)
     extent = np.ptp(points @ turn[:, 0], axis=1).max()
@@ -146,7 +146,7 @@ def take_video(path: Path, take: Take, picture: Picture, seconds: float = 6.0) -
 
 
 def pose_pictures(
-    folder: Path, picture: Picture, names: Sequence[str] = poses.of_group("everyday"), side: Side = "right"
+    folder: Path, picture: RenderSettings, names: Sequence[str] = poses.of_group("everyday"), side: Side = "right"
 ) -> list[Path]:
     """A PNG of Knuckle's own hand in each named pose, from the back of the hand; the open file is replaced.
 
@@ -179,7 +179,7 @@ def pose_pictures(
 
 
 @contextmanager
-def _set_up(scene: "Scene", picture: Picture) -> Iterator[None]:
+def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
     """The render settings of a picture; what the scene had, its frames and its output too, comes back afterwards."""
     wanted: list[tuple[Any, str, Any]] = [
         (scene.render, "engine", picture.engine),

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.limits import Allowed
+from ..hand.limits import RigLimits
 from ..hand.model import HandModel
 from ..pipeline.retarget import RigHand
 from .armature_hands import FoundHand, find_hands
@@ -25,17 +25,17 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class ArmatureHands:
+class RigQuery:
     """An armature object of the open file, found again by its name. Raises RigError if it is gone when it is asked."""
 
     name: ObjectName
 
     @classmethod
-    def of(cls, armature: "Object") -> "ArmatureHands":
+    def of(cls, armature: "Object") -> "RigQuery":
         """The hands of an armature."""
         return cls(ObjectName.of(armature))
 
-    def allowed(self, hand: HandModel) -> Allowed:
+    def allowed(self, hand: HandModel) -> RigLimits:
         """What its limits leave of a hand's own. Raises RigError as rig_limits.allowed does."""
         return allowed(self._object(), hand)
 

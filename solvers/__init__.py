@@ -6,7 +6,7 @@ from .conformal import Cga
 from .dynamical import Dynamical
 from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
-from .registry import Label, Registry
+from .registry import KindLabel, Registry
 from .smoothing.smoothing_kinds import SMOOTHINGS, Smoothing
 from .solver import Solver, State, beginning
 from .table import Table
@@ -23,20 +23,24 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
 """Every solver by the name that recipes, panel and shell know it by."""
 
 LABELS = {
-    "fabrik": Label("FABRIK", "Reaches back and forth along each finger inside its plane; follows any set of markers"),
-    "cga": Label("CGA", "Finds the palm and the plane of each finger with conformal geometric algebra"),
-    "table": Label("Table", "Looks up how far each finger bends from the distance of its tip; the fastest"),
-    "dynamical": Label("Dynamical", "Moves the hand after its targets, slowing towards limits; follows rotations too"),
-    "jacobian": Label("Jacobian", "The classics: damped, pseudo-inverse, transposed and Levenberg-Marquardt steps"),
-    "whole-hand": Label("Whole Hand", "Least squares over all targets of a frame at once; follows rotations too"),
-    "pair-wise": Label("Pair-Wise", "Least squares from one target to the next, outwards; follows rotations too"),
+    "fabrik": KindLabel(
+        "FABRIK", "Reaches back and forth along each finger inside its plane; follows any set of markers"
+    ),
+    "cga": KindLabel("CGA", "Finds the palm and the plane of each finger with conformal geometric algebra"),
+    "table": KindLabel("Table", "Looks up how far each finger bends from the distance of its tip; the fastest"),
+    "dynamical": KindLabel(
+        "Dynamical", "Moves the hand after its targets, slowing towards limits; follows rotations too"
+    ),
+    "jacobian": KindLabel("Jacobian", "The classics: damped, pseudo-inverse, transposed and Levenberg-Marquardt steps"),
+    "whole-hand": KindLabel("Whole Hand", "Least squares over all targets of a frame at once; follows rotations too"),
+    "pair-wise": KindLabel("Pair-Wise", "Least squares from one target to the next, outwards; follows rotations too"),
 }
 """How they are shown there."""
 
 SMOOTHING_LABELS = {
-    "off": Label("Off", "Leaves the markers as they were recorded"),
-    "live": Label("Live", "Each frame by those before it and at most one after it, as a hand that is still moving"),
-    "whole": Label("Whole Take", "Each frame by all before and after it, without lag"),
+    "off": KindLabel("Off", "Leaves the markers as they were recorded"),
+    "live": KindLabel("Live", "Each frame by those before it and at most one after it, as a hand that is still moving"),
+    "whole": KindLabel("Whole Take", "Each frame by all before and after it, without lag"),
 }
 
 SOLVER = Registry("solver", SOLVERS, LABELS)

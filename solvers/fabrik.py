@@ -6,7 +6,7 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..hand.targets import Targets
 from .planar.driver import solve_hand
-from .planar.planar_chain import Chain, Rider
+from .planar.planar_chain import Chain, ChainMarker
 from .planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 from .planar.planar_plan import PlanarState, Steps
 from .planar.planar_settings import most_passes, most_sweeps, near_enough
@@ -37,6 +37,6 @@ class FabrikBend:
 
     stopping: Stopping
 
-    def __call__(self, chain: Chain, end: Rider) -> PlanarFabrik:
+    def __call__(self, chain: Chain, end: ChainMarker) -> PlanarFabrik:
         """See Bend."""
         return planar_fabrik(chain, end, self.stopping)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ..errors import RecipeError
-from .settings import Range, expected, settings_of
+from .settings import SettingRange, expected, settings_of
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class KindLabel:
     """How a kind is shown to a person."""
 
     name: str
@@ -26,14 +26,14 @@ class Registry(Generic[K]):
     what: str
     """The word for all of them, as "solver"."""
     kinds: Mapping[str, type[K]]
-    labels: Mapping[str, Label]
+    labels: Mapping[str, KindLabel]
 
-    def label(self, name: str) -> Label:
+    def label(self, name: str) -> KindLabel:
         """How a kind is shown: as its label says, else by its own name and the first sentence of its own text."""
         about = (self.kinds[name].__doc__ or "").split(". ")[0].strip(".")
-        return self.labels.get(name, Label(name.replace("_", " ").title(), about))
+        return self.labels.get(name, KindLabel(name.replace("_", " ").title(), about))
 
-    def settings(self, name: str) -> dict[str, tuple[Any, Range]]:
+    def settings(self, name: str) -> dict[str, tuple[Any, SettingRange]]:
         """What can be set on a kind, see settings_of. Raises RecipeError where there is none of this name."""
         if name not in self.kinds:
             raise RecipeError(f"{self.what} is '{name}', expected one of {', '.join(self.kinds)}")

@@ -14,7 +14,7 @@ MOST = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class SettingRange:
     """What a setting may be, and what it does."""
 
     about: str
@@ -37,10 +37,10 @@ def setting(
     unit: Unit = "",
 ) -> Any:  # As dataclasses.field: the type is that of the default.
     """A field of a solver: a switch (bool), a whole number (int), a number (float) or a name (str, with choices)."""
-    return field(default=default, metadata={"range": Range(about, least, most, choices, unit)})
+    return field(default=default, metadata={"range": SettingRange(about, least, most, choices, unit)})
 
 
-def settings_of(kind: type[Any]) -> dict[str, tuple[Any, Range]]:
+def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
     """A solver's settings: name -> (default, what it may be)."""
     return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
 
@@ -59,7 +59,7 @@ def registered(kind: type[Any]) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
-def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:
+def _fits(each: "Field[Any]", value: Any, may_be: SettingRange) -> bool:
     if isinstance(each.default, bool) or isinstance(value, bool):
         return isinstance(each.default, bool) and isinstance(value, bool)
     if isinstance(each.default, str):
@@ -69,7 +69,7 @@ def _fits(each: "Field[Any]", value: Any, may_be: Range) -> bool:
     return number and may_be.least <= value <= may_be.most
 
 
-def expected(default: Any, may_be: Range) -> str:
+def expected(default: Any, may_be: SettingRange) -> str:
     """What a setting may be, in words."""
     if isinstance(default, bool):
         return "true or false"

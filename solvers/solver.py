@@ -40,7 +40,7 @@ class Solver(Protocol[S]):
 
 
 @runtime_checkable
-class Measuring(Protocol):
+class UsesMeasurements(Protocol):
     """A solver that heeds more of what was measured of a hand than its model holds."""
 
     def begin(self, measured: MeasuredHand) -> State:
@@ -50,7 +50,7 @@ class Measuring(Protocol):
 
 def beginning(solver: Solver[S], measured: MeasuredHand) -> State | None:
     """The state from which a measured hand's first frame is solved, None where the hand's model is all it takes."""
-    return solver.begin(measured) if isinstance(solver, Measuring) else None
+    return solver.begin(measured) if isinstance(solver, UsesMeasurements) else None
 
 
 def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:

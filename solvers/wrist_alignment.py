@@ -12,7 +12,7 @@ from ..hand.jacobians import linkage
 from ..hand.model import HandModel
 from ..hand.scalar_math import MANY
 from ..hand.targets import Targets
-from .planar.palm_pose import Palm, attitude, palm_of, spans_a_plane
+from .planar.palm_pose import PalmMarkers, attitude, palm_of, spans_a_plane
 from .solver import hold_last
 
 Floats = NDArray[np.float64]
@@ -20,10 +20,10 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Base:
+class PalmTargets:
     """The targets that ride on the palm."""
 
-    palm: Palm
+    palm: PalmMarkers
     turn_columns: list[int]
     """(R,) those whose turns do, which no movement turns."""
     turns_at_rest: Floats
@@ -46,16 +46,16 @@ class Base:
         return seen
 
 
-def base_of(hand: HandModel, sites: list[int]) -> Base:
+def base_of(hand: HandModel, sites: list[int]) -> PalmTargets:
     """What of these sites rides on the palm."""
     joints = [hand.sites[site].joint for site in sites]
     columns = [column for column, joint in enumerate(joints) if not linkage(hand).moves[joint].any()]
     still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     turns = kinematics.joint_frames(hand, still)[0, [joints[column] for column in columns], :3, :3]
-    return Base(palm_of(hand, sites), columns, turns)
+    return PalmTargets(palm_of(hand, sites), columns, turns)
 
 
-def laid_roots(base: Base, targets: Targets, last: Floats, turn_length: float) -> Floats:
+def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: float) -> Floats:
     """(F, 4, 4) T_world_wrist, or (1, 4, 4) where no target rides on the palm and it stays at `last` (4, 4).
 
     The turn of least weighted squares, a turn by one radian counting as `turn_length` m; the palm goes where its

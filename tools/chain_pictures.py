@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from knuckle.hand import rotations as rot
 from knuckle.solvers import arm as arms
 from knuckle.solvers.tree import (
-    Bone,
-    Settings,
+    RestBone,
     Skeleton,
+    TreeFabrikSettings,
     chain,
     cone,
     fixed,
@@ -73,21 +73,21 @@ def trees() -> str:
     free = chain("free", up[:5] * 1.5)
     two = from_bones(
         [
-            Bone("trunk", None, (0, 0, 0), (0, 0.5, 0)),
-            Bone("base", "trunk", (0, 0.5, 0), (0, 1, 0)),
-            Bone("left", "base", (0, 1, 0), (-0.5, 1.4, 0)),
-            Bone("left-hand", "left", (-0.5, 1.4, 0), (-0.9, 1.8, 0)),
-            Bone("right", "base", (0, 1, 0), (0.5, 1.4, 0)),
-            Bone("right-hand", "right", (0.5, 1.4, 0), (0.9, 1.8, 0)),
+            RestBone("trunk", None, (0, 0, 0), (0, 0.5, 0)),
+            RestBone("base", "trunk", (0, 0.5, 0), (0, 1, 0)),
+            RestBone("left", "base", (0, 1, 0), (-0.5, 1.4, 0)),
+            RestBone("left-hand", "left", (-0.5, 1.4, 0), (-0.9, 1.8, 0)),
+            RestBone("right", "base", (0, 1, 0), (0.5, 1.4, 0)),
+            RestBone("right-hand", "right", (0.5, 1.4, 0), (0.9, 1.8, 0)),
         ]
     )
     ring = from_bones(
         [
-            Bone("base", None, (0, 0, 0), (0, 0.1, 0), fixed()),
-            Bone("left", "base", (-0.5, 0, 0), (-0.8, 0.8, 0)),
-            Bone("left-end", "left", (-0.8, 0.8, 0), (0, 1.5, 0)),
-            Bone("right", "base", (0.5, 0, 0), (0.8, 0.8, 0)),
-            Bone("right-end", "right", (0.8, 0.8, 0), (0, 1.5, 0)),
+            RestBone("base", None, (0, 0, 0), (0, 0.1, 0), fixed()),
+            RestBone("left", "base", (-0.5, 0, 0), (-0.8, 0.8, 0)),
+            RestBone("left-end", "left", (-0.8, 0.8, 0), (0, 1.5, 0)),
+            RestBone("right", "base", (0.5, 0, 0), (0.8, 0.8, 0)),
+            RestBone("right-end", "right", (0.8, 0.8, 0), (0, 1.5, 0)),
         ],
         loops=[("left-end-tip", "right-end-tip")],
     )
@@ -101,7 +101,7 @@ def trees() -> str:
     for column, (words, skeleton, goals) in enumerate(panels):
         place = _placer(column, 70.0, (0.1, 0.95))
         named = {name: np.array([goal]) for name, goal in goals.items()}
-        pose, _ = solve(skeleton, places(skeleton, named), settings=Settings(follow=False))
+        pose, _ = solve(skeleton, places(skeleton, named), settings=TreeFabrikSettings(follow=False))
         parts.append(svg.text(CELL * (column + 0.5), 16, words))
         parts += [svg.path(place(bone), svg.INK, 3, 0.4) for bone in _bones(skeleton, _rest(skeleton))]
         parts += [svg.path(place(bone), BLUE, 5) for bone in _bones(skeleton, pose.positions[0])]

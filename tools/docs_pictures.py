@@ -42,7 +42,7 @@ def take() -> None:
     from knuckle.rig import blend_file, render
 
     blend_file.new_scene_with_take(job.run(Recipe(str(DEMO_CAPTURE))))
-    picture = render.Picture(width=720, height=720, engine=render.usable_engine())
+    picture = render.RenderSettings(width=720, height=720, engine=render.usable_engine())
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / f"{frame}.png" for frame in FRAMES]
         for frame, path in zip(FRAMES, paths, strict=True):

@@ -22,8 +22,8 @@ from knuckle.solvers.jacobian import Jacobian, steps
 from knuckle.solvers.jacobian.iteration import CAREFUL, search
 from knuckle.solvers.jacobian.jacobian_solver import METHODS
 from knuckle.solvers.jacobian.parts import cut
-from knuckle.solvers.jacobian.problem import Poses, Wanted
-from knuckle.solvers.jacobian.residual_rows import Task
+from knuckle.solvers.jacobian.problem import RelativePoses, RelativeTargets
+from knuckle.solvers.jacobian.residual_rows import PartTargets
 
 Floats = NDArray[np.float64]
 
@@ -63,13 +63,13 @@ def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
     return jacobians.place(hand, root, angles).sites(np.array([hand.site_index(site)]))[:, 0]
 
 
-def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> Task:
+def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartTargets:
     """The index finger's, with these (F, 3) m for its tip."""
     sites = np.array([hand.site_index(FINGER[3])])
     targets = Targets(np.arange(float(COUNT)), sites, goals[:, None], np.ones((COUNT, 1)))
-    wanted = Wanted.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
+    wanted = RelativeTargets.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
     (parts,) = cut(hand, wanted.asked((True,), (False,)), "digits")
-    return Task(hand, parts, wanted, solver.worth, floating=False)
+    return PartTargets(hand, parts, wanted, solver.worth, floating=False)
 
 
 def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Floats]:
@@ -80,10 +80,10 @@ def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Flo
     for step in range(1, STEPS + 1):
         if method == CAREFUL:
             limited = Jacobian(method=method, iterations=step).steps
-            result.append(search(task, limited, Poses(root, result[0]))[0].angles)
+            result.append(search(task, limited, RelativePoses(root, result[0]))[0].angles)
             continue
         now = result[-1].copy()
-        rows = task.rows(np.arange(COUNT), np.zeros(COUNT, int), Poses(root, now))
+        rows = task.rows(np.arange(COUNT), np.zeros(COUNT, int), RelativePoses(root, now))
         homing = -solver.homing * rows.off / task.scales[0]
         now[:, task.parts.dofs[0]] += steps.by_method(rows.slopes, rows.errors, method, solver.damping, homing)
         result.append(now)

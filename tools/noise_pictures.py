@@ -39,8 +39,8 @@ def load_package() -> None:
 def paths() -> dict[str, Floats]:
     """Millimetres over frames: rest, a tap and a slow swing, with one outlier."""
     load_package()
-    from knuckle.solvers.smoothing.live_path import Following, follow, start
-    from knuckle.solvers.smoothing.motion_model import PLACES, Rules
+    from knuckle.solvers.smoothing.live_path import PathFilter, follow, start
+    from knuckle.solvers.smoothing.motion_model import PLACES, NoiseRules
     from knuckle.solvers.smoothing.path_smoother import smooth
 
     times = np.arange(300) / 100
@@ -50,10 +50,12 @@ def paths() -> dict[str, Floats]:
     values = truth + np.random.default_rng(3).normal(0, 0.001, truth.shape)
     values[OUTLIER, 0, 0] += 0.015
     seen = np.ones((300, 1), bool)
-    whole = smooth(times, values, seen, Rules(PLACES, 0.2)).values
+    whole = smooth(times, values, seen, NoiseRules(PLACES, 0.2)).values
     track, live = start(1, 3, PLACES), []
     for frame, time in enumerate(times):
-        track, place = follow(track, float(time), values[frame], seen[frame], Following(1, 0.3, Rules(PLACES, 0.1)))
+        track, place = follow(
+            track, float(time), values[frame], seen[frame], PathFilter(1, 0.3, NoiseRules(PLACES, 0.1))
+        )
         live.append(place.values)
     drawn = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}
     return {name: 1000 * path[SHOWN, 0, 0] for name, path in drawn.items()}

@@ -11,7 +11,7 @@ import svg
 
 from knuckle.hand.calibration.joint_radii import by_size
 from knuckle.hand.proportions import adult
-from knuckle.solvers.planar.planar_chain import Chain, Rider
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker
 from knuckle.solvers.table.linkage import linkage
 from knuckle.solvers.table.uniform_table import build, reach
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HAND = adult("right")
 LIMITS = np.deg2rad([[-30.0, 90.0], [-30.0, 110.0], [-20.0, 70.0]])
 CHAIN = Chain(HAND.phalanges[1], LIMITS, 2 / 3, 0.0)
-TIP = Rider(2, float(HAND.phalanges[1, 2]))
+TIP = ChainMarker(2, float(HAND.phalanges[1, 2]))
 
 
 def distances() -> str:

@@ -6,7 +6,7 @@ LEAST = 1e-4
 """s between two frames."""
 
 
-class Clock:
+class DeviceClock:
     """Moments that only go on: the device's own time for as long as that goes on, else when its packets came.
 
     Where the device's time is anew or leaps, it is counted on from the frame before by when the packets came.

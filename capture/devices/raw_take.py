@@ -24,7 +24,7 @@ LONGEST_PACKET = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class RawTakeHeader:
     """What a raw take says of itself."""
 
     device: str
@@ -46,7 +46,7 @@ class Packet:
     """Where in its file the next one begins."""
 
 
-def head_bytes(head: Head) -> bytes:
+def head_bytes(head: RawTakeHeader) -> bytes:
     """How a file begins."""
     return MAGIC + json.dumps(asdict(head)).encode() + b"\n"
 
@@ -56,7 +56,7 @@ def packet_bytes(packet: Packet) -> bytes:
     return RECORD.pack(len(packet.content), packet.time, zlib.crc32(packet.content)) + packet.content
 
 
-def read_head(data: bytes, source: str) -> tuple[Head, int]:
+def read_head(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
     """The head of a file and where its packets begin. Raises CaptureError naming `source`."""
     end = data.find(b"\n", len(MAGIC), len(MAGIC) + LONGEST_HEAD)
     if not data.startswith(MAGIC) or end < 0:
@@ -67,8 +67,8 @@ def read_head(data: bytes, source: str) -> tuple[Head, int]:
         said = None
     if not isinstance(said, dict) or not isinstance(said.get("device"), str):
         raise CaptureError(f"{source}: its head is not understood, expected JSON that names the device")
-    known = {key: value for key, value in said.items() if key in Head.__slots__ and isinstance(value, str)}
-    return Head(**known), end + 1
+    known = {key: value for key, value in said.items() if key in RawTakeHeader.__slots__ and isinstance(value, str)}
+    return RawTakeHeader(**known), end + 1
 
 
 def read_packets(data: bytes, start: int) -> Iterator[Packet]:

@@ -8,10 +8,10 @@ from ...errors import CaptureError, PacketError
 from ..frame import Frame
 from ..marker_labels import shown
 from ..markers import Floats
-from ..recording import Take
-from .device_clock import Clock
+from ..recording import Recording
+from .device_clock import DeviceClock
 from .raw_take import MAGIC, read_head, read_packets
-from .stream_stats import Tally
+from .stream_stats import StreamStats
 
 MOST_NAMES = 4096
 """Points of a recording, a hostile one bounded."""
@@ -24,7 +24,7 @@ def sniff(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """All frames of a raw take, by the device's clock where it has one that goes on: see Clock.
 
     Raises CaptureError for a device that is not known, and where no packet holds a frame.
@@ -35,7 +35,7 @@ def read(data: bytes, source: str) -> Take:
     head, start = read_head(data, source)
     if head.device not in DEVICES:
         raise CaptureError(f"{source}: recorded from {shown(head.device)}, expected one of {', '.join(DEVICES)}")
-    parser, tally, clock = DEVICES[head.device].parser(), Tally(), Clock()
+    parser, tally, clock = DEVICES[head.device].parser(), StreamStats(), DeviceClock()
     frames, end = [], start
     for packet in read_packets(data, start):
         end = packet.end
@@ -52,7 +52,7 @@ def read(data: bytes, source: str) -> Take:
         why = f", the last because {tally.problem}" if tally.problem else ""
         raise CaptureError(f"{source}: {tally.packets} packets and no frame of a hand in them{why}")
     names = _names(frames, source)
-    return Take(
+    return Recording(
         format=f"raw take of {DEVICES[head.device].name}",
         names=names,
         positions=_joined(frames, names, [frame.positions for frame in frames]),
@@ -102,7 +102,7 @@ def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -
     return joined
 
 
-def _warnings(tally: Tally, damaged: int) -> tuple[str, ...]:
+def _warnings(tally: StreamStats, damaged: int) -> tuple[str, ...]:
     """What was odd about the recording, in sentences."""
     said = {
         f"{tally.malformed} packets were not understood, the last because {tally.problem}": tally.malformed,

@@ -9,7 +9,7 @@ from io import FileIO
 from pathlib import Path
 
 from ...errors import StreamError
-from .raw_take import Head, Packet, head_bytes, packet_bytes
+from .raw_take import Packet, RawTakeHeader, head_bytes, packet_bytes
 
 EVERY = 0.25
 """s between two writes to the disk: a crash loses no more."""
@@ -20,7 +20,7 @@ MOST_WAITING = 256 * 2**20
 class Recorder:
     """One raw take that is being written. Raises StreamError if its file cannot be made, or is there already."""
 
-    def __init__(self, path: Path, head: Head) -> None:
+    def __init__(self, path: Path, head: RawTakeHeader) -> None:
         self.path = path
         self.problem = ""
         """Why the take ended early, a sentence; empty while all is well."""

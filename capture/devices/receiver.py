@@ -10,10 +10,10 @@ from ...errors import PacketError, StreamError
 from ..frame import Frame
 from ..network.transport import Address
 from .device import Device
-from .device_clock import Clock
-from .raw_take import Head, Packet
+from .device_clock import DeviceClock
+from .raw_take import Packet, RawTakeHeader
 from .raw_take_recorder import Recorder, now
-from .stream_stats import Tally
+from .stream_stats import StreamStats
 
 MOST_WAITING = 64
 """Frames that wait to be taken; the newest win."""
@@ -30,7 +30,7 @@ PRE_ROLL_OCTETS = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arrived:
+class TimedFrame:
     """A frame, and when its packet came, s on time.perf_counter's clock."""
 
     frame: Frame
@@ -43,11 +43,11 @@ class Receiver:
 
     def __init__(self, device: str, kind: Device, address: Address, pre_roll: float = 0.0) -> None:
         """device: the kind's key in DEVICES; pre_roll: s of packets that a recording begins with."""
-        self.tally = Tally()
-        self._clock = Clock()
+        self.tally = StreamStats()
+        self._clock = DeviceClock()
         self._name, self._device, self._parser = device, kind, kind.parser()
         self._transport = kind.open(address)
-        self._inbox: deque[Arrived] = deque(maxlen=MOST_WAITING)
+        self._inbox: deque[TimedFrame] = deque(maxlen=MOST_WAITING)
         self._pre_roll, self._before, self._before_octets = pre_roll, deque[tuple[float, bytes]](), 0
         self._recorder: Recorder | None = None
         self._recorded_from = 0.0
@@ -70,13 +70,13 @@ class Receiver:
         self._thread.join(HANG_UP)
         self.end_recording()
 
-    def drain(self, most: int = MOST_RECORDED) -> list[Arrived]:
+    def drain(self, most: int = MOST_RECORDED) -> list[TimedFrame]:
         """The frames that came since the last time, oldest first, `most` of them; the others wait on."""
         return [self._inbox.popleft() for _ in range(min(most, len(self._inbox)))]
 
     def record(self, path: Path, name: str = "") -> None:
         """Begins to write what comes to a raw take, with the last pre_roll s. Raises StreamError."""
-        recorder = Recorder(path, Head(self._name, name, now()))
+        recorder = Recorder(path, RawTakeHeader(self._name, name, now()))
         with self._lock:
             self._forget(time.perf_counter())
             began = self._before[0][0] if self._before else time.perf_counter()
@@ -166,7 +166,7 @@ class Receiver:
             for frame in frames:
                 if self.tally.comes(frame, at):
                     self.tally.overrun += len(self._inbox) == self._inbox.maxlen
-                    self._inbox.append(Arrived(replace(frame, time=self._clock.moment(frame.time, at)), at))
+                    self._inbox.append(TimedFrame(replace(frame, time=self._clock.moment(frame.time, at)), at))
 
     def _keep(self, packet: bytes, at: float) -> None:
         """For a recording, and for one that may begin."""

@@ -20,7 +20,7 @@ FARTHEST_GAP = 1000
 
 
 @dataclass(slots=True)
-class Tally:
+class StreamStats:
     """Counts of one connection. Written by one thread, read by others: each is right, if not all of one moment."""
 
     packets: int = 0

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CaptureError
 from ..marker_labels import duplicates, shown, unique
 from ..markers import Floats
-from ..recording import Take
+from ..recording import Recording
 from .text_table import Table, blank, count_notes, number_in, text_lines
 
 HAND = 0.185
@@ -41,7 +41,7 @@ def sniff(head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n")[:9].upper() == b"HIERARCHY"
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """The joints of a BVH file. Raises CaptureError naming the line."""
     lines = text_lines(data)
     joints, columns, motion_at = _hierarchy(lines, source)
@@ -55,7 +55,7 @@ def read(data: bytes, source: str) -> Take:
             f"{source}: {len(values)} frames of {len(joints)} joints in {len(data)} bytes, expected channels for them"
         )
     labels = [joint.name for joint in joints]
-    return Take(
+    return Recording(
         format="BVH",
         names=unique(labels),
         positions=_positions(joints, values),

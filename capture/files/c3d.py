@@ -12,8 +12,8 @@ from ...errors import CaptureError
 from ..conventions import UPS
 from ..marker_labels import duplicates, unique
 from ..markers import Floats
-from ..recording import Take
-from .c3d_parameters import BLOCK, MIPS, Parameters, read_parameters, real_from
+from ..recording import Recording
+from .c3d_parameters import BLOCK, MIPS, C3dParameters, read_parameters, real_from
 
 MOST_IN_HEADER = 65535
 """The last frame as 16 bits say it when it is that or any later one."""
@@ -55,7 +55,7 @@ def sniff(head: bytes) -> bool:
     return len(head) > 1 and head[1] == 0x50 and 0 < head[0] < 128 and not head[:4].isalpha()
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """The points of a C3D file. Raises CaptureError when the sections do not fit into the file."""
     if len(data) < BLOCK:
         raise CaptureError(f"{source}: {len(data)} bytes, a C3D file has at least a header of {BLOCK}")
@@ -66,7 +66,7 @@ def read(data: bytes, source: str) -> Take:
     labels, label_notes = _labels(parameters, layout.count)
     rate, rate_notes = _rate(header, parameters)
     screen = parameters.word("POINT", "Y_SCREEN").lower().replace("+", "")
-    return Take(
+    return Recording(
         format="C3D",
         names=unique(labels),
         positions=_positions(data, layout, processor, frames),
@@ -85,7 +85,7 @@ def _header(data: bytes, processor: int) -> _Header:
     return _Header(words[1], words[2], words[3], words[4], scale, words[8], rate)
 
 
-def _layout(data: bytes, header: _Header, parameters: Parameters, source: str) -> _Layout:
+def _layout(data: bytes, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
     """The header decides, as the data was written with it; the parameters stand in where it says nothing."""
     count = header.points or parameters.whole("POINT", "USED") or 0
     if not count:
@@ -104,7 +104,7 @@ def _layout(data: bytes, header: _Header, parameters: Parameters, source: str) -
 
 
 def _frames(
-    data: bytes, header: _Header, parameters: Parameters, layout: _Layout, source: str
+    data: bytes, header: _Header, parameters: C3dParameters, layout: _Layout, source: str
 ) -> tuple[int, tuple[str, ...]]:
     """How many frames: the greatest number named anywhere that fits into the file, and a note where they differ.
 
@@ -152,7 +152,7 @@ def _positions(data: bytes, layout: _Layout, processor: int, frames: int) -> Flo
     return scaled
 
 
-def _labels(parameters: Parameters, count: int) -> tuple[list[str], tuple[str, ...]]:
+def _labels(parameters: C3dParameters, count: int) -> tuple[list[str], tuple[str, ...]]:
     """A label a point; those without one are called point_1 and so on by their place."""
     named = parameters.long_list("POINT", "LABELS")[:count]
     named += [""] * (count - len(named))
@@ -161,7 +161,7 @@ def _labels(parameters: Parameters, count: int) -> tuple[list[str], tuple[str, .
     return labels, (f"{blank} of {count} points have no label and were numbered",) if blank else ()
 
 
-def _rate(header: _Header, parameters: Parameters) -> tuple[float | None, tuple[str, ...]]:
+def _rate(header: _Header, parameters: C3dParameters) -> tuple[float | None, tuple[str, ...]]:
     rate = parameters.number("POINT", "RATE")
     if rate and rate > 0:
         return rate, ()

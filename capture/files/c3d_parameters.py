@@ -67,7 +67,7 @@ def _text(raw: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class C3dParameters:
     """All parameters of a file by (GROUP, NAME), both in capitals."""
 
     values: dict[tuple[str, str], Parameter]
@@ -101,7 +101,7 @@ class Parameters:
         return words
 
 
-def read_parameters(data: bytes, block: int, source: str) -> tuple[Parameters, int]:
+def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters, int]:
     """The parameters that start at a block (counted from 1), and the processor. Raises CaptureError on damage."""
     start = (block - 1) * BLOCK
     if block < 1 or start + 4 > len(data):
@@ -120,7 +120,7 @@ def read_parameters(data: bytes, block: int, source: str) -> tuple[Parameters, i
     values: dict[tuple[str, str], Parameter] = {}
     for number, name, parameter in walk.found:
         values.setdefault((walk.groups.get(number, ""), name), parameter)
-    return Parameters(values), processor
+    return C3dParameters(values), processor
 
 
 def _end(data: bytes, start: int, processor: int) -> int:

@@ -8,9 +8,9 @@ what it got, and is not used.
 import numpy as np
 
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINTS
-from ..hand_tracks import Detection, follow, marker_names
+from ..hand_tracks import HandSample, follow, marker_names
 from ..markers import Floats
-from ..recording import Take
+from ..recording import Recording
 from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from
 
 LEAP_JOINTS: tuple[str, ...] = (*JOINTS, "elbow")
@@ -31,7 +31,7 @@ def matches(document: Json) -> bool:
     )
 
 
-def read(document: Json, source: str) -> Take:
+def read(document: Json, source: str) -> Recording:
     """The joints of every hand. Raises CaptureError when no hand is in it."""
     template = _template(document)
     frames = [_frame(frame, template) for frame in frames_of(document)[template is not None :]]
@@ -40,7 +40,7 @@ def read(document: Json, source: str) -> Take:
     labels, positions = marker_names(names, LEAP_JOINTS, positions)
     known = np.isfinite(stamps)
     first = stamps[known][0] if known.any() else 0.0
-    return Take(
+    return Recording(
         format="Leap JSON",
         names=labels,
         positions=positions,
@@ -86,7 +86,7 @@ def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
     return result
 
 
-def hands_in(frame: dict[str, Json]) -> list[Detection]:
+def hands_in(frame: dict[str, Json]) -> list[HandSample]:
     """The hands of one frame of the service's."""
     hands, pointables = frame.get("hands"), frame.get("pointables")
     if not isinstance(hands, list) or not isinstance(pointables, list):
@@ -101,7 +101,7 @@ def hands_in(frame: dict[str, Json]) -> list[Detection]:
             identity = str(hand.get("id"))
             joints = _joints(hand, fingers.get(identity, []))
             if np.isfinite(joints).all(axis=-1).any():
-                found.append(Detection.of(claim_from(hand.get("type")), joints, identity))
+                found.append(HandSample.of(claim_from(hand.get("type")), joints, identity))
     return found
 
 

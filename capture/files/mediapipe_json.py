@@ -11,9 +11,9 @@ import numpy as np
 
 from ...errors import CaptureError
 from ...hand.joints import DIGIT_JOINTS
-from ..hand_tracks import Detection, follow, marker_names
+from ..hand_tracks import HandSample, follow, marker_names
 from ..markers import Floats
-from ..recording import Take
+from ..recording import Recording
 from .hand_json import MOST_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
 
 # MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
@@ -39,7 +39,7 @@ def matches(document: Json) -> bool:
     return _is_hand(document) or any(hands_in(frame) or _image_only(frame) for frame in frames_of(document)[:200])
 
 
-def read(document: Json, source: str) -> Take:
+def read(document: Json, source: str) -> Recording:
     """The landmarks of every hand. Raises CaptureError when there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
     hands = [hands_in(frame) for frame in frames]
@@ -54,7 +54,7 @@ def read(document: Json, source: str) -> Take:
         rate = CAMERA_RATE
         warnings += (f"neither times nor a frame rate in the file: taken as {rate:g} Hz",)
     labels, positions = marker_names(names, LANDMARKS, positions)
-    return Take(
+    return Recording(
         format="MediaPipe JSON",
         names=labels,
         positions=positions,
@@ -91,7 +91,7 @@ def _found(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
     return next((frame[key] for key in keys if frame.get(key)), None)
 
 
-def hands_in(frame: Json) -> list[Detection]:
+def hands_in(frame: Json) -> list[HandSample]:
     """The hands of a frame, wherever in it they are."""
     if isinstance(frame, list):
         plain = _each(frame)
@@ -118,7 +118,7 @@ def hands_in(frame: Json) -> list[Detection]:
     ]
 
 
-def _side(value: Json, claim: str) -> list[Detection]:
+def _side(value: Json, claim: str) -> list[HandSample]:
     """A hand under the name of its side."""
     if isinstance(value, dict):
         value = _found(value, (*_WORLD, *_PLAIN))
@@ -138,7 +138,7 @@ def _image_only(frame: Json) -> bool:
     return bool(_each(_found(frame, _IMAGE[1:])))
 
 
-def _of_the_image(frames: list[list[Detection]]) -> bool:
+def _of_the_image(frames: list[list[HandSample]]) -> bool:
     """True for points between 0 and 1 with the wrist at depth 0: the image's, whatever they are called."""
     joints = np.array([hand.joints for hands in frames for hand in hands])
     flat = joints[:, 0, 2]
@@ -152,10 +152,10 @@ def _of_the_image(frames: list[list[Detection]]) -> bool:
     )
 
 
-def _detection(claim: str, points: Floats, image: Floats | None) -> Detection:
+def _detection(claim: str, points: Floats, image: Floats | None) -> HandSample:
     """A hand, placed by its image where there is one: world landmarks are centred on each hand and tell no place."""
     if image is not None and (np.abs(image[:, :2]) < 1e9).all():
         size = float(np.abs(image[0, :2] - image[9, :2]).max())
-        return Detection(claim, points, image[:, :2].sum(axis=0) / len(image), size)
+        return HandSample(claim, points, image[:, :2].sum(axis=0) / len(image), size)
     shape = np.where(np.abs(points) < 1e9, points, 0.0).ravel() / np.sqrt(len(points))
-    return Detection(claim, points, shape, Detection.of(claim, points).size)
+    return HandSample(claim, points, shape, HandSample.of(claim, points).size)

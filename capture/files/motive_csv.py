@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from ...errors import CaptureError
 from ..marker_labels import duplicates, unique
-from ..recording import Take
+from ..recording import Recording
 from .text_table import Table, count_notes, number_in, text_lines
 
 _TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
@@ -34,7 +34,7 @@ def sniff(head: bytes) -> bool:
     return head.lstrip(b'\xef\xbb\xbf \t\r\n"')[:14].lower() == b"format version"
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """The markers of a Motive export. Raises CaptureError naming the line."""
     lines = text_lines(data)
     rows = [_cells(line) for line in lines[:_HEADER]]
@@ -53,7 +53,7 @@ def read(data: bytes, source: str) -> Take:
     order = [marker.axes[axis] for marker in markers for axis in "xyz"]
     settings = _settings(rows[0])
     frames = number_in(settings.get("total exported frames", ""))
-    return Take(
+    return Recording(
         format="Motive CSV",
         names=unique(labels),
         positions=numbers[:, order].reshape(len(numbers), len(labels), 3),

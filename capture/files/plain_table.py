@@ -4,7 +4,7 @@ import numpy as np
 
 from ...errors import CaptureError
 from ..marker_labels import shown, unique
-from ..recording import Take
+from ..recording import Recording
 from .text_table import Table, blank, text_lines
 
 _AXES = ("x", "y", "z")
@@ -16,7 +16,7 @@ def sniff(head: bytes) -> bool:
     return bool(lines) and lines[0].strip("\"' ")[:4].lower() == "time" and not lines[0][4:5].isalnum()
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """The markers of a table. Raises CaptureError naming the line, or the column that is missing."""
     lines = text_lines(data)
     top = next(index for index, line in enumerate(lines) if not blank(line))
@@ -40,7 +40,7 @@ def read(data: bytes, source: str) -> Take:
             raise CaptureError(f"{source}, line {top + 1}: no column {shown(f'{name}.{missing}')}, expected x, y and z")
     numbers, notes = Table(source, lines, top + 1, separator, len(titles), f"{len(columns)} markers").numbers()
     order = [axes[axis] for axes in columns.values() for axis in _AXES]
-    return Take(
+    return Recording(
         format="table",
         names=unique(columns),
         positions=np.ascontiguousarray(numbers[:, order]).reshape(len(numbers), len(columns), 3),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import CaptureError
 from ..marker_labels import duplicates, shown, unique
-from ..recording import Take
+from ..recording import Recording
 from .text_table import Table, blank, count_notes, number_in, text_lines
 
 _KEYS = ("NO_OF_FRAMES", "NO_OF_CAMERAS", "NO_OF_MARKERS", "MARKER_NAMES", "TRAJECTORY_TYPES", "DATA_INCLUDED")
@@ -20,7 +20,7 @@ def sniff(head: bytes) -> bool:
     return first.startswith(tuple(key.encode() for key in _KEYS))
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """The markers of a TSV export. Raises CaptureError naming the line."""
     lines = text_lines(data)
     header, first = _header(lines)
@@ -43,7 +43,7 @@ def read(data: bytes, source: str) -> Take:
             "markers": (number_in(_value(header, "NO_OF_MARKERS")), len(labels)),
         }
     )
-    return Take(
+    return Recording(
         format="Qualisys TSV",
         names=unique(labels),
         positions=np.where(missing[..., None], np.nan, positions),

@@ -7,7 +7,7 @@ field says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analys
 
 from ...errors import CaptureError
 from ..marker_labels import duplicates, unique
-from ..recording import Take
+from ..recording import Recording
 from .text_table import Table, blank, count_notes, number_in, text_lines
 
 
@@ -17,7 +17,7 @@ def sniff(head: bytes) -> bool:
     return start.startswith(b"pathfiletype") or (b"datarate" in start and b"nummarkers" in start)
 
 
-def read(data: bytes, source: str) -> Take:
+def read(data: bytes, source: str) -> Recording:
     """The markers of a TRC file. Raises CaptureError naming the line."""
     lines = text_lines(data)
     fields, place = _fields(lines, source)
@@ -37,7 +37,7 @@ def read(data: bytes, source: str) -> Take:
             "markers": (number_in(fields.get("nummarkers", "")), len(labels)),
         }
     )
-    return Take(
+    return Recording(
         format="TRC",
         names=unique(labels),
         positions=numbers[:, 2:].reshape(len(numbers), len(labels), 3),

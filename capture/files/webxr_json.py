@@ -13,10 +13,10 @@ import numpy as np
 
 from ...errors import CaptureError
 from ...hand.joints import JOINTS
-from ..hand_tracks import Detection, follow, marker_names
+from ..hand_tracks import HandSample, follow, marker_names
 from ..marker_labels import OPENXR_JOINTS, joint_from
 from ..markers import Floats
-from ..recording import Take
+from ..recording import Recording
 from .binary_floats import reals
 from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
 
@@ -30,7 +30,7 @@ def matches(document: Json) -> bool:
     return any(_hands(frame) for frame in _frames(document)[:200])
 
 
-def read(document: Json, source: str) -> Take:
+def read(document: Json, source: str) -> Recording:
     """The joints of every hand. Raises CaptureError when no hand is in it."""
     frames = _frames(document)
     rate = rate_of(document)
@@ -41,7 +41,7 @@ def read(document: Json, source: str) -> Take:
     names, positions, warnings = follow(hands, source)
     labels, positions = marker_names(names, OPENXR_JOINTS, positions)
     unit = _unit(hands)
-    return Take(
+    return Recording(
         format="WebXR JSON",
         names=labels,
         positions=positions,
@@ -60,7 +60,7 @@ def _frames(document: Json) -> list[Json]:
     return [document] if _joints(document) is not None else frames_of(document)
 
 
-def _merged(times: Floats, hands: list[list[Detection]]) -> tuple[Floats, list[list[Detection]]]:
+def _merged(times: Floats, hands: list[list[HandSample]]) -> tuple[Floats, list[list[HandSample]]]:
     """Rows of the same time, as recorders write that give each hand its own row, as one frame."""
     rows = zip(times.tolist(), hands, strict=True)
     groups = [
@@ -69,12 +69,12 @@ def _merged(times: Floats, hands: list[list[Detection]]) -> tuple[Floats, list[l
     return np.array([time for time, _ in groups]), [row for _, row in groups]
 
 
-def _hands(frame: Json) -> list[Detection]:
+def _hands(frame: Json) -> list[HandSample]:
     """The hands of a frame, wherever in it they are."""
     if isinstance(frame, list):
         joints = _joints(frame)
         if joints is not None:
-            return [Detection.of("hand", joints)]
+            return [HandSample.of("hand", joints)]
         return [detection for hand in frame[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
     if not isinstance(frame, dict):
         return []
@@ -88,13 +88,13 @@ def _hands(frame: Json) -> list[Detection]:
     return _hand(holder, claim_from(frame))
 
 
-def _hand(value: Json, claim: str) -> list[Detection]:
+def _hand(value: Json, claim: str) -> list[HandSample]:
     """One hand, or none."""
     for key in _JOINT_KEYS:
         if isinstance(value, dict) and key in value:
             value = value[key]
     joints = _joints(value)
-    return [] if joints is None else [Detection.of(claim, joints)]
+    return [] if joints is None else [HandSample.of(claim, joints)]
 
 
 def _joints(value: Json) -> Floats | None:
@@ -127,7 +127,7 @@ def _named(value: list[Json]) -> bool:
     return isinstance(value[0], dict) and _name(value[0]) is not None
 
 
-def _unit(frames: list[list[Detection]]) -> str:
+def _unit(frames: list[list[HandSample]]) -> str:
     """The unit in which the hands are as large as hands: some recorders write whole millimetres."""
     sizes = [hand.reach for hands in frames for hand in hands if hand.reach > 0]
     size = float(np.median(sizes)) if sizes else 0.2
@@ -139,7 +139,7 @@ def sniff_pose(head: bytes) -> bool:
     return len(head) >= 8 and struct.unpack_from("<2f", head) == (25.0, 1.0)
 
 
-def read_pose(data: bytes, source: str) -> Take:
+def read_pose(data: bytes, source: str) -> Recording:
     """A .handpose: 25, then 25 matrices of the left hand, 25 of the right, and a weight for each, as reals.
 
     Raises CaptureError when the length is another.
@@ -149,7 +149,7 @@ def read_pose(data: bytes, source: str) -> Take:
         raise CaptureError(f"{source}: {len(data)} bytes, a handpose of two hands of {len(JOINTS)} joints has {need}")
     values = reals(data)[1 : 1 + 2 * _POSE_FLOATS]
     places = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
-    return Take(
+    return Recording(
         format="WebXR handpose",
         names=tuple(f"{side}:{joint}" for side in ("left", "right") for joint in JOINTS),
         positions=places,

@@ -3,7 +3,7 @@
 from ..frame import Frame, together
 
 
-class Rounds:
+class FrameAssembler:
     """A frame is whole with the hand that came last in the round before, so that no frame waits for one that is lost.
 
     Where that last hand stays away, one frame waits for the next round, and from then on none does. Hands of two

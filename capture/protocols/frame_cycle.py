@@ -12,7 +12,7 @@ had gaps, or another sender has come.
 """
 
 
-class Cycle:
+class FrameCycle:
     """Learns the order in which things come, and then knows a round to be whole with its last thing.
 
     Where that stays away, the round is over when the next begins: with a thing that comes no later in the order than

@@ -4,7 +4,7 @@ from itertools import chain, count
 
 import numpy as np
 
-from ..hand_tracks import Detection
+from ..hand_tracks import HandSample
 
 STEP = 0.5
 """Sizes of a hand that it may go between two packets and be the same one, whatever it is called."""
@@ -12,15 +12,15 @@ FORGET = 30
 """Packets after which a hand that is not seen is forgotten."""
 
 
-class Owners:
+class HandTracker:
     """Gives each hand of each packet a name: 'left', 'right', 'right#2'."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Detection, int]] = {}
+        self._known: dict[str, tuple[HandSample, int]] = {}
         """Name -> how it was last seen, and in which packet."""
         self._packet = 0
 
-    def of(self, hands: list[Detection]) -> tuple[str, ...]:
+    def of(self, hands: list[HandSample]) -> tuple[str, ...]:
         """What the hands of a packet are called: as those that they are the next sight of, else as the sender says."""
         self._packet += 1
         self._known = {name: known for name, known in self._known.items() if self._packet - known[1] <= FORGET}
@@ -40,7 +40,7 @@ class Owners:
         return tuple(owners[index] for index in range(len(hands)))
 
 
-def _away(known: Detection, hand: Detection) -> float:
+def _away(known: HandSample, hand: HandSample) -> float:
     """How far apart two sights are, in sizes of a hand; more where their claims differ, none where their ids agree."""
     if hand.identity and hand.identity == known.identity:
         return -1.0

@@ -18,7 +18,7 @@ from ..files.mediapipe_json import LANDMARKS, hands_in
 from ..frame import Frame, names_of
 from ..network.sender import Outgoing, UdpSender
 from .finite_numbers import known_places, seconds
-from .hand_tracker import Owners
+from .hand_tracker import HandTracker
 from .json_packet import document_of
 from .parser import Parser
 
@@ -32,7 +32,7 @@ class LandmarksParser(Parser):
     """A frame for each packet. A hand keeps its name while what the sender calls it flickers."""
 
     def __init__(self) -> None:
-        self._owners = Owners()
+        self._owners = HandTracker()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""

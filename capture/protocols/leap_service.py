@@ -20,7 +20,7 @@ from ..network.sender import Outgoing
 from ..network.websocket_sender import WebSocketSender
 from .device_axes import to_y_up_points, y_up_points
 from .finite_numbers import known_places
-from .hand_tracker import Owners
+from .hand_tracker import HandTracker
 from .json_packet import document_of
 from .parser import Parser
 
@@ -36,7 +36,7 @@ class LeapParser(Parser):
     """A frame for each packet with hands. A hand keeps its name while the service's id of it stays."""
 
     def __init__(self) -> None:
-        self._owners = Owners()
+        self._owners = HandTracker()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""

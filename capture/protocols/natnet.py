@@ -25,7 +25,7 @@ from ..network.natnet_connection import DESCRIPTIONS, FRAME, INFO, NatnetServer,
 from ..network.sender import Outgoing
 from .device_axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
 from .finite_numbers import FARTHEST, seconds
-from .packet_reader import Reader
+from .packet_reader import PacketReader
 from .parser import Parser
 
 Floats = NDArray[np.float64]
@@ -92,7 +92,7 @@ class NatnetParser(Parser):
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        reader = Reader(packet, "a message of NatNet's")
+        reader = PacketReader(packet, "a message of NatNet's")
         kind, size = reader.whole("H"), reader.whole("H")
         # A message larger than its 16 bits can tell is told as what is left of it.
         if kind > 0x0FFF or (size & 0xFFFF) != (reader.left & 0xFFFF):
@@ -107,7 +107,7 @@ class NatnetParser(Parser):
             return self._frame(reader, self._version)
         return []
 
-    def _frame(self, reader: Reader, version: Version) -> list[Frame]:
+    def _frame(self, reader: PacketReader, version: Version) -> list[Frame]:
         number = reader.whole("i")
         sets = {}
         for _ in _section(reader, version, 5):
@@ -179,7 +179,7 @@ class _Body:
     seen: bool
 
 
-def _body(reader: Reader) -> _Body:
+def _body(reader: PacketReader) -> _Body:
     """A rigid body of a frame: one that is not tracked, or whose numbers are none, is not seen."""
     own, values, flags = reader.whole("i"), reader.reals(8), reader.whole("h")
     length = float(np.linalg.norm(values[3:7]))
@@ -195,7 +195,7 @@ def _filled(joints: dict[str, _Body], what: str, width: int) -> Floats:
     return result
 
 
-def _section(reader: Reader, version: Version, each: int) -> range:
+def _section(reader: PacketReader, version: Version, each: int) -> range:
     """The things of a section of a frame."""
     count = reader.whole("i")
     if version >= (4, 1):
@@ -215,7 +215,7 @@ def _end(content: bytes, version: Version) -> tuple[float | None, str]:
     return seconds(time), ":".join(f"{part:02}" for part in parts) if code else ""
 
 
-def _version(reader: Reader) -> Version:
+def _version(reader: PacketReader) -> Version:
     """Of NatNet, from the server's info. Raises PacketError for one that is too old."""
     reader.take(NAME + 4)
     major, minor, _, _ = reader.take(4)
@@ -224,13 +224,13 @@ def _version(reader: Reader) -> Version:
     return major, minor
 
 
-def _descriptions(reader: Reader, version: Version) -> _Described:
+def _descriptions(reader: PacketReader, version: Version) -> _Described:
     """Of marker sets and skeletons. What comes after a kind without a size that is not known is passed over."""
     skeletons: dict[int, tuple[str, dict[int, str]]] = {}
     sets: dict[str, tuple[str, ...]] = {}
     for _ in range(reader.count(8)):
         kind = reader.whole("i")
-        own = Reader(reader.take(reader.whole("i")), "a description") if version >= (4, 1) else reader
+        own = PacketReader(reader.take(reader.whole("i")), "a description") if version >= (4, 1) else reader
         if kind == MARKER_SET:
             name = own.text()
             sets[name] = tuple(own.text() for _ in range(own.count(1)))
@@ -248,7 +248,7 @@ def _descriptions(reader: Reader, version: Version) -> _Described:
     )
 
 
-def _bone(reader: Reader, version: Version) -> tuple[int, str]:
+def _bone(reader: PacketReader, version: Version) -> tuple[int, str]:
     """The id and the name of a rigid body that is described."""
     name, own = reader.text(), reader.whole("i")
     reader.take(4 + 12 + (16 if version >= (4, 2) else 0))

@@ -31,7 +31,7 @@ _RUN = re.compile(rf"s|[{''.join(_NUMBERS)}]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OscMessage:
     """What one message says."""
 
     address: bytes
@@ -39,9 +39,9 @@ class Message:
     """Numbers and strings, up to the first of another type."""
 
 
-def read(packet: bytes, wanted: Container[bytes]) -> list[Message]:
+def read(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
     """The messages of a datagram to the addresses wanted, in their order. Raises PacketError where it is no OSC."""
-    found: list[Message] = []
+    found: list[OscMessage] = []
     pending = [(0, len(packet), 0)]
     while pending:
         start, end, depth = pending.pop()
@@ -52,7 +52,7 @@ def read(packet: bytes, wanted: Container[bytes]) -> list[Message]:
         if not address.startswith(b"/"):
             raise PacketError(f"byte {start} begins {address[:12]!r}, expected an OSC message or bundle")
         if address in wanted:
-            found.append(Message(address, _arguments(packet, begin, end)))
+            found.append(OscMessage(address, _arguments(packet, begin, end)))
     return found
 
 

@@ -14,7 +14,7 @@ LONGEST_TEXT = 256
 """Bytes of a name, its end included."""
 
 
-class Reader:
+class PacketReader:
     """What is left of a packet. Raises PacketError where it is shorter than it says."""
 
     def __init__(self, packet: bytes, what: str) -> None:

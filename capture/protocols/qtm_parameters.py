@@ -49,7 +49,7 @@ class Skeleton:
 
 
 @dataclass(slots=True, eq=False)
-class Parameters:
+class QtmParameters:
     """What a document tells; None where it does not tell of it."""
 
     labels: list[str] | None = None
@@ -59,7 +59,7 @@ class Parameters:
     skeletons: list[Skeleton] | None = None
 
 
-def parameters_of(text: bytes) -> Parameters:
+def parameters_of(text: bytes) -> QtmParameters:
     """What an XML document tells. Raises PacketError for one that is malformed, too large, or has a type definition."""
     reading = _Reading()
     parser = expat.ParserCreate()
@@ -79,7 +79,7 @@ class _Reading:
     """A document that is being read."""
 
     def __init__(self) -> None:
-        self.found = Parameters()
+        self.found = QtmParameters()
         self._path: list[str] = []
         self._segments: list[Segment] = []
         """Those that are open, in one another."""

@@ -28,9 +28,9 @@ from ..marker_labels import unique
 from ..network.qtm_connection import FRAME, HEADER, KINDS, XML, QtmServer, message
 from ..network.sender import Outgoing
 from .finite_numbers import FARTHEST, seconds
-from .packet_reader import Reader
+from .packet_reader import PacketReader
 from .parser import Parser
-from .qtm_parameters import Parameters, Segment, parameters_of
+from .qtm_parameters import QtmParameters, Segment, parameters_of
 
 Floats = NDArray[np.float64]
 Segments = NDArray[np.void]
@@ -105,7 +105,7 @@ class QualisysParser(Parser):
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        reader = Reader(packet, "a packet of QTM's")
+        reader = PacketReader(packet, "a packet of QTM's")
         size, kind = reader.whole("I"), reader.whole("I")
         if size != len(packet) or kind >= KINDS:
             raise PacketError(f"packet {kind} of {size} bytes in one of {len(packet)}, which is not QTM's")
@@ -113,7 +113,7 @@ class QualisysParser(Parser):
             self._heed(parameters_of(packet[HEADER.size :].rstrip(b"\0")), packet)
         return self._frame(reader) if kind == FRAME else []
 
-    def _heed(self, parameters: Parameters, packet: bytes) -> None:
+    def _heed(self, parameters: QtmParameters, packet: bytes) -> None:
         if parameters.labels is not None:
             self._labels = interned(unique(parameters.labels))
             self._axes = to_z_up(np.eye(3), parameters.up or "z").T
@@ -132,7 +132,7 @@ class QualisysParser(Parser):
             self._hand_names = interned(tuple(joint for name, side in owned for joint in joint_names(side, name)))
             self._told["Skeletons"] = packet
 
-    def _frame(self, reader: Reader) -> list[Frame]:
+    def _frame(self, reader: PacketReader) -> list[Frame]:
         stamp, number = reader.whole("q"), reader.whole("I")
         found = {}
         components = reader.count(8)
@@ -140,7 +140,7 @@ class QualisysParser(Parser):
             raise PacketError(f"a frame of {components} components, expected {MOST_COMPONENTS} at most")
         for _ in range(components):
             size, kind = reader.whole("i"), reader.whole("i")
-            found[kind] = Reader(reader.take(size - 8), f"a component of kind {kind}")
+            found[kind] = PacketReader(reader.take(size - 8), f"a component of kind {kind}")
         read = self._points(found)
         if read is None:
             return []
@@ -152,7 +152,7 @@ class QualisysParser(Parser):
         told = None if before is not None and before[1] == number else number
         return [Frame(names, positions, rotations, time, told, timecode)]
 
-    def _points(self, found: dict[int, Reader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
+    def _points(self, found: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
         """The hands of skeletons, else the markers with labels, else those without; None where there is none."""
         if SKELETONS in found and self._hands:
             return self._hand_names, *self._joints(found[SKELETONS])
@@ -164,7 +164,7 @@ class QualisysParser(Parser):
                 return self._unlabelled(found[kind], kind)
         return None
 
-    def _joints(self, reader: Reader) -> tuple[Floats, Floats]:
+    def _joints(self, reader: PacketReader) -> tuple[Floats, Floats]:
         """(J, 3) m and (J, 4) of all hands, NaN where a segment is not told."""
         skeletons = [
             np.frombuffer(reader.take(SEGMENT.itemsize * reader.count(SEGMENT.itemsize)), SEGMENT)
@@ -179,7 +179,7 @@ class QualisysParser(Parser):
             turns.append(rot.multiply(rot.multiply(self._up, turned), STANDS[hand.side]))
         return np.concatenate(places), np.concatenate(turns)
 
-    def _markers(self, reader: Reader, kind: int) -> Floats:
+    def _markers(self, reader: PacketReader, kind: int) -> Floats:
         """(M, 3) m of all labels, NaN where not seen. Raises PacketError where they are not as many as the labels."""
         each = 3 if kind == MARKERS[0] else 4
         count = reader.count(4 * each)
@@ -188,7 +188,7 @@ class QualisysParser(Parser):
         reader.take(4)
         return self._sane(reader.reals(count, each)[:, :3])
 
-    def _unlabelled(self, reader: Reader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
+    def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
         """The markers by their numbers."""
         width = 16 if kind == UNLABELLED[0] else 20
         count = reader.count(width)
@@ -246,7 +246,7 @@ def _fill(hand: _Hand, segments: Segments, there: Floats, turned: Floats) -> Non
         there[tip] = there[joint] + rot.rotate(turned[joint], end)
 
 
-def _timecode(reader: Reader) -> str:
+def _timecode(reader: PacketReader) -> str:
     """The first SMPTE timecode."""
     for _ in range(reader.count(12)):
         kind, _, low = reader.whole("i"), reader.whole("I"), reader.whole("I")

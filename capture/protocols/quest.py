@@ -23,7 +23,7 @@ from ..network.sender import Outgoing, UdpSender
 from ..network.tcp import LineSender
 from .device_axes import to_unity_points, to_unity_turns, unity_points, unity_turns
 from .finite_numbers import places, real, seconds, turns
-from .frame_assembler import Rounds
+from .frame_assembler import FrameAssembler
 from .parser import Parser
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class QuestParser(Parser):
 
     def __init__(self) -> None:
         self._wrists: dict[Side, tuple[Floats, Floats]] = {}
-        self._rounds = Rounds()
+        self._rounds = FrameAssembler()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""

@@ -22,7 +22,7 @@ from ..network.sender import Outgoing, UdpSender
 from . import osc, vrm_t_pose
 from .device_axes import to_unity_points, to_unity_turns
 from .finite_numbers import place, seconds, turn
-from .frame_cycle import Cycle
+from .frame_cycle import FrameCycle
 from .humanoid_bones import COLUMNS, HANDS, PARENTS, ROOT, Place, worlds
 from .parser import Parser
 
@@ -47,7 +47,7 @@ class VmcParser(Parser):
     """A frame is whole with the message that ended the round before."""
 
     def __init__(self) -> None:
-        self._cycle = Cycle(_first)
+        self._cycle = FrameCycle(_first)
         self._bones: dict[str, Place] = {}
         self._told: dict[str, int] = {}
         """In which round each bone was told last."""
@@ -139,7 +139,7 @@ def _offset(bone: str, at: Place) -> tuple[float, float, float]:
     return vrm_t_pose.USUAL.get(bone, at[0]) if abs(x) + abs(y) + abs(z) < UNTOLD else at[0]
 
 
-def _understood(message: osc.Message) -> tuple[str, Place | float] | None:
+def _understood(message: osc.OscMessage) -> tuple[str, Place | float] | None:
     """Who or what a message speaks of, and what it says; None for a bone that moves no hand. Raises PacketError."""
     if message.address == CLOCK:
         (value,) = _numbers(message, 0, 1)
@@ -160,7 +160,7 @@ def _understood(message: osc.Message) -> tuple[str, Place | float] | None:
     return name, ((-x, -z, y), (w, i, k, -j))
 
 
-def _numbers(message: osc.Message, start: int, count: int) -> list[float]:
+def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
     """Raises PacketError where there are fewer."""
     numbers = [float(value) for value in message.arguments[start : start + count] if not isinstance(value, str)]
     if len(numbers) != count:

@@ -24,7 +24,7 @@ from ...hand.kinematics import Pose
 from ..frame import Frame, joint_names, together, unseen
 from ..network.sender import Outgoing, UdpSender
 from .finite_numbers import places, turns
-from .frame_assembler import Rounds
+from .frame_assembler import FrameAssembler
 from .parser import Parser
 
 Floats = NDArray[np.float64]
@@ -68,7 +68,7 @@ class XsensParser(Parser):
 
     def __init__(self) -> None:
         self._samples: dict[int, _Sample] = {}
-        self._rounds = Rounds()
+        self._rounds = FrameAssembler()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import rotations as rot
-from ..jacobians import Placed, cross_matrix
+from ..jacobians import PosedJoints, cross_matrix
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ..marker_sets import Spot, on_palm
 from ..model import Site
@@ -41,7 +41,7 @@ ALONE = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Anatomy:
+class SharedParameters:
     """The unknowns that all frames share."""
 
     size: float
@@ -63,13 +63,13 @@ class Anatomy:
         parts = ([self.size], self.palm.ravel(), turns, self.lengths.ravel(), self.rho, self.offsets.ravel())
         return np.concatenate(parts)
 
-    def moved(self, step: Floats) -> "Anatomy":
+    def moved(self, step: Floats) -> "SharedParameters":
         """After a step (P,): numbers are added, digits turn about the wrist's axes. Bones keep a length."""
         turns = step[TURNS].reshape(-1, 3)
         angles = np.linalg.norm(turns, axis=-1)
         turned = rot.multiply(rot.about(turns / np.maximum(angles, 1e-300)[:, None], angles), self.frames)
         longer = self.lengths + step[LENGTHS].reshape(-1, 3)
-        return Anatomy(
+        return SharedParameters(
             size=self.size + float(step[0]),
             palm=self.palm + step[PALM].reshape(-1, 3),
             frames=turned / np.linalg.norm(turned, axis=-1, keepdims=True),
@@ -84,7 +84,7 @@ PALM, TURNS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46),
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Riders:
+class FitMarkers:
     """The markers as the fit takes them: those of the palm ride on the wrist, others on the joint they are said at."""
 
     spots: tuple[Spot, ...]
@@ -93,7 +93,7 @@ class Riders:
     """(M,) what they ride on."""
 
     @classmethod
-    def of(cls, spots: tuple[Spot, ...]) -> "Riders":
+    def of(cls, spots: tuple[Spot, ...]) -> "FitMarkers":
         """Which joints these spots ride on."""
         return cls(spots, tuple(0 if on_palm(spot) else JOINT_INDEX[spot.joint] for spot in spots))
 
@@ -106,29 +106,29 @@ class Riders:
         beside = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)
         return np.where(np.array(self.joints)[:, None] == 0, site_places(hand, spots), beside)
 
-    def begin(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> Anatomy:
+    def begin(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> SharedParameters:
         """The unknowns of a hand with its markers at these spots."""
-        return Anatomy(1.0, hand.palm[FIRST], hand.frames, hand.phalanges, rho, self.places(hand, spots))
+        return SharedParameters(1.0, hand.palm[FIRST], hand.frames, hand.phalanges, rho, self.places(hand, spots))
 
-    def proportions(self, mean: Proportions, anatomy: Anatomy) -> Proportions:
+    def proportions(self, mean: Proportions, anatomy: SharedParameters) -> Proportions:
         """The hand; what no digit's markers tell of is the mean hand's at this size."""
         palm = mean.palm * anatomy.size
         palm[FIRST] = anatomy.palm
         return replace(mean, palm=palm, phalanges=anatomy.lengths, frames=anatomy.frames)
 
-    def sites(self, anatomy: Anatomy) -> tuple[Site, ...]:
+    def sites(self, anatomy: SharedParameters) -> tuple[Site, ...]:
         """(M,) the markers on the hand."""
         rows = anatomy.offsets.tolist()
         return tuple(Site(f"marker {i}", joint, (*rows[i],)) for i, joint in enumerate(self.joints))
 
-    def found(self, side: str, anatomy: Anatomy) -> tuple[Spot, ...]:
+    def found(self, side: str, anatomy: SharedParameters) -> tuple[Spot, ...]:
         """(M,) where the markers were found to sit."""
         mirror = 1.0 if side == "right" else -1.0
         names = list(JOINT_INDEX)
         rows = anatomy.offsets.tolist()
         return tuple(Spot(names[joint], (mirror * x, y, z)) for joint, (x, y, z) in zip(self.joints, rows, strict=True))
 
-    def jacobian(self, placed: Placed, markers: Floats) -> Floats:
+    def jacobian(self, placed: PosedJoints, markers: Floats) -> Floats:
         """(F, M, 3, P) how the markers (F, M, 3) m in the world move with what all frames share."""
         count = len(markers)
         slopes = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
@@ -156,7 +156,7 @@ _CHAIN = {
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prior:
+class FitPrior:
     """What is known before: residuals in spreads, linear but for how the digits stand."""
 
     rows: Floats
@@ -167,7 +167,7 @@ class Prior:
     """(5, 4) how a mean hand's digits stand."""
 
     @classmethod
-    def of(cls, mean: Proportions, riders: Riders, rho: Floats, rho_spread: Floats) -> "Prior":
+    def of(cls, mean: Proportions, riders: FitMarkers, rho: Floats, rho_spread: Floats) -> "FitPrior":
         """A mean hand of the size that the palm shows, with its markers where they are said to be; rho (5,)."""
         many = OFFSETS + 3 * len(riders.joints)
         columns = np.eye(many)
@@ -204,7 +204,7 @@ class Prior:
             mean.frames,
         )
 
-    def residuals(self, anatomy: Anatomy) -> tuple[Floats, Floats]:
+    def residuals(self, anatomy: SharedParameters) -> tuple[Floats, Floats]:
         """(R + 15,) in spreads, and their derivatives (R + 15, P)."""
         away = _logarithms(rot.multiply(anatomy.frames, rot.conjugate(self.frames)))
         spreads = DIRECTION_SPREAD[:, None]

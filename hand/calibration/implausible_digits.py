@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from .fit_parameters import Anatomy, Riders
-from .least_squares import Problem, State
+from .fit_parameters import FitMarkers, SharedParameters
+from .least_squares import FitProblem, FitState
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ MOST_ASKEW = 0.008
 as far beside its joint as markers are, to opposite sides. It is 5 degrees of a finger, 10 of a first bone."""
 
 
-def askew(problem: Problem, state: State) -> Floats:
+def askew(problem: FitProblem, state: FitState) -> Floats:
     """(5, 2) of each digit m and degrees by which two of its joints stand otherwise than their markers.
 
     Of the pair that is worst, in the middle of the frames; zero where no two markers are in joints. m are across the
@@ -42,7 +42,7 @@ def askew(problem: Problem, state: State) -> Floats:
     return found
 
 
-def _in_joints(riders: Riders, joints: list[int]) -> list[tuple[int, int]]:
+def _in_joints(riders: FitMarkers, joints: list[int]) -> list[tuple[int, int]]:
     """(joint, marker), outwards, of the markers that are said to be in these joints."""
     said = {JOINT_INDEX[spot.joint]: m for m, spot in enumerate(riders.spots) if not any(spot.offset)}
     return [(joint, said[joint]) for joint in joints if joint in said]
@@ -56,7 +56,9 @@ def _between(bones: Floats, shown: Floats) -> tuple[float, float]:
     return float(np.median(across)), float(np.degrees(np.median(angles)))
 
 
-def keeping(riders: Riders, fitted: Anatomy, measured: Anatomy, rows: tuple[int, ...]) -> Anatomy:
+def keeping(
+    riders: FitMarkers, fitted: SharedParameters, measured: SharedParameters, rows: tuple[int, ...]
+) -> SharedParameters:
     """What was fitted, with some digits as they were measured, brought to where the palm's markers are now."""
     palm = [m for m, joint in enumerate(riders.joints) if joint == 0]
     move = rot.fit_seen(measured.offsets[palm], fitted.offsets[None, palm])[0]

@@ -10,11 +10,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jacobians import BASE, Placed, moved, place
+from ..jacobians import BASE, PosedJoints, moved, place
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..model import HandModel
 from ..proportions import Proportions, rest_frames
-from .fit_parameters import RHO, Anatomy, Prior, Riders
+from .fit_parameters import RHO, FitMarkers, FitPrior, SharedParameters
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -32,10 +32,10 @@ OUTLIER = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class FitState:
     """What is looked for: what all frames share, and the pose of each."""
 
-    anatomy: Anatomy
+    anatomy: SharedParameters
     root: Floats
     """(F, 4, 4) T_world_wrist."""
     angles: Floats
@@ -43,7 +43,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Normal:
+class NormalEquations:
     """Half the squares' second and first derivatives (Gauss and Newton's): by pose, by pose and shared, by shared."""
 
     poses: Floats
@@ -59,14 +59,14 @@ class Normal:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class FitProblem:
     """Markers that are to be met, and what is known before."""
 
     mean: Proportions
     usual: HandModel
     """For its limits and the angles at ease."""
-    riders: Riders
-    prior: Prior
+    riders: FitMarkers
+    prior: FitPrior
     positions: Floats
     """(F, M, 3) m, zero where not seen."""
     seen: Bools
@@ -74,21 +74,21 @@ class Problem:
     noise: float
     """m on each axis"""
 
-    def placed(self, state: State) -> Placed:
+    def placed(self, state: FitState) -> PosedJoints:
         """The hand in each frame, with its markers as sites."""
         rest = rest_frames(self.riders.proportions(self.mean, state.anatomy))
         hand = replace(self.usual, rest=rest, sites=self.riders.sites(state.anatomy))
         return place(hand, state.root, state.angles)
 
-    def off(self, state: State) -> Floats:
+    def off(self, state: FitState) -> Floats:
         """(F, M, 3) m from where markers are seen to where the hand has them; zero where not seen."""
         return self._off(self.placed(state))
 
-    def _off(self, placed: Placed) -> Floats:
+    def _off(self, placed: PosedJoints) -> Floats:
         away = placed.sites(np.arange(len(self.riders.joints))) - self.positions
         return np.where(self.seen[..., None], away, 0.0)
 
-    def costs(self, state: State) -> tuple[Floats, float]:
+    def costs(self, state: FitState) -> tuple[Floats, float]:
         """(F,) of each frame, and of what is shared: half the squares, in spreads."""
         far = np.linalg.norm(self.off(state), axis=-1) / self.noise
         markers = np.where(far <= OUTLIER, far**2 / 2, OUTLIER * (far - OUTLIER / 2)).sum(axis=1)
@@ -116,14 +116,14 @@ class Problem:
                 pairs.append((row, middle, last))
         return pairs
 
-    def _pose_residuals(self, state: State) -> tuple[Floats, Floats]:
+    def _pose_residuals(self, state: FitState) -> tuple[Floats, Floats]:
         """(F, D) and (F, 4) in spreads: from a hand at ease, and of the last joints from what the middle ones say."""
         strays = [
             state.angles[:, last] - state.anatomy.rho[row] * state.angles[:, mid] for row, mid, last in self._pairs()
         ]
         return (state.angles - self.usual.neutral) / self._pose_spreads, np.stack(strays, axis=1) / FOLLOWS
 
-    def normal(self, state: State) -> Normal:
+    def normal(self, state: FitState) -> NormalEquations:
         """The normal equations at a state, markers weighted by how far off they are."""
         placed = self.placed(state)
         off = self._off(placed) / self.noise
@@ -138,7 +138,7 @@ class Problem:
         up = by_pose.swapaxes(1, 2)
         flat = by_shared.reshape(-1, by_shared.shape[-1])
         before, slopes = self.prior.residuals(state.anatomy)
-        found = Normal(
+        found = NormalEquations(
             poses=up @ by_pose,
             mixed=up @ by_shared,
             shared=flat.T @ flat + self.emphasis * slopes.T @ slopes,
@@ -148,7 +148,7 @@ class Problem:
         self._with_poses(found, state)
         return found
 
-    def _with_poses(self, normal: Normal, state: State) -> None:
+    def _with_poses(self, normal: NormalEquations, state: FitState) -> None:
         """Adds what is known of poses to the normal equations."""
         at_ease, follows = self._pose_residuals(state)
         spreads, spread = self._pose_spreads, FOLLOWS
@@ -165,12 +165,12 @@ class Problem:
             normal.down_poses[:] -= slope * stray[:, None]
             normal.down_shared[RHO.start + row] -= by_rho @ stray
 
-    def after(self, state: State, by_pose: Floats, by_shared: Floats) -> State:
+    def after(self, state: FitState, by_pose: Floats, by_shared: Floats) -> FitState:
         """A step (F, 6 + D) of the poses, which stay within the limits, and (P,) of what is shared."""
         root, angles = moved(state.root, state.angles, by_pose)
-        return State(state.anatomy.moved(by_shared), root, np.clip(angles, *self.usual.limits.T))
+        return FitState(state.anatomy.moved(by_shared), root, np.clip(angles, *self.usual.limits.T))
 
-    def held(self, state: State, down: Floats) -> Bools:
+    def held(self, state: FitState, down: Floats) -> Bools:
         """(F, 6 + D) which numbers of the poses stand at a limit that they would leave."""
         low, high = self.usual.limits.T
         angles, ways = state.angles, down[:, BASE:]

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from .least_squares import Normal, Problem, State
+from .least_squares import FitProblem, FitState, NormalEquations
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -24,7 +24,7 @@ TOLERANCE = 1e-5
 """Of the cost, that a step must win for another to be made."""
 
 
-def posed(problem: Problem, state: State) -> State:
+def posed(problem: FitProblem, state: FitState) -> FitState:
     """The poses brought to the hand as it is, each frame with a damping of its own."""
     damping = np.full(len(state.angles), 1e-2)
     costs = problem.costs(state)[0]
@@ -37,7 +37,7 @@ def posed(problem: Problem, state: State) -> State:
         there = problem.costs(tried)[0]
         better = there < costs
         root = np.where(better[:, None, None], tried.root, state.root)
-        state = State(state.anatomy, root, np.where(better[:, None], tried.angles, state.angles))
+        state = FitState(state.anatomy, root, np.where(better[:, None], tried.angles, state.angles))
         damping = np.clip(np.where(better, damping / 5, damping * 10), 1e-9, 1e9)
         won = np.where(better, costs - there, 0.0)
         costs = costs - won
@@ -46,10 +46,10 @@ def posed(problem: Problem, state: State) -> State:
     return state
 
 
-class Fit:
+class MotionFit:
     """A hand fitted to a clip, step by step. Iterate `steps()` to the end, then read the rest."""
 
-    def __init__(self, problem: Problem, state: State) -> None:
+    def __init__(self, problem: FitProblem, state: FitState) -> None:
         self.problem, self.state = problem, state
 
     def steps(self) -> Iterator[float]:
@@ -88,7 +88,7 @@ def _total(costs: tuple[Floats, float]) -> float:
     return float(costs[0].sum()) + costs[1]
 
 
-def _free(normal: Normal, held: Bools) -> tuple[Floats, Floats, Floats]:
+def _free(normal: NormalEquations, held: Bools) -> tuple[Floats, Floats, Floats]:
     """poses, mixed and down_poses of the normal equations, with what is held by a limit standing still."""
     free = ~held
     poses = np.where(free[:, :, None] & free[:, None, :], normal.poses, 0.0)
@@ -112,7 +112,7 @@ def _solved(matrix: Floats, right: Floats) -> Floats:
     return found
 
 
-def _step(normal: Normal, held: Bools, damping: float) -> tuple[Floats, Floats]:
+def _step(normal: NormalEquations, held: Bools, damping: float) -> tuple[Floats, Floats]:
     """The step of the poses (F, 6 + D) and of what is shared (P,): each frame's pose is eliminated first."""
     poses, mixed, down = _free(normal, held)
     solved = _solved(_damped(poses, damping), np.concatenate([mixed, down[..., None]], axis=-1))
@@ -128,7 +128,7 @@ def _reduced(shared: Floats, down: Floats, mixed: Floats, solved: Floats) -> tup
     return shared - taken[:, :-1], down - taken[:, -1]
 
 
-def spreads(problem: Problem, state: State) -> Floats:
+def spreads(problem: FitProblem, state: FitState) -> Floats:
     """(P,) standard deviations of what is shared, from the curvature at the solution; limits that are met hold."""
     normal = problem.normal(state)
     poses, mixed, down = _free(normal, problem.held(state, normal.down_poses))
@@ -138,7 +138,7 @@ def spreads(problem: Problem, state: State) -> Floats:
     return deviations
 
 
-def told_noise(problem: Problem, state: State) -> float:
+def told_noise(problem: FitProblem, state: FitState) -> float:
     """m on each axis, the noise of the markers: what is left, over the numbers that it is left of.
 
     By the median, so that outliers are none; poses take up a part of the noise, of few markers almost all.
@@ -153,7 +153,7 @@ def told_noise(problem: Problem, state: State) -> float:
     return float(np.clip(raw, *NOISE))
 
 
-def _moving(problem: Problem) -> Ints:
+def _moving(problem: FitProblem) -> Ints:
     """(F,) the numbers of a pose that the markers seen can move."""
     moves = np.zeros((len(problem.riders.joints), problem.usual.dofs), bool)
     for m, joint in enumerate(problem.riders.joints):

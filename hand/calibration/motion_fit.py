@@ -22,11 +22,11 @@ from ..measured_hand import MeasuredHand
 from ..measurements import Measure
 from ..model import HandModel
 from ..proportions import Proportions, in_palm, site_places
-from .fit_parameters import LENGTHS, OFFSETS, PALM, RHO, Anatomy, Prior, Riders
+from .fit_parameters import LENGTHS, OFFSETS, PALM, RHO, FitMarkers, FitPrior, SharedParameters
 from .implausible_digits import MOST_ASKEW, askew, keeping
 from .joint_radii import by_size
-from .least_squares import Problem, State
-from .levenberg_marquardt import Fit, posed, spreads
+from .least_squares import FitProblem, FitState
+from .levenberg_marquardt import MotionFit, posed, spreads
 from .measuring import mean_hand, palm_seen
 
 Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ def _outermost(spots: tuple[Spot, ...], seen: Bools, digit: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fitted:
+class FittedHand:
     """A hand as a clip of free motion has it."""
 
     proportions: Proportions
@@ -101,7 +101,7 @@ class Fitted:
 
 def fitting(
     hand: MeasuredHand, at: tuple[Spot, ...], spots: tuple[Spot, ...], names: tuple[str, ...], positions: Floats
-) -> Generator[float, None, Fitted | str]:
+) -> Generator[float, None, FittedHand | str]:
     """Fits a hand to free motion; yields how far it is, 0..1, and returns it, or in words why it stays as it is.
 
     hand: as measured otherwise, from where the search begins, with its markers at the spots `at` (M,). spots, names
@@ -135,7 +135,7 @@ def fitting(
     return replace(found, before=was, after=now, notes=notes)
 
 
-def _turned(problem: Problem, before: State, after: State) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def _turned(problem: FitProblem, before: FitState, after: FitState) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The digits (rows) that a fit turns away from their markers, and a sentence of each."""
     was, now = askew(problem, before), askew(problem, after)
     rows = tuple(row for row in range(len(DIGITS)) if now[row, 0] > was[row, 0] + MOST_ASKEW)
@@ -147,7 +147,7 @@ def _turned(problem: Problem, before: State, after: State) -> tuple[tuple[int, .
     return rows, tuple(told)
 
 
-def taken_over(hand: MeasuredHand, fitted: Fitted, spots: dict[str, Spot]) -> MeasuredHand:
+def taken_over(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Spot]) -> MeasuredHand:
     """The hand with what was fitted; spots: label -> where it was found to sit. Radii by its size go with it."""
     usual, now = by_size(hand.proportions), by_size(fitted.proportions)
     by_its_size = np.isclose(hand.radii, usual, rtol=0, atol=1e-6)
@@ -178,14 +178,16 @@ def _motion(spots: tuple[Spot, ...], local: Floats) -> float:
     return float(max(spans, default=0.0))
 
 
-def _held_out(problem: Problem, start: Proportions, at: tuple[Spot, ...], positions: Floats) -> tuple[Problem, State]:
+def _held_out(
+    problem: FitProblem, start: Proportions, at: tuple[Spot, ...], positions: Floats
+) -> tuple[FitProblem, FitState]:
     """The problem of other frames (F, M, 3), and the hand as measured before in them."""
     seen = np.all(np.isfinite(positions), axis=-1)
     other = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
     return other, _beginning(other, start, at, np.full(len(DIGITS), DIP_PER_PIP), positions)
 
 
-def _left(problem: Problem, state: State) -> float:
+def _left(problem: FitProblem, state: FitState) -> float:
     """m, the median distance of the markers once each frame is posed."""
     off = np.linalg.norm(problem.off(posed(problem, state)), axis=-1)
     return float(np.median(off[problem.seen]))
@@ -193,25 +195,27 @@ def _left(problem: Problem, state: State) -> float:
 
 def prepared(
     start: Proportions, at: tuple[Spot, ...], spots: tuple[Spot, ...], positions: Floats, known: HandModel
-) -> Fit:
+) -> MotionFit:
     """The fit of a hand to all of these frames (F, M, 3) m, as `fitting` has them. known: for its limits."""
     mean = mean_hand(start.side, spots, positions)
-    riders = Riders.of(spots)
+    riders = FitMarkers.of(spots)
     rho = np.full(len(DIGITS), DIP_PER_PIP)
-    prior = Prior.of(mean, riders, rho, np.full(len(DIGITS), RHO_SPREAD))
+    prior = FitPrior.of(mean, riders, rho, np.full(len(DIGITS), RHO_SPREAD))
     seen = np.all(np.isfinite(positions), axis=-1)
-    problem = Problem(mean, known, riders, prior, np.where(seen[..., None], positions, 0.0), seen, FIRST_NOISE)
-    return Fit(problem, _beginning(problem, start, at, rho, positions))
+    problem = FitProblem(mean, known, riders, prior, np.where(seen[..., None], positions, 0.0), seen, FIRST_NOISE)
+    return MotionFit(problem, _beginning(problem, start, at, rho, positions))
 
 
-def _beginning(problem: Problem, start: Proportions, at: tuple[Spot, ...], rho: Floats, positions: Floats) -> State:
+def _beginning(
+    problem: FitProblem, start: Proportions, at: tuple[Spot, ...], rho: Floats, positions: Floats
+) -> FitState:
     """The hand at ease, laid on the palm's markers of each frame."""
     palm = [m for m, spot in enumerate(at) if on_palm(spot)]
     root = rot.fit_seen(site_places(start, tuple(at[m] for m in palm)), positions[:, palm])
-    return State(problem.riders.begin(start, at, rho), root, np.tile(problem.usual.neutral, (len(root), 1)))
+    return FitState(problem.riders.begin(start, at, rho), root, np.tile(problem.usual.neutral, (len(root), 1)))
 
 
-def _fitted(fit: Fit, names: tuple[str, ...], anatomy: Anatomy, kept: tuple[int, ...]) -> Fitted:
+def _fitted(fit: MotionFit, names: tuple[str, ...], anatomy: SharedParameters, kept: tuple[int, ...]) -> FittedHand:
     """The hand that was found, and how sure each measure is of the digits that are not kept (rows) as they were."""
     problem = fit.problem
     spread = spreads(problem, fit.state)
@@ -235,17 +239,17 @@ def _fitted(fit: Fit, names: tuple[str, ...], anatomy: Anatomy, kept: tuple[int,
     stays = {joint for row in kept for joint in CHAIN_JOINTS[DIGITS[row]]}
     stays |= {name for m, name in enumerate(names) if problem.riders.digit(m) in kept}
     hand = problem.riders.proportions(problem.mean, anatomy)
-    return Fitted(hand, spots, tuple(rho), tuple(one for one in told if one.of not in stays))
+    return FittedHand(hand, spots, tuple(rho), tuple(one for one in told if one.of not in stays))
 
 
-def _bones(anatomy: Anatomy, spread: Floats, frames: int) -> list[Measure]:
+def _bones(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Measure]:
     how = "fitted to free motion, together with the markers' offsets"
     joints = [joint for digit in DIGITS for joint in CHAIN_JOINTS[digit][:3]]
     rows = zip(joints, 1000 * anatomy.lengths.ravel(), 1000 * spread[LENGTHS], strict=True)
     return [Measure("bone", joint, how, float(value), float(sure), frames=frames) for joint, value, sure in rows]
 
 
-def _knuckles(anatomy: Anatomy, spread: Floats, frames: int) -> list[Measure]:
+def _knuckles(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Measure]:
     """Of the digits' first joints: how far from the wrist, the spread along that line."""
     how = "fitted to free motion: about which its digit's markers move"
     found = []

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..joints import DIGITS, TIPS, digit_words
 from ..marker_sets import Spot
 from .hungarian import Costs
-from .palm_candidates import Sample, pair_costs
+from .palm_candidates import TrajectorySample, pair_costs
 from .shape_model import PALM_ONLY, distances, mean_distances, mean_shape
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ NEEDED = "add three markers that keep their distances: at the wrist and two knuc
 
 
 @dataclass(frozen=True, slots=True)
-class Few:
+class FewMarkers:
     """What is known of a few markers that stand together like a hand's."""
 
     sentence: str
@@ -53,7 +53,7 @@ def told_of_few(positions: Floats, labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(few.sentence for few in few_of(positions, labels))
 
 
-def few_of(positions: Floats, labels: tuple[str, ...]) -> tuple[Few, ...]:
+def few_of(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMarkers, ...]:
     """Each three or five of the markers (F, M, 3) m that stand together like a hand's."""
     found = [_told(positions[:, group], [labels[i] for i in group]) for group in _groups(positions)]
     return tuple(few for few in found if few is not None)
@@ -61,7 +61,7 @@ def few_of(positions: Floats, labels: tuple[str, ...]) -> tuple[Few, ...]:
 
 def _groups(positions: Floats) -> list[Ints]:
     """Markers that are no farther from each other than those of a hand, and from all others farther."""
-    apart = Sample.of(_some(positions)).apart if positions.size else np.zeros((0, 0))
+    apart = TrajectorySample.of(_some(positions)).apart if positions.size else np.zeros((0, 0))
     near = np.nan_to_num(apart, nan=np.inf) < FARTHEST
     rows = {tuple(np.flatnonzero(row).tolist()) for row in near}
     return [np.array(group) for group in sorted(rows) if group and np.all(near[np.ix_(group, group)])]
@@ -75,16 +75,16 @@ def _some(positions: Floats) -> Floats:
     return some
 
 
-def _told(positions: Floats, labels: list[str]) -> Few | None:
+def _told(positions: Floats, labels: list[str]) -> FewMarkers | None:
     places = _some(positions)
     if len(labels) not in SETS or not np.all(np.isfinite(places)):
         return None
-    sample = Sample.of(places)
+    sample = TrajectorySample.of(places)
     steady = bool(np.sqrt(sample.sway.max()) < STEADY)
     if steady and len(labels) == 3:
         wrist = _wrist(sample)
         which = f"the wrist's is '{labels[wrist]}', " if wrist is not None else ""
-        return Few(
+        return FewMarkers(
             f"three markers keep their distances, as on a palm: {which}but a palm alone looks alike from both sides, "
             "so neither left or right nor which knuckle is the index finger's can be told, and no finger can be "
             "solved: add markers on the fingertips",
@@ -95,7 +95,7 @@ def _told(positions: Floats, labels: list[str]) -> Few | None:
         return None
     named = [f"'{labels[marker]}' is the {_digit(tip)}'s" for marker, (tip, _) in tips.items()]
     which = ", ".join(named) if named else "which is which cannot be told"
-    return Few(
+    return FewMarkers(
         f"{'three' if len(labels) == 3 else 'five'} markers move like fingertips ({which}): without a palm neither "
         f"left or right nor how the fingers bend can be told, {NEEDED}",
         {labels[marker]: told for marker, told in tips.items()},
@@ -153,7 +153,7 @@ def _expected(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
     return middle, inverse, float(np.linalg.slogdet(spread)[1])
 
 
-def _wrist(sample: Sample) -> int | None:
+def _wrist(sample: TrajectorySample) -> int | None:
     """The marker at the wrist of a palm's three, where every order that has another there costs clearly more."""
     spots = PALM_ONLY.spots
     costs = Costs(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))

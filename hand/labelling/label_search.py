@@ -15,11 +15,11 @@ from ..measured_hand import MeasuredHand
 from ..proportions import build, site_places
 from .hungarian import moves
 from .label_confidence import of_marker, of_side
-from .labelling_result import PERFORMERS, FoundHand, Labelling, columns_of, found_hand
-from .palm_candidates import Laid, Sample, lay, propose, settled
-from .region_growing import Growth, grow
-from .shape_model import LAYOUTS, Layout, Shape, as_seen, mean_shape, mirrored, shape_of
-from .trajectories import Tracks, follow
+from .labelling_result import PERFORMERS, LabelledHand, Labelling, columns_of, found_hand
+from .palm_candidates import ShapeFit, TrajectorySample, lay, propose, settled
+from .region_growing import TrajectoryStats, grow
+from .shape_model import LAYOUTS, HandShape, MarkerLayout, as_seen, mean_shape, mirrored, shape_of
+from .trajectories import Trajectories, follow
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,7 +79,7 @@ def finding(
     if not len(tracks.first):
         return Labelling((), tracks, ())
     free = np.ones(len(tracks.first), bool)
-    hands: list[FoundHand] = []
+    hands: list[LabelledHand] = []
     notes: list[str] = []
     shapes = _shapes(known or {})
     while len(hands) < MOST_HANDS:
@@ -115,24 +115,24 @@ class _Seen:
     frames: Ints
 
 
-def _shapes(known: Mapping[Side, MeasuredHand]) -> list[tuple[Layout, Shape]]:
+def _shapes(known: Mapping[Side, MeasuredHand]) -> list[tuple[MarkerLayout, HandShape]]:
     """What is looked for: mean hands with the known sets, or performers' with their own markers."""
     if known:
         return [each for hand in known.values() for each in _of_performer(hand)]
     return [(layout, mean_shape(side, tuple(layout.spots.values()))) for layout in LAYOUTS for side in SIDES]
 
 
-def _of_performer(hand: MeasuredHand) -> list[tuple[Layout, Shape]]:
+def _of_performer(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]:
     """With all of its markers, and with those that are a known set: a take may have fewer than the measured one."""
-    found = [(Layout(PERFORMERS, hand.spots), _known_shape(hand, hand.spots))] if len(hand.spots) >= 4 else []
+    found = [(MarkerLayout(PERFORMERS, hand.spots), _known_shape(hand, hand.spots))] if len(hand.spots) >= 4 else []
     for layout in LAYOUTS:
         own = _own_spots(hand, layout)
         if own is not None and own.keys() != hand.spots.keys():
-            found.append((Layout(f"{PERFORMERS} {layout.name}", own), _known_shape(hand, own)))
+            found.append((MarkerLayout(f"{PERFORMERS} {layout.name}", own), _known_shape(hand, own)))
     return found
 
 
-def _own_spots(hand: MeasuredHand, layout: Layout) -> dict[str, Spot] | None:
+def _own_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | None:
     """The performer's markers that are a layout's, None where one is lacking.
 
     A marker that was measured may be off its place by a centimetre, and one of the palm rides on the wrist.
@@ -154,13 +154,13 @@ def _own_spots(hand: MeasuredHand, layout: Layout) -> dict[str, Spot] | None:
     return {labels[at]: owns[at] for at in nearest}
 
 
-def _known_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> Shape:
+def _known_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
     """Bones are known; how this performer holds the hand in this take is not, and poses are drawn as for anybody."""
     shape = shape_of(hand.model, tuple(spots.values()), exact=True)
     return replace(shape, spread=shape.spread + HELD**2 * np.eye(3))
 
 
-def _seeds(tracks: Tracks, free: Bools, frames: Bools) -> _Seen:
+def _seeds(tracks: Trajectories, free: Bools, frames: Bools) -> _Seen:
     """The free trajectories at the frame, of those asked for (F,), at which the longest ones are seen."""
     length = np.where(free, tracks.count, 0)
     value = np.where(tracks.ids >= 0, np.minimum(length, LONG)[tracks.ids], 0).sum(1)
@@ -173,7 +173,7 @@ def _seeds(tracks: Tracks, free: Bools, frames: Bools) -> _Seen:
     return _Seen(which, rows[np.unique(np.linspace(0, len(rows) - 1, FRAMES).astype(int))] if len(rows) else rows)
 
 
-def _windows(tracks: Tracks, free: Bools) -> list[_Seen]:
+def _windows(tracks: Trajectories, free: Bools) -> list[_Seen]:
     """What is seen together in the thirds of a capture; one of them where that is the same everywhere."""
     thirds = np.array_split(np.arange(len(tracks.ids)), min(3, len(tracks.ids)))
     found: dict[bytes, _Seen] = {}
@@ -186,15 +186,15 @@ def _windows(tracks: Tracks, free: Bools) -> list[_Seen]:
 
 
 def _best(
-    tracks: Tracks, windows: list[_Seen], shapes: list[tuple[Layout, Shape]]
-) -> Generator[str, None, tuple[Layout, Laid, float, _Seen] | None]:
+    tracks: Trajectories, windows: list[_Seen], shapes: list[tuple[MarkerLayout, HandShape]]
+) -> Generator[str, None, tuple[MarkerLayout, ShapeFit, float, _Seen] | None]:
     """The layout and side that explain most, how sure the side is, and where; None where nothing looks like a hand."""
     samples = [
-        (seen, Sample.of(tracks.places(seen.frames, seen.which)))
+        (seen, TrajectorySample.of(tracks.places(seen.frames, seen.which)))
         for seen in windows
         if len(seen.which) >= 4 and len(seen.frames)
     ]
-    found: list[Laid] = []
+    found: list[ShapeFit] = []
     for layout, shape in shapes:
         yield f"Looking for a {shape.side} hand with the set '{layout.name}'"
         proposals = [each for _, sample in samples for each in propose(sample, shape)]
@@ -207,7 +207,7 @@ def _best(
     return layout, laid, _side_sure(laid), seen
 
 
-def _on_side(laid: Laid, side: Side | None) -> Laid | None:
+def _on_side(laid: ShapeFit, side: Side | None) -> ShapeFit | None:
     """The same markers as a hand of the side that was asked for; None where none was, or they are none of its."""
     if side is None or laid.shape.side == side:
         return laid if side else None
@@ -215,7 +215,7 @@ def _on_side(laid: Laid, side: Side | None) -> Laid | None:
     return other if other is not None and _is_hand(other) else None
 
 
-def _side_sure(laid: Laid) -> float:
+def _side_sure(laid: ShapeFit) -> float:
     """0.5..1, by how much worse the other hand fits the same markers."""
     own = np.sort(laid.labels[laid.labels < len(laid.sample.apart)])
     other = lay(laid.sample.only(own), mirrored(laid.shape))
@@ -225,22 +225,22 @@ def _side_sure(laid: Laid) -> float:
     return of_side(gap)
 
 
-def _filled(laid: Laid) -> float:
+def _filled(laid: ShapeFit) -> float:
     return float((laid.labels < len(laid.sample.apart)).mean())
 
 
-def _worth(laid: Laid) -> float:
+def _worth(laid: ShapeFit) -> float:
     """What it costs, times the share of its spots that have a marker: a larger set must not win by its empty spots."""
     return laid.cost * _filled(laid)
 
 
-def _is_hand(laid: Laid) -> bool:
+def _is_hand(laid: ShapeFit) -> bool:
     filled = _filled(laid)
     fits = laid.cost <= LEAST_FIT * len(laid.labels) * filled
     return filled >= LEAST_FILLED and fits and SIZES[0] < laid.scale < SIZES[1]
 
 
-def _measured(tracks: Tracks, seen: _Seen, laid: Laid) -> Shape:
+def _measured(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> HandShape:
     """The shape of the hand that was found: as it was seen, and as its measures say where it was not.
 
     Which spots ride on the palm, and which are neighbours, stays as it was said to be.
@@ -258,7 +258,7 @@ def _measured(tracks: Tracks, seen: _Seen, laid: Laid) -> Shape:
     return as_seen(replace(shape, palm=laid.shape.palm, weight=laid.shape.weight), spots, places)
 
 
-def _as_growth(tracks: Tracks, seen: _Seen, laid: Laid) -> Growth:
+def _as_growth(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> TrajectoryStats:
     """What laying the hand has told."""
     spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
     chances = of_marker(margins(laid))
@@ -266,10 +266,10 @@ def _as_growth(tracks: Tracks, seen: _Seen, laid: Laid) -> Growth:
         if label < len(seen.which):
             spot[seen.which[label]] = c
             confidence[seen.which[label]] = chances[c]
-    return Growth(spot, confidence)
+    return TrajectoryStats(spot, confidence)
 
 
-def margins(laid: Laid) -> Floats:
+def margins(laid: ShapeFit) -> Floats:
     """(C,) by how much the cost rises where a spot's marker is another's, another free one, or none."""
     swaps, changes = moves(laid.costs, laid.local)
     np.fill_diagonal(swaps, np.inf)
@@ -277,7 +277,9 @@ def margins(laid: Laid) -> Floats:
     return np.maximum(least, 0.0)
 
 
-def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Generator[str, None, Growth]:
+def _everywhere(
+    tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools
+) -> Generator[str, None, TrajectoryStats]:
     """From the frames in which the hand was found to all others, also to those after it was lost whole."""
     growth = yield from grow(tracks, shape, start, free)
     for _ in range(MOST_WINDOWS):
@@ -288,12 +290,14 @@ def _everywhere(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Gen
         if not enough.any():
             break
         seen = _seeds(tracks, open_ones, enough)
-        laid = lay(Sample.of(tracks.places(seen.frames, seen.which)), shape)
+        laid = lay(TrajectorySample.of(tracks.places(seen.frames, seen.which)), shape)
         # What is seen while this hand is not may be the other one.
         if laid is None or not _is_hand(laid) or _side_sure(laid) < SIDE_SURE:
             break
         more = _as_growth(tracks, seen, laid)
         new = (more.spot >= 0) & (growth.spot < 0)
-        merged = Growth(np.where(new, more.spot, growth.spot), np.where(new, more.confidence, growth.confidence))
+        merged = TrajectoryStats(
+            np.where(new, more.spot, growth.spot), np.where(new, more.confidence, growth.confidence)
+        )
         growth = yield from grow(tracks, shape, merged, free)
     return growth

@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from .palm_candidates import Sample
-from .trajectories import Tracks, follow
+from .palm_candidates import TrajectorySample
+from .trajectories import Trajectories, follow
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,7 +50,7 @@ def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     home[row[column != homes[owner]]] = False
     # Distances are known from frames without a swap, where there are enough.
     good = np.flatnonzero(home) if home.sum() >= ENOUGH else np.arange(len(times))
-    usual = Sample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, FRAMES).astype(int))]])
+    usual = TrajectorySample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, FRAMES).astype(int))]])
     found = []
     for one, other in combinations(where, 2):
         pair = (int(homes[one]), int(homes[other]))
@@ -61,14 +61,14 @@ def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     return tuple(sorted(found, key=lambda swap: (swap.first, swap.columns)))
 
 
-def _where(tracks: Tracks, track: int) -> Ints:
+def _where(tracks: Trajectories, track: int) -> Ints:
     """(F,) the column of a trajectory; where it is not seen, a column that is no trajectory's: −1."""
     is_it = tracks.ids == track
     column: Ints = np.where(is_it.any(1), is_it.argmax(1), -1)
     return column
 
 
-def _homes(tracks: Tracks) -> Ints:
+def _homes(tracks: Trajectories) -> Ints:
     """(K,) the column in which each trajectory is seen most."""
     counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
     row, column = np.nonzero(tracks.ids >= 0)
@@ -77,7 +77,7 @@ def _homes(tracks: Tracks) -> Ints:
     return homes
 
 
-def _told_by_distances(positions: Floats, usual: Sample, pair: tuple[int, int], run: Ints) -> bool:
+def _told_by_distances(positions: Floats, usual: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
     """Whether distances to the other markers fit far better once the pair is exchanged in the frames of `run`."""
     rows = run[np.unique(np.linspace(0, len(run) - 1, FRAMES).astype(int))]
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ..joints import Side
 from .label_confidence import of_lone_tip
-from .region_growing import Growth
-from .shape_model import Layout
-from .trajectories import Tracks
+from .region_growing import TrajectoryStats
+from .shape_model import MarkerLayout
+from .trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,7 +19,7 @@ PERFORMERS = "the performer's"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LabelledSpan:
     """A stretch of a column that is one spot."""
 
     column: int
@@ -31,31 +31,31 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FoundHand:
+class LabelledHand:
     """A hand of C spots in a capture of F frames."""
 
     side: Side
     sure: float
     """0..1, of the side."""
-    layout: Layout
+    layout: MarkerLayout
     columns: Ints
     """(F, C) which column shows each spot, −1 where none does."""
     confidence: Floats
     """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LabelledSpan, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
     """What a capture's trajectories are."""
 
-    hands: tuple[FoundHand, ...]
-    tracks: Tracks
+    hands: tuple[LabelledHand, ...]
+    tracks: Trajectories
     notes: tuple[str, ...]
     """Sentences about what cannot be told."""
 
 
-def columns_of(tracks: Tracks, growth: Growth, spots: int) -> Ints:
+def columns_of(tracks: Trajectories, growth: TrajectoryStats, spots: int) -> Ints:
     """(F, C) which column shows each spot, −1 where none does."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
@@ -64,10 +64,12 @@ def columns_of(tracks: Tracks, growth: Growth, spots: int) -> Ints:
     return columns
 
 
-def found_hand(tracks: Tracks, layout: Layout, side: Side, sure: float, growth: Growth) -> FoundHand:
+def found_hand(
+    tracks: Trajectories, layout: MarkerLayout, side: Side, sure: float, growth: TrajectoryStats
+) -> LabelledHand:
     """A hand by what is known of each trajectory, and how sure its side is."""
     names = tuple(layout.spots)
-    pieces: list[Piece] = []
+    pieces: list[LabelledSpan] = []
     rows_of = tracks.rows()
     shown = np.isin(np.arange(len(names)), growth.spot)
     known = layout.name == PERFORMERS
@@ -82,7 +84,7 @@ def found_hand(tracks: Tracks, layout: Layout, side: Side, sure: float, growth: 
         cuts = np.flatnonzero(np.diff(column)) + 1
         for begin, end in zip(np.r_[0, cuts], np.r_[cuts, len(rows)], strict=True):
             where = (int(column[begin]), names[spot], int(rows[begin]), int(rows[end - 1]))
-            pieces.append(Piece(*where, round(confidence, 3)))
+            pieces.append(LabelledSpan(*where, round(confidence, 3)))
     pieces.sort(key=lambda piece: (names.index(piece.spot), piece.first))
     confidence_of = total / np.maximum(weight, 1)
-    return FoundHand(side, sure, layout, columns_of(tracks, growth, len(names)), confidence_of, tuple(pieces))
+    return LabelledHand(side, sure, layout, columns_of(tracks, growth, len(names)), confidence_of, tuple(pieces))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from .. import rotations as rot
 from ..joints import TIPS
 from .hungarian import IMPOSSIBLE, Costs, assigned
-from .shape_model import Shape
+from .shape_model import HandShape
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,7 +44,7 @@ LEAST_SEEN = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class TrajectorySample:
     """Some trajectories in some frames."""
 
     positions: Floats
@@ -57,7 +57,7 @@ class Sample:
     """m by which distances that do not change stray in this capture."""
 
     @classmethod
-    def of(cls, positions: Floats) -> "Sample":
+    def of(cls, positions: Floats) -> "TrajectorySample":
         """Worked out from positions (N, T, 3)."""
         count = positions.shape[1]
         apart, sway = np.full((count, count), np.nan), np.full((count, count), np.nan)
@@ -77,10 +77,10 @@ class Sample:
             sway[index, enough] = (np.where(kept, ordered - mean, 0) ** 2).sum(0) / total
         return cls(positions, apart, sway, _least_stray(apart, sway))
 
-    def only(self, which: Ints) -> "Sample":
+    def only(self, which: Ints) -> "TrajectorySample":
         """The same of some of the trajectories."""
         grid = np.ix_(which, which)
-        return Sample(self.positions[:, which], self.apart[grid], self.sway[grid], self.rigid)
+        return TrajectorySample(self.positions[:, which], self.apart[grid], self.sway[grid], self.rigid)
 
 
 def _least_stray(apart: Floats, sway: Floats) -> float:
@@ -91,11 +91,11 @@ def _least_stray(apart: Floats, sway: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Laid:
+class ShapeFit:
     """A hand's shape laid on a sample."""
 
-    sample: Sample
-    shape: Shape
+    sample: TrajectorySample
+    shape: HandShape
     cost: float
     labels: Ints
     """(C,) which trajectory is at each spot, T for none."""
@@ -106,20 +106,20 @@ class Laid:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proposal:
+class PalmProposal:
     """A palm that may be there: three trajectories on three spots of a shape."""
 
-    sample: Sample
-    shape: Shape
+    sample: TrajectorySample
+    shape: HandShape
     anchors: Ints
     triple: Ints
     promise: float
     """About what the hand will cost, times the share of its spots that will have a marker."""
 
 
-def propose(sample: Sample, shape: Shape) -> list[Proposal]:
+def propose(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
     """The likeliest palms of a shape in a sample, the likeliest first."""
-    found: list[Proposal] = []
+    found: list[PalmProposal] = []
     few = sample.positions[:: max(1, len(sample.positions) // QUICK)]
     for anchors in _anchors(shape):
         triples = _triples(sample, shape, anchors)
@@ -131,11 +131,11 @@ def propose(sample: Sample, shape: Shape) -> list[Proposal]:
         # Each marker is at one spot and each spot has one marker: the fit is no better than either allows.
         promise = np.maximum(least.sum(1), single.min(axis=1).sum(1)) * (least < 0).mean(1)
         best = np.argsort(promise, kind="stable")[:MOST_TRIED]
-        found += [Proposal(sample, shape, anchors, triples[h], float(promise[h])) for h in best]
+        found += [PalmProposal(sample, shape, anchors, triples[h], float(promise[h])) for h in best]
     return sorted(found, key=lambda each: each.promise)
 
 
-def settled(proposals: list[Proposal]) -> list[Laid]:
+def settled(proposals: list[PalmProposal]) -> list[ShapeFit]:
     """All markers assigned, for the most promising palms of one shape."""
     ordered = sorted(proposals, key=lambda each: each.promise)[:MOST_TRIED]
     laid = []
@@ -148,12 +148,12 @@ def settled(proposals: list[Proposal]) -> list[Laid]:
     return laid
 
 
-def lay(sample: Sample, shape: Shape) -> Laid | None:
+def lay(sample: TrajectorySample, shape: HandShape) -> ShapeFit | None:
     """The assignment of least cost of a sample's T trajectories to a shape's C spots; None where nothing is rigid."""
     return min(settled(propose(sample, shape)), key=lambda laid: laid.cost, default=None)
 
 
-def _anchors(shape: Shape) -> list[Ints]:
+def _anchors(shape: HandShape) -> list[Ints]:
     """Threes of spots on the palm that span most, each without the first spot of those before it."""
     spots = np.flatnonzero(shape.palm)
     found: list[Ints] = []
@@ -169,7 +169,7 @@ def _anchors(shape: Shape) -> list[Ints]:
     return found
 
 
-def _triples(sample: Sample, shape: Shape, anchors: Ints) -> Ints:
+def _triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
     """(H, 3) trajectories that keep distances like those of three spots, the likest first."""
     wanted = shape.apart[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
@@ -190,7 +190,7 @@ def _triples(sample: Sample, shape: Shape, anchors: Ints) -> Ints:
 
 
 def _in_palms(
-    positions: Floats, shape: Shape, anchors: Ints, triples: Ints, sample: Sample
+    positions: Floats, shape: HandShape, anchors: Ints, triples: Ints, sample: TrajectorySample
 ) -> tuple[Floats, Floats, Floats]:
     """Mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in the palms laid on triples (H, 3), and their scales.
 
@@ -228,7 +228,7 @@ def _in_frames(positions: Floats, moves: Floats, seen: Bools, scale: Floats) -> 
     return mean, spread
 
 
-def _single(shape: Shape, means: Floats, spreads: Floats) -> Floats:
+def _single(shape: HandShape, means: Floats, spreads: Floats) -> Floats:
     """(H, C, T) what a trajectory of this mean and covariance costs at each spot, below zero where it fits well.
 
     Half of the negative log likelihoods that its mean is the person's, and that it moves about it as the spot does.
@@ -246,7 +246,7 @@ def _single(shape: Shape, means: Floats, spreads: Floats) -> Floats:
     return single
 
 
-def pair_costs(shape: Shape, sample: Sample, scale: float) -> Floats:
+def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floats:
     """(C, C, T + 1, T + 1) what two trajectories' distance costs at two spots, weighted; zero with 'none'."""
     person = (OWN * shape.apart * (EXACT if shape.exact else 1.0) + STRAY) ** 2
     stray = (sample.rigid + 0.01 * shape.apart) ** 2
@@ -267,7 +267,7 @@ def pair_costs(shape: Shape, sample: Sample, scale: float) -> Floats:
     return result
 
 
-def _in_turn(shape: Shape) -> list[tuple[int, int]]:
+def _in_turn(shape: HandShape) -> list[tuple[int, int]]:
     """Of a set that shows no more of the digits than their tips, the spots of which the second has no marker where
     the first has none: the ring finger's is left away before the middle finger's, and that before the index's."""
     only_tips = all(inside or spot.joint in TIPS for spot, inside in zip(shape.spots, shape.palm, strict=True))
@@ -277,7 +277,7 @@ def _in_turn(shape: Shape) -> list[tuple[int, int]]:
     return [(at[inner], at[outer]) for inner, outer in pairwise(TIPS[1:4]) if inner in at and outer in at]
 
 
-def _settled(sample: Sample, shape: Shape, mean: Floats, spread: Floats, scale: float) -> Laid:
+def _settled(sample: TrajectorySample, shape: HandShape, mean: Floats, spread: Floats, scale: float) -> ShapeFit:
     """Assigned, the hand laid on all that was assigned, and assigned again until nothing changes."""
     near = np.flatnonzero(_single(shape, mean[None], spread[None])[0].min(0) < 30.0)
     few = sample.only(near)
@@ -294,10 +294,10 @@ def _settled(sample: Sample, shape: Shape, mean: Floats, spread: Floats, scale: 
         mean, spread, scale = _relaid(shape, labels, mean, spread, scale)
     assert best is not None
     cost, labels, costs, scale = best
-    return Laid(sample, shape, cost, np.append(near, len(sample.apart))[labels], costs, labels, scale)
+    return ShapeFit(sample, shape, cost, np.append(near, len(sample.apart))[labels], costs, labels, scale)
 
 
-def _relaid(shape: Shape, labels: Ints, mean: Floats, spread: Floats, scale: float) -> tuple[Floats, Floats, float]:
+def _relaid(shape: HandShape, labels: Ints, mean: Floats, spread: Floats, scale: float) -> tuple[Floats, Floats, float]:
     """Means and covariances after the move and the scale that bring those that are assigned nearest to their spots."""
     spots = np.flatnonzero(labels < len(mean))
     if len(spots) < 3:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from .. import rotations as rot
 from .label_confidence import of_marker
 from .palm_candidates import ASIDE, EXACT, STRAY
-from .shape_model import Shape
-from .trajectories import Tracks
+from .shape_model import HandShape
+from .trajectories import Trajectories
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ SHARED = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Growth:
+class TrajectoryStats:
     """What is known of K trajectories."""
 
     spot: Ints
@@ -58,7 +58,9 @@ class _State:
         self.known[rows[new], spot] = True
 
 
-def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Generator[str, None, Growth]:
+def grow(
+    tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools
+) -> Generator[str, None, TrajectoryStats]:
     """Spots of free (K,) trajectories, by their places in the palm, beside known neighbours and after known places.
 
     Step by step, a look at a fragment each: what it does next, in words.
@@ -90,10 +92,10 @@ def grow(tracks: Tracks, shape: Shape, start: Growth, free: Bools) -> Generator[
                 state.add(rows, best, positions[rows, column])
                 open_list.remove(track)
                 told = True
-    return Growth(spot, confidence)
+    return TrajectoryStats(spot, confidence)
 
 
-def _costs(times: Floats, places: Floats, rows: Ints, state: _State, shape: Shape) -> Floats:
+def _costs(times: Floats, places: Floats, rows: Ints, state: _State, shape: HandShape) -> Floats:
     """(C,) what a fragment, at places (N, 3) in frames (N,), costs at each spot; infinite where it cannot be."""
     taken = state.known[rows].mean(0) > SHARED
     looks = np.unique(np.linspace(0, len(rows) - 1, LOOKS).astype(int))
@@ -123,7 +125,7 @@ def _scale(log_of: Floats, sizes: int) -> Floats:
     return scaled
 
 
-def _beside(apart: Floats, known: Bools, shape: Shape) -> Floats:
+def _beside(apart: Floats, known: Bools, shape: HandShape) -> Floats:
     """(C,) what distances (N, C) to the known spots (N, C) cost at each spot: mean over frames and spots."""
     variance = shape.sway + (0.03 * shape.apart + STRAY) ** 2
     off = (apart[:, None] - shape.apart) ** 2 / variance / 2

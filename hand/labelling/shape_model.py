@@ -24,7 +24,7 @@ POSES = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MarkerLayout:
     """A set of markers by where they sit, without labels that anyone wrote."""
 
     name: str
@@ -45,21 +45,21 @@ def _part_of(known: MarkerSet, *words: str) -> dict[str, Spot]:
 _CHAINS = tuple(joint for digit in DIGITS for joint in CHAIN_JOINTS[digit])
 _PQR = (CHAIN_JOINTS[DIGITS[1]][0], CHAIN_JOINTS[DIGITS[4]][0], "wrist")
 
-LAYOUTS: tuple[Layout, ...] = (
-    Layout("20 joints and wrist", _joints("wrist", *_CHAINS)),
-    Layout("25 joints", _joints(*JOINTS)),
-    Layout("tip and middle", MARKER_SETS[1].labels),
-    Layout("p, q, r and five tips", _joints(*_PQR, *TIPS)),
-    Layout("back of the hand and five tips", _part_of(MARKER_SETS[1], "hand", "tip")),
-    Layout("wrist, knuckles and five tips", MARKER_SETS[3].labels),
+LAYOUTS: tuple[MarkerLayout, ...] = (
+    MarkerLayout("20 joints and wrist", _joints("wrist", *_CHAINS)),
+    MarkerLayout("25 joints", _joints(*JOINTS)),
+    MarkerLayout("tip and middle", MARKER_SETS[1].labels),
+    MarkerLayout("p, q, r and five tips", _joints(*_PQR, *TIPS)),
+    MarkerLayout("back of the hand and five tips", _part_of(MARKER_SETS[1], "hand", "tip")),
+    MarkerLayout("wrist, knuckles and five tips", MARKER_SETS[3].labels),
 )
 """The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13, 8, 8 and 9; and the same with
 fewer tips."""
-PALM_ONLY = Layout("three on the palm", _joints(*_PQR))
+PALM_ONLY = MarkerLayout("three on the palm", _joints(*_PQR))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shape:
+class HandShape:
     """A hand's C markers over its poses, in the wrist's frame, in m."""
 
     side: Side
@@ -80,14 +80,14 @@ class Shape:
     """Whether it is a performer's that was measured, not the mean hand's."""
 
 
-def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> Shape:
+def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> HandShape:
     """A hand's shape over poses between open and closed, each digit on its own."""
     places = _places(model, spots)
     mean = places.mean(0)
     away = places - mean
     apart = np.linalg.norm(places[:, :, None] - places[:, None], axis=-1)
     palm = np.array([on_palm(spot) for spot in spots])
-    return Shape(
+    return HandShape(
         model.side,
         spots,
         mean,
@@ -100,7 +100,7 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> 
     )
 
 
-def mirrored(shape: Shape) -> Shape:
+def mirrored(shape: HandShape) -> HandShape:
     """The same of the other hand: distances are alike, places are seen in the mirror."""
     flip = np.array([-1.0, 1.0, 1.0])
     side: Side = "left" if shape.side == "right" else "right"
@@ -111,7 +111,7 @@ BEYOND = 0.3
 """How much of the spread over all poses is added to the one that was seen: the rest of the take shows other poses."""
 
 
-def as_seen(shape: Shape, spots: Ints, places: Floats) -> Shape:
+def as_seen(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
     """The shape with its markers at some spots (S,) where they were seen, places (F, S, 3) m, NaN where not."""
     known = np.all(np.isfinite(places), axis=-1)
     held = known & shape.palm[spots]
@@ -139,7 +139,7 @@ def as_seen(shape: Shape, spots: Ints, places: Floats) -> Shape:
 
 
 @lru_cache(maxsize=32)
-def mean_shape(side: Side, spots: tuple[Spot, ...]) -> Shape:
+def mean_shape(side: Side, spots: tuple[Spot, ...]) -> HandShape:
     """The shape of a mean adult's hand."""
     return shape_of(build(adult(side)), spots)
 

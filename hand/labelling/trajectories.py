@@ -26,7 +26,7 @@ CLEAR = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tracks:
+class Trajectories:
     """Trajectories over F frames of M columns, each unbroken but for short gaps; K of them."""
 
     times: Floats
@@ -63,7 +63,7 @@ class Tracks:
         return list(zip(np.split(row[order], cuts), np.split(column[order], cuts), strict=True))
 
 
-def follow(times: Floats, positions: Floats) -> Tracks:
+def follow(times: Floats, positions: Floats) -> Trajectories:
     """The trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
     seen: Bools = np.all(np.isfinite(positions), axis=-1)
     begins = seen.copy()
@@ -82,7 +82,7 @@ def follow(times: Floats, positions: Floats) -> Tracks:
     np.minimum.at(begin, merged, first)
     np.maximum.at(end, merged, ends.last)
     seen_in = np.bincount(merged, weights=count, minlength=tracks).astype(int)
-    return Tracks(times, positions, ids, begin, end, seen_in)
+    return Trajectories(times, positions, ids, begin, end, seen_in)
 
 
 def leaps(times: Floats, positions: Floats) -> Bools:

@@ -88,7 +88,7 @@ TIP_LENGTH = 1.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Anatomy:
+class FleshVolume:
     """The volume of a right hand."""
 
     hand: HandModel
@@ -137,7 +137,7 @@ class Anatomy:
         return np.asarray(0.018 * self.scale * (1 - ramp(y, 0.5 * first, 1.05 * first)))
 
 
-def anatomy(proportions: Proportions) -> Anatomy:
+def anatomy(proportions: Proportions) -> FleshVolume:
     """The volume of a right hand of these measures."""
     hand = build(proportions)
     joints = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
@@ -156,7 +156,7 @@ def anatomy(proportions: Proportions) -> Anatomy:
         *((_web(digit, joints, reach, scale), 0.006, 0.006) for digit in range(1, 4)),
     ]
     palm = tuple((limb, back * scale, front * scale) for limb, back, front in blended)
-    return Anatomy(hand, joints, scale, digits, reach, wrist, palm)
+    return FleshVolume(hand, joints, scale, digits, reach, wrist, palm)
 
 
 def _scale(proportions: Proportions) -> float:

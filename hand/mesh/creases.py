@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
-from .anatomy import Anatomy
+from .anatomy import FleshVolume
 from .implicit_surface import Limb
 
 Floats = NDArray[np.float64]
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mark:
+class CreaseLine:
     """A line on the skin and what it does to it."""
 
     line: Floats
@@ -47,7 +47,7 @@ _THUMB_LINES = (
 )
 
 
-def mark(anatomy: Anatomy, points: Floats, quads: Ints) -> None:
+def mark(anatomy: FleshVolume, points: Floats, quads: Ints) -> None:
     """Moves the vertices (V, 3) under every mark, in place."""
     moves = np.zeros(len(points))
     out = normals(points, quads)
@@ -82,18 +82,18 @@ def distance_to_line(points: Floats, line: Floats) -> Floats:
     return np.asarray(np.sqrt(best))
 
 
-def marks(anatomy: Anatomy) -> list[Mark]:
+def marks(anatomy: FleshVolume) -> list[CreaseLine]:
     """The lines of a right hand."""
     return [*_digit_marks(anatomy), *_palm_marks(anatomy)]
 
 
-def _digit_marks(anatomy: Anatomy) -> list[Mark]:
+def _digit_marks(anatomy: FleshVolume) -> list[CreaseLine]:
     mm = anatomy.scale / 1000
     result = []
     for digit, limb in enumerate(anatomy.digits):
         for station, first, last, height, radius in _FINGER_LINES if digit else _THUMB_LINES:
             y = float(np.interp(station, range(4), anatomy.reach[digit]))
-            result.append(Mark(_across(limb, y, first, last), height * mm, radius * mm))
+            result.append(CreaseLine(_across(limb, y, first, last), height * mm, radius * mm))
     return result
 
 
@@ -103,7 +103,7 @@ def _across(limb: Limb, y: float, first: float, last: float) -> Floats:
     return limb.world(limb.section(np.full(7, y), angles))
 
 
-def _palm_marks(anatomy: Anatomy) -> list[Mark]:
+def _palm_marks(anatomy: FleshVolume) -> list[CreaseLine]:
     mm = anatomy.scale / 1000
     at = {name: anatomy.joints[index, :3, 3] / mm for name, index in JOINT_INDEX.items()}
     knuckles = [at[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:]]
@@ -117,7 +117,7 @@ def _palm_marks(anatomy: Anatomy) -> list[Mark]:
     middle = (bases[1] + knuckles[1]) / 2
     lines.append(([_by(middle, 4, -14), _by(middle, -3, 12)], -1.2, 14.0, -1))
     lines += _palm_creases(knuckles, bases)
-    return [Mark(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
+    return [CreaseLine(np.array(line) * mm, height * mm, radius * mm, facing) for line, height, radius, facing in lines]
 
 
 def _by(point: Floats, x: float, y: float) -> Floats:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .implicit_surface import Limb
-from .topology import Nail, outline
+from .topology import NailPlate, outline
 
 Floats = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ HALF_WIDTH = 7.6
 """mm, of the finger that these millimetres are for; other digits' nails are larger or smaller with them."""
 
 
-def place_nail(points: Floats, limb: Limb, nail: Nail, rows: Floats, angles: Floats) -> None:
+def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles: Floats) -> None:
     """Puts groove and plate where `rows` (B+1,) m along the digit and `angles` (A+1,) rad in its section say."""
     mm = limb.read(rows[:1])[0, 0] / HALF_WIDTH
     u = np.linspace(-1, 1, len(angles))[:, None] * np.ones(len(rows))
@@ -55,7 +55,7 @@ def _lifted(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: flo
     return limb.world(local).reshape(*y.shape, 3)
 
 
-def _raise_fold(points: Floats, limb: Limb, nail: Nail, height: float) -> None:
+def _raise_fold(points: Floats, limb: Limb, nail: NailPlate, height: float) -> None:
     """The skin stands up around the nail, but not under its free edge."""
     a, b = nail.plate.shape[0] - 1, nail.plate.shape[1] - 1
     sides = b - 2

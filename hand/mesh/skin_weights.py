@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX
-from .anatomy import Anatomy
+from .anatomy import FleshVolume
 from .implicit_surface import ramp
 from .topology import COLUMNS, LAYERS, WEB_COLUMNS, Topology, finger_columns, rim, topology
 from .vertex_placement import FADE, neighbours
@@ -19,7 +19,7 @@ MOST = 4
 """Joints per vertex."""
 
 
-def weigh(anatomy: Anatomy, points: Floats) -> Floats:
+def weigh(anatomy: FleshVolume, points: Floats) -> Floats:
     """(V, 25) weights of the skin's vertices (V, 3) m, rows sum to 1, at most MOST joints each."""
     top = topology()
     weights = np.zeros((top.count, len(JOINT_INDEX)))
@@ -39,7 +39,7 @@ def sparse(weights: Floats) -> Floats:
     return result
 
 
-def _shares(anatomy: Anatomy, points: Floats, top: Topology) -> Floats:
+def _shares(anatomy: FleshVolume, points: Floats, top: Topology) -> Floats:
     """(V, 6) how far each vertex belongs to each digit's chain, last to the wrist: its columns and tubes tell."""
     share = np.zeros((top.count, 6))
     columns = np.arange(COLUMNS + 1)
@@ -65,7 +65,7 @@ def _shares(anatomy: Anatomy, points: Floats, top: Topology) -> Floats:
     return share
 
 
-def _thumb_share(anatomy: Anatomy, points: Floats) -> Floats:
+def _thumb_share(anatomy: FleshVolume, points: Floats) -> Floats:
     """(V,) how far the thumb's metacarpal carries the palm: by the distances to it and to the rest of the palm."""
     base, knuckle = (anatomy.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     to_thumb = segment_distance(points, base + 0.25 * (knuckle - base), knuckle)
@@ -86,7 +86,7 @@ def segment_distance(points: Floats, a: Floats, b: Floats) -> Floats:
     return np.asarray(np.linalg.norm(points - a - along[:, None] * (b - a), axis=-1))
 
 
-def _along(anatomy: Anatomy, digit: int, points: Floats) -> Floats:
+def _along(anatomy: FleshVolume, digit: int, points: Floats) -> Floats:
     """(V, 25) the weights of one digit's chain, by how far along it a vertex lies."""
     name, reach = DIGITS[digit], anatomy.reach[digit]
     _, y, z = anatomy.digits[digit].local(points).T

@@ -34,7 +34,7 @@ NAIL_RINGS = (27, 33)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nail:
+class NailPlate:
     """A plate set into a digit's back: the skin's rim, the groove around it and the plate, each a grid's outline."""
 
     rim: Ints
@@ -48,7 +48,7 @@ class Nail:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tube:
+class DigitTube:
     """A digit's part of the mesh. Rings run from the window outwards."""
 
     rings: Ints
@@ -59,7 +59,7 @@ class Tube:
     """Where on the ring the cap's corner [0, 0] is."""
     middle: int
     """The place on a ring of the middle of the digit's back."""
-    nail: Nail
+    nail: NailPlate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +75,7 @@ class Topology:
     """(COLUMNS+1, LAYERS+1) the grid that closes the wrist."""
     end: Ints
     """(COLUMNS+1, LAYERS+1) the far end, −1 inside the fingers' windows."""
-    tubes: tuple[Tube, ...]
+    tubes: tuple[DigitTube, ...]
     """Thumb first."""
     nails: Ints
     """The quads that are nail plates."""
@@ -111,7 +111,7 @@ class _Builder:
     def add(self, a: int, b: int, c: int, d: int) -> None:
         self.quads.append((int(a), int(b), int(c), int(d)))
 
-    def tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> Tube:
+    def tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> DigitTube:
         """A tube on a window whose rim is `loop`, closed by a grid whose first side has its middle on the back."""
         ids, around = [loop], len(loop)
         half = sides[0] // 2
@@ -126,9 +126,9 @@ class _Builder:
         start = (middle - half) % around
         table = np.array(ids)
         nail = self.nail(np.roll(table, -start, axis=1)[first : last + 1, : sides[0] + 1].T)
-        return Tube(table, self.grid(np.roll(ids[-1], -start), sides), start, middle, nail)
+        return DigitTube(table, self.grid(np.roll(ids[-1], -start), sides), start, middle, nail)
 
-    def nail(self, window: Ints) -> Nail:
+    def nail(self, window: Ints) -> NailPlate:
         """A plate inset twice into a window (A+1, B+1) of the skin, whose inner vertices it takes over."""
         rim = outline(window)
         groove, edge = self.new(len(rim)), self.new(len(rim))
@@ -139,7 +139,7 @@ class _Builder:
         plate = self.grid(edge, (window.shape[0] - 1, window.shape[1] - 1), inner=window[1:-1, 1:-1])
         count = (window.shape[0] - 1) * (window.shape[1] - 1)
         self.plates.extend(range(len(self.quads) - count, len(self.quads)))
-        return Nail(rim, groove, plate, (window.shape[0] - 1) // 2)
+        return NailPlate(rim, groove, plate, (window.shape[0] - 1) // 2)
 
     def grid(
         self,

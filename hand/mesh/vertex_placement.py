@@ -5,11 +5,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .anatomy import Anatomy
+from .anatomy import FleshVolume
 from .creases import mark
 from .implicit_surface import TIP_POWER, Limb, ramp
 from .nails import bow, place_nail
-from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, Topology, Tube, finger_columns, topology
+from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, DigitTube, Topology, finger_columns, topology
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ FREE_RINGS = 5
 """Of a finger, which relax with the palm; the thumb's are FADE."""
 
 
-def place(anatomy: Anatomy) -> Floats:
+def place(anatomy: FleshVolume) -> Floats:
     """(V, 3) m, the vertices of a right hand in the wrist's frame, before its nails."""
     top = topology()
     points = np.zeros((top.count, 3))
@@ -47,7 +47,7 @@ def place(anatomy: Anatomy) -> Floats:
     return points
 
 
-def _place_tube(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> None:
+def _place_tube(points: Floats, anatomy: FleshVolume, digit: int, tube: DigitTube) -> None:
     """A digit's rings on its limb: slanted at the window, straight beyond FADE, drawn in round the tip."""
     limb, reach = anatomy.digits[digit], anatomy.reach[digit]
     stations = THUMB_STATIONS if digit == 0 else FINGER_STATIONS
@@ -64,13 +64,13 @@ def _place_tube(points: Floats, anatomy: Anatomy, digit: int, tube: Tube) -> Non
     place_nail(points, limb, tube.nail, y[first : last + 1], np.asarray(across, float))
 
 
-def nail_rings(tube: Tube) -> tuple[int, int]:
+def nail_rings(tube: DigitTube) -> tuple[int, int]:
     """The rings at the rear and at the free edge of a nail."""
     first, last = (len(tube.rings) - 1 - FINGER_RINGS + ring for ring in NAIL_RINGS)
     return first, last
 
 
-def _nail_bow(limb: Limb, tube: Tube, angles: Floats) -> Floats:
+def _nail_bow(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
     """(K+1, N) m, how far the loops swing forth and back around the nail's round ends, fading out below."""
     first, last = nail_rings(tube)
     rings = np.arange(len(tube.rings), dtype=float)
@@ -96,7 +96,7 @@ def _slant(digit: int, angles: Floats) -> Floats:
     return np.asarray(-0.17 * np.sin(angles))
 
 
-def _place_cap(points: Floats, limb: Limb, tube: Tube, last: float) -> None:
+def _place_cap(points: Floats, limb: Limb, tube: DigitTube, last: float) -> None:
     """The grid on the tip: a square drawn on to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
     a, b = tube.cap.shape
     u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
@@ -107,7 +107,7 @@ def _place_cap(points: Floats, limb: Limb, tube: Tube, last: float) -> None:
     points[tube.cap[1:-1, 1:-1]] = inner[1:-1, 1:-1]
 
 
-def _place_sleeve(points: Floats, anatomy: Anatomy, top: Topology) -> None:
+def _place_sleeve(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
     """A first guess: straight lines from the wrist's outline to the digits' rims."""
     wrist = anatomy.wrist
     for finger in range(3):
@@ -144,7 +144,7 @@ def neighbours() -> tuple[Ints, Floats]:
     return table, counts / counts.sum(1, keepdims=True)
 
 
-def _relax(points: Floats, anatomy: Anatomy, top: Topology) -> None:
+def _relax(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
     """Evens the palm's loops out and lays them on the skin."""
     digits = {int(i) for tube in top.tubes for i in tube.rings.ravel()}
     palm = np.setdiff1d(top.sleeve[1:], [*digits, -1])
@@ -183,7 +183,7 @@ def _soften(points: Floats, top: Topology) -> None:
         points[ids] += amount * (mean - points[ids])
 
 
-def _project(points: Floats, anatomy: Anatomy, ids: Ints, owner: Ints, times: int) -> None:
+def _project(points: Floats, anatomy: FleshVolume, ids: Ints, owner: Ints, times: int) -> None:
     """Newton's steps along the gradient on to the skin."""
     step = 1e-5 * anatomy.scale
     for _ in range(times):
@@ -196,7 +196,7 @@ def _project(points: Floats, anatomy: Anatomy, ids: Ints, owner: Ints, times: in
         points[ids] = at + move * np.minimum(1, 0.006 * anatomy.scale / np.maximum(far, 1e-9))
 
 
-def _close_wrist(points: Floats, anatomy: Anatomy, top: Topology) -> None:
+def _close_wrist(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
     """The stump's end, slightly domed."""
     t = np.linspace(0, 1, LAYERS + 1)[1:-1, None]
     for column in range(1, COLUMNS):

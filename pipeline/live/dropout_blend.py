@@ -24,7 +24,7 @@ BURST = 0.1
 
 
 @dataclass(slots=True, eq=False)
-class Presence:
+class DropoutBlend:
     """What is shown of one hand: the solved pose while it is seen, else what it eases to."""
 
     hand: HandModel

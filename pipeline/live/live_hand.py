@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ...hand import joint_rotations as told
 from ...hand import rotations as rot
 from ...hand.kinematics import Pose
-from ...hand.limits import Allowed
+from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
 from ...hand.targets import Targets, assign
 from ...solvers import Solver, State, beginning
 from ...solvers.smoothing.observability import shown
 from ...solvers.unseen_fingers import accompanied
 from ..recipe import DriveChoice
-from .measuring_buffer import Gathered
+from .measuring_buffer import MeasuringResult
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 class LiveHand:
     """Solves what comes of T labels; keeps the solver's state from frame to frame."""
 
-    def __init__(self, gathered: Gathered, solver: Solver[Any], drive: DriveChoice, allowed: Allowed) -> None:
+    def __init__(self, gathered: MeasuringResult, solver: Solver[Any], drive: DriveChoice, allowed: RigLimits) -> None:
         """drive: joints takes the angles from the device's turns where it tells them, targets solves for all."""
         measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
         self.side = gathered.side

@@ -20,7 +20,7 @@ LONGEST = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Gathered:
+class MeasuringResult:
     """A hand of which enough was seen."""
 
     labels: tuple[str, ...]
@@ -37,7 +37,7 @@ class Gathered:
 
 
 @dataclass(slots=True, eq=False)
-class Gathering:
+class MeasuringBuffer:
     """One hand's labels (T,) and what came of them so far."""
 
     labels: tuple[str, ...]
@@ -53,7 +53,7 @@ class Gathering:
         self._seen.append((time, positions, turns))
         return len(self._seen) >= ENOUGH or time - self._seen[0][0] >= LONGEST
 
-    def end(self, recipe: Recipe) -> Gathered:
+    def end(self, recipe: Recipe) -> MeasuringResult:
         """The hand, as the recipe's performer has it or measured on what was seen; what was seen is forgotten.
 
         Raises KnuckleError for a hand that cannot be solved, or that the recipe does not ask for.
@@ -65,7 +65,7 @@ class Gathering:
         own = replace(recipe, markers=_map_of(recipe, self.labels))
         person, assigned = assigning.calibrate(own, markers, assigning.assignment(own, markers))
         (side,) = assigned.hands
-        return Gathered(
+        return MeasuringResult(
             self.labels, side, person.hands[side], times, positions, np.stack([turns for _, _, turns in seen])
         )
 

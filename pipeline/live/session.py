@@ -13,16 +13,16 @@ from ...capture.frame import KEPT, Frame
 from ...errors import HandError, KnuckleError, MarkerMapError
 from ...hand.joints import Side
 from ...hand.kinematics import Pose
-from ...hand.limits import Allowed
+from ...hand.limits import RigLimits
 from ...hand.marker_sets import Groups, from_json, person_of, suggest
 from ...hand.mesh.surface import surface
-from ...solvers.smoothing.live_smoother import Live, Smoothed
-from ...solvers.smoothing.smoothing_kinds import Off
+from ...solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothing
+from ...solvers.smoothing.smoothing_kinds import NoSmoothing
 from ..recipe import DriveChoice, Recipe
-from .dropout_blend import Presence
+from .dropout_blend import DropoutBlend
 from .live_hand import LiveHand
-from .measuring_buffer import Gathering
-from .take_buffer import Kept
+from .measuring_buffer import MeasuringBuffer
+from .take_buffer import TakeBuffer
 
 Floats = NDArray[np.float64]
 
@@ -33,26 +33,26 @@ MOST_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Driven:
+class DrivenHand:
     """What a hand is to drive."""
 
-    allowed: Mapping[Side, Allowed] = field(default_factory=dict)
+    allowed: Mapping[Side, RigLimits] = field(default_factory=dict)
     """What its rig lets it do, by the side that it turns out to be."""
     skinned: bool = False
     """Whether it is a new hand, whose skin is to be worked out."""
 
 
-RigOf = Callable[[str], Driven]
+RigOf = Callable[[str], DrivenHand]
 """Name of a hand -> what it drives."""
 
 
-def no_rig(_hand: str) -> Driven:
+def no_rig(_hand: str) -> DrivenHand:
     """No rig that limits a hand."""
-    return Driven()
+    return DrivenHand()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shown:
+class DisplayedHand:
     """A hand as it is to be shown now."""
 
     name: str
@@ -70,11 +70,11 @@ class Shown:
 class _Hand:
     labels: tuple[str, ...]
     """(T,) as they come now."""
-    gathering: Gathering | None
+    gathering: MeasuringBuffer | None
     """What it is to be measured on; None while it need not be."""
     measuring: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
-    presence: Presence | None = None
+    presence: DropoutBlend | None = None
     ever: "NDArray[np.bool_] | None" = None
     """(T,) which points have been seen at all: no device tells all."""
     missing: int = 0
@@ -89,7 +89,7 @@ class _Hand:
         if set(labels) != set(self.labels):
             self.labels, self.ever = labels, None
             known = self.live is not None and set(self.live.labels) == set(labels)
-            self.gathering = None if known else Gathering(labels)
+            self.gathering = None if known else MeasuringBuffer(labels)
 
 
 class Session:
@@ -104,9 +104,11 @@ class Session:
         self._recipe, self._drive, self._rig = recipe, drive, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
-        if not isinstance(smoothing, Off):
+        if not isinstance(smoothing, NoSmoothing):
             # What knows all frames of a take cannot be had of one that is still coming.
-            self._solver = Smoothed(self._solver, smoothing if isinstance(smoothing, Live) else Live())
+            self._solver = LiveSmoothedSolver(
+                self._solver, smoothing if isinstance(smoothing, LiveSmoothing) else LiveSmoothing()
+            )
         self._hands: dict[str, _Hand] = {}
         self._names: tuple[str, ...] = ()
         self._columns: dict[str, list[int]] = {}
@@ -116,7 +118,7 @@ class Session:
         """The hands that were seen, in the order in which they came."""
         self.problems: dict[str, str] = {}
         """Hand -> why it is not shown, a sentence."""
-        self.kept: Kept | None = None
+        self.kept: TakeBuffer | None = None
         """Each frame by the device's clock, while a take is kept."""
         # Measuring takes as long as some frames, for which those that are measured already must not wait.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
@@ -146,13 +148,13 @@ class Session:
                 shown = [one for one in self.show(at) if not one.lost or one.name in self.kept]
                 self.kept.add(time, {one.name: one.pose for one in shown})
 
-    def show(self, now: float) -> list[Shown]:
+    def show(self, now: float) -> list[DisplayedHand]:
         """Every hand that was ever seen, as it is to be shown at `now` s."""
         shown = []
         for name, hand in self._hands.items():
             pose = hand.presence.show(now) if hand.presence is not None else None
             if pose is not None and hand.live is not None and hand.presence is not None:
-                shown.append(Shown(name, hand.live.side, pose, hand.presence.lost, hand.missing))
+                shown.append(DisplayedHand(name, hand.live.side, pose, hand.presence.lost, hand.missing))
         return shown
 
     def hands(self) -> dict[str, LiveHand]:
@@ -167,7 +169,7 @@ class Session:
     def measure_again(self) -> None:
         """Each hand is measured on what comes next, and goes on by its measures so far till then."""
         for hand in self._hands.values():
-            hand.gathering = Gathering(hand.labels)
+            hand.gathering = MeasuringBuffer(hand.labels)
 
     def _look(self, names: tuple[str, ...]) -> None:
         """Which hands a frame of other names holds."""
@@ -182,7 +184,7 @@ class Session:
                 if len(self._hands) >= MOST_HANDS:
                     self.problems[group] = f"{MOST_HANDS} hands are followed already, no more can be"
                     continue
-                self._hands[group] = _Hand(labels, Gathering(labels))
+                self._hands[group] = _Hand(labels, MeasuringBuffer(labels))
             self._hands[group].relabel(labels)
             self._columns[group] = _columns(names, self._hands[group].labels)
 
@@ -217,10 +219,10 @@ class Session:
             if np.isfinite(positions).any():
                 hand.presence.see(hand.live.solve(time, positions, turns), at)
 
-    def _measured(self, driven: Driven, gathering: Gathering) -> LiveHand:
+    def _measured(self, driven: DrivenHand, gathering: MeasuringBuffer) -> LiveHand:
         """In the worker's thread: touches nothing of the session but what never changes."""
         gathered = gathering.end(self._recipe)
-        live = LiveHand(gathered, self._solver, self._drive, driven.allowed.get(gathered.side, Allowed({})))
+        live = LiveHand(gathered, self._solver, self._drive, driven.allowed.get(gathered.side, RigLimits({})))
         if driven.skinned:
             live.skin = surface(live.measured.proportions)
         return live
@@ -232,13 +234,13 @@ class Session:
         except KnuckleError as error:
             self.problems[name] = str(error)
             # What comes next may tell more.
-            hand.gathering = hand.gathering or Gathering(hand.labels)
+            hand.gathering = hand.gathering or MeasuringBuffer(hand.labels)
             return
         self.problems.pop(name, None)
         hand.live = live
         # Where it was shown before, it is shown on, by its new measures.
         if hand.presence is None or hand.presence.hand.side != live.side:
-            hand.presence = Presence(live.hand)
+            hand.presence = DropoutBlend(live.hand)
         hand.presence.measured(live.hand, at)
 
     def _check_side(self, name: str, side: Side) -> None:

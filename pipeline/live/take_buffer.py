@@ -27,7 +27,7 @@ class _Track:
     rows: "array[float]" = field(default_factory=lambda: array("f"))
 
 
-class Kept:
+class TakeBuffer:
     """Frames of a take, hands by name, as they stand in the scene's world."""
 
     def __init__(self, places: Mapping[str, Floats]) -> None:

@@ -1,18 +1,18 @@
 """From the performer's hand to a character's of other proportions: directions, fingertips or pinches kept."""
 
-from .bone_directions import Seen, seen_bones
+from .bone_directions import SeenBones, seen_bones
 from .character_hand import Character, RigHand, character
 from .digit_mapping import FINGERS, is_mitten
 from .retarget_report import figures_of
-from .retargeting import Keeping, Kept, keep
+from .retargeting import RetargetedHand, RetargetMode, keep
 
 __all__ = [
     "FINGERS",
     "Character",
-    "Keeping",
-    "Kept",
+    "RetargetMode",
+    "RetargetedHand",
     "RigHand",
-    "Seen",
+    "SeenBones",
     "character",
     "figures_of",
     "is_mitten",

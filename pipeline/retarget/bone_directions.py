@@ -25,10 +25,10 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel, Site
 from ...hand.targets import Targets
-from ...solvers.jacobian.iteration import CAREFUL, Method, search
+from ...solvers.jacobian.iteration import CAREFUL, StepMethod, search
 from ...solvers.jacobian.parts import cut
-from ...solvers.jacobian.problem import Poses, Wanted
-from ...solvers.jacobian.residual_rows import Task, Worth
+from ...solvers.jacobian.problem import RelativePoses, RelativeTargets
+from ...solvers.jacobian.residual_rows import AngleWeights, PartTargets
 from ...solvers.smoothing.observability import digits_of, shown
 from ...solvers.unseen_fingers import accompanied
 
@@ -40,12 +40,12 @@ CHAINS = np.array([[JOINT_INDEX[joint] for joint in chain] for chain in CHAIN_JO
 BONES = CHAINS[:, :3]
 LENGTH = 0.03
 """m, L: with it a turn of a bone counts like the place of a joint."""
-WORTH = Worth(turn=0.0, coupling=0.0, posture=1e-3)
+WORTH = AngleWeights(turn=0.0, coupling=0.0, posture=1e-3)
 """A joint's whole range away from the solved pose counts like 2 degrees of a bone."""
 LAST = 4.0
 """W of a digit's last bone, the others' are 1: what is out of a digit's plane no hinge can have, and people look at
 fingertips."""
-METHOD = Method(CAREFUL, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
+METHOD = StepMethod(CAREFUL, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
 """Steps shrink quadratically: after one of less than 0.003 rad less than 1e-7 rad are left."""
 EASE = 0.1
 """s over which a bone goes from how it is solved to how it is seen, where its markers come and go."""
@@ -57,7 +57,7 @@ CHUNK = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class SeenBones:
     """How the bones of F frames point by the markers on both their ends."""
 
     ways: Floats
@@ -66,7 +66,7 @@ class Seen:
     """(F, 5, 3) from 0 where that is not known to 1, EASE seconds away."""
 
 
-def seen_bones(performance: Pose, targets: Targets) -> Seen:
+def seen_bones(performance: Pose, targets: Targets) -> SeenBones:
     """What the targets in joints tell of how bones point, with the wrist where the performance has it."""
     places = np.full((len(targets), len(JOINTS), 3), np.nan)
     for column, site in enumerate(performance.hand.sites[number] for number in targets.sites):
@@ -80,7 +80,7 @@ def seen_bones(performance: Pose, targets: Targets) -> Seen:
     )
     away = np.where((lengths > low) & (lengths < high), away / np.maximum(lengths, 1e-6), np.nan)
     turned: Floats = np.einsum("fij,fdbi->fdbj", performance.root[:, :3, :3], away)
-    return Seen(turned, _shares(targets.times, np.isfinite(turned[..., 0])))
+    return SeenBones(turned, _shares(targets.times, np.isfinite(turned[..., 0])))
 
 
 def _shares(times: Floats, known: Bools) -> Floats:
@@ -93,7 +93,7 @@ def _shares(times: Floats, known: Bools) -> Floats:
     return eased
 
 
-def as_seen(performance: Pose, limits: Floats, targets: Targets, how: Seen) -> Pose:
+def as_seen(performance: Pose, limits: Floats, targets: Targets, how: SeenBones) -> Pose:
     """The performance with its bones as they are seen, as near as limits (D, 2) rad let them.
 
     A digit of which nothing is seen in a frame stays as it is, within the limits; fingers without a marker go along.
@@ -128,7 +128,7 @@ def _pointer(hand: HandModel, limits: bytes) -> HandModel:
     return replace(hand, rest=rest, limits=own, couplings=(), sites=sites)
 
 
-def _asked(performance: Pose, frames: NDArray[np.intp], how: Seen) -> Floats:
+def _asked(performance: Pose, frames: NDArray[np.intp], how: SeenBones) -> Floats:
     """(N, 15, 3) m, where the sites of the pointer are to be."""
     solved = bones(Pose(performance.hand, performance.root[frames], performance.angles[frames]))
     share = how.shares[frames][..., None]
@@ -143,9 +143,9 @@ def _nearest(pointer: HandModel, angles: Floats, asked: Floats) -> Floats:
     count, sites = len(angles), np.arange(len(pointer.sites))
     roots = np.tile(np.eye(4), (count, 1, 1))
     weights = np.tile([1.0, 1.0, LAST], (count, len(CHAINS)))
-    wanted = Wanted.of(pointer, Targets(np.zeros(count), sites, asked, weights), roots)
+    wanted = RelativeTargets.of(pointer, Targets(np.zeros(count), sites, asked, weights), roots)
     (parts,) = cut(pointer, wanted.asked((True,) * len(sites), (False,) * len(sites)), "digits")
     posture = np.concatenate([angles, np.zeros((count, 1))], axis=1)
-    task = Task(pointer, parts, wanted, WORTH, False, posture)
-    solved: Floats = search(task, METHOD, Poses(roots, posture), WORTH.posture)[0].angles[:, :-1]
+    task = PartTargets(pointer, parts, wanted, WORTH, False, posture)
+    solved: Floats = search(task, METHOD, RelativePoses(roots, posture), WORTH.posture)[0].angles[:, :-1]
     return solved

@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ...hand.joints import DIGITS
 from ..recipe import KeepChoice
 from ..report import figures
-from .bone_directions import Seen, bones
+from .bone_directions import SeenBones, bones
 from .digit_mapping import shares
-from .retargeting import Kept
+from .retargeting import RetargetedHand
 
 Floats = NDArray[np.float64]
 
 
-def figures_of(kept: Kept, markers: Seen | None = None) -> dict[str, Any]:
+def figures_of(kept: RetargetedHand, markers: SeenBones | None = None) -> dict[str, Any]:
     """JSON-ready, on the character as it will be keyed, for each digit that the rig has.
 
     How far its tip is from where the performer's is, scaled, mm; in frames in which it pinches wholly, by how much its
@@ -45,7 +45,7 @@ def figures_of(kept: Kept, markers: Seen | None = None) -> dict[str, Any]:
     return {"keep": kept.what, "scale": scale, **_left(kept.what, digits), "digits": digits}
 
 
-def _beside(kept: Kept, markers: Seen | None) -> Floats:
+def _beside(kept: RetargetedHand, markers: SeenBones | None) -> Floats:
     """(F, 5, 3) degrees between the bones of the character's hand and the ways seen, NaN where they are not."""
     if markers is None:
         return np.full((len(kept.pose), len(DIGITS), 3), np.nan)

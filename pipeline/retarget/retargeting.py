@@ -43,7 +43,7 @@ LEFT = 0.003
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class RetargetMode:
     """What is kept, and in what it is measured."""
 
     what: KeepChoice = "directions"
@@ -51,7 +51,7 @@ class Keeping:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class RetargetedHand:
     """What a character's hand does, and what it was to do. Places in the wrist's frame, m."""
 
     what: KeepChoice
@@ -67,7 +67,7 @@ class Kept:
     """(F, 5, 3) from the performer's thumb to each tip, scaled."""
 
 
-def keep(performance: Pose, of: Character, keeping: Keeping, targets: Targets | None = None) -> Kept:
+def keep(performance: Pose, of: Character, keeping: RetargetMode, targets: Targets | None = None) -> RetargetedHand:
     """A performance on a character's hand.
 
     targets: what the performance was solved to, by which directions are seen; None where nothing is known but the pose.
@@ -88,7 +88,7 @@ def keep(performance: Pose, of: Character, keeping: Keeping, targets: Targets | 
         angles = bring_tips(of, angles, digits, of.tips(angles)[:, has], asked[:, has])
     elif keeping.what == "pinches" and len(has) > 1 and has[0] == 0:
         angles = _met(of, angles, pinched, gaps)
-    return Kept(keeping.what, of, Pose(of.hand, performance.root, angles), scale, asked, pinched, gaps)
+    return RetargetedHand(keeping.what, of, Pose(of.hand, performance.root, angles), scale, asked, pinched, gaps)
 
 
 def _scale(performance: Pose, of: Character, table: Floats) -> float:

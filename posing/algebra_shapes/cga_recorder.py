@@ -6,14 +6,14 @@ from typing import Any
 
 from ...hand.digit_plane import Bounds
 from ...hand.model import HandModel
-from ...hand.scalar_math import N, Numbers, Point
+from ...hand.scalar_math import N, NumberFunctions, Point
 from ...solvers.conformal import Cga
 from ...solvers.conformal.cga_bend import nearest_in_plane
 from ...solvers.conformal.cga_digit_plane import ConformalPlanes
-from ...solvers.planar.curl_plane import Plane
-from ...solvers.planar.planar_chain import Chain, Rider
+from ...solvers.planar.curl_plane import CurlPlane
+from ...solvers.planar.planar_chain import Chain, ChainMarker
 from ...solvers.planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
-from ...solvers.planar.planar_hand import Digit
+from ...solvers.planar.planar_hand import PlanarDigit
 from ...solvers.planar.planar_plan import Steps
 
 SOLVER = Cga()
@@ -57,11 +57,11 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class _Plane:
-    plane: Plane
+    plane: CurlPlane
     log: Log
 
     def __call__(
-        self, m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+        self, m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
     ) -> tuple[N, N]:
         found = self.plane(m, points, weights, limits)
         asked = self.plane(m, points, weights, (ALL_ROUND, limits[1]))
@@ -76,7 +76,7 @@ class _Planes:
     planes: ConformalPlanes
     log: Log
 
-    def __call__(self, hand: HandModel, digit: Digit) -> Plane:
+    def __call__(self, hand: HandModel, digit: PlanarDigit) -> CurlPlane:
         return _Plane(self.planes(hand, digit), self.log)
 
 
@@ -85,10 +85,10 @@ class _Bend:
     stopping: Stopping
     log: Log
 
-    def __call__(self, chain: Chain, end: Rider) -> PlanarFabrik:
+    def __call__(self, chain: Chain, end: ChainMarker) -> PlanarFabrik:
         return planar_fabrik(chain, end, self.stopping, self._nearest)
 
-    def _nearest(self, m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
+    def _nearest(self, m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
         found = nearest_in_plane(m, centre, radius, point)
         told = [(float(u), float(v)) for u, v in (centre, point, found)]
         self.log.nearest.append(NearestStep(told[0], float(radius), told[1], told[2]))

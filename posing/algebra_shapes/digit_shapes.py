@@ -15,7 +15,7 @@ from ...solvers.cga.objects import cross, ends_of, line_of, plane_through, subtr
 from ...solvers.conformal.cga_digit_plane import UPWARDS
 from ...solvers.conformal.sphere_intersection import circle_about
 from ...solvers.planar.driver import solve_hand
-from ...solvers.planar.planar_hand import Digit
+from ...solvers.planar.planar_hand import PlanarDigit
 from ...solvers.planar.planar_plan import PlanarState
 from ..following.digit_reach import digit_of_hand, shell_of, touch_digit
 from ..following.touching import Case, spheres
@@ -77,7 +77,9 @@ class Tracer:
         """The solver's answer of which `digit` tells."""
         return self._solved(pose, digit_of_hand(self.hand, name), goal)[1]
 
-    def _solved(self, pose: Pose, digit: Digit, goal: Floats | None, seen: Floats | None = None) -> tuple[Floats, Pose]:
+    def _solved(
+        self, pose: Pose, digit: PlanarDigit, goal: Floats | None, seen: Floats | None = None
+    ) -> tuple[Floats, Pose]:
         """(3,) m, the target, and the pose that the solver finds for it."""
         self._log.empty()
         frames = kinematics.joint_frames(self.hand, pose)[0]
@@ -93,7 +95,7 @@ class Tracer:
         return places[0], solved
 
 
-def _space(hand: HandModel, pose: Pose, digit: Digit) -> Space:
+def _space(hand: HandModel, pose: Pose, digit: PlanarDigit) -> Space:
     """The digit's base frame, in which it is solved."""
     mirror = np.diag([1.0 if hand.side == "right" else -1.0, 1.0, 1.0, 1.0])
     return Space(pose.root[0] @ digit.T_wrist_base @ mirror)
@@ -115,7 +117,7 @@ def _told(case: Case, log: Log) -> tuple[str, ...]:
     )
 
 
-def _reach(hand: HandModel, pose: Pose, digit: Digit, target: Floats, space: Space) -> tuple[Case, list[Shape]]:
+def _reach(hand: HandModel, pose: Pose, digit: PlanarDigit, target: Floats, space: Space) -> tuple[Case, list[Shape]]:
     """Step 1: the bounding spheres of CGA-arm 5.1 about the first joint and about the target."""
     own = np.linalg.inv(pose.root[0])
     goal = (own[:3, :3] @ target + own[:3, 3])[None]
@@ -132,7 +134,7 @@ def _reach(hand: HandModel, pose: Pose, digit: Digit, target: Floats, space: Spa
     return case, [shape for shape in shapes if shape]
 
 
-def _plane(space: Space, digit: Digit, found: PlaneStep, local: Floats) -> list[Shape]:
+def _plane(space: Space, digit: PlanarDigit, found: PlaneStep, local: Floats) -> list[Shape]:
     """Step 2: the plane (3.8), and where limits hold it back the one that was asked for, faint."""
     size = 0.55 * float(digit.lengths.sum())
     middle = local[:4].mean(axis=0)
@@ -155,7 +157,7 @@ def _pole(abduction: float, twist: float) -> Floats:
     return np.array([ca * ct, sa * ct, -st])
 
 
-def _joints(space: Space, digit: Digit, local: Floats) -> list[Shape]:
+def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
     """Step 3: a joint known on both sides, (3.3)-(3.6): the middle one from the first and the last."""
     first, middle, last, tip = (vector_of(place) for place in local[:4])
     one, two, three = (float(length) for length in digit.lengths)
@@ -212,7 +214,7 @@ def _passes(space: Space, log: Log) -> list[Shape]:
     return shapes
 
 
-def _limits(hand: HandModel, solved: Pose, digit: Digit, frames: Floats) -> list[Shape]:
+def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -> list[Shape]:
     """Step 5: how far each joint flexes, and how far the first one leans."""
     shapes = []
     for number, (joint, dof) in enumerate(zip(digit.joints, digit.flexions, strict=False)):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ...hand.model import HandModel
 from ...solvers import SOLVER, make
-from ...solvers.registry import Label
+from ...solvers.registry import KindLabel
 from .digit_solver import Bending
 from .min_displacement import Nearest
 from .take_solvers import BySolver
@@ -22,8 +22,8 @@ KINDS: Mapping[str, Callable[[HandModel], Bending]] = {
 }
 """By the name of a choice: what bends a hand whose digits are straight at zero angles."""
 
-LABELS: Mapping[str, Label] = {
-    NEAREST: Label("Nearest", "Bends as little as can be from where the drag began; the one that heeds DIP Lock"),
+LABELS: Mapping[str, KindLabel] = {
+    NEAREST: KindLabel("Nearest", "Bends as little as can be from where the drag began; the one that heeds DIP Lock"),
     **{name: SOLVER.label(name) for name in SOLVER.kinds},
 }
 """How they are shown."""

@@ -14,8 +14,8 @@ from ...hand.scalar_math import MANY
 from ...hand.targets import Targets
 from ...solvers.conformal import Cga
 from ...solvers.planar.closest_pose import approach
-from ...solvers.planar.planar_chain import Rider
-from ...solvers.planar.planar_hand import Digit, digits, turns_of
+from ...solvers.planar.planar_chain import ChainMarker
+from ...solvers.planar.planar_hand import PlanarDigit, digits, turns_of
 from ...solvers.solver import State
 from .touching import Shell, Touch, touch
 
@@ -31,7 +31,7 @@ NEAR = 1e-5
 
 
 @lru_cache(maxsize=8)
-def digit_of_hand(hand: HandModel, name: str) -> Digit:
+def digit_of_hand(hand: HandModel, name: str) -> PlanarDigit:
     """Raises HandError for a hand that is not five flexing digits on a rigid palm."""
     return next(digit for digit in digits(hand) if digit.name == name)
 
@@ -43,7 +43,7 @@ def tip_places(hand: HandModel, angles: Floats, joint: str) -> Floats:
     return places
 
 
-def shell_of(hand: HandModel, digit: Digit) -> Shell:
+def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
     """How far from a digit's first joint its last one comes, as its lengths and its middle joint's range have it."""
     one, two = (float(length) for length in digit.lengths[:2])
     low, high = (float(angle) for angle in hand.limits[digit.flexions[1]])
@@ -115,12 +115,12 @@ def _solved(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats
     return solved
 
 
-def _nearer(hand: HandModel, digit: Digit, angles: Floats, goals: Floats) -> Floats:
+def _nearer(hand: HandModel, digit: PlanarDigit, angles: Floats, goals: Floats) -> Floats:
     """(F, D) each joint in turn as near to goals (F, 3) as it may."""
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     base = digit.T_wrist_base
     x, y, z = ((goals - base[:3, 3]) @ base[:3, :3] * mirror).T
-    turns = turns_of(hand, digit, Rider(2, float(digit.lengths[2])), 0.0)
+    turns = turns_of(hand, digit, ChainMarker(2, float(digit.lengths[2])), 0.0)
     dofs = [turn.dof for turn in turns]
     found = approach(MANY, turns, tuple(angles[:, dof].copy() for dof in dofs), (x, y, z), SWEEPS)
     result = angles.copy()

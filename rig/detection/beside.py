@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-class Beside:
+class AxisOrder:
     """Some bones, by their places along the axis on which their heads or tails are furthest spread."""
 
     def __init__(self, numbers: NDArray[np.int_], heads: Floats, tails: Floats) -> None:

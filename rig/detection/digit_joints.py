@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...hand.joints import CHAIN_JOINTS, DIGIT_JOINTS
-from .digit_labels import Labels
-from .name_hints import Hints
+from .digit_labels import DigitLabels
+from .name_hints import NameHints
 from .skeleton import SAME_PLACE, Skeleton
 
 STUB = 0.3
@@ -13,7 +13,7 @@ WHOLE = 0.85
 """where the fingers are so long up to there, in distances of their knuckles from the wrist: else an exporter cut it."""
 
 
-def joints_of(skeleton: Skeleton, labels: Labels, hints: Hints) -> dict[str, int]:
+def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict[str, int]:
     """joint -> bone of a hand; bones beyond the tip are left out."""
     bones = {"wrist": labels.wrist}
     fingers = _finger_bones(labels)
@@ -36,7 +36,7 @@ def joints_of(skeleton: Skeleton, labels: Labels, hints: Hints) -> dict[str, int
     return bones
 
 
-def _carries_others(skeleton: Skeleton, bone: int, labels: Labels, digit: str) -> bool:
+def _carries_others(skeleton: Skeleton, bone: int, labels: DigitLabels, digit: str) -> bool:
     """Whether other fingers hang on a bone of the palm: it is no finger's metacarpal. A thumb may."""
     others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
     return any(bone in skeleton.up(other) for other in others)
@@ -53,13 +53,13 @@ def _marker(skeleton: Skeleton, last: int) -> int | None:
     return ends[0] if ends else None
 
 
-def _finger_bones(labels: Labels) -> int:
+def _finger_bones(labels: DigitLabels) -> int:
     """How many bones of a finger bend, a tip with them."""
     moving = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
     return int(np.median(moving))
 
 
-def _reach(skeleton: Skeleton, labels: Labels) -> float:
+def _reach(skeleton: Skeleton, labels: DigitLabels) -> float:
     """How far a finger's last bone begins from its knuckle along it, in distances of the knuckle from the wrist."""
     reached = []
     for digit, inside in labels.palm_bones.items():
@@ -85,7 +85,7 @@ def bending_joints(digit: str, bones: int) -> tuple[str, ...]:
     return joints[:bones]
 
 
-def _is_end(skeleton: Skeleton, chain: list[int], hints: Hints, stubs: bool) -> bool:
+def _is_end(skeleton: Skeleton, chain: list[int], hints: NameHints, stubs: bool) -> bool:
     """Whether a chain's last bone only marks where it ends; `stubs`: a short one does."""
     last, before = chain[-1], chain[-2]
     if len(chain) > 2 and skeleton.bones[last].name in hints.ends:

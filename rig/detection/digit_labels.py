@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from ...hand.proportions import adult, world_frames
 from .chains import Candidate
-from .name_hints import Hints
+from .name_hints import NameHints
 from .skeleton import Skeleton
 
 Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ LENGTH_COST, COUNT_COST, THUMB_COUNT_COST = 0.25, 0.02, 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Labels:
+class DigitLabels:
     """A candidate's chains as digits."""
 
     wrist: int
@@ -63,7 +63,7 @@ class Labels:
     """How much more the reverse order of the fingers costs."""
 
 
-def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Iterator[Labels]:
+def label(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterator[DigitLabels]:
     """The best labels of a candidate's chains: of all, of more than five the five that fit best, and then the four."""
     fingers = _fingers_alone(skeleton, candidate, hints)
     if fingers is not None:
@@ -74,9 +74,11 @@ def label(skeleton: Skeleton, candidate: Candidate, hints: Hints) -> Iterator[La
             yield min(found, key=lambda labels: labels.cost)
 
 
-def _label(skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: Hints) -> Labels | None:
+def _label(
+    skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: NameHints
+) -> DigitLabels | None:
     """All of these chains as digits: each is tried as the thumb, and the fingers in both orders."""
-    best: list[Labels] = []
+    best: list[DigitLabels] = []
     for thumb, chain in enumerate(chains):
         fingers = [other for number, other in enumerate(chains) if number != thumb]
         tried = sorted(_tried(skeleton, _Split(hand, chain, fingers), hints), key=lambda labels: labels.cost)
@@ -89,13 +91,13 @@ def _label(skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]
     return _with_margins(best[0], margin=best[1].cost - best[0].cost if len(best) > 1 else np.inf)
 
 
-def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: Hints) -> Labels | None:
+def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> DigitLabels | None:
     """The fingers of a hand without a thumb, where names tell each of three or four and none is named as the thumb."""
     chains = list(hand.chains)
     said = [_said(skeleton, chain, hints) for chain in chains]
     if not 3 <= len(chains) <= 4 or None in said or "thumb" in said:
         return None
-    tried: list[Labels] = []
+    tried: list[DigitLabels] = []
     for in_palm in _palm_bones(skeleton, hand.place, chains):
         knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(chains, in_palm, strict=True)]]
         for order in ((line := _along_line(knuckles)), line[::-1]):
@@ -106,11 +108,11 @@ def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: Hints) -> Labels 
                 digits = {str(name): chains[row] for name, row in zip(names, order, strict=True)}
                 palm_bones = {str(name): in_palm[row] for name, row in zip(names, order, strict=True)}
                 # Names alone tell which end of the row is the index finger's.
-                tried.append(Labels(hand.wrist, hand.place, digits, palm_bones, cost, np.inf, NAME_COST))
+                tried.append(DigitLabels(hand.wrist, hand.place, digits, palm_bones, cost, np.inf, NAME_COST))
     return min(tried, key=lambda labels: labels.cost, default=None)
 
 
-def _with_margins(labels: Labels, margin: float | None = None, order_margin: float | None = None) -> Labels:
+def _with_margins(labels: DigitLabels, margin: float | None = None, order_margin: float | None = None) -> DigitLabels:
     return replace(
         labels,
         margin=labels.margin if margin is None else float(margin),
@@ -127,7 +129,7 @@ class _Split:
     fingers: list[tuple[int, ...]]
 
 
-def _tried(skeleton: Skeleton, split: _Split, hints: Hints) -> Iterator[Labels]:
+def _tried(skeleton: Skeleton, split: _Split, hints: NameHints) -> Iterator[DigitLabels]:
     """The fingers in both orders, each with the bones in the palm that fit best."""
     options = _palm_bones(skeleton, split.hand.place, split.fingers)
     for turned in (1, -1) if len(split.fingers) > 1 else (1,):
@@ -135,7 +137,7 @@ def _tried(skeleton: Skeleton, split: _Split, hints: Hints) -> Iterator[Labels]:
         yield min(found, key=lambda labels: labels.cost)
 
 
-def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned: int, hints: Hints) -> Labels:
+def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned: int, hints: NameHints) -> DigitLabels:
     hand, thumb, fingers = split.hand, split.thumb, split.fingers
     knuckles = skeleton.heads[[chain[bones] for chain, bones in zip(fingers, in_palm, strict=True)]]
     order = _along_line(knuckles)[::turned]
@@ -148,7 +150,7 @@ def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned
     cost = misfit + _proportion_cost(skeleton, split, in_palm)
     cost += NAME_COST * (1.0 - float(np.mean(agree))) if hints.digits else 0.0
     rows = list(zip(names, order, strict=True))
-    return Labels(
+    return DigitLabels(
         hand.wrist,
         hand.place,
         {"thumb": thumb} | {name: fingers[row] for name, row in rows},
@@ -157,7 +159,7 @@ def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned
     )
 
 
-def _said(skeleton: Skeleton, chain: tuple[int, ...], hints: Hints) -> str | None:
+def _said(skeleton: Skeleton, chain: tuple[int, ...], hints: NameHints) -> str | None:
     """The digit that a chain's bones are named as, by its last bone that is named."""
     said = [hints.digits.get(skeleton.bones[bone].name) for bone in chain]
     return next((digit for digit in reversed(said) if digit), None)

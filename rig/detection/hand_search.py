@@ -24,10 +24,10 @@ from .chains import LEAST_BONES, Candidate, candidates
 from .controls import keyed
 from .detected_hand import PICK_WHERE, DetectedHand
 from .digit_joints import joints_of
-from .digit_labels import Labels, label
+from .digit_labels import DigitLabels, label
 from .false_hands import is_mirrored_in_itself, one_a_side
 from .layered_rigs import has_layers, joined
-from .name_hints import Hints, hints
+from .name_hints import NameHints, hints
 from .skeleton import Bone, Skeleton
 
 Floats = NDArray[np.float64]
@@ -50,8 +50,8 @@ FLAT = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    labels: Labels
-    hints: Hints
+    labels: DigitLabels
+    hints: NameHints
     left_out: tuple[int, ...] = ()
     """The first bones of chains that hang on the wrist as digits do and are taken for none."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ...hand.joints import SIDES, Side, digit_of
-from ..mappings import FAMILIES, WORDS, Family
+from ..mappings import FAMILIES, WORDS, BoneNaming
 from ..mappings.family import PARTS
 from .arms import Part
 
@@ -18,7 +18,7 @@ _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Hints:
+class NameHints:
     """What is known of the bones of a hand by name."""
 
     family: str | None = None
@@ -34,7 +34,7 @@ class Hints:
     """How many bones are named as something else's."""
 
 
-def hints(names: Iterable[str]) -> Hints:
+def hints(names: Iterable[str]) -> NameHints:
     """What the names of a wrist and of all bones of its chains say."""
     names = list(names)
     parts = {name: _parts(name) for name in names}
@@ -46,11 +46,11 @@ def hints(names: Iterable[str]) -> Hints:
     known = _best_family({plain(name): name for name in names})
     if known is None:
         digits = {name: digit for name in names if (digit := _spoken_digit(parts[name]))}
-        return Hints(None, side, digits, {}, ends, others)
+        return NameHints(None, side, digits, {}, ends, others)
     family, family_side, joints = known
     digits = {name: digit for name, joint in joints.items() if (digit := digit_of(joint))}
     says_which = len(set(family.sides.values())) > 1
-    return Hints(family.name, family_side if says_which else side, digits, joints, ends, others)
+    return NameHints(family.name, family_side if says_which else side, digits, joints, ends, others)
 
 
 def arm_part(name: str) -> Part | None:
@@ -64,9 +64,9 @@ def plain(name: str) -> str:
     return unicodedata.normalize("NFKC", name).rsplit(":", 1)[-1].lower()
 
 
-def _best_family(names: Mapping[str, str]) -> tuple[Family, Side, dict[str, str]] | None:
+def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, str]] | None:
     """The family and side that know most of plain names, and bone -> joint."""
-    best: tuple[Family, Side, dict[str, str]] | None = None
+    best: tuple[BoneNaming, Side, dict[str, str]] | None = None
     for family in FAMILIES:
         for side in SIDES:
             table = _plain_table(family.name, side)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import RigError
-from .beside import Beside
+from .beside import AxisOrder
 from .bone_ends import ends
 
 Floats = NDArray[np.float64]
@@ -93,12 +93,12 @@ class Skeleton:
 
     def _drop_copies(self) -> None:
         """Takes out bones without children that lie where their parent or a sibling lies: they only deform for it."""
-        beside: dict[int, Beside] = {}
+        beside: dict[int, AxisOrder] = {}
         for number, above in enumerate(self.parents):
             if not self.kept[number] or self.children[number] or above < 0:
                 continue
             if above not in beside:
-                beside[above] = Beside(np.array([above, *self.children[above]]), self.heads, self.tails)
+                beside[above] = AxisOrder(np.array([above, *self.children[above]]), self.heads, self.tails)
             there = beside[above].where(self.heads[number], self.tails[number], COPY * self._length(number))
             if any(self.kept[other] for other in there if other != number):
                 self._take_out(number)

@@ -38,7 +38,7 @@ class KeyedHand:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Curves:
+class BoneCurves:
     """The F-curves of one property."""
 
     group: str
@@ -77,7 +77,7 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
     return action
 
 
-def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
+def new_action(obj: "Object", curves: Sequence[BoneCurves], name: str) -> "Action":
     """An action of these curves in a slot of its own, which the object then plays."""
     action, bag, before = _play_empty(obj, name)
     write_curves(bag, curves)
@@ -85,7 +85,7 @@ def new_action(obj: "Object", curves: Sequence[Curves], name: str) -> "Action":
     return action
 
 
-def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[Curves]:
+def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[BoneCurves]:
     """The curves of all bones of the hands."""
     held = [hanging_bones(armature, keyed.binding) for keyed in hands]
     shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
@@ -104,7 +104,7 @@ def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> I
 
 def _arm_curves(
     armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, carried: dict[str, Floats]
-) -> Generator[Curves, None, tuple[KeyedHand, dict[int, Floats]]]:
+) -> Generator[BoneCurves, None, tuple[KeyedHand, dict[int, Floats]]]:
     """The arm's curves; the hand as it hangs on the arm, and joint -> where its bone's rest is carried to."""
     binding, bones, rest = keyed.binding, keyed.arm, armature.data.bones
     shoulder = carried.get(bones.upper, np.array(rest[bones.upper].matrix_local))
@@ -112,7 +112,7 @@ def _arm_curves(
     for name, rotations in motion.rotations.items():
         mode = armature.pose.bones[name].rotation_mode
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{rotation_channels.channel(mode)}'
-        yield Curves(name, path, frames, rotation_channels.in_mode(rotations, mode))
+        yield BoneCurves(name, path, frames, rotation_channels.in_mode(rotations, mode))
     placed = binding.placed.copy()
     held = {}
     for joint, name in hanging_bones(armature, binding).items():
@@ -124,7 +124,7 @@ def _arm_curves(
 
 def _hand_curves(
     armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, held: dict[int, Floats]
-) -> Iterator[Curves]:
+) -> Iterator[BoneCurves]:
     binding = keyed.binding
     motion = transfer(binding, keyed.hand, keyed.pose, world, held).with_beyond(keyed.beyond)
     for joint in binding.mapped:
@@ -134,9 +134,9 @@ def _hand_curves(
         # A bone that stands still has one key: the take says where it stands, and no more.
         count = 1 if motion.still[joint] else len(frames)
         if binding.placed[joint]:
-            yield Curves(name, path + "location", frames[:count], motion.locations[:count, joint])
+            yield BoneCurves(name, path + "location", frames[:count], motion.locations[:count, joint])
         values = rotation_channels.in_mode(motion.rotations[:count, joint], bone.rotation_mode)
-        yield Curves(name, path + rotation_channels.channel(bone.rotation_mode), frames[:count], values)
+        yield BoneCurves(name, path + rotation_channels.channel(bone.rotation_mode), frames[:count], values)
 
 
 def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
@@ -145,7 +145,7 @@ def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
     return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
 
 
-def write_curves(channelbag: Any, curves: Sequence[Curves]) -> None:
+def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
     """Gives a channelbag its curves."""
     groups: dict[str, Any] = {}
     linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value

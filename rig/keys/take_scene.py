@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class TakeTiming:
     """Where in a scene's time a take goes."""
 
     start: float = 1.0
@@ -43,7 +43,7 @@ class Placing:
     """s, a moment of the capture; None is the take's first frame."""
 
 
-def take_frames(take: Take, scene: "Scene", placing: Placing) -> Floats:
+def take_frames(take: Take, scene: "Scene", placing: TakeTiming) -> Floats:
     """(F,) the scene frames of a take."""
     origin = float(take.times[0]) if placing.origin is None else placing.origin
     rate = scene_rate(scene)
@@ -101,7 +101,7 @@ def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHan
 
 
 def write_take(
-    take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", placing: Placing
+    take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", placing: TakeTiming
 ) -> tuple["Object", ...]:
     """Keys a take on an armature, or on hands fitted to the performer, built if there are none; returns them.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel, Movement
-from ...hand.value_equality import ByContent
+from ...hand.value_equality import ValueEquality
 from ..binding import RigBinding
 from ..pose_transfer import transfer
 from ..rotation_channels import least_eulers
@@ -58,7 +58,7 @@ def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeyedJoint(ByContent):
+class KeyedJoint(ValueEquality):
     """A joint with K movements, and the bone that is keyed by it: basis = before · R(angles) · after."""
 
     movements: tuple[Movement, ...]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ...hand.joints import JOINT_INDEX, JOINTS
-from ...hand.limits import Allowed
+from ...hand.limits import RigLimits
 from ...hand.model import HandModel
 from ..armature_hands import FoundHand, find_hands
 from ..binding import RigBinding
@@ -27,16 +27,16 @@ STIFF = np.deg2rad(10.0)
 """A joint that bends less than this is told of."""
 
 
-def allowed(armature: "Object", hand: HandModel) -> Allowed:
+def allowed(armature: "Object", hand: HandModel) -> RigLimits:
     """What the limits on an armature's hand of this side leave of a hand's own; nothing if it has no such hand.
 
     Raises RigError for a bone whose limits and the hand's have nothing in common, or that contradict themselves.
     """
     found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
-    return Allowed({}) if found is None else allowed_of(armature, found, hand)
+    return RigLimits({}) if found is None else allowed_of(armature, found, hand)
 
 
-def allowed_of(armature: "Object", found: FoundHand, hand: HandModel) -> Allowed:
+def allowed_of(armature: "Object", found: FoundHand, hand: HandModel) -> RigLimits:
     """What the limits on a hand that was found leave of a hand's own. Raises RigError as `allowed` does."""
     binding = bound_hand(armature, found, hand)
     ranges = joint_ranges(binding, hand, np.array(armature.matrix_world))
@@ -48,7 +48,7 @@ def allowed_of(armature: "Object", found: FoundHand, hand: HandModel) -> Allowed
         for joint, of_joint in ranges.items()
         for movement, (low, high) in of_joint.ranges.items()
     }
-    return Allowed(
+    return RigLimits(
         limits, len(ranges), tuple(_notes(armature, found.bones, binding, ranges, {0, *hand.axis_joint.tolist()}))
     )
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from .family import Family, Words, read_family, read_words
+from .family import BoneNaming, NameWords, read_family, read_words
 
-__all__ = ["FAMILIES", "WORDS", "Family", "Words"]
+__all__ = ["FAMILIES", "WORDS", "BoneNaming", "NameWords"]
 
 _HERE = Path(__file__).parent
 _WORDS = _HERE / "words.json"
 
-FAMILIES: tuple[Family, ...] = tuple(read_family(path) for path in sorted(_HERE.glob("*.json")) if path != _WORDS)
-WORDS: Words = read_words(_WORDS)
+FAMILIES: tuple[BoneNaming, ...] = tuple(read_family(path) for path in sorted(_HERE.glob("*.json")) if path != _WORDS)
+WORDS: NameWords = read_words(_WORDS)

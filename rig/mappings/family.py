@@ -16,7 +16,7 @@ PARTS: tuple[Literal["fore"], Literal["upper"]] = ("fore", "upper")
 
 
 @dataclass(frozen=True, slots=True)
-class Family:
+class BoneNaming:
     """The names of the hand's bones in one family of rigs."""
 
     name: str
@@ -32,7 +32,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class NameWords:
     """What parts of a bone's name say where no family knows it. Each begins a part of the name in small letters."""
 
     digits: dict[str, tuple[str, ...]]
@@ -47,7 +47,7 @@ class Words:
     """What is no hand."""
 
 
-def read_family(path: Path) -> Family:
+def read_family(path: Path) -> BoneNaming:
     """A family from its JSON file. Raises RigError naming the file and what is wrong with it."""
     data = read_table(path)
     name, sides, bones = data.get("name"), data.get("sides"), data.get("bones")
@@ -64,10 +64,10 @@ def read_family(path: Path) -> Family:
             raise RigError(f"{path.name}: the bone of {joint} is {bone!r:.80}, expected a name")
     if len(set(bones.values())) < len(bones):
         raise RigError(f"{path.name}: a bone is named for two joints, expected one for each")
-    return Family(name, {side: sides[side] for side in SIDES}, bones)
+    return BoneNaming(name, {side: sides[side] for side in SIDES}, bones)
 
 
-def read_words(path: Path) -> Words:
+def read_words(path: Path) -> NameWords:
     """The table of words. Raises RigError naming the file and what is wrong with it."""
     data = read_table(path)
     digits, sides, arms = data.get("digits"), data.get("sides"), data.get("arms")
@@ -77,7 +77,7 @@ def read_words(path: Path) -> Words:
         raise RigError(f"{path.name}: sides is {sides!r:.80}, expected words for left and right")
     if not isinstance(arms, dict) or set(arms) != set(PARTS):
         raise RigError(f"{path.name}: arms is {arms!r:.80}, expected words for upper and fore")
-    return Words(
+    return NameWords(
         {digit: _words(path, digits[digit]) for digit in DIGITS},
         {side: _words(path, sides[side]) for side in SIDES},
         {part: _words(path, arms[part]) for part in PARTS},

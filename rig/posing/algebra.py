@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...posing.algebra_shapes import Trace, Tracer, Watched, firm, trace_arm, trace_palm
 from ...solvers import arm as arms
-from ..detection_cache import KnownHands
+from ..detection_cache import DetectedHands
 from ..keys.arm_keys import arm_led
 from .following import Follower, standing_arm
 from .posable_cache import held_follower, held_hand
@@ -50,7 +50,7 @@ class AlgebraOf:
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
 
-    def traces(self, armature: "Object", known: KnownHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
+    def traces(self, armature: "Object", known: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
         """What the solvers make of a known hand as Blender evaluated it last, for some of PARTS, in their order.
 
         Raises RigError and HandError for a hand that cannot be taken hold of or solved.
@@ -71,7 +71,7 @@ class AlgebraOf:
             self._answer = _Answer(of, tuple(made))
         return self._answer.traces
 
-    def _taken(self, armature: "Object", known: KnownHands, side: Side) -> Follower:
+    def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> Follower:
         """What carries a hand is looked for where the hand is another than before."""
         held = held_hand(armature, side, known)
         if self._hand is None or self._hand[0] is not held:

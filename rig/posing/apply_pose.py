@@ -17,11 +17,11 @@ from .. import rotation_channels
 from ..armature_hands import FoundHand
 from ..binding import RigBinding, default_binding, is_armature
 from ..bound_hand import bound_hand
-from ..data_reference import Reference
+from ..data_reference import DataReference
 from ..intermediate_bones import bones_between, rests_between
 from ..keys import parent_motion
 from ..keys.keyframes import hanging_bones
-from ..pose_transfer import BoneMotion, Wiring, transfer, wire
+from ..pose_transfer import BoneMotion, RigHierarchy, transfer, wire
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -36,12 +36,12 @@ BasisOf = dict[str, Matrix]
 class PosedHand:
     """One hand of an armature that is posed frame by frame. Holds names, so that it outlives undo."""
 
-    armature: Reference
+    armature: DataReference
     binding: RigBinding
     hand: HandModel
     before: BasisOf
     """How its bones stood when it began."""
-    wiring: Wiring
+    wiring: RigHierarchy
     hanging: dict[int, str]
     """joint -> its bone, for bones that hang on bones which are not the hand's."""
     between: dict[int, tuple[str, str]]
@@ -63,7 +63,7 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel) -> Pos
     """A hand of an armature that is bound already. Raises RigError where a bone hangs on a bone further out."""
     names = [str(binding.bones[joint]) for joint in binding.mapped]
     return PosedHand(
-        armature=Reference.of(armature),
+        armature=DataReference.of(armature),
         binding=binding,
         hand=hand,
         before={name: armature.pose.bones[name].matrix_basis.copy() for name in names},

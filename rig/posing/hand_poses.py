@@ -11,7 +11,7 @@ from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from .. import rotation_channels
-from ..keys.keyframes import Curves
+from ..keys.keyframes import BoneCurves
 from ..pose_transfer import transfer
 from .posable_hand import HeldHand, show, standing
 
@@ -46,7 +46,7 @@ def apply_pose(held: HeldHand, name: str, factor: float = 1.0) -> None:
         show(held, standing(held).toward(angles, factor, joints), joints)
 
 
-def pose_curves(armature: "Object", held: HeldHand, name: str) -> list[Curves]:
+def pose_curves(armature: "Object", held: HeldHand, name: str) -> list[BoneCurves]:
     """The keys of a named pose in the terms in which each bone is turned now, whatever the armature does.
 
     The wrist and the palm are taken to be at rest: where the fingers' bones hang on them, it does not matter how they
@@ -65,7 +65,7 @@ def pose_curves(armature: "Object", held: HeldHand, name: str) -> list[Curves]:
         bone = armature.pose.bones[str(binding.bones[joint])]
         path = f'pose.bones["{bpy.utils.escape_identifier(bone.name)}"].'
         if binding.placed[joint]:
-            curves.append(Curves(bone.name, f"{path}location", FRAME, motion.locations[:, joint]))
+            curves.append(BoneCurves(bone.name, f"{path}location", FRAME, motion.locations[:, joint]))
         values = rotation_channels.in_mode(motion.rotations[:, joint], bone.rotation_mode)
-        curves.append(Curves(bone.name, path + rotation_channels.channel(bone.rotation_mode), FRAME, values))
+        curves.append(BoneCurves(bone.name, path + rotation_channels.channel(bone.rotation_mode), FRAME, values))
     return curves

@@ -11,7 +11,7 @@ from ...hand.value_equality import content
 from ...posing.sliders import ARCH
 from .. import detection_cache
 from ..armature_hands import FoundHand
-from ..detection_cache import KnownHands
+from ..detection_cache import DetectedHands
 from ..limits.read_limits import read_limits
 from .following import Follower, follower
 from .posable_hand import HeldHand, take
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 
-def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -> HeldHand:
+def held_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> HeldHand:
     """The hand of a side with all that it moves, metacarpals as well.
 
     known: what `known_hands` knows of the armature as it is now. Raises RigError where there is none that can be posed.
@@ -37,7 +37,7 @@ def held_hand(armature: "Object", side: Side, known: KnownHands | None = None) -
     return answer
 
 
-def held_follower(armature: "Object", side: Side, known: KnownHands | None = None) -> Follower:
+def held_follower(armature: "Object", side: Side, known: DetectedHands | None = None) -> Follower:
     """The same hand, and what carries it. Raises RigError as held_hand does."""
     known = known or detection_cache.now(armature)
     held = held_hand(armature, side, known)
@@ -51,7 +51,7 @@ def _taken(armature: "Object", found: FoundHand) -> HeldHand | str:
         return str(error)
 
 
-def _depends_on(armature: "Object", known: KnownHands, side: Side) -> Iterator[Hashable]:
+def _depends_on(armature: "Object", known: DetectedHands, side: Side) -> Iterator[Hashable]:
     """All that a held hand depends on beside what known hands do: which object the armature is, how large it is, and
     its bones' limits.
     """

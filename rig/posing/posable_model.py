@@ -11,7 +11,7 @@ from ...hand import rotations as rot
 from ...hand.joints import JOINTS
 from ...hand.kinematics import Pose
 from ..binding import into_armature
-from ..pose_transfer import Wiring, into_points
+from ..pose_transfer import RigHierarchy, into_points
 from .posable_hand import HeldHand, Standing, armature_held, beyond, seen_frames
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def bent(held: HeldHand, stands: Standing) -> tuple[HeldHand, Standing]:
     return taken, Standing(posed, beyond(taken, posed))
 
 
-def _wired_as(held: HeldHand, frames: Floats) -> Wiring:
+def _wired_as(held: HeldHand, frames: Floats) -> RigHierarchy:
     """The wiring of a hand whose joints stay to each other as they are in frames (J, 4, 4) in the world."""
     wiring, world = held.posed.wiring, np.array(armature_held(held).matrix_world)
     turned, points = into_armature(world, frames[:, :3, :3]), into_points(world, frames[:, :3, 3])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ...hand import poses
 from ...hand.joints import Side
 from ...hand.poses import NamedPose
-from ..keys.keyframes import Curves, write_curves
+from ..keys.keyframes import BoneCurves, write_curves
 from .asset_stamps import identifier, made_before, mark
 from .hand_poses import pose_curves
 from .posable_hand import HeldHand
@@ -71,7 +71,7 @@ def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
     return action
 
 
-def _key(action: "Action", armature: "Object", curves: Sequence[Curves]) -> None:
+def _key(action: "Action", armature: "Object", curves: Sequence[BoneCurves]) -> None:
     """Keys an action anew: a slot for the armature, and one frame."""
     for layer in list(action.layers):
         action.layers.remove(layer)

@@ -12,7 +12,7 @@ from ...hand.joints import Side
 from ...hand.poses import named
 from ...hand.proportions import adult, build
 from ..armature_hands import find_hands
-from ..blend_file import DEFAULT_RIG, Wanted, open_rig
+from ..blend_file import DEFAULT_RIG, RigChoice, open_rig
 from ..camera_framing import add_surroundings
 from ..keys.keyframes import check_keyable, new_action
 from ..keys.take_scene import new_hand
@@ -39,7 +39,7 @@ class PosedFile:
 
 
 def new_file_posed(
-    rig: str, wanted: Wanted, sides: Sequence[Side], name: str | None, *, all_assets: bool = False
+    rig: str, wanted: RigChoice, sides: Sequence[Side], name: str | None, *, all_assets: bool = False
 ) -> PosedFile:
     """Replaces the open file by a rig's with its hands in a named pose: as pose assets and, all hands of an armature
     together, as an action of one frame that it plays.

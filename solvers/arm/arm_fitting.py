@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ..tree import Limit, SkeletonError
+from ..tree import SkeletonError, SwingTwistLimit
 from .arm_model import FREE, Arm
 
 Floats = NDArray[np.float64]
@@ -32,9 +32,9 @@ def from_rest(
     back: Floats,
     pole: Floats,
     *,
-    shoulder: Limit = FREE,
+    shoulder: SwingTwistLimit = FREE,
     elbow: tuple[float, float] = (0.0, np.deg2rad(150.0)),
-    wrist: Limit = FREE,
+    wrist: SwingTwistLimit = FREE,
 ) -> RestArm:
     """The arm of shoulder, elbow and wrist at places (3, 3) m, and a hand turned by (3, 3); all in the rig's space.
 

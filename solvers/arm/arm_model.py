@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ..tree import Limit, SkeletonError, ball
+from ..tree import SkeletonError, SwingTwistLimit, ball
 from .ball_joints import joint
 
 Floats = NDArray[np.float64]
@@ -33,11 +33,11 @@ class Arm:
     """m, shoulder to elbow."""
     fore: float
     """m, elbow to wrist."""
-    shoulder: Limit = FREE
+    shoulder: SwingTwistLimit = FREE
     """In the shoulder's frame."""
     elbow: tuple[float, float] = (0.0, np.deg2rad(150.0))
     """rad, least and most."""
-    wrist: Limit = FREE
+    wrist: SwingTwistLimit = FREE
     """In the forearm's frame."""
     hand: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     """Unit quaternion wxyz, the hand's rest rotation in the forearm's frame."""
@@ -74,10 +74,10 @@ def human(upper: float, fore: float, side: str) -> Arm:
     return Arm(upper, fore, _limit(shoulder, (-90.0, 90.0)), (0.0, np.deg2rad(150.0)), _limit(wrist, turn))
 
 
-def _limit(cone: tuple[float, float, float, float], twist: tuple[float, float]) -> Limit:
+def _limit(cone: tuple[float, float, float, float], twist: tuple[float, float]) -> SwingTwistLimit:
     forwards, left, backwards, right = (float(x) for x in np.deg2rad(cone))
     low, high = (float(x) for x in np.deg2rad(twist))
-    return Limit((forwards, left, backwards, right), (low, high))
+    return SwingTwistLimit((forwards, left, backwards, right), (low, high))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

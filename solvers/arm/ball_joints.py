@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tree import Limit, Skeleton, swing_twist_limits
+from ..tree import Skeleton, SwingTwistLimit, swing_twist_limits
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -15,7 +15,7 @@ SLACK = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class BallJoint:
     """A Limit in numbers; see tree/swing_twist_limits.py."""
 
     axes: Floats
@@ -60,7 +60,7 @@ class Joint:
         return np.where(self.inside(rotation)[..., None, None], rotation, swing_twist_limits.matrices(self.axes, turns))
 
 
-def joint(limit: Limit, name: str) -> Joint:
+def joint(limit: SwingTwistLimit, name: str) -> BallJoint:
     """A limit in numbers. Raises SkeletonError, which names the joint, for one that contradicts itself."""
     checked = Skeleton((name,), (-1,), np.eye(4)[None], (limit,))
-    return Joint(checked.axes[0], checked.cone[0], checked.twist[0])
+    return BallJoint(checked.axes[0], checked.cone[0], checked.twist[0])

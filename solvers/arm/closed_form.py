@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ...hand import rotations as rot
 from ..solver import hold_last
 from .arm_model import Arm, ArmPose, ArmState, at_rest, base_of
-from .ball_joints import Joint, joint
-from .elbow_circle import Triangle, triangle_of
+from .ball_joints import BallJoint, joint
+from .elbow_circle import ArmTriangle, triangle_of
 from .nearest_arm import nearest
 from .swivel import choose
 
@@ -52,7 +52,7 @@ def solve(
 
 
 def _within_limits(
-    arm: Arm, joints: tuple[Joint, Joint], triangle: Triangle, goal: Floats, last: float
+    arm: Arm, joints: tuple[BallJoint, BallJoint], triangle: ArmTriangle, goal: Floats, last: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Shoulder, elbow, wrist and swivel of an arm whose wrist shall be at goal (N, 3) m in the shoulder's frame."""
     swivel = choose(joints, triangle, last)

@@ -11,7 +11,7 @@ from ...hand import rotations as rot
 from ..cga import generated as g
 from ..cga.generated import Circle, Plane, Sphere
 from ..cga.nearest_points import foot_on_line
-from ..cga.objects import Ends, ends_of, line_of, positions, vector
+from ..cga.objects import PairPoints, ends_of, line_of, positions, vector
 from .arm_model import Arm
 
 Floats = NDArray[np.float64]
@@ -23,7 +23,7 @@ ASIDE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Triangle:
+class ArmTriangle:
     """An arm over N frames with its elbow towards the pole, in the shoulder's frame."""
 
     way: Floats
@@ -35,9 +35,9 @@ class Triangle:
     hand: Floats
     """(N, 3, 3) the rotation that the wrist shall end in."""
 
-    def rows(self, rows: NDArray[np.intp]) -> "Triangle":
+    def rows(self, rows: NDArray[np.intp]) -> "ArmTriangle":
         """Some of its frames."""
-        return Triangle(self.way[rows], self.upper[rows], self.elbow[rows], self.hand[rows])
+        return ArmTriangle(self.way[rows], self.upper[rows], self.elbow[rows], self.hand[rows])
 
     def upper_at(self, swivel: Floats) -> Floats:
         """(N, ..., 3, 3) the upper arm's rotation at swivels (N, ...) rad."""
@@ -53,7 +53,7 @@ class Triangle:
         return turn
 
 
-def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Triangle, Floats]:
+def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[ArmTriangle, Floats]:
     """Shoulder, elbow and wrist with the elbow towards the pole, and the wrist's target (N, 3) m.
 
     Of T_world_wrist and T_world_shoulder (N, 4, 4) and poles (N, 3) m in the world; all found is in the shoulder's
@@ -73,7 +73,7 @@ def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Tr
     bend = (along * side).sum(-1, keepdims=True) * way - (along * way).sum(-1, keepdims=True) * side
     upper = np.stack([np.cross(along, bend), along, bend], -1)
     angle = np.arctan2((fore * bend).sum(-1), (fore * along).sum(-1))
-    return Triangle(way, upper, np.clip(angle, *arm.elbow), hand), place
+    return ArmTriangle(way, upper, np.clip(angle, *arm.elbow), hand), place
 
 
 def distances(arm: Arm) -> tuple[float, float]:
@@ -97,7 +97,7 @@ class Elbow(NamedTuple):
     """Where it may be: where these meet."""
     plane: Plane[Floats]
     """The swivel plane, which tells where on the circle."""
-    ends: Ends[Floats]
+    ends: PairPoints[Floats]
     """The two elbows in that plane."""
 
 

@@ -4,12 +4,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..tree.swing_twist_limits import wrapped
-from .ball_joints import Joint
-from .elbow_circle import Triangle
+from .ball_joints import BallJoint
+from .elbow_circle import ArmTriangle
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-Joints = tuple[Joint, Joint]
+Joints = tuple[BallJoint, BallJoint]
 """Shoulder and wrist."""
 
 TRIED = 120
@@ -26,7 +26,7 @@ SHOULDER_FIRST = 1e3
 """The shoulder's excess beside the wrist's: where not both hold, the wrist's place goes before the hand's rotation."""
 
 
-def choose(joints: Joints, triangle: Triangle, last: float) -> Floats:
+def choose(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
     """(N,) rad the swivel nearest to 0 within the limits; of two the one that goes on from the frame before.
 
     last: rad, the swivel before the first frame. Where no swivel is within the limits, the least outside.
@@ -43,7 +43,7 @@ def choose(joints: Joints, triangle: Triangle, last: float) -> Floats:
     return swivel
 
 
-def _candidates(joints: Joints, triangle: Triangle) -> Floats:
+def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
     """(N, 2) rad the first swivels within the limits either way from 0; where none is, twice the least outside."""
     step = 2 * np.pi / TRIED
     ring: Floats = np.linspace(0.0, 2 * np.pi, TRIED, endpoint=False)
@@ -60,7 +60,7 @@ def _candidates(joints: Joints, triangle: Triangle) -> Floats:
     return wrapped(np.stack(sides, -1))
 
 
-def _edge(joints: Joints, triangle: Triangle, inside: Floats, step: float) -> Floats:
+def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) -> Floats:
     """(N,) rad where the limits begin to hold, between `step` before `inside` and there; `inside` if they never do."""
     outside = inside - step
     for _ in range(HALVINGS):
@@ -70,7 +70,7 @@ def _edge(joints: Joints, triangle: Triangle, inside: Floats, step: float) -> Fl
     return inside
 
 
-def _least(joints: Joints, triangle: Triangle, ring: Floats) -> Floats:
+def _least(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Floats:
     """(N,) rad of the least cost, from the hollows of the costs on the ring (TRIED,), each deepened in thirds."""
     step = float(ring[1])
     cost = _cost(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), TRIED)))
@@ -87,7 +87,7 @@ def _least(joints: Joints, triangle: Triangle, ring: Floats) -> Floats:
     return least
 
 
-def _holds(joints: Joints, triangle: Triangle, swivel: Floats) -> Bools:
+def _holds(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Bools:
     """(N, ...) whether swivels (N, ...) rad are within the limits."""
     upper = triangle.upper_at(swivel)
     shoulder, wrist = joints
@@ -95,7 +95,7 @@ def _holds(joints: Joints, triangle: Triangle, swivel: Floats) -> Bools:
     return both
 
 
-def _cost(joints: Joints, triangle: Triangle, swivel: Floats) -> Floats:
+def _cost(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Floats:
     """(N, ...) how far swivels (N, ...) rad are outside the limits; 0 inside."""
     upper = triangle.upper_at(swivel)
     shoulder, wrist = joints

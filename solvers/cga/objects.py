@@ -150,7 +150,7 @@ def sign(square: T, scale: T) -> T:
     return 1.0 * (square > limit) + 1.0 * (square >= -limit) - 1.0
 
 
-class Round(NamedTuple, Generic[T]):
+class CircleParameters(NamedTuple, Generic[T]):
     """A circle in plain numbers."""
 
     centre: Vector[T]
@@ -162,16 +162,18 @@ class Round(NamedTuple, Generic[T]):
     """The sign of C²: 1 for a circle, 0 for a point, -1 for none. FABRIK-CGA after (3.5)."""
 
 
-def round_of(circle: Circle[T]) -> Round[T]:
+def round_of(circle: Circle[T]) -> CircleParameters[T]:
     """A circle in plain numbers. Where spheres about one centre meet it has no plane: case -1, all else finite."""
     plane, middle = g.circle_plane(circle), g.circle_centre(circle)
     square = g.square_circle(circle)
     case = sign(square, g.scale_circle(circle))
     # The flat point's weight is the squared length of the plane's normal.
-    return Round(place(middle), unit(Vector(plane.e1, plane.e2, plane.e3), E1), quotient(square, middle.eoi), case)
+    return CircleParameters(
+        place(middle), unit(Vector(plane.e1, plane.e2, plane.e3), E1), quotient(square, middle.eoi), case
+    )
 
 
-class Ends(NamedTuple, Generic[T]):
+class PairPoints(NamedTuple, Generic[T]):
     """The points of a pair."""
 
     first: Vector[T]
@@ -180,7 +182,7 @@ class Ends(NamedTuple, Generic[T]):
     """The sign of B²: 1 for two points, 0 for one, -1 for none, when both are the point half way."""
 
 
-def ends_of(pair: Pair[T]) -> Ends[T]:
+def ends_of(pair: Pair[T]) -> PairPoints[T]:
     """A pair's points, by its projectors: X = (B ∓ √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
 
     A point at infinity, where a line does not meet a plane or spheres have one centre, comes out as case -1 at 0.
@@ -191,4 +193,4 @@ def ends_of(pair: Pair[T]) -> Ends[T]:
     one = inverse(middle.eoi)
     half = root(1.0 * (case > 0) * square) * one
     half_way = scaled(Vector(middle.e1i, middle.e2i, middle.e3i), one)
-    return Ends(add(half_way, arm, half), add(half_way, arm, -half), case)
+    return PairPoints(add(half_way, arm, half), add(half_way, arm, -half), case)

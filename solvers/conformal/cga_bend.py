@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ...hand.scalar_math import N, Numbers
+from ...hand.scalar_math import N, NumberFunctions
 from ..cga.generated import Vector
 from ..cga.nearest_points import nearest_on_sphere
-from ..planar.planar_chain import Chain, Rider
+from ..planar.planar_chain import Chain, ChainMarker
 from ..planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 
 
@@ -16,12 +16,12 @@ class ConformalBend:
 
     stopping: Stopping
 
-    def __call__(self, chain: Chain, end: Rider) -> PlanarFabrik:
+    def __call__(self, chain: Chain, end: ChainMarker) -> PlanarFabrik:
         """See Bend."""
         return planar_fabrik(chain, end, self.stopping, nearest_in_plane)
 
 
-def nearest_in_plane(_m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
+def nearest_in_plane(_m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
     """NearestPointSphere. In the digit's frame its plane at rest has the pole e1, u runs along e2, v against e3.
 
     The line from a point in the plane through a centre in it stays there, so that the place on the sphere is in it too.

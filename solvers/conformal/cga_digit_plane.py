@@ -17,14 +17,14 @@ import numpy as np
 
 from ...hand.digit_plane import AHEAD, UPRIGHT, Bounds, likely_twist, with_inner
 from ...hand.model import HandModel
-from ...hand.scalar_math import N, Numbers, Point
+from ...hand.scalar_math import N, NumberFunctions, Point
 from ..cga import generated as g
 from ..cga.generated import Plane, Sphere, Vector
 from ..cga.objects import E1, E3, scaled, unit
 from ..cga.scalars import choose
 from ..cga.versors import rotor_between
-from ..planar.curl_plane import Plane as PlaneStep
-from ..planar.planar_hand import Digit, digits
+from ..planar.curl_plane import CurlPlane as PlaneStep
+from ..planar.planar_hand import PlanarDigit, digits
 from .sphere_intersection import on_circle_and_plane
 
 ORIGIN: Any = Sphere(0.0, 0.0, 0.0, 0.0)
@@ -45,13 +45,13 @@ class ConformalPlane:
     tilt: Tilt
 
     def __call__(
-        self, m: Numbers[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
+        self, m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
     ) -> tuple[N, N]:
         """See Plane. Markers before the end, which the paper has not, choose the plane nearest to all."""
         alone = self.through(m, points[0], limits)
         return with_inner(m, alone, points, weights, limits)
 
-    def through(self, m: Numbers[N], end: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
+    def through(self, m: NumberFunctions[N], end: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
         """Abduction and twist of the plane through the first joint and the end, as far as the limits let it."""
         x, y, _ = end
         across = x * x + y * y
@@ -74,7 +74,7 @@ def pole_along(end: Vector[N], way: Vector[N]) -> Vector[N]:
     return Vector(side * e1, side * e2, side * e3)
 
 
-def pole_tilted(m: Numbers[N], end: Vector[N], twist: N) -> Vector[N]:
+def pole_tilted(m: NumberFunctions[N], end: Vector[N], twist: N) -> Vector[N]:
     """The pole of the plane through first joint and end that is tilted by a twist about the straight digit.
 
     Of all directions those of this twist are a circle, and those at right angles to the end's are a plane: of the
@@ -88,14 +88,14 @@ def pole_tilted(m: Numbers[N], end: Vector[N], twist: N) -> Vector[N]:
     return on_circle_and_plane(circle, Plane(way.e1, way.e2, way.e3, 0.0 * height), REST, below)
 
 
-def leaning(m: Numbers[N], pole: Vector[N]) -> N:
+def leaning(m: NumberFunctions[N], pole: Vector[N]) -> N:
     """rad, the abduction of a plane: the angle about n̂ of the rotor that brings the pole at rest there, (3.9)."""
     flat = unit(Vector(pole.e1, pole.e2, 0.0 * pole.e1), REST)
     rotor = rotor_between(REST, flat)
     return 2.0 * m.atan2(-rotor.e12, rotor.s)
 
 
-def tilting(m: Numbers[N], end: Point[N], abduction: N) -> N:
+def tilting(m: NumberFunctions[N], end: Point[N], abduction: N) -> N:
     """rad, the twist of the plane through first joint and end at an abduction."""
     cos, sin = m.cos(abduction), m.sin(abduction)
     pole = pole_along(Vector(*end), Vector(-sin, cos, 0.0 * sin))
@@ -103,13 +103,13 @@ def tilting(m: Numbers[N], end: Point[N], abduction: N) -> N:
 
 
 @dataclass(frozen=True, slots=True)
-class Towards:
+class ThumbTilt:
     """The tilt of a thumb that points at the index finger's knuckle when it bends, as the paper takes it to."""
 
     knuckle: Point[float]
     """m in the frame of the thumb's first joint."""
 
-    def __call__(self, m: Numbers[N], end: Point[N], limits: Bounds) -> N:
+    def __call__(self, m: NumberFunctions[N], end: Point[N], limits: Bounds) -> N:
         """The tilt of the plane F5,2 ∧ F5,4 ∧ F1,2 ∧ n∞, less where the end is near the line of the other two."""
         knuckle: Any = self.knuckle
         e1, e2, e3, _ = g.standard_plane(g.join_plane(ORIGIN, g.up(Vector(*end)), g.up(Vector(*knuckle))))
@@ -126,7 +126,7 @@ class ConformalPlanes:
     thumb: str
     """"index" where the thumb points at the index finger's knuckle."""
 
-    def __call__(self, hand: HandModel, digit: Digit) -> PlaneStep:
+    def __call__(self, hand: HandModel, digit: PlanarDigit) -> PlaneStep:
         """For a digit of a hand."""
         if digit.name != "thumb" or self.thumb != "index":
             return ConformalPlane(likely_twist)
@@ -134,4 +134,4 @@ class ConformalPlanes:
         mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
         away = index.T_wrist_base[:3, 3] - digit.T_wrist_base[:3, 3]
         x, y, z = (mirror * (digit.T_wrist_base[:3, :3].T @ away)).tolist()
-        return ConformalPlane(Towards((x, y, z)))
+        return ConformalPlane(ThumbTilt((x, y, z)))

@@ -9,11 +9,11 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import MANY, ONE, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..planar.palm_pose import Palm, follow_the_rest, many_roots, palm_of, spans_a_plane
+from ..planar.palm_pose import PalmMarkers, follow_the_rest, many_roots, palm_of, spans_a_plane
 from ..planar.planar_hand import digits
 from ..solver import hold_last
-from .three_marker_palm import Trio, trio_of
-from .two_marker_palm import APART, Pair, pair_of, turns_about
+from .three_marker_palm import ThreeMarkerPalm, trio_of
+from .two_marker_palm import APART, TwoMarkerPalm, pair_of, turns_about
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,8 +29,8 @@ class ConformalPalm:
     one it keeps its turn and goes along, and with none it stays.
     """
 
-    palm: Palm
-    trio: Trio | None
+    palm: PalmMarkers
+    trio: ThreeMarkerPalm | None
     """Where the palm has just three markers, not in a line."""
     joints: Floats
     """(J, 3) m in the wrist's frame: the wrist and each digit's first joint."""
@@ -50,7 +50,7 @@ class ConformalPalm:
             roots[told] = self._many(positions[told], np.ascontiguousarray(weights[told]))
         return roots if told.all() else self._carried(targets, roots, told, last)
 
-    def _one(self, trio: Trio, positions: Floats, weights: Floats) -> Floats:
+    def _one(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         """(1, 4, 4) of one frame in which all three are seen."""
         points = [(x, y, z) for x, y, z in positions[0].tolist()]
         (a, b, c), (x, y, z), told = trio.laid(ONE, points, weights[0].tolist())
@@ -71,7 +71,7 @@ class ConformalPalm:
         in_chunks(len(positions), lay)
         return roots
 
-    def _by_trio(self, trio: Trio, positions: Floats, weights: Floats) -> Floats:
+    def _by_trio(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         points = np.ascontiguousarray(np.transpose(positions, (1, 2, 0)))
         turn, move, told = trio.laid(MANY, [(x, y, z) for x, y, z in points], list(weights.T))
         roots = np.zeros((len(positions), 4, 4))
@@ -95,7 +95,7 @@ class ConformalPalm:
             self._turn(pairs, which, positions, roots, told)
         return follow_the_rest(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
 
-    def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[Pair], Ints]:
+    def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
         """The pairs that are seen, and which of them in each frame (F,): -1 where the frame is told or none is."""
         which = np.full(len(weights), -1)
         patterns, seen = np.unique(weights[~told] > 0, axis=0, return_inverse=True)
@@ -108,7 +108,7 @@ class ConformalPalm:
             which[(which == number) & near] = -1
         return pairs, which
 
-    def _turn(self, pairs: list[Pair], which: Ints, positions: Floats, roots: Floats, told: Bools) -> None:
+    def _turn(self, pairs: list[TwoMarkerPalm], which: Ints, positions: Floats, roots: Floats, told: Bools) -> None:
         """Writes the roots of the frames that pairs tell of, where those last told are.
 
         As far apart as on the palm, a pair is about the middle of where it was seen.

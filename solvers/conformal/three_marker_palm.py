@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ...hand.scalar_math import N, Numbers, Point
+from ...hand.scalar_math import N, NumberFunctions, Point
 from ..cga import generated as g
 from ..cga.generated import Plane, Vector
 from ..cga.objects import add, cross, dot, scaled, subtract, unit_plane
@@ -37,7 +37,7 @@ class PalmJoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Trio:
+class ThreeMarkerPalm:
     """Three places on the palm and the joints that are found from them."""
 
     places: list[Point[float]]
@@ -48,7 +48,7 @@ class Trio:
     share: float
     """How much a joint counts beside a marker."""
 
-    def laid(self, m: Numbers[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
+    def laid(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
         """Turn and move of the wrist, and whether the markers tell them; where they do not the numbers mean nothing.
 
         The palm is flat and rigid: it is laid by least squares on the markers and on the joints found from them.
@@ -108,7 +108,7 @@ def axes(
     return add(p, add(out, beyond, 1.0), 1 / 3), (along, cross(up, along), up)
 
 
-def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> Trio:
+def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> ThreeMarkerPalm:
     """For three markers at places on the palm, not in a line, and the palm's joints, all m in the wrist's frame."""
     p, q, r = (Vector(*place) for place in places)
     plane, _ = palm_plane(p, q, r)
@@ -120,7 +120,7 @@ def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float
     flat = tuple(_beside(frame, marker)[:2] for marker in (p, q, r))
     away = [joint for joint in joints if share and min(math.dist(joint, place) for place in places) > ON]
     found = tuple(_joint((p, q, r), frame, Vector(*joint)) for joint in away)
-    return Trio([*places, *away], found, flat, share)
+    return ThreeMarkerPalm([*places, *away], found, flat, share)
 
 
 def _beside(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:

@@ -26,7 +26,7 @@ SMALL = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class TwoMarkerPalm:
     """Two places on the palm and a third that is off their line."""
 
     one: int
@@ -38,7 +38,7 @@ class Pair:
     """(3, 3) its columns: from one to the other, across that to the third, and across both."""
 
 
-def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> Pair | None:
+def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
     """The two of the places (P, 3) m that are seen farthest apart, and of the joints (J, 3) m the one that is farthest
     from their line. None where they tell nothing."""
     if len(seen) < 2:
@@ -56,10 +56,10 @@ def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> Pair | None:
     if radius < APART:
         return None
     axes = np.stack([line, across[far] / radius, np.cross(line, across[far] / radius)], axis=1)
-    return Pair(one, other, arms[far], axes)
+    return TwoMarkerPalm(one, other, arms[far], axes)
 
 
-def turns_about(pairs: list[Pair], which: Ints, lines: Floats, before: Floats, follows: Bools) -> Floats:
+def turns_about(pairs: list[TwoMarkerPalm], which: Ints, lines: Floats, before: Floats, follows: Bools) -> Floats:
     """(N, 3, 3) how the palm is turned in frames in which it turns about the lines (N, 3), of length one, of pairs.
 
     which (N,) tells whose. Its turn the frame before is the one found just before where it follows that (N,), else

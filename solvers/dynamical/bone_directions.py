@@ -14,10 +14,10 @@ A joint without twist leaves ē_y − δ_y undone: it asks as much of the joint 
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import N, Numbers, Point, wrapped
+from ...hand.scalar_math import N, NumberFunctions, Point, wrapped
 from .limb_step import row_way
-from .limb_targets import Frames
-from .limbs import Limb, Row
+from .limb_targets import TargetColumns
+from .limbs import CouplingTerm, LimbModel
 
 NEAR = 0.03
 """rad: a step that is smaller ends at rest, as it leaves about its square."""
@@ -26,7 +26,7 @@ Axes = tuple[Point[N], Point[N], Point[N]]
 """x, y, z in the wrist's frame."""
 
 
-class Joint(NamedTuple):
+class DirectionJoint(NamedTuple):
     """A joint that abducts, may twist, and flexes, with the hinges after it."""
 
     twists: bool
@@ -36,25 +36,25 @@ class Joint(NamedTuple):
     """For each flexion, the target on its bone."""
 
 
-class Tie(NamedTuple):
+class HingeCoupling(NamedTuple):
     """A soft coupling of the last joint's hinges."""
 
-    row: Row
+    row: CouplingTerm
     headings: tuple[float, ...]
     """Its coefficients for the headings; their sum is zero, so that it does not pull at what the headings share."""
 
 
-class Headings(NamedTuple):
+class LimbDirections(NamedTuple):
     """A limb that turns alone can tell."""
 
-    joints: tuple[Joint, ...]
+    joints: tuple[DirectionJoint, ...]
     """One, or two of which the first carries the second."""
-    tie: Tie | None
+    tie: HingeCoupling | None
 
 
-def headings_of(limb: Limb) -> Headings | None:
+def headings_of(limb: LimbModel) -> LimbDirections | None:
     """None for a limb that is built otherwise, or whose bones have not one target each."""
-    joints: list[Joint] = []
+    joints: list[DirectionJoint] = []
     count = 0
     while count < len(limb.turns):
         joint = _joint(limb, count)
@@ -66,10 +66,10 @@ def headings_of(limb: Limb) -> Headings | None:
     told = sum(len(joint.columns) for joint in joints)
     if told != len(limb.marks) or len(limb.rows) != (tie is not None):
         return None
-    return Headings(tuple(joints), tie)
+    return LimbDirections(tuple(joints), tie)
 
 
-def _joint(limb: Limb, begin: int) -> Joint | None:
+def _joint(limb: LimbModel, begin: int) -> DirectionJoint | None:
     """The joint whose turns begin with this one."""
     axes = [turn.axis for turn in limb.turns[begin:]]
     twists = axes[:2] == [2, 1]
@@ -81,10 +81,10 @@ def _joint(limb: Limb, begin: int) -> Joint | None:
     marks = [[mark for mark in limb.marks if mark.turn == turn and mark.fixed is None] for turn in own[head:]]
     if axes[0] != 2 or end == head or not straight or any(len(each) != 1 for each in marks):
         return None
-    return Joint(twists, tuple(limb.turns[turn].sign for turn in own), tuple(each[0].column for each in marks))
+    return DirectionJoint(twists, tuple(limb.turns[turn].sign for turn in own), tuple(each[0].column for each in marks))
 
 
-def _tie(limb: Limb, joint: Joint) -> Tie | None:
+def _tie(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | None:
     """None for a coupling that must hold, or is of more than hinges."""
     (row,) = limb.rows
     flexions = range(len(limb.turns))[-len(joint.columns) :]
@@ -92,10 +92,10 @@ def _tie(limb: Limb, joint: Joint) -> Tie | None:
         return None
     coefficients = dict(zip(row.turns, row.coefficients, strict=True))
     signed = [coefficients.get(turn, 0.0) * limb.turns[turn].sign for turn in flexions]
-    return Tie(row, tuple(own - after for own, after in pairwise([*signed, 0.0])))
+    return HingeCoupling(row, tuple(own - after for own, after in pairwise([*signed, 0.0])))
 
 
-class Found(NamedTuple, Generic[N]):
+class DirectedJoint(NamedTuple, Generic[N]):
     """A joint as the targets on its own bones have it, each heading at its best: no e_x is left."""
 
     angles: list[N]
@@ -116,7 +116,9 @@ class Found(NamedTuple, Generic[N]):
     """Whether no bone is off by a right angle."""
 
 
-def by_headings(m: Numbers[N], limb: Limb, headings: Headings, frames: Frames) -> tuple[list[N], Any]:
+def by_headings(
+    m: NumberFunctions[N], limb: LimbModel, headings: LimbDirections, frames: TargetColumns
+) -> tuple[list[N], Any]:
     """The angles (n,) of a limb, and whether it is at rest there.
 
     It is not where a place is told or not every bone, a limit binds, or the step is not small.
@@ -125,7 +127,7 @@ def by_headings(m: Numbers[N], limb: Limb, headings: Headings, frames: Frames) -
     if not m.any(sound):
         return [], sound
     axes: Any = limb.turns[0].begin
-    found: list[Found[N]] = []
+    found: list[DirectedJoint[N]] = []
     angles: list[Any] = []
     for joint in headings.joints:
         here = _find(m, joint, axes[:3], frames, sound)
@@ -142,7 +144,7 @@ def by_headings(m: Numbers[N], limb: Limb, headings: Headings, frames: Frames) -
     return moved, sound
 
 
-def _told(limb: Limb, headings: Headings, frames: Frames) -> Any:
+def _told(limb: LimbModel, headings: LimbDirections, frames: TargetColumns) -> Any:
     """Whether the turns of all bones are told, and no place is."""
     if frames.turns is None:
         return False
@@ -154,7 +156,9 @@ def _told(limb: Limb, headings: Headings, frames: Frames) -> Any:
     return told
 
 
-def _find(m: Numbers[N], joint: Joint, axes: Any, frames: Frames, told: Any) -> Found[N]:
+def _find(
+    m: NumberFunctions[N], joint: DirectionJoint, axes: Any, frames: TargetColumns, told: Any
+) -> DirectedJoint[N]:
     """A joint on a bone with these axes."""
     bones = [frames.turns[column] for column in joint.columns]
     weights: list[Any] = [m.where(told, frames.turn_weights[column], 1.0) for column in joint.columns]
@@ -170,10 +174,10 @@ def _find(m: Numbers[N], joint: Joint, axes: Any, frames: Frames, told: Any) -> 
         head.append(wrapped(heading - before))
         before, wrong_y, wrong_z, sound = heading, wrong_y + own * e_y, wrong_z + own * e_z, sound & near
     angles = [sign * angle for sign, angle in zip(joint.signs, head, strict=True)]
-    return Found(angles, slope, axes, last, weights, weight, (wrong_y / weight, wrong_z / weight), sound)
+    return DirectedJoint(angles, slope, axes, last, weights, weight, (wrong_y / weight, wrong_z / weight), sound)
 
 
-def _head(m: Numbers[N], twists: bool, axes: Any, mean: Any) -> tuple[list[Any], Any, Any]:
+def _head(m: NumberFunctions[N], twists: bool, axes: Any, mean: Any) -> tuple[list[Any], Any, Any]:
     """The abduction, and the twist if there is one, its cosine and sine, and the axes, with x along the bones' mean x.
 
     No heading turns a bone's x.
@@ -189,7 +193,7 @@ def _head(m: Numbers[N], twists: bool, axes: Any, mean: Any) -> tuple[list[Any],
     return [abduction, twist], slope, (x, y, z)
 
 
-def _bone(m: Numbers[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
+def _bone(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
     """The best heading of a bone, e_y and e_z there, its axes, and whether it is off by less than a right angle."""
     x, y, z = axes
     p, q, r = bone
@@ -203,7 +207,7 @@ def _bone(m: Numbers[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
     return heading, wrong, (x, y, z), near
 
 
-def _steps(joints: tuple[Joint, ...], found: list[Found[Any]], own: list[Any]) -> list[Any]:
+def _steps(joints: tuple[DirectionJoint, ...], found: list[DirectedJoint[Any]], own: list[Any]) -> list[Any]:
     """How far the turns go from where the joints were found. own: by how much the last joint's headings go besides."""
     last = found[-1]
     left: Any = 0.0, *last.wrong
@@ -216,7 +220,7 @@ def _steps(joints: tuple[Joint, ...], found: list[Found[Any]], own: list[Any]) -
     return steps + _step(joints[-1], last, left, own)
 
 
-def _step(joint: Joint, here: Found[Any], turn: Any, own: list[Any]) -> list[Any]:
+def _step(joint: DirectionJoint, here: DirectedJoint[Any], turn: Any, own: list[Any]) -> list[Any]:
     """How far a joint's turns go for its bones to turn about x, y and z, and their headings by their own besides."""
     x, y, z = turn
     cos, sin = here.slope
@@ -227,7 +231,9 @@ def _step(joint: Joint, here: Found[Any], turn: Any, own: list[Any]) -> list[Any
     return [sign * step for sign, step in zip(joint.signs, steps, strict=True)]
 
 
-def _asked(joint: Joint, here: Found[Any], after: Found[Any], twisted: bool) -> tuple[Any, Any, Any]:
+def _asked(
+    joint: DirectionJoint, here: DirectedJoint[Any], after: DirectedJoint[Any], twisted: bool
+) -> tuple[Any, Any, Any]:
     """How far the last bone of a joint turns about x, y and z, as its own targets and the joint after it ask.
 
     That one asks for ē_y about its own y, a, unless it can twist. The bone gives way to it by a · a over the weights.
@@ -245,7 +251,9 @@ def _asked(joint: Joint, here: Found[Any], after: Found[Any], twisted: bool) -> 
     return share * about_x, twist + share * about_y, side + share * about_z
 
 
-def _pulled(m: Numbers[N], limb: Limb, tie: Tie, here: Found[N], angles: list[Any]) -> list[Any]:
+def _pulled(
+    m: NumberFunctions[N], limb: LimbModel, tie: HingeCoupling, here: DirectedJoint[N], angles: list[Any]
+) -> list[Any]:
     """How far a coupling that is missed at angles (n,) pulls the last joint's headings."""
     turn, coupling = limb.worth.turn**2, limb.worth.coupling**2
     gives = [coefficient / weight for coefficient, weight in zip(tie.headings, here.weights, strict=True)]

@@ -12,13 +12,13 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
 from ..solver import State
-from .dynamical_plan import DynamicalState, Plan, plan_of
+from .dynamical_plan import DynamicalPlan, DynamicalState, plan_of
 from .floating import floated
-from .limb_step import Room
-from .limbs import Worth
-from .rate_limited import Pace, followed
+from .limb_step import TurnBounds
+from .limbs import LimbWeights
+from .rate_limited import FollowRate, followed
 from .steady_frames import settled
-from .steady_limb import FREELY, Method
+from .steady_limb import FREELY, SettlingMethod
 
 Floats = NDArray[np.float64]
 
@@ -84,7 +84,7 @@ class Dynamical:
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, DynamicalState]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
-        plan = plan_of(hand, targets, state, Worth(self.turn_length, self.coupling, self.end))
+        plan = plan_of(hand, targets, state, LimbWeights(self.turn_length, self.coupling, self.end))
         last = state or State(np.eye(4), hand.neutral)
         if not len(targets):
             none = Pose(hand, np.zeros((0, 4, 4)), np.zeros((0, hand.dofs)))
@@ -98,12 +98,12 @@ class Dynamical:
         time = float(targets.times[-1])
         return Pose(hand, roots, angles), DynamicalState(roots[-1], angles[-1], plan, time, laid)
 
-    def _settled(self, plan: Plan, targets: Targets, last: State) -> tuple[Floats, Floats]:
-        method = Method(self.tolerance, self.steps, self.damping**2, Room(FREELY, self.slope))
+    def _settled(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats]:
+        method = SettlingMethod(self.tolerance, self.steps, self.damping**2, TurnBounds(FREELY, self.slope))
         roots, angles = settled(plan, targets, last, method)
         return np.broadcast_to(roots, (len(targets), 4, 4)), angles
 
-    def _from_rest(self, plan: Plan, targets: Targets, last: State) -> tuple[Floats, Floats, Floats | None]:
+    def _from_rest(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats, Floats | None]:
         """A take that nothing came before begins with its first frame at rest."""
         roots, angles = self._settled(plan, targets.select(slice(0, 1)), last)
         if len(targets) == 1:
@@ -114,9 +114,9 @@ class Dynamical:
         return np.concatenate([roots, after]), np.concatenate([angles, further]), laid
 
     def _followed(
-        self, plan: Plan, targets: Targets, before: Floats, last: State
+        self, plan: DynamicalPlan, targets: Targets, before: Floats, last: State
     ) -> tuple[Floats, Floats, Floats | None]:
-        pace = Pace(self.gain, self.fastest, self.slope, self.damping**2, self.substeps)
+        pace = FollowRate(self.gain, self.fastest, self.slope, self.damping**2, self.substeps)
         if self.floating:
             hand = plan.planar.hand
             return *floated(hand, targets, before, (last.root, last.angles), (pace, plan.worth)), None

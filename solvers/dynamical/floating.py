@@ -6,21 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.jacobians import BASE, Placed, moved
+from ...hand.jacobians import BASE, PosedJoints, moved
 from ...hand.jacobians import place as placed_at
 from ...hand.model import HandModel
 from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
 from ..qp import quadratic_program as qp
 from .limb_kinematics import turn_error
-from .limbs import Worth
-from .rate_limited import Pace, turned_by
+from .limbs import LimbWeights
+from .rate_limited import FollowRate, turned_by
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Goals:
+class FrameGoals:
     """What one frame asks for."""
 
     sites: NDArray[np.int64]
@@ -37,7 +37,7 @@ class Goals:
     spins: Floats
     """(T, 3) rad/s"""
 
-    def before(self, earlier: float) -> "Goals":
+    def before(self, earlier: float) -> "FrameGoals":
         """Some seconds earlier."""
         if not (self.velocities.any() or self.spins.any()):
             return self
@@ -45,7 +45,7 @@ class Goals:
         return replace(self, places=self.places - earlier * self.velocities, turns=turns)
 
 
-def goals_of(targets: Targets, frame: int, turn_length: float) -> Goals:
+def goals_of(targets: Targets, frame: int, turn_length: float) -> FrameGoals:
     """Of one of the frames; what is not asked for has no weight."""
     count, weights = len(targets.sites), targets.weights[frame]
     velocities = spins = np.zeros((count, 3))
@@ -59,11 +59,11 @@ def goals_of(targets: Targets, frame: int, turn_length: float) -> Goals:
         spins = np.where(turn_weights[:, None] > 0, targets.angular_velocities[frame], 0.0)
     matrices = rot.to_matrix(turns / np.linalg.norm(turns, axis=1, keepdims=True))
     places = np.where(weights[:, None] > 0, targets.positions[frame], 0.0)
-    return Goals(targets.sites, places, weights, velocities, matrices, turn_weights, spins)
+    return FrameGoals(targets.sites, places, weights, velocities, matrices, turn_weights, spins)
 
 
 def floated(
-    hand: HandModel, targets: Targets, spans: Floats, begin: tuple[Floats, Floats], pace: tuple[Pace, Worth]
+    hand: HandModel, targets: Targets, spans: Floats, begin: tuple[Floats, Floats], pace: tuple[FollowRate, LimbWeights]
 ) -> tuple[Floats, Floats]:
     """(F, 4, 4) roots and (F, D) angles, frame after frame. spans: (F,) s; begin: the pose before the first."""
     root, angles = begin[0][None], begin[1][None]
@@ -85,7 +85,9 @@ def floated(
     return roots, found
 
 
-def program_of(placed: Placed, angles: Floats, goals: Goals, pace: tuple[Pace, Worth], time: float) -> qp.Program:
+def program_of(
+    placed: PosedJoints, angles: Floats, goals: FrameGoals, pace: tuple[FollowRate, LimbWeights], time: float
+) -> qp.QuadraticProgram:
     """The quadratic program of a step ν · time (6 + D,) of one frame.
 
     # Dynamical 3.2: least Σ w ‖J ν − v*‖² + λ ‖ν‖² within the joints' limits and the couplings.
@@ -117,7 +119,7 @@ def program_of(placed: Placed, angles: Floats, goals: Goals, pace: tuple[Pace, W
             rows.append(along)
             low = np.append(low, -room.up_to(ONE, total - row.lower))
             high = np.append(high, room.up_to(ONE, row.upper - total))
-    return qp.Program(hessian, -pull, low, high, np.reshape(rows, (-1, BASE + hand.dofs)))
+    return qp.QuadraticProgram(hessian, -pull, low, high, np.reshape(rows, (-1, BASE + hand.dofs)))
 
 
 def _by_columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:

@@ -9,8 +9,8 @@ from typing import Any, Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import N, Numbers, Pick, Point
-from .limbs import Columns, Limb
+from ...hand.scalar_math import N, NumberFunctions, Pick, Point
+from .limbs import Columns, LimbModel
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp] | slice
@@ -18,7 +18,7 @@ Square = list[list[N]]
 """The lower half of a symmetric matrix."""
 
 
-class Seen(NamedTuple, Generic[N]):
+class SiteTarget(NamedTuple, Generic[N]):
     """What a target asks of a mark of a limb."""
 
     mark: int
@@ -34,9 +34,9 @@ class Seen(NamedTuple, Generic[N]):
     """rad, how far it turns."""
 
 
-def among(rows: Rows, seen: list[Seen[Floats]]) -> list[Seen[Floats]]:
+def among(rows: Rows, seen: list[SiteTarget[Floats]]) -> list[SiteTarget[Floats]]:
     """What targets ask for in some of the frames."""
-    return [Seen(*picked(rows, each)) for each in seen]
+    return [SiteTarget(*picked(rows, each)) for each in seen]
 
 
 def picked(rows: Rows, value: Any) -> Any:
@@ -46,7 +46,7 @@ def picked(rows: Rows, value: Any) -> Any:
     return value[rows] if np.ndim(value) else value
 
 
-class Placed(NamedTuple, Generic[N]):
+class LimbFrames(NamedTuple, Generic[N]):
     """A limb at some angles, and how it misses its targets."""
 
     angles: list[N]
@@ -67,7 +67,7 @@ class Placed(NamedTuple, Generic[N]):
     """m², the largest square of a miss."""
 
 
-def place(m: Numbers[N], limb: Limb, angles: list[N], seen: list[Seen[N]]) -> Placed[N]:
+def place(m: NumberFunctions[N], limb: LimbModel, angles: list[N], seen: list[SiteTarget[N]]) -> LimbFrames[N]:
     """A limb at angles (n,) rad."""
     frames: list[Any] = []
     axes: list[Any] = []
@@ -102,10 +102,10 @@ def place(m: Numbers[N], limb: Limb, angles: list[N], seen: list[Seen[N]]) -> Pl
         places.append(here)
         misses.append(missed)
         errors.append(error)
-    return Placed(angles, axes, pivots, places, misses, errors, cost, farthest)
+    return LimbFrames(angles, axes, pivots, places, misses, errors, cost, farthest)
 
 
-def _larger(m: Numbers[N], one: Any, other: Any) -> N:
+def _larger(m: NumberFunctions[N], one: Any, other: Any) -> N:
     return m.where(one > other, one, other)
 
 
@@ -130,7 +130,7 @@ def _beyond(frame: Any, offset: Point[float]) -> Any:
     return px + a * xx + c * zx, py + a * xy + c * zy, pz + a * xz + c * zz
 
 
-def turned(m: Numbers[N], frame: Any, axis: int, sign: float, angle: N) -> tuple[Any, Any]:
+def turned(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N) -> tuple[Any, Any]:
     """A frame turned about one of its axes, and that axis."""
     cos, sin = m.cos(angle), sign * m.sin(angle)
     about = frame[axis]
@@ -141,7 +141,7 @@ def turned(m: Numbers[N], frame: Any, axis: int, sign: float, angle: N) -> tuple
     return (*after, frame[3]), about if sign > 0 else (-about[0], -about[1], -about[2])
 
 
-def turn_error(m: Numbers[N], wanted: Any, found: Any) -> tuple[Any, N]:
+def turn_error(m: NumberFunctions[N], wanted: Any, found: Any) -> tuple[Any, N]:
     """The axial vector of sk(R R̂ᵀ), which turns found R̂ towards wanted R (by columns), and the square of the error.
 
     # Dynamical 3.1: its length is the sine of the angle between them, and it is the slope of the square's half,
@@ -166,7 +166,7 @@ def turn_error(m: Numbers[N], wanted: Any, found: Any) -> tuple[Any, N]:
     return (x, y, z), square
 
 
-def _far_error(m: Numbers[N], wanted: Any, found: Any, cos: N, error: Any) -> Any:
+def _far_error(m: NumberFunctions[N], wanted: Any, found: Any, cos: N, error: Any) -> Any:
     """The same beyond a right angle. The axis of half a turn is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
@@ -182,7 +182,9 @@ def _far_error(m: Numbers[N], wanted: Any, found: Any, cos: N, error: Any) -> An
     return *axis, 2 + 2 * (m.atan2(sine, cos) - 1.5707963267948966)
 
 
-def normal(limb: Limb, placed: Placed[N], seen: list[Seen[N]], share: float) -> tuple[Square[N], list[N]]:
+def normal(
+    limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], share: float
+) -> tuple[Square[N], list[N]]:
     """JᵀWJ (n, n; the lower half) and JᵀW of what this step should move: share · error, and what is known to move.
 
     # Dynamical 3.1 and 3.2, times the step's time: v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
@@ -225,7 +227,7 @@ def _asked(error: Any, known: Any, share: float) -> Any:
     return tuple(share * e + k for e, k in zip(error, known, strict=True))
 
 
-def _add_place(placed: Placed[Any], moved_by: tuple[int, ...], mark: Any, into: Any) -> None:
+def _add_place(placed: LimbFrames[Any], moved_by: tuple[int, ...], mark: Any, into: Any) -> None:
     """Adds what a place asks for to the matrix and the right side, in place."""
     (px, py, pz), (x, y, z), weight = mark
     square, right = into
@@ -243,7 +245,7 @@ def _add_place(placed: Placed[Any], moved_by: tuple[int, ...], mark: Any, into: 
             row[other] = row[other] + jx * kx + jy * ky + jz * kz
 
 
-def bent(limb: Limb, placed: Placed[N], seen: list[Seen[N]]) -> Square[N]:
+def bent(limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]]) -> Square[N]:
     """How the ways of the places bend (the lower half), which counts where a place is missed by far.
 
     A turn about a_i carries the column J_j of a turn beyond it by a_i × J_j, so that the half of the square of the miss
@@ -268,7 +270,7 @@ def bent(limb: Limb, placed: Placed[N], seen: list[Seen[N]]) -> Square[N]:
     return result
 
 
-def definite(m: Numbers[N], square: Square[N], least: float) -> Any:
+def definite(m: NumberFunctions[N], square: Square[N], least: float) -> Any:
     """Whether the pivots of a matrix, given by its lower half, are all above `least`."""
     rows: list[list[Any]] = []
     pivots: list[Any] = []

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import ONE, N, Numbers
+from ...hand.scalar_math import ONE, N, NumberFunctions
 from ..qp import quadratic_program as qp
 from .limb_kinematics import Square
-from .limbs import Limb, Row
+from .limbs import CouplingTerm, LimbModel
 
 Floats = NDArray[np.float64]
 FIXED = 2
@@ -20,7 +20,7 @@ ROUNDS = 8
 """Of block pivoting in plain floats; what they do not end goes to qp.solve."""
 
 
-class Room:
+class TurnBounds:
     """How far each joint may turn in a step.
 
     # Dynamical 3.2.1: ṡ ≤ v_max tanh(k (s_max − s)). Over a time dt that would lead beyond the limit where
@@ -35,7 +35,7 @@ class Room:
         self.slope = slope
         """1/rad, k."""
 
-    def up_to(self, m: Numbers[N], way: N) -> Any:
+    def up_to(self, m: NumberFunctions[N], way: N) -> Any:
         """rad that a step may go on a way; as far back where the way is negative."""
         if m is ONE:
             # The hyperbolic tangent is odd, so that back is as far as ahead.
@@ -45,7 +45,7 @@ class Room:
         return np.where(np.abs(many) < np.abs(way), many, way)
 
 
-def coupling_cost(m: Numbers[N], limb: Limb, angles: list[N]) -> Any:
+def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> Any:
     """m², what the couplings that are missed cost at angles; one that must hold costs 1 m² for a radian."""
     cost: Any = 0.0 * angles[0]
     for row in limb.rows:
@@ -54,7 +54,7 @@ def coupling_cost(m: Numbers[N], limb: Limb, angles: list[N]) -> Any:
     return cost
 
 
-def add_couplings(m: Numbers[N], limb: Limb, angles: list[N], program: Any, share: float) -> None:
+def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, share: float) -> None:
     """Adds that a share of what the soft couplings miss is made up for to a program's matrix and right side."""
     square, right = program
     weight = limb.worth.coupling**2
@@ -71,7 +71,7 @@ def add_couplings(m: Numbers[N], limb: Limb, angles: list[N], program: Any, shar
                 square[high][low] = square[high][low] + active * coefficient * second
 
 
-def row_way(m: Numbers[N], row: Row, angles: list[N]) -> N:
+def row_way(m: NumberFunctions[N], row: CouplingTerm, angles: list[N]) -> N:
     """How far the row's sum must go to be between its bounds, 0 inside."""
     total: Any = sum(c * angles[turn] for turn, c in zip(row.turns, row.coefficients, strict=True))
     if row.lower == row.upper:
@@ -80,7 +80,9 @@ def row_way(m: Numbers[N], row: Row, angles: list[N]) -> N:
     return m.where(total < row.lower, row.lower - total, m.where(total > row.upper, row.upper - total, 0.0 * total))
 
 
-def bounds(m: Numbers[N], limb: Limb, angles: list[N], room: Room, known: list[Any]) -> tuple[list[N], list[N]]:
+def bounds(
+    m: NumberFunctions[N], limb: LimbModel, angles: list[N], room: TurnBounds, known: list[Any]
+) -> tuple[list[N], list[N]]:
     """(n + p,) the least and the most by which the turns may turn, and the sums of the couplings that must hold grow.
 
     Turns that are not known (n,) stay.
@@ -98,7 +100,9 @@ def bounds(m: Numbers[N], limb: Limb, angles: list[N], room: Room, known: list[A
     return down, up
 
 
-def step(m: Numbers[N], limb: Limb, program: tuple[Square[N], list[N]], ends: tuple[list[N], list[N]]) -> Any:
+def step(
+    m: NumberFunctions[N], limb: LimbModel, program: tuple[Square[N], list[N]], ends: tuple[list[N], list[N]]
+) -> Any:
     """The step (n,) of a limb.
 
     program: the lower half of JᵀWJ + λ, and the right side. ends: see `bounds`.
@@ -184,7 +188,9 @@ def _solve_free(
         x[free[k]] = value
 
 
-def _many(limb: Limb, program: tuple[Square[Floats], list[Floats]], ends: tuple[list[Floats], list[Floats]]) -> Any:
+def _many(
+    limb: LimbModel, program: tuple[Square[Floats], list[Floats]], ends: tuple[list[Floats], list[Floats]]
+) -> Any:
     """A limb's steps in F frames: each number (F,). By qp/quadratic_program.py, whose last method always ends."""
     square, right = program
     count, n = len(ends[0][0]), len(right)
@@ -196,4 +202,4 @@ def _many(limb: Limb, program: tuple[Square[Floats], list[Floats]], ends: tuple[
     for k, row in enumerate(limb.hard):
         rows[k, list(row.turns)] = row.coefficients
     low, high = np.stack(ends[0], axis=1), np.stack(ends[1], axis=1)
-    return list(qp.solve_all(qp.Program(hessian, gradient, low, high, rows)).x.T)
+    return list(qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, rows)).x.T)

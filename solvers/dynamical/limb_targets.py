@@ -7,16 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.scalar_math import MANY, ONE, N, Numbers, Point
+from ...hand.scalar_math import MANY, ONE, N, NumberFunctions, Point
 from ...hand.targets import Targets
-from .limb_kinematics import Seen
-from .limbs import Limb, through
+from .limb_kinematics import SiteTarget
+from .limbs import LimbModel, through
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Frames:
+class TargetColumns:
     """The targets of one frame as floats, or of many as one array a coordinate."""
 
     root: Any
@@ -30,12 +30,12 @@ class Frames:
     turn_weights: Any
 
 
-def one_frame(targets: Targets, root: Floats, frame: int = 0) -> Frames:
+def one_frame(targets: Targets, root: Floats, frame: int = 0) -> TargetColumns:
     """One of the frames, with its root (4, 4)."""
     turns, weights = None, targets.rotation_weights
     if targets.rotations is not None and weights is not None:
         turns = _turns_from_wrist(root, targets.rotations[frame], weights[frame])
-    return Frames(
+    return TargetColumns(
         tuple(map(tuple, root[:3].T.tolist())),
         targets.positions[frame].tolist(),
         targets.weights[frame].tolist(),
@@ -44,7 +44,7 @@ def one_frame(targets: Targets, root: Floats, frame: int = 0) -> Frames:
     )
 
 
-def many_frames(targets: Targets, roots: Floats) -> Frames:
+def many_frames(targets: Targets, roots: Floats) -> TargetColumns:
     """All frames, with their roots (F, 4, 4), or one for all (1, 4, 4)."""
     columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     root = tuple(tuple(column) for column in columns)
@@ -54,7 +54,7 @@ def many_frames(targets: Targets, roots: Floats) -> Frames:
         turns = [
             _turn_from_wrist(root, q, w) if np.any(w > 0) else None for q, w in zip(quaternions, weights.T, strict=True)
         ]
-    return Frames(
+    return TargetColumns(
         root,
         np.ascontiguousarray(np.transpose(targets.positions, (1, 2, 0))),
         np.ascontiguousarray(targets.weights.T),
@@ -63,7 +63,7 @@ def many_frames(targets: Targets, roots: Floats) -> Frames:
     )
 
 
-def look(m: Numbers[N], limb: Limb, frames: Frames) -> list[Seen[N]]:
+def look(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) -> list[SiteTarget[N]]:
     """What a limb's marks are asked for; those that nothing asks of are left out."""
     seen = []
     for number, mark in enumerate(limb.marks):
@@ -74,11 +74,11 @@ def look(m: Numbers[N], limb: Limb, frames: Frames) -> list[Seen[N]]:
             continue
         place = _from_wrist(m, frames.root, frames.places[mark.column], weight) if placed else None
         turn = frames.turns[mark.column] if turned else None
-        seen.append(Seen(number, place, weight, turn, turn_weight))
+        seen.append(SiteTarget(number, place, weight, turn, turn_weight))
     return _led_by_the_end(m, seen, limb.worth.end) if len(seen) > 1 else seen
 
 
-def _led_by_the_end(m: Numbers[N], seen: list[Seen[N]], end: float) -> list[Seen[N]]:
+def _led_by_the_end(m: NumberFunctions[N], seen: list[SiteTarget[N]], end: float) -> list[SiteTarget[N]]:
     """With the outermost place counting `end` times where others are seen too; marks are outermost first.
 
     Bones and where markers sit are never quite the performer's. Least squares that share out what does not fit put
@@ -94,7 +94,7 @@ def _led_by_the_end(m: Numbers[N], seen: list[Seen[N]], end: float) -> list[Seen
     return led
 
 
-def _from_wrist(m: Numbers[N], root: Any, place: Any, weight: Any) -> Point[N]:
+def _from_wrist(m: NumberFunctions[N], root: Any, place: Any, weight: Any) -> Point[N]:
     (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
     x, y, z = place
     if m is MANY:
@@ -124,7 +124,7 @@ def _turns_from_wrist(root: Floats, quaternions: Floats, weights: Floats) -> lis
     return turns
 
 
-def told(m: Numbers[N], limb: Limb, seen: list[Seen[N]]) -> list[Any]:
+def told(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]]) -> list[Any]:
     """(n,) whether the targets, or a coupling with a turn that they move, tell of each turn."""
     if m is ONE and len(seen) == len(limb.marks):
         return list(limb.told)

@@ -25,7 +25,7 @@ Frame = tuple[Point[float], Point[float], Point[float], Point[float]]
 """The columns x, y, z and the place."""
 
 
-class Turn(NamedTuple):
+class LimbDof(NamedTuple):
     """A degree of freedom in the order of a limb: a fixed move from the turn before, then a turn about one axis."""
 
     before: int
@@ -42,7 +42,7 @@ class Turn(NamedTuple):
     """−1 where it turns the other way about that axis."""
 
 
-class Mark(NamedTuple):
+class LimbSite(NamedTuple):
     """A target on a limb."""
 
     column: int
@@ -59,7 +59,7 @@ class Mark(NamedTuple):
     """Turns that move it, outermost last."""
 
 
-class Row(NamedTuple):
+class CouplingTerm(NamedTuple):
     """A coupling of a limb."""
 
     turns: tuple[int, ...]
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class LimbWeights:
     """What a wrong turn and a coupling missed weigh against a misplaced target."""
 
     turn: float
@@ -82,26 +82,26 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Limb:
+class LimbModel:
     """Joints of a hand that move no target of another limb, and are coupled to none."""
 
     dofs: list[int]
     """(n,) the hand's degrees of freedom, those nearer the wrist first."""
-    turns: tuple[Turn, ...]
+    turns: tuple[LimbDof, ...]
     """(n,)"""
-    marks: tuple[Mark, ...]
-    rows: tuple[Row, ...]
+    marks: tuple[LimbSite, ...]
+    rows: tuple[CouplingTerm, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     """(n,) rad"""
-    worth: Worth
-    hard: tuple[Row, ...]
+    worth: LimbWeights
+    hard: tuple[CouplingTerm, ...]
     """The couplings that hold whatever the targets are."""
     told: tuple[bool, ...]
     """(n,) of which turns all marks together tell."""
 
 
-def limbs_of(hand: HandModel, sites: list[int], worth: Worth) -> tuple[Limb, ...]:
+def limbs_of(hand: HandModel, sites: list[int], worth: LimbWeights) -> tuple[LimbModel, ...]:
     """The limbs of a hand whose targets are on these sites."""
     together = _together(hand)
     limbs, left = [], list(range(hand.dofs))
@@ -127,7 +127,7 @@ def _together(hand: HandModel) -> Bools:
         reached = further
 
 
-def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: Worth) -> Limb:
+def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: LimbWeights) -> LimbModel:
     index = {dof: turn for turn, dof in enumerate(dofs)}
     turns = [_turn(hand, dof, index) for dof in dofs]
     # What follows a turn begins with taking back the axes that it was turned into.
@@ -140,7 +140,7 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: Worth) -> L
         sign = float(np.sign((into.T @ hand.axes[dof])[axis]))
         frame, place = back @ move[:3, :3] @ into, _point(back @ move[:3, 3])
         x, y, z = (_point(column) for column in frame.T)
-        kept.append(Turn(before, (x, y, z, place) if before < 0 else None, _columns(frame), place, axis, sign))
+        kept.append(LimbDof(before, (x, y, z, place) if before < 0 else None, _columns(frame), place, axis, sign))
     moved_by: list[tuple[int, ...]] = []
     for number, turn in enumerate(kept):
         moved_by.append((*(moved_by[turn.before] if turn.before >= 0 else ()), number))
@@ -154,17 +154,17 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: Worth) -> L
         fixed = _columns(backs[before] @ move[:3, :3])
         at = hand.parents[site.joint] if not any(site.offset) else site.joint
         moves = bool(at >= 0 and linkage(hand).moves[at].any())
-        marks.append(Mark(column, before, fixed, _point(place), moves, moved_by[before]))
+        marks.append(LimbSite(column, before, fixed, _point(place), moves, moved_by[before]))
     # As planar solvers have them: the outermost first.
     marks.sort(key=lambda mark: (-len(mark.moved_by), -math.hypot(*mark.offset)))
     rows = tuple(_row(row, index) for row in hand.couplings if set(np.flatnonzero(row.coefficients)) & set(dofs))
     hard = tuple(row for row in rows if not row.soft)
     told = through(rows, [any(turn in mark.moved_by for mark in marks) for turn in range(len(kept))])
     low, high = hand.limits[dofs].T.tolist()
-    return Limb(dofs, tuple(kept), tuple(marks), rows, tuple(low), tuple(high), worth, hard, tuple(told))
+    return LimbModel(dofs, tuple(kept), tuple(marks), rows, tuple(low), tuple(high), worth, hard, tuple(told))
 
 
-def through(rows: tuple[Row, ...], known: list[Any]) -> list[Any]:
+def through(rows: tuple[CouplingTerm, ...], known: list[Any]) -> list[Any]:
     """(n,) which turns are known when couplings tell of one by another."""
     known = list(known)
     for _ in rows:
@@ -220,7 +220,7 @@ def _point(vector: Floats) -> Point[float]:
     return x, y, z
 
 
-def _row(row: Coupling, index: dict[int, int]) -> Row:
+def _row(row: Coupling, index: dict[int, int]) -> CouplingTerm:
     dofs = np.flatnonzero(row.coefficients)
     coefficients = tuple(row.coefficients[dofs].tolist())
-    return Row(tuple(index[int(dof)] for dof in dofs), coefficients, row.lower, row.upper, row.soft)
+    return CouplingTerm(tuple(index[int(dof)] for dof in dofs), coefficients, row.lower, row.upper, row.soft)

@@ -18,12 +18,12 @@ from ...hand import rotations as rot
 from ...hand.jacobians import cross_matrix, moved
 from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
-from ..wrist_alignment import Base, laid_roots
-from .dynamical_plan import Plan
-from .limb_kinematics import Seen, normal, place, turn_error
-from .limb_step import Room, add_couplings, bounds, step
+from ..wrist_alignment import PalmTargets, laid_roots
+from .dynamical_plan import DynamicalPlan
+from .limb_kinematics import SiteTarget, normal, place, turn_error
+from .limb_step import TurnBounds, add_couplings, bounds, step
 from .limb_targets import look, one_frame, told
-from .limbs import Limb
+from .limbs import LimbModel
 from .steady_limb import damped
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ TOLD = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class FollowRate:
     """How a hand follows."""
 
     gain: float
@@ -51,13 +51,13 @@ class Pace:
         """How much of what is missed is made up for in this time."""
         return -math.expm1(-self.gain * max(seconds, 0.0))
 
-    def room(self, seconds: float) -> Room:
+    def room(self, seconds: float) -> TurnBounds:
         """How far joints turn in this time."""
-        return Room(self.fastest * max(seconds, 0.0), self.slope)
+        return TurnBounds(self.fastest * max(seconds, 0.0), self.slope)
 
 
 def followed(
-    plan: Plan, targets: Targets, spans: Floats, begin: tuple[Floats, Floats, Floats], pace: Pace
+    plan: DynamicalPlan, targets: Targets, spans: Floats, begin: tuple[Floats, Floats, Floats], pace: FollowRate
 ) -> tuple[Floats, Floats, Floats]:
     """(F, 4, 4) roots and (F, D) angles, frame after frame, and (4, 4) where the palm's targets had the wrist last.
 
@@ -83,7 +83,9 @@ def followed(
     return roots, found, laid[-1]
 
 
-def _limb(limb: Limb, angles: list[float], seen: list["Moving"], span: float, pace: Pace) -> list[float]:
+def _limb(
+    limb: LimbModel, angles: list[float], seen: list["MovingTarget"], span: float, pace: FollowRate
+) -> list[float]:
     """The angles (n,) of a limb after a frame."""
     known = told(ONE, limb, [each.seen for each in seen])
     time = span / pace.substeps
@@ -103,16 +105,16 @@ def _limb(limb: Limb, angles: list[float], seen: list["Moving"], span: float, pa
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class MovingTarget:
     """A target of a frame and how fast it moves beside the palm."""
 
-    seen: Seen[float]
+    seen: SiteTarget[float]
     velocity: Floats | None
     """(3,) m/s"""
     spin: Floats | None
     """(3,) rad/s"""
 
-    def before(self, earlier: float, time: float) -> Seen[float]:
+    def before(self, earlier: float, time: float) -> SiteTarget[float]:
         """The target some seconds earlier, and what it does in the `time` from there."""
         place_, move, spin = self.seen.place, None, None
         turn: Any = self.seen.turn
@@ -134,7 +136,7 @@ class _Sights:
         self.velocities, self.spins = targets.velocities, targets.angular_velocities
         self.targets, self.root, self.twist, self.frame = targets, root, twist, frame
 
-    def moving(self, limb: Limb, seen: list[Seen[float]]) -> list[Moving]:
+    def moving(self, limb: LimbModel, seen: list[SiteTarget[float]]) -> list[MovingTarget]:
         """With their velocities beside the palm."""
         result = []
         for each in seen:
@@ -146,11 +148,11 @@ class _Sights:
                 velocity = (self.velocities[self.frame, column] - carried) @ self.root[:3, :3]
             if self.spins is not None and each.turn is not None:
                 spin = (self.spins[self.frame, column] - self.twist[3:]) @ self.root[:3, :3]
-            result.append(Moving(each, velocity, spin))
+            result.append(MovingTarget(each, velocity, spin))
         return result
 
 
-def palm_twist(base: Base, targets: Targets, root: Floats, frame: int, turn_length: float) -> Floats:
+def palm_twist(base: PalmTargets, targets: Targets, root: Floats, frame: int, turn_length: float) -> Floats:
     """(6,) m/s and rad/s of the wrist in the world, by least squares; zero where the palm's targets do not tell it."""
     matrix, right = np.zeros((6, 6)), np.zeros(6)
     for rows, wanted, weight in _palm_rates(base, targets, root, frame, turn_length):
@@ -166,7 +168,7 @@ def palm_twist(base: Base, targets: Targets, root: Floats, frame: int, turn_leng
 
 
 def _palm_rates(
-    base: Base, targets: Targets, root: Floats, frame: int, turn_length: float
+    base: PalmTargets, targets: Targets, root: Floats, frame: int, turn_length: float
 ) -> Iterator[tuple[Floats, Floats, float]]:
     """What the palm's targets tell of its motion: rows (3, 6), the rate (3,) and a weight."""
     if targets.velocities is not None:
@@ -182,7 +184,7 @@ def _palm_rates(
                 yield rows, targets.angular_velocities[frame, column], weight
 
 
-def _after(root: Floats, laid: Floats, twist: Floats, span: float, pace: Pace) -> Floats:
+def _after(root: Floats, laid: Floats, twist: Floats, span: float, pace: FollowRate) -> Floats:
     """(4, 4) the wrist after a frame in which it follows where its targets have it."""
     time = span / pace.substeps
     for number in range(pace.substeps):

@@ -7,12 +7,12 @@ closed form. Turns tell a joint's angles by those of its frame in its parent's. 
 import math
 from typing import Any
 
-from ...hand.scalar_math import N, Numbers
-from .limb_kinematics import Seen, carried, turned
-from .limbs import Limb
+from ...hand.scalar_math import N, NumberFunctions
+from .limb_kinematics import SiteTarget, carried, turned
+from .limbs import LimbModel
 
 
-def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]) -> list[N]:
+def from_turns(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]], ease: list[float]) -> list[N]:
     """(n,) the angles within limits of the joints whose turns were seen, one after the other; the others at ease.
 
     A joint turns by Rz Ry Rx, or some of these: the angles of its frame in the frame before it.
@@ -33,7 +33,7 @@ def from_turns(m: Numbers[N], limb: Limb, seen: list[Seen[N]], ease: list[float]
     return angles
 
 
-def _last_of_joint(limb: Limb, number: int) -> int:
+def _last_of_joint(limb: LimbModel, number: int) -> int:
     """The last turn of the joint of this one."""
     while number + 1 < len(limb.turns):
         after = limb.turns[number + 1]
@@ -43,7 +43,7 @@ def _last_of_joint(limb: Limb, number: int) -> int:
     return number
 
 
-def _angle(m: Numbers[N], axis: int, frame: Any, turn: Any) -> N:
+def _angle(m: NumberFunctions[N], axis: int, frame: Any, turn: Any) -> N:
     """The angle about an axis of a frame that is part of the turn from there on: Rz Ry Rx, those before it made."""
     fx, fy, fz = frame[:3]
     x, y, z = turn

@@ -13,17 +13,17 @@ from ..planar.driver import told as told_by_places
 from ..solver import State, hold_last
 from ..wrist_alignment import laid_roots
 from .bone_directions import by_headings
-from .dynamical_plan import Plan
+from .dynamical_plan import DynamicalPlan
 from .limb_kinematics import among
 from .limb_targets import look, many_frames, one_frame, told
-from .limbs import Limb
+from .limbs import LimbModel
 from .start_pose import begun, from_turns
-from .steady_limb import Method, settle_many, settle_one
+from .steady_limb import SettlingMethod, settle_many, settle_one
 
 Floats = NDArray[np.float64]
 
 
-def settled(plan: Plan, targets: Targets, state: State, method: Method) -> tuple[Floats, Floats]:
+def settled(plan: DynamicalPlan, targets: Targets, state: State, method: SettlingMethod) -> tuple[Floats, Floats]:
     """(F, 4, 4) roots, (1, 4, 4) where they stay, and (F, D) angles; what nothing tells stays as in the last frame."""
     roots = laid_roots(plan.base, targets, state.root, plan.worth.turn)
     if len(targets) == 1:
@@ -40,7 +40,7 @@ def settled(plan: Plan, targets: Targets, state: State, method: Method) -> tuple
     return roots, angles
 
 
-def _one(plan: Plan, targets: Targets, roots: Floats, state: State, method: Method) -> Floats:
+def _one(plan: DynamicalPlan, targets: Targets, roots: Floats, state: State, method: SettlingMethod) -> Floats:
     """(1, D)"""
     hand = plan.planar.hand
     angles = state.angles.tolist()
@@ -69,7 +69,7 @@ def _one(plan: Plan, targets: Targets, roots: Floats, state: State, method: Meth
     return np.array([angles])
 
 
-def _chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, method: Method) -> None:
+def _chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: Floats, method: SettlingMethod) -> None:
     """Writes what the targets tell of the angles (F, D)."""
     planar = told_by_places(plan.planar, targets, roots, 0)
     frames = many_frames(targets, roots)
@@ -91,7 +91,7 @@ def _chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, method: 
             angles[left, dof] = np.where(knows, found, np.nan)
 
 
-def _begin(plan: Plan, limb: Limb, seen: Any, planar: Floats) -> Floats:
+def _begin(plan: DynamicalPlan, limb: LimbModel, seen: Any, planar: Floats) -> Floats:
     """(n, F) where frames begin: as places tell, or else turns, or else at ease."""
     if np.all(np.isfinite(planar)):
         return planar

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, ONE, N, Numbers
-from .limb_kinematics import Placed, Seen, Square, among, bent, definite, normal, picked, place
-from .limb_step import Room, add_couplings, bounds, coupling_cost, step
-from .limbs import Limb
+from ...hand.scalar_math import MANY, ONE, N, NumberFunctions
+from .limb_kinematics import LimbFrames, SiteTarget, Square, among, bent, definite, normal, picked, place
+from .limb_step import TurnBounds, add_couplings, bounds, coupling_cost, step
+from .limbs import LimbModel
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ FREELY = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class SettlingMethod:
     """How all limbs of all frames come to rest."""
 
     tolerance: float
@@ -41,14 +41,14 @@ class Method:
     steps: int
     damping: float
     """m², λ"""
-    room: Room
+    room: TurnBounds
     near: float = 1e-3
     """rad that are still to go when a limb is at rest. Steps shrink from one to the next by the same factor, or faster:
     the next one is as much smaller than the last as that was than the one before."""
 
 
 def settle_one(
-    limb: Limb, angles: list[float], seen: list[Seen[float]], known: list[Any], method: Method
+    limb: LimbModel, angles: list[float], seen: list[SiteTarget[float]], known: list[Any], method: SettlingMethod
 ) -> list[float]:
     """The angles (n,) of a limb at rest in one frame, begun at angles; what is not known stays."""
     placed = place(ONE, limb, angles, seen)
@@ -76,7 +76,9 @@ def settle_one(
     return placed.angles
 
 
-def settle_many(limb: Limb, angles: Floats, seen: list[Seen[Floats]], known: list[Any], method: Method) -> None:
+def settle_many(
+    limb: LimbModel, angles: Floats, seen: list[SiteTarget[Floats]], known: list[Any], method: SettlingMethod
+) -> None:
     """The same for many frames: brings angles (n, F) to rest in place. Frames that are at rest are left alone."""
     met: Any = _met(limb, place(MANY, limb, list(angles), seen), method)
     moving = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
@@ -102,18 +104,18 @@ def settle_many(limb: Limb, angles: Floats, seen: list[Seen[Floats]], known: lis
         moving, damping, before = moving[going], damping[going], before[going]
 
 
-def _met(limb: Limb, placed: Placed[N], method: Method) -> Any:
+def _met(limb: LimbModel, placed: LimbFrames[N], method: SettlingMethod) -> Any:
     """Whether no target asks for a correction, where no coupling must hold."""
     met: Any = placed.farthest <= method.tolerance**2
     return met & (not limb.hard)
 
 
-def _still(limb: Limb) -> float:
+def _still(limb: LimbModel) -> float:
     """rad: couplings that must hold are brought to hold however little they miss."""
     return 1e-13 if limb.hard else STILL
 
 
-def _cost(m: Numbers[N], limb: Limb, placed: Placed[N]) -> Any:
+def _cost(m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N]) -> Any:
     """m²"""
     return placed.cost + coupling_cost(m, limb, placed.angles)
 
@@ -128,7 +130,9 @@ def _promised(program: tuple[Any, Any], move: list[N]) -> Any:
     return sum(pull * way for pull, way in zip(program[1], move, strict=True))
 
 
-def _program(m: Numbers[N], limb: Limb, placed: Placed[N], seen: list[Seen[N]], again: bool) -> tuple[Any, Any]:
+def _program(
+    m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], again: bool
+) -> tuple[Any, Any]:
     """The matrix and the right side of a step; `again`: not the first, so that something is missed still."""
     square, right = normal(limb, placed, seen, 1.0)
     if again:
@@ -137,7 +141,9 @@ def _program(m: Numbers[N], limb: Limb, placed: Placed[N], seen: list[Seen[N]], 
     return square, right
 
 
-def _bent(m: Numbers[N], limb: Limb, placed: Placed[N], seen: list[Seen[N]], square: Square[N]) -> Square[N]:
+def _bent(
+    m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], square: Square[N]
+) -> Square[N]:
     """The matrix with how the ways of the places bend; where that has no least, with a bound of the bends instead.
 
     A bend B is at most the diagonal of the sums of the sizes in its rows (Gershgorin 1931). Steps by a bound do not

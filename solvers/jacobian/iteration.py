@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ...hand import jacobians
 from ..qp.kkt_system import WorkingSet
-from .problem import Poses
-from .residual_rows import Rows, Task, coupled
-from .steps import Room, classic, hessian
+from .problem import RelativePoses
+from .residual_rows import PartTargets, ResidualRows, coupled
+from .steps import StepBounds, classic, hessian
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,7 +37,7 @@ SAME = 1.0 + 1e-13
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class StepMethod:
     """How steps are made and when they end."""
 
     name: str
@@ -55,7 +55,7 @@ class _Walk:
     """(N,) ascending, of the F G rows of the batch: frame by frame, part by part."""
     frames: Ints
     parts: Ints
-    at: Rows
+    at: ResidualRows
     trust: Floats
     """(N,) λ"""
     stiff: Floats
@@ -72,7 +72,9 @@ class _Walk:
         self.working = None if self.working is None else self.working[which]
 
 
-def search(task: Task, method: Method, start: Poses, stiff: float = STIFF) -> tuple[Poses, Floats]:
+def search(
+    task: PartTargets, method: StepMethod, start: RelativePoses, stiff: float = STIFF
+) -> tuple[RelativePoses, Floats]:
     """The start with each part's angles, and the root if it floats, as near to the targets as the method gets; the cost
     (F, G) of each part.
 
@@ -107,7 +109,7 @@ def search(task: Task, method: Method, start: Poses, stiff: float = STIFF) -> tu
     return best, merit.reshape(count, parts)
 
 
-def _begin(task: Task, start: Poses, stiff: float) -> _Walk:
+def _begin(task: PartTargets, start: RelativePoses, stiff: float) -> _Walk:
     """All rows at the start."""
     parts = len(task.parts.dofs)
     rows = np.arange(len(start.angles) * parts)
@@ -116,7 +118,7 @@ def _begin(task: Task, start: Poses, stiff: float) -> _Walk:
     return _Walk(rows, rows // max(parts, 1), rows % max(parts, 1), at, TRUST * ones, stiff * ones)
 
 
-def _step(task: Task, method: Method, walk: _Walk, now: Poses, posture: Floats) -> Floats:
+def _step(task: PartTargets, method: StepMethod, walk: _Walk, now: RelativePoses, posture: Floats) -> Floats:
     """(N, base + n) the next step of each row."""
     room = _room(task, walk, now)
     scales = task.scales[walk.parts]
@@ -134,7 +136,7 @@ def _step(task: Task, method: Method, walk: _Walk, now: Poses, posture: Floats) 
     return solution.x
 
 
-def _room(task: Task, walk: _Walk, now: Poses) -> Room:
+def _room(task: PartTargets, walk: _Walk, now: RelativePoses) -> StepBounds:
     """How far the rows may step."""
     parts = walk.parts
     dofs = task.parts.dofs[parts]
@@ -145,7 +147,7 @@ def _room(task: Task, walk: _Walk, now: Poses) -> Room:
     rows = task.parts.hard[parts]
     values = coupled(coefficients[rows], now.angles[walk.frames])
     hard = coefficients[rows[:, :, None], dofs[:, None, :]]
-    return Room(
+    return StepBounds(
         np.concatenate([-open_ends, low[dofs] - q], axis=1),
         np.concatenate([open_ends, high[dofs] - q], axis=1),
         np.concatenate([np.zeros((*rows.shape, task.base)), hard], axis=2),
@@ -154,7 +156,7 @@ def _room(task: Task, walk: _Walk, now: Poses) -> Room:
     )
 
 
-def _move(task: Task, walk: _Walk, now: Poses, trial: Poses, step: Floats) -> None:
+def _move(task: PartTargets, walk: _Walk, now: RelativePoses, trial: RelativePoses, step: Floats) -> None:
     """Writes the rows of `now`, moved by a step (N, base + n), into `trial`."""
     dofs = task.parts.dofs[walk.parts]
     low, high = task.limits
@@ -165,7 +167,7 @@ def _move(task: Task, walk: _Walk, now: Poses, trial: Poses, step: Floats) -> No
         trial.root[walk.frames], _ = jacobians.moved(now.root[walk.frames], np.zeros((len(step), 0)), base)
 
 
-def _put(task: Task, walk: _Walk, which: Bools, source: Poses, target: Poses) -> None:
+def _put(task: PartTargets, walk: _Walk, which: Bools, source: RelativePoses, target: RelativePoses) -> None:
     """Writes some (N,) of the rows of one set of poses into another."""
     frames, dofs = walk.frames[which], task.parts.dofs[walk.parts[which]]
     target.angles[frames[:, None], dofs] = source.angles[frames[:, None], dofs]

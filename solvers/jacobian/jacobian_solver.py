@@ -17,10 +17,10 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
 from ..solver import State, hold_last
-from .iteration import STIFF, Method, search
-from .parts import CUTS, Asked, cut, spread, told
-from .problem import Poses, Wanted
-from .residual_rows import Task, Worth
+from .iteration import STIFF, StepMethod, search
+from .parts import CUTS, TargetedSites, cut, spread, told
+from .problem import RelativePoses, RelativeTargets
+from .residual_rows import AngleWeights, PartTargets
 from .start_poses import NEAR_POSTURE, nearest
 from .start_wrist import laid_on_all, roots
 from .sub_chains import seen_from
@@ -87,8 +87,8 @@ class Jacobian:
             begun = laid_on_all(hand, targets, begun)
         if not len(targets):
             return Pose(hand, begun, np.empty((0, hand.dofs))), JacobianState(state.root, state.angles, last)
-        wanted = Wanted.of(hand, targets, begun)
-        poses = Poses.at_ease(hand, len(targets))
+        wanted = RelativeTargets.of(hand, targets, begun)
+        poses = RelativePoses.at_ease(hand, len(targets))
         for asked, frames in self._alike(wanted):
             for chunk in np.array_split(frames, -(-len(frames) // CHUNK)):
                 solved = self._solve(hand, asked, wanted.select(chunk))
@@ -99,16 +99,16 @@ class Jacobian:
         return Pose(hand, root, angles), JacobianState(root[-1], angles[-1], begun[-1])
 
     @property
-    def steps(self) -> Method:
+    def steps(self) -> StepMethod:
         """How steps are made and when they end."""
-        return Method(self.method, self.damping, self.homing, self.iterations, self.tolerance)
+        return StepMethod(self.method, self.damping, self.homing, self.iterations, self.tolerance)
 
     @property
-    def worth(self) -> Worth:
+    def worth(self) -> AngleWeights:
         """What a radian counts."""
-        return Worth(self.turn_worth, self.coupling_worth, self.posture_worth)
+        return AngleWeights(self.turn_worth, self.coupling_worth, self.posture_worth)
 
-    def _alike(self, wanted: Wanted) -> Iterator[tuple[Asked, Ints]]:
+    def _alike(self, wanted: RelativeTargets) -> Iterator[tuple[TargetedSites, Ints]]:
         """What is asked for, and the frames in which it is: pairs end where turns are asked for."""
         frames, everywhere = np.arange(len(wanted.places)), (True,) * len(wanted.sites)
         if self.parts != "pairs" or self.floating or wanted.turns is None:
@@ -118,21 +118,21 @@ class Jacobian:
         for number, pattern in enumerate(patterns.tolist()):
             yield wanted.asked(everywhere, tuple(pattern)), frames[which == number]
 
-    def _solve(self, hand: HandModel, asked: Asked, wanted: Wanted) -> Poses:
+    def _solve(self, hand: HandModel, asked: TargetedSites, wanted: RelativeTargets) -> RelativePoses:
         """The poses of frames in which the same is asked for."""
-        poses = Poses.at_ease(hand, len(wanted.places))
+        poses = RelativePoses.at_ease(hand, len(wanted.places))
         whole = self.floating or self.parts == "whole"
         for stage, parts in enumerate(cut(hand, asked, "digits" if whole else self.parts)):
             relative = seen_from(hand, asked, parts, wanted, poses) if stage else wanted
-            poses = self._twice(Task(hand, parts, relative, self.worth, floating=False), poses, not stage)
+            poses = self._twice(PartTargets(hand, parts, relative, self.worth, floating=False), poses, not stage)
         if whole:
             (parts,) = cut(hand, asked, "whole")
             # The digits have ended where the hand begins, so there is no way to go unless the wrist moves.
             stiff = STIFF if self.floating else 0.0
-            poses, _ = search(Task(hand, parts, wanted, self.worth, self.floating), self.steps, poses, stiff)
+            poses, _ = search(PartTargets(hand, parts, wanted, self.worth, self.floating), self.steps, poses, stiff)
         return poses
 
-    def _twice(self, task: Task, poses: Poses, alike: bool) -> Poses:
+    def _twice(self, task: PartTargets, poses: RelativePoses, alike: bool) -> RelativePoses:
         """The poses with the task's parts solved, begun again elsewhere where a limit stops them short of a target."""
         first, cost = search(task, self.steps, nearest(task, poses, alike, NEAR_POSTURE[0]))
         stuck = (cost > SHORT**2) & at_limit(task, first)
@@ -148,7 +148,7 @@ class Jacobian:
         return first
 
 
-def at_limit(task: Task, poses: Poses) -> Bools:
+def at_limit(task: PartTargets, poses: RelativePoses) -> Bools:
     """(F, G) whether a joint of a part is as far as it may turn."""
     low, high = np.append(task.hand.limits, [[-np.inf, np.inf]], axis=0).T
     ends = (poses.angles <= low) | (poses.angles >= high)
@@ -156,7 +156,7 @@ def at_limit(task: Task, poses: Poses) -> Bools:
     return touching
 
 
-def _known(hand: HandModel, wanted: Wanted) -> Bools:
+def _known(hand: HandModel, wanted: RelativeTargets) -> Bools:
     """(F, D) the angles that a target tells about, by itself or by a coupling."""
     yes, no = (True,) * len(wanted.sites), (False,) * len(wanted.sites)
     by_place = (wanted.place_roots[:, :-1] > 0) @ told(hand, wanted.asked(yes, no))

@@ -23,7 +23,7 @@ CUTS = ("digits", "whole", "pairs")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TargetedSites:
     """Which sites of a hand are told their place and which their turn."""
 
     sites: tuple[int, ...]
@@ -32,7 +32,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class HandParts:
     """G parts that are solved at the same time, each with n degrees of freedom, t targets and couplings at most.
 
     Where a part has fewer, it is filled up with the index after the last: D, T or C.
@@ -52,7 +52,7 @@ class Parts:
     """(G, h) those that hold."""
 
 
-def told(hand: HandModel, asked: Asked) -> Bools:
+def told(hand: HandModel, asked: TargetedSites) -> Bools:
     """(T, D) the degrees of freedom that each target tells about: a joint's own do not move its origin."""
     result = np.zeros((len(asked.sites), hand.dofs), bool)
     moves = linkage(hand).moves
@@ -77,7 +77,7 @@ def spread(hand: HandModel, known: Bools) -> Bools:
 
 
 @lru_cache(maxsize=64)
-def cut(hand: HandModel, asked: Asked, how: str) -> tuple[Parts, ...]:
+def cut(hand: HandModel, asked: TargetedSites, how: str) -> tuple[HandParts, ...]:
     """The parts of a hand, in the order in which they are solved, those of one entry side by side."""
     tells = told(hand, asked)
     if how == "pairs":
@@ -92,7 +92,7 @@ def cut(hand: HandModel, asked: Asked, how: str) -> tuple[Parts, ...]:
     return (_parts(hand, asked, members, targets, [_touching(hand, part) for part in members]),)
 
 
-def _pairs(hand: HandModel, asked: Asked, tells: Bools) -> tuple[Parts, ...]:
+def _pairs(hand: HandModel, asked: TargetedSites, tells: Bools) -> tuple[HandParts, ...]:
     """One part for the degrees of freedom between each turn that is asked for and the next above it, those nearest the
     root first. A place alone does not tell how a bone stands, so it does not cut.
 
@@ -159,8 +159,8 @@ def _touching(hand: HandModel, part: Members) -> list[int]:
 
 
 def _parts(
-    hand: HandModel, asked: Asked, members: list[Members], targets: list[list[int]], couplings: list[list[int]]
-) -> Parts:
+    hand: HandModel, asked: TargetedSites, members: list[Members], targets: list[list[int]], couplings: list[list[int]]
+) -> HandParts:
     dofs = _filled([sorted(part) for part in members], hand.dofs)
     chosen = _filled(targets, len(asked.sites))
     moves = np.zeros((len(asked.sites) + 1, hand.dofs + 1), bool)
@@ -169,7 +169,7 @@ def _parts(
         _filled([[n for n in rows if hand.couplings[n].soft == kind] for rows in couplings], len(hand.couplings))
         for kind in (True, False)
     )
-    return Parts(np.array(asked.sites, int), dofs, chosen, moves[chosen[:, :, None], dofs[:, None, :]], soft, hard)
+    return HandParts(np.array(asked.sites, int), dofs, chosen, moves[chosen[:, :, None], dofs[:, None, :]], soft, hard)
 
 
 def _filled(lists: list[list[int]], fill: int) -> Ints:

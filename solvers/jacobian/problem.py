@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..wrist_alignment import asked_turns
-from .parts import Asked
+from .parts import TargetedSites
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class RelativeTargets:
     """The targets of F frames in the frame in which the wrist begins, one empty target added for parts with fewer."""
 
     sites: tuple[int, ...]
@@ -34,7 +34,7 @@ class Wanted:
     """(F, T + 1) square roots of the weights."""
 
     @classmethod
-    def of(cls, hand: HandModel, targets: Targets, begun: Floats) -> "Wanted":
+    def of(cls, hand: HandModel, targets: Targets, begun: Floats) -> "RelativeTargets":
         """The targets seen from where the wrist begins, (F, 4, 4) T_world_wrist."""
         sites = [hand.sites[site] for site in targets.sites]
         back = begun[:, None, :3, :3].swapaxes(-1, -2)
@@ -56,7 +56,7 @@ class Wanted:
             np.sqrt(np.concatenate([turn_weights, none], axis=1)),
         )
 
-    def select(self, frames: Ints) -> "Wanted":
+    def select(self, frames: Ints) -> "RelativeTargets":
         """The targets of some frames."""
         return replace(
             self,
@@ -66,13 +66,13 @@ class Wanted:
             turn_roots=self.turn_roots[frames],
         )
 
-    def asked(self, places: tuple[bool, ...], turns: tuple[bool, ...]) -> Asked:
+    def asked(self, places: tuple[bool, ...], turns: tuple[bool, ...]) -> TargetedSites:
         """The sites, with which are asked for a place and which for a turn."""
-        return Asked(self.sites, places, turns)
+        return TargetedSites(self.sites, places, turns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Poses:
+class RelativePoses:
     """F poses in the frame in which the wrist begins."""
 
     root: Floats
@@ -81,14 +81,14 @@ class Poses:
     """(F, D + 1) rad, the last for parts with fewer angles than others: always 0."""
 
     @classmethod
-    def at_ease(cls, hand: HandModel, count: int) -> "Poses":
+    def at_ease(cls, hand: HandModel, count: int) -> "RelativePoses":
         """The posture, so many times."""
         return cls(np.tile(np.eye(4), (count, 1, 1)), np.tile(np.append(hand.neutral, 0.0), (count, 1)))
 
-    def select(self, frames: Ints) -> "Poses":
+    def select(self, frames: Ints) -> "RelativePoses":
         """Some of the poses."""
-        return Poses(self.root[frames], self.angles[frames])
+        return RelativePoses(self.root[frames], self.angles[frames])
 
-    def copy(self) -> "Poses":
+    def copy(self) -> "RelativePoses":
         """Poses of their own."""
-        return Poses(self.root.copy(), self.angles.copy())
+        return RelativePoses(self.root.copy(), self.angles.copy())

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ...hand import jacobians
 from ...hand.jacobians import BASE
 from ...hand.model import HandModel
-from .parts import Parts
-from .problem import Poses, Wanted
+from .parts import HandParts
+from .problem import RelativePoses, RelativeTargets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -33,7 +33,7 @@ PASSIVE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class AngleWeights:
     """What a radian counts, in metres of a target's distance."""
 
     turn: float
@@ -43,7 +43,7 @@ class Worth:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class ResidualRows:
     """N rows at a pose."""
 
     errors: Floats
@@ -55,14 +55,14 @@ class Rows:
     off: Floats
     """(N, n) how far from the posture, in metres for the unit worth of a posture."""
 
-    def where(self, better: NDArray[np.bool_], other: "Rows") -> "Rows":
+    def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
         """The other's rows where those are better (N,)."""
         pairs = zip(self.arrays, other.arrays, strict=True)
-        return Rows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
+        return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
-    def select(self, which: Ints) -> "Rows":
+    def select(self, which: Ints) -> "ResidualRows":
         """Some of the rows."""
-        return Rows(*(array[which] for array in self.arrays))
+        return ResidualRows(*(array[which] for array in self.arrays))
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
@@ -76,13 +76,13 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PartTargets:
     """Parts of a hand with their targets."""
 
     hand: HandModel
-    parts: Parts
-    wanted: Wanted
-    worth: Worth
+    parts: HandParts
+    wanted: RelativeTargets
+    worth: AngleWeights
     floating: bool
     postures: Floats | None = None
     """(F, D + 1) rad, the posture of each frame; None: the hand at ease in all."""
@@ -117,7 +117,7 @@ class Task:
         base = np.repeat([[BASE_PRIOR] * 3 + [BASE_PRIOR * BASE_ARM] * 3], len(self.parts.dofs), axis=0)[:, : self.base]
         return np.concatenate([base / self.worth.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
 
-    def rows(self, frames: Ints, parts: Ints, poses: Poses) -> Rows:
+    def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
         """The rows of `parts` (N,) in `frames` (N,), ascending, at their poses."""
         used, at = np.unique(frames, return_inverse=True)
         placed = jacobians.place(self.hand, poses.root[used], poses.angles[used, :-1])
@@ -139,7 +139,7 @@ class Task:
         if self.wanted.turns is not None:
             blocks.append(self._turns(frames, targets, turns, axes))
         errors, slopes = (np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True))
-        return Rows(errors, slopes, bends, self._off(frames, parts, poses))
+        return ResidualRows(errors, slopes, bends, self._off(frames, parts, poses))
 
     def _places(
         self, frames: Ints, targets: Ints, found: Floats, axes: Floats, arms: Floats
@@ -175,7 +175,7 @@ class Task:
         slopes = np.concatenate([np.zeros((len(frames), self.base, chosen.shape[1])), slopes], axis=1)
         return self.worth.coupling * missing, self.worth.coupling * slopes
 
-    def _off(self, frames: Ints, parts: Ints, poses: Poses) -> Floats:
+    def _off(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
         """(N, base + n) how far from the posture."""
         at = frames[:, None], self.parts.dofs[parts]
         off = poses.angles[at] - (self.rest[parts] if self.postures is None else self.postures[at])

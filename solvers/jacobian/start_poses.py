@@ -16,9 +16,9 @@ from ...hand import jacobians
 from ...hand.jacobians import linkage
 from ...hand.model import HandModel
 from ..qp import quadratic_program as qp
-from .parts import Parts
-from .problem import Poses
-from .residual_rows import Task, couplings
+from .parts import HandParts
+from .problem import RelativePoses
+from .residual_rows import PartTargets, couplings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -45,7 +45,7 @@ class _Table:
     """(G, K, t, 3, 3)"""
 
 
-def nearest(task: Task, poses: Poses, alike: bool, posture: float) -> Poses:
+def nearest(task: PartTargets, poses: RelativePoses, alike: bool, posture: float) -> RelativePoses:
     """The poses, each part at the pose of the table that is nearest to its targets; `alike` where all are the same yet.
 
     posture: how many metres of distance count like a joint's whole range away from the posture.
@@ -81,7 +81,7 @@ def _products(wanted: Floats, table: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _table(hand: HandModel, parts: Parts) -> _Table:
+def _table(hand: HandModel, parts: HandParts) -> _Table:
     moves = linkage(hand).moves
     joints = np.array([*(hand.sites[site].joint for site in parts.sites), 0])[parts.targets]
     before = joints.copy()
@@ -99,7 +99,7 @@ def _table(hand: HandModel, parts: Parts) -> _Table:
     return _Table(angles, before, places.swapaxes(0, 1).copy(), turns.swapaxes(0, 1).copy())
 
 
-def spread(hand: HandModel, parts: Parts) -> Floats:
+def spread(hand: HandModel, parts: HandParts) -> Floats:
     """(K, D + 1) poses inside the limits and couplings, the posture first, those of each part spread evenly over them.
 
     Additive recurrence with the powers of the generalised golden ratio (Roberts 2018, R sequence), n for each part.
@@ -124,7 +124,7 @@ def spread(hand: HandModel, parts: Parts) -> Floats:
     bounds = [np.tile(np.concatenate(ends), (COUNT, 1)) for ends in ((low, lower[~soft]), (high, upper[~soft]))]
     hard = np.broadcast_to(rows[~soft], (COUNT, *rows[~soft].shape))
     hessians = np.broadcast_to(hessian, (COUNT, *hessian.shape))
-    solution = qp.solve_all(qp.Program(hessians, gradient, bounds[0], bounds[1], hard))
+    solution = qp.solve_all(qp.QuadraticProgram(hessians, gradient, bounds[0], bounds[1], hard))
     if np.any(solution.status != qp.Status.SOLVED):
         raise HandError(
             f"{hand.side} hand: no angles inside the limits meet the {np.sum(~soft)} couplings that must hold"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..qp import quadratic_program as qp
 from ..qp.kkt_system import WorkingSet
-from .residual_rows import Rows
+from .residual_rows import ResidualRows
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -28,7 +28,7 @@ LOCKS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Room:
+class StepBounds:
     """How far N rows of k unknowns may step."""
 
     low: Floats
@@ -42,10 +42,10 @@ class Room:
     hard_high: Floats
     """(N, h)"""
 
-    def nearest(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.Solution:
+    def nearest(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
         """The step (N, k) that minimises ½ xᵀHx + gᵀx within the room."""
         low, high = (np.concatenate(ends, axis=1) for ends in ((self.low, self.hard_low), (self.high, self.hard_high)))
-        return qp.solve_all(qp.Program(hessian, gradient, low, high, self.hard), working)
+        return qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, self.hard), working)
 
     def project(self, step: Floats) -> Floats:
         """The allowed step (N, k) nearest to this one."""
@@ -55,7 +55,7 @@ class Room:
         return self.nearest(hessian, -step, None).x
 
 
-def hessian(rows: Rows, scales: Floats, posture: Floats, bent: Bools) -> tuple[Floats, Floats]:
+def hessian(rows: ResidualRows, scales: Floats, posture: Floats, bent: Bools) -> tuple[Floats, Floats]:
     """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its worth.
 
     Far away Gauss-Newton's JᵀJ leads surely. In the end it takes many steps where the posture decides, or where a
@@ -115,7 +115,7 @@ def answer(sigma: Floats, method: str, damping: float) -> Floats:
     return result
 
 
-def classic(rows: Rows, room: Room, method: str, damping: float, homing: Floats) -> Floats:
+def classic(rows: ResidualRows, room: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
     """(N, k) the step of a classic method. Joints that it would turn beyond a limit they are at are taken out."""
     free = np.ones(room.low.shape, bool)
     for _ in range(LOCKS):

@@ -6,11 +6,13 @@ import numpy as np
 
 from ...hand import jacobians
 from ...hand.model import HandModel
-from .parts import Asked, Parts, told
-from .problem import Poses, Wanted
+from .parts import HandParts, TargetedSites, told
+from .problem import RelativePoses, RelativeTargets
 
 
-def seen_from(hand: HandModel, asked: Asked, parts: Parts, wanted: Wanted, poses: Poses) -> Wanted:
+def seen_from(
+    hand: HandModel, asked: TargetedSites, parts: HandParts, wanted: RelativeTargets, poses: RelativePoses
+) -> RelativeTargets:
     """The targets of these parts, moved along with those above them from where these are measured to where they are.
 
     Dynamical, section 5.1: a pair of measured turns tells the angles between them, whatever the angles above. A target

@@ -8,11 +8,11 @@ degree of freedom, outermost first, is set to the angle that brings the end near
 from dataclasses import dataclass
 
 from ...hand.model import Movement
-from ...hand.scalar_math import N, Numbers, Point, wrapped
+from ...hand.scalar_math import N, NumberFunctions, Point, wrapped
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class DigitDof:
     """One degree of freedom of a digit, in the frame that it turns in."""
 
     dof: int
@@ -32,7 +32,7 @@ for one frame and never for another."""
 
 
 def approach(
-    m: Numbers[N], turns: tuple[Turn, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
+    m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
 ) -> tuple[N, ...]:
     """Angles (K,) as near to the goal as stepwise turning gets from angles (K,). All in the digit's base frame.
 
@@ -55,7 +55,7 @@ def approach(
     return tuple(now)
 
 
-def reached(m: Numbers[N], turns: tuple[Turn, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
+def reached(m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
     """Where angles (K,) bring what must reach the goal, in the digit's base frame."""
     end: Point[N] = (zero, zero, zero)
     for turn, angle in zip(reversed(turns), reversed(angles), strict=True):
@@ -63,11 +63,11 @@ def reached(m: Numbers[N], turns: tuple[Turn, ...], angles: tuple[N, ...], zero:
     return end
 
 
-def _carried(end: Point[N], turn: Turn) -> Point[N]:
+def _carried(end: Point[N], turn: DigitDof) -> Point[N]:
     return end[0] + turn.offset[0], end[1] + turn.offset[1], end[2] + turn.offset[2]
 
 
-def _turned(m: Numbers[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
+def _turned(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
     """A point turned about a movement's axis: Z, Y or -X (see model.AXES)."""
     x, y, z = point
     cos, sin = m.cos(angle), m.sin(angle)
@@ -78,7 +78,7 @@ def _turned(m: Numbers[N], movement: Movement, angle: N, point: Point[N]) -> Poi
     return x, cos * y + sin * z, cos * z - sin * y
 
 
-def _bearing(m: Numbers[N], turn: Turn, end: Point[N], goal: Point[N], otherwise: N) -> N:
+def _bearing(m: NumberFunctions[N], turn: DigitDof, end: Point[N], goal: Point[N], otherwise: N) -> N:
     """The angle by which an end must turn to come nearest to the goal, in the half turn about the middle of its limits.
 
     Outside its limits that makes the nearer of them the one that leaves the end nearer.

@@ -6,43 +6,45 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, ONE, N, Numbers, Pick
+from ...hand.scalar_math import MANY, ONE, N, NumberFunctions, Pick
 from .dip_offset import heeded
-from .planar_chain import Bent, Bones, Chain, Hint, Rider, bones_to
-from .planar_reach import Far, coupled, farthest, one_farthest
+from .planar_chain import Bent, Chain, ChainLengths, ChainMarker, MarkerHint, bones_to
+from .planar_reach import FarthestReach, coupled, farthest, one_farthest
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Coupled:
+class CoupledBend:
     """How one digit brings one of its riders to its goal, but for what its limits keep it from."""
 
     chain: Chain
-    bones: Bones
-    far: Far[float]
+    bones: ChainLengths
+    far: FarthestReach[float]
 
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """See PlanarBend."""
         return self._bend(ONE, u, v, hints)
 
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
         """See PlanarBend."""
         return self._bend(MANY, u, v, hints)
 
-    def _bend(self, m: Numbers[N], u: N, v: N, hints: list[Hint[N]]) -> Bent[N]:
+    def _bend(self, m: NumberFunctions[N], u: N, v: N, hints: list[MarkerHint[N]]) -> Bent[N]:
         bones, lead, far = self.bones, cast(Any, self.bones.lead), cast(Any, self.far)
         hinted = hints and bones.count == 3
         bent = self._hinted(m, (u, v), hints) if hinted else coupled(m, bones, (u, v), lead, far)
         first, middle, last, missed = self._mended(m, (u, v), bent)
         return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], missed
 
-    def _hinted(self, m: Numbers[N], goal: tuple[N, N], hints: list[Hint[N]]) -> Bent[N]:
+    def _hinted(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> Bent[N]:
         """Where inner joints were seen: the last joint's bend as they tell it, or its lead where fewer are seen."""
         bones = self.bones
         lead, last, both = heeded(m, self.chain, bones, goal, hints)
         own = lead == bones.lead
-        far = Far(*(m.where(own, mine, its) for mine, its in zip(self.far, farthest(m, bones, lead), strict=True)))
+        far = FarthestReach(
+            *(m.where(own, mine, its) for mine, its in zip(self.far, farthest(m, bones, lead), strict=True))
+        )
         free = replace(bones, ratio=0.0)
 
         def as_told(pick: Pick) -> Bent[N]:
@@ -51,12 +53,12 @@ class Coupled:
         found: Bent[N] = m.mend(both, coupled(m, bones, goal, lead, far), as_told)
         return found
 
-    def _mended(self, _m: Numbers[N], _goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
+    def _mended(self, _m: NumberFunctions[N], _goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
         """What is done where limits leave the end off its goal: here nothing."""
         return bent
 
 
-def coupled_bend(chain: Chain, end: Rider) -> Coupled:
+def coupled_bend(chain: Chain, end: ChainMarker) -> CoupledBend:
     """Prepared for a chain and the rider that is its end: a plan.Bend."""
     bones = bones_to(chain, end)
-    return Coupled(chain, bones, one_farthest(bones))
+    return CoupledBend(chain, bones, one_farthest(bones))

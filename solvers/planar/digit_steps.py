@@ -5,10 +5,10 @@ Written once (see hand.numbers): one frame goes through in plain floats, many in
 
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import ONE, N, Numbers, Pick, Point
+from ...hand.scalar_math import ONE, N, NumberFunctions, Pick, Point
 from .closest_pose import approach, reached
-from .planar_chain import Bent, Hint
-from .planar_plan import End, Marked
+from .planar_chain import Bent, MarkerHint
+from .planar_plan import MarkedDigit, OutermostMarker
 
 ROUNDS = 4
 """Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""
@@ -18,7 +18,7 @@ OUTSIDE = 1e-5
 """m outside its plane from which a digit's end is brought there by bending sideways."""
 
 
-class Seen(NamedTuple, Generic[N]):
+class VisibleMarkers(NamedTuple, Generic[N]):
     """What of a digit's markers was seen."""
 
     marks: list[int]
@@ -28,13 +28,13 @@ class Seen(NamedTuple, Generic[N]):
     weights: list[N]
     """(T,) above zero for the end."""
 
-    def pick(self, pick: Pick) -> "Seen[N]":
+    def pick(self, pick: Pick) -> "VisibleMarkers[N]":
         """In some of the frames."""
         points = [(pick(x), pick(y), pick(z)) for x, y, z in self.points]
-        return Seen(self.marks, points, [pick(weight) for weight in self.weights])
+        return VisibleMarkers(self.marks, points, [pick(weight) for weight in self.weights])
 
 
-def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> list[N]:
+def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N], sweeps: int) -> list[N]:
     """The angles of marked.dofs; NaN for joints beyond the end that nothing tells of.
 
     sweeps: how often each joint turns in turn where limits keep the end from its goal.
@@ -56,7 +56,7 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> li
         # A second joint that cannot be straight turns every goal aside.
         outside: Any = abs(beyond) > (OUTSIDE if side == 0 else -1.0)
         if m.any(outside):
-            reach = Reach(u, v, beyond, hints)
+            reach = BendGoal(u, v, beyond, hints)
             flexed: Any = (0.0 * u, beyond, first, middle, last, missed)
             flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(first)))
             side, beyond, first, middle, last, missed = flexed
@@ -82,45 +82,47 @@ def solve_digit(m: Numbers[N], marked: Marked, seen: Seen[N], sweeps: int) -> li
     return list(m.mend(off, tuple(solved), nearer))
 
 
-def _hints(marked: Marked, seen: Seen[N], places: list[Point[N]]) -> list[Hint[N]]:
+def _hints(marked: MarkedDigit, seen: VisibleMarkers[N], places: list[Point[N]]) -> list[MarkerHint[N]]:
     """Where the markers before the end were seen in the plane."""
     inner = zip(seen.marks[1:], places[1:], seen.weights[1:], strict=True)
-    return [Hint(marked.ends[mark].rider, u, v, weight) for mark, (u, v, _), weight in inner]
+    return [MarkerHint(marked.ends[mark].rider, u, v, weight) for mark, (u, v, _), weight in inner]
 
 
-class Reach(NamedTuple, Generic[N]):
+class BendGoal(NamedTuple, Generic[N]):
     """What a bend is asked for."""
 
     u: N
     v: N
     beyond: N
     """m, the end's goal: along the straight digit, towards the palm, and out of the plane along its normal."""
-    hints: list[Hint[N]]
+    hints: list[MarkerHint[N]]
 
 
-def _picked(reach: Reach[N], pick: Pick) -> Reach[N]:
+def _picked(reach: BendGoal[N], pick: Pick) -> BendGoal[N]:
     """In some of the frames."""
-    hints = [Hint(hint.rider, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in reach.hints]
-    return Reach(pick(reach.u), pick(reach.v), pick(reach.beyond), hints)
+    hints = [MarkerHint(hint.rider, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in reach.hints]
+    return BendGoal(pick(reach.u), pick(reach.v), pick(reach.beyond), hints)
 
 
-def bend(m: Numbers[N], end: End, u: N, v: N, hints: list[Hint[N]]) -> Bent[N]:
+def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> Bent[N]:
     """The solver's own step, with one frame or many."""
     how: Any = end.bend.one if m is ONE else end.bend.many
     return how(u, v, hints)  # type: ignore[no-any-return]
 
 
-def _in_plane(m: Numbers[N], seen: Seen[N], asides: list[float], plane: tuple[N, N]) -> Seen[N]:
+def _in_plane(
+    m: NumberFunctions[N], seen: VisibleMarkers[N], asides: list[float], plane: tuple[N, N]
+) -> VisibleMarkers[N]:
     """The markers moved along the plane's normal by as much as they sit aside of it."""
     ca, sa, ct, st = m.cos(plane[0]), m.sin(plane[0]), m.cos(plane[1]), m.sin(plane[1])
     points = [
         (x - aside * ca * ct, y - aside * sa * ct, z + aside * st)
         for (x, y, z), aside in zip(seen.points, asides, strict=True)
     ]
-    return Seen(seen.marks, points, seen.weights)
+    return VisibleMarkers(seen.marks, points, seen.weights)
 
 
-def _placed(m: Numbers[N], marked: Marked, seen: Seen[N], plane: tuple[N, N]) -> list[Point[N]]:
+def _placed(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N], plane: tuple[N, N]) -> list[Point[N]]:
     """Points in the plane: along the straight digit, towards the palm, and out of it along its normal."""
     ca, sa = m.cos(plane[0]), m.sin(plane[0])
     if not marked.has[1]:
@@ -133,7 +135,9 @@ def _placed(m: Numbers[N], marked: Marked, seen: Seen[N], plane: tuple[N, N]) ->
     return placed
 
 
-def _sideways(m: Numbers[N], marked: Marked, end: End, reach: Reach[N], first: N) -> tuple[N, ...]:
+def _sideways(
+    m: NumberFunctions[N], marked: MarkedDigit, end: OutermostMarker, reach: BendGoal[N], first: N
+) -> tuple[N, ...]:
     """The second joint's abduction, what is left beyond, and the bend, where the plane's limits leave the goal outside.
 
     The second joint turns the rest of the digit out of the plane. Turned back, its goal lies in the plane at a slightly

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, N, Numbers, wrapped
-from .planar_chain import Bones, Chain, Hint, Rider, place
+from ...hand.scalar_math import MANY, N, NumberFunctions, wrapped
+from .planar_chain import Chain, ChainLengths, ChainMarker, MarkerHint, place
 from .planar_reach import coupled, farthest
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,9 @@ LEAD_PRICE = 0.06
 that fit one inner marker alike: with a low price noise would choose between them, another in each frame."""
 
 
-def heeded(m: Numbers[N], chain: Chain, bones: Bones, goal: tuple[N, N], hints: list[Hint[N]]) -> tuple[N, N, Any]:
+def heeded(
+    m: NumberFunctions[N], chain: Chain, bones: ChainLengths, goal: tuple[N, N], hints: list[MarkerHint[N]]
+) -> tuple[N, N, Any]:
     """rad, the last joint's lead and its bend, and where the bend is what counts.
 
     The lead is the one that brings the hints nearest, the chain's own where none was seen.
@@ -32,14 +34,14 @@ def heeded(m: Numbers[N], chain: Chain, bones: Bones, goal: tuple[N, N], hints: 
     lead = 0.0 * goal[0] + bones.lead
 
     def search(pick: Any) -> tuple[N]:
-        picked = [Hint(hint.rider, *map(pick, hint[1:])) for hint in hints]
+        picked = [MarkerHint(hint.rider, *map(pick, hint[1:])) for hint in hints]
         return (_nearest(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
 
     found: tuple[N] = m.mend(seen, (lead,), search)
     return found[0], last, both
 
 
-def _told(m: Numbers[N], chain: Chain, goal: tuple[N, N], hints: list[Hint[N]]) -> tuple[N, Any]:
+def _told(m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[MarkerHint[N]]) -> tuple[N, Any]:
     """rad, the last joint's bend as the ends of the first two bones and the goal tell it, and where they do.
 
     It is the bend that is told, not the lead: where bones are not quite the performer's the middle joint makes up for
@@ -53,12 +55,12 @@ def _told(m: Numbers[N], chain: Chain, goal: tuple[N, N], hints: list[Hint[N]]) 
     return wrapped(three - two), (first.weight > 0) & (second.weight > 0)
 
 
-def _seen(chain: Chain, hints: list[Hint[N]], bone: int) -> Hint[N] | None:
-    end = Rider(bone, float(chain.lengths[bone]))
+def _seen(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> MarkerHint[N] | None:
+    end = ChainMarker(bone, float(chain.lengths[bone]))
     return next((hint for hint in hints if hint.rider == end), None)
 
 
-def _nearest(chain: Chain, bones: Bones, goal: tuple[Any, Any], hints: list[Hint[Any]]) -> Any:
+def _nearest(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
     """The lead that brings the riders nearest to where they were seen, at a price: of all TRIED at once."""
 
     def column(number: Any) -> Floats:

@@ -13,8 +13,8 @@ from ...hand.scalar_math import MANY, ONE
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import State, hold_last
-from .digit_steps import Seen, solve_digit
-from .planar_plan import Marked, Plan, PlanarState, Steps, make_plan
+from .digit_steps import VisibleMarkers, solve_digit
+from .planar_plan import MarkedDigit, PlanarPlan, PlanarState, Steps, make_plan
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def solve_hand(
     return Pose(hand, roots, angles), PlanarState(root, last, plan)
 
 
-def told(plan: Plan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
+def told(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
     """(F, D) what the targets tell of the angles, NaN where nothing does; roots (F, 4, 4) or (1, 4, 4)."""
     if len(targets) == 1:
         return _one(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
@@ -58,7 +58,7 @@ def told(plan: Plan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
     return angles
 
 
-def _one(plan: Plan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
+def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
     """(1, D) the angles of one frame; those that nothing tells stay."""
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
@@ -71,14 +71,14 @@ def _one(plan: Plan, targets: Targets, roots: Floats, angles: list[float], sweep
                 worth.append(weights[column])
         if not marks:
             continue
-        solved = solve_digit(ONE, marked, Seen(marks, points, worth), sweeps)
+        solved = solve_digit(ONE, marked, VisibleMarkers(marks, points, worth), sweeps)
         for dof, angle in zip(marked.dofs, solved, strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
     return np.array([angles])
 
 
-def _many(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
+def _many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """(F, D) the angles of many frames; those that nothing tells are the last known, or the state's."""
     angles = told(plan, targets, roots, sweeps)
     known = np.isfinite(angles)
@@ -88,7 +88,7 @@ def _many(plan: Plan, targets: Targets, roots: Floats, state: State, sweeps: int
     return angles
 
 
-def _solve_chunk(plan: Plan, targets: Targets, roots: Floats, angles: Floats, sweeps: int) -> None:
+def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floats, sweeps: int) -> None:
     """Writes what the targets tell of the angles (F, D)."""
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     whole = bool(np.all(targets.weights > 0))
@@ -113,7 +113,7 @@ def _by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
             yield rows, end
 
 
-def _seen(targets: Targets, marked: Marked, end: int, rows: Rows, root: Floats) -> Seen[Floats]:
+def _seen(targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats) -> VisibleMarkers[Floats]:
     """A digit's markers from its end inwards in these frames, those not seen in its base."""
     points, weights = [], []
     for column in marked.columns[end:]:
@@ -121,10 +121,10 @@ def _seen(targets: Targets, marked: Marked, end: int, rows: Rows, root: Floats) 
         at = targets.positions[rows, column].T
         points.append(in_base(root, marked, np.where(weight > 0, at, 0.0)))
         weights.append(weight)
-    return Seen(list(range(end, len(marked.columns))), points, weights)
+    return VisibleMarkers(list(range(end, len(marked.columns))), points, weights)
 
 
-def in_base(root: Any, marked: Marked, point: Any) -> Any:
+def in_base(root: Any, marked: MarkedDigit, point: Any) -> Any:
     """A point of the world in the frame of a digit's base, mirrored in X for a left hand.
 
     root: the columns of its turn and its place, (4, 3) or (4, 3, N).

@@ -10,7 +10,7 @@ from ...hand import kinematics
 from ...hand.marker_sets import Spot, on_palm
 from ...hand.model import HandModel
 from ...hand.rotations import nearest_to
-from ...hand.scalar_math import MANY, ONE, N, Numbers, Point
+from ...hand.scalar_math import MANY, ONE, N, NumberFunctions, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import hold_last
@@ -21,7 +21,7 @@ Rows = tuple[Point[N], Point[N], Point[N]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Palm:
+class PalmMarkers:
     """The targets that ride on the palm."""
 
     columns: list[int]
@@ -38,7 +38,7 @@ class Palm:
         return palm_roots(self, targets, last)
 
 
-def palm_of(hand: HandModel, sites: list[int]) -> Palm:
+def palm_of(hand: HandModel, sites: list[int]) -> PalmMarkers:
     """What of these sites rides on the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     columns = [column for column, spot in enumerate(spots) if on_palm(spot)]
@@ -46,10 +46,10 @@ def palm_of(hand: HandModel, sites: list[int]) -> Palm:
     places = kinematics.site_positions(hand, kinematics.joint_frames(hand, still))[0]
     at_rest = places[[sites[column] for column in columns]]
     wide = bool(spans_a_plane(at_rest, np.ones((1, len(columns))))[0])
-    return Palm(columns, at_rest, [tuple(place) for place in at_rest.tolist()], wide)
+    return PalmMarkers(columns, at_rest, [tuple(place) for place in at_rest.tolist()], wide)
 
 
-def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
+def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
     """(F, 4, 4) T_world_wrist; (1, 4, 4) where no target rides on the palm, and it stays.
 
     Three or more palm markers that are not in a line give the palm's place by least squares, the plane of
@@ -78,13 +78,13 @@ def palm_roots(palm: Palm, targets: Targets, last: Floats) -> Floats:
     return follow_the_rest(roots, known, palm.at_rest, positions, weights)
 
 
-def _one_root(palm: Palm, positions: list[list[float]], weights: list[float]) -> Floats:
+def _one_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:
     """(1, 4, 4) from positions (P, 3) m with weights (P,)."""
     (a, b, c), (x, y, z) = laid_on(ONE, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
     return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
 
-def many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
+def many_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
     """(F, 4, 4) by least squares from positions (F, P, 3) m with weights (F, P)."""
     turn, move = laid_on(MANY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
     roots = np.zeros((len(positions), 4, 4))
@@ -97,7 +97,7 @@ def many_roots(palm: Palm, positions: Floats, weights: Floats) -> Floats:
 
 
 def laid_on(
-    m: Numbers[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
+    m: NumberFunctions[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
 ) -> tuple[Rows[N], Point[N]]:
     """The turn and the move that lay places on the palm where they were seen by least squares.
 
@@ -129,7 +129,7 @@ LINE = 1e-6
 """Of the cube of its length, the determinant-like scale from which a matrix of products tells a turn."""
 
 
-def attitude(m: Numbers[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
+def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
     """The rotation R of the greatest trace of R · Bᵀ, which turns places to where they were seen by least squares.
 
     And whether B tells it: where its rank is one or less some turn is arbitrary. Markley, Attitude Determination Using

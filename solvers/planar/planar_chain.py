@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import N, Numbers
+from ...hand.scalar_math import N, NumberFunctions
 
 Floats = NDArray[np.float64]
 
@@ -32,7 +32,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Rider:
+class ChainMarker:
     """A point that rides on a bone: a marker, or the bone's own end."""
 
     bone: int
@@ -43,10 +43,10 @@ class Rider:
     """m out of its back."""
 
 
-class Hint(NamedTuple, Generic[N]):
+class MarkerHint(NamedTuple, Generic[N]):
     """Where a rider short of the end was seen."""
 
-    rider: Rider
+    rider: ChainMarker
     u: N
     v: N
     """m in the plane."""
@@ -60,7 +60,7 @@ Flexions = tuple[N, N, N]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bones:
+class ChainLengths:
     """A chain up to the rider that is its end, as the straight ways from joint to joint and to the rider.
 
     A marker on the back of a bone is the end of a bone that is a little longer and raised by a fixed angle.
@@ -83,7 +83,7 @@ class Bones:
         return min(max(0.0, low), high)
 
 
-def bones_to(chain: Chain, end: Rider) -> Bones:
+def bones_to(chain: Chain, end: ChainMarker) -> ChainLengths:
     """The bones of a chain that bring a rider to its goal."""
     raised = math.atan2(end.dorsal, end.along)
     lengths = [float(length) if bone < end.bone else 0.0 for bone, length in enumerate(chain.lengths)]
@@ -92,12 +92,12 @@ def bones_to(chain: Chain, end: Rider) -> Bones:
     limits = [(float(low) - less, float(high) - less) for (low, high), less in zip(chain.limits, shift, strict=True)]
     lead = chain.lead + (chain.ratio * raised if end.bone == 1 else -raised if end.bone == 2 else 0.0)
     a, b, c = lengths
-    return Bones(
+    return ChainLengths(
         end.bone + 1, (a, b, c), (limits[0], limits[1], limits[2]), chain.ratio, lead, (shift[0], shift[1], shift[2])
     )
 
 
-def end_at(m: Numbers[N], bones: Bones, flexions: Flexions[N]) -> tuple[N, N]:
+def end_at(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> tuple[N, N]:
     """Where the end is."""
     a, b, c = bones.lengths
     first, middle, last = flexions
@@ -108,14 +108,14 @@ def end_at(m: Numbers[N], bones: Bones, flexions: Flexions[N]) -> tuple[N, N]:
     return u, v
 
 
-def missed(m: Numbers[N], bones: Bones, flexions: Flexions[N], goal: tuple[N, N]) -> N:
+def missed(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N], goal: tuple[N, N]) -> N:
     """m from the end to its goal."""
     at_u, at_v = end_at(m, bones, flexions)
     u, v = at_u - goal[0], at_v - goal[1]
     return m.sqrt(u * u + v * v)
 
 
-def place(m: Numbers[N], chain: Chain, rider: Rider, flexions: Flexions[N]) -> tuple[N, N]:
+def place(m: NumberFunctions[N], chain: Chain, rider: ChainMarker, flexions: Flexions[N]) -> tuple[N, N]:
     """Where a rider is when the chain bends by these flexions."""
     heading, u, v = flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
     for bone in range(rider.bone):

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import N, Numbers, Pick, wrapped
-from .coupled_bend import Coupled
-from .planar_chain import Bent, Bones, Chain, Rider, bones_to, missed
+from ...hand.scalar_math import N, NumberFunctions, Pick, wrapped
+from .coupled_bend import CoupledBend
+from .planar_chain import Bent, Chain, ChainLengths, ChainMarker, bones_to, missed
 from .planar_reach import held, nearest_of, one_farthest
 
 Floats = NDArray[np.float64]
@@ -37,13 +37,13 @@ Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, An
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlanarFabrik(Coupled):
+class PlanarFabrik(CoupledBend):
     """How one digit brings one of its riders to its goal."""
 
     stopping: Stopping
     nearest: Nearest
 
-    def _mended(self, m: Numbers[N], goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
+    def _mended(self, m: NumberFunctions[N], goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
         if self.bones.count == 1:
             return bent
         off: Any = bent[3] > self.stopping.tolerance
@@ -52,7 +52,7 @@ class PlanarFabrik(Coupled):
         )
         return mended
 
-    def _within(self, m: Numbers[N], goal: tuple[N, N], flexions: list[N]) -> Bent[N]:
+    def _within(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> Bent[N]:
         """Where a limit is in the way or the goal is out of reach: the nearest of what is found from these flexions."""
         first, middle, last = flexions
         error = missed(m, self.bones, (first, middle, last), goal)
@@ -66,7 +66,7 @@ class PlanarFabrik(Coupled):
         found: Bent[N] = m.mend(off, best, passed)
         return found
 
-    def _passes(self, m: Numbers[N], goal: tuple[N, N], best: Bent[N]) -> Bent[N]:
+    def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: Bent[N]) -> Bent[N]:
         """Forward and backward passes; the best pose of each frame. One that is near enough or stuck freezes."""
         now: tuple[N, N, N] = best[:3]
         going: Any = best[3] > self.stopping.tolerance
@@ -85,7 +85,7 @@ class PlanarFabrik(Coupled):
 
 
 def forward(
-    m: Numbers[N], bones: Bones, flexions: tuple[N, N, N], goal: tuple[N, N], nearest: Nearest
+    m: NumberFunctions[N], bones: ChainLengths, flexions: tuple[N, N, N], goal: tuple[N, N], nearest: Nearest
 ) -> list[tuple[N, N]]:
     """Stage 1: the end on its target, each joint before it the nearest point at its bone's length (line 1.21).
 
@@ -103,7 +103,9 @@ def forward(
     return joints
 
 
-def backward(m: Numbers[N], bones: Bones, joints: list[tuple[N, N]], goal: tuple[N, N]) -> tuple[N, N, N]:
+def backward(
+    m: NumberFunctions[N], bones: ChainLengths, joints: list[tuple[N, N]], goal: tuple[N, N]
+) -> tuple[N, N, N]:
     """Stage 2: from the base outwards each bone heads for its joint as far as the joint's limits let it (1.28)."""
     flexions = []
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
@@ -118,7 +120,7 @@ def backward(m: Numbers[N], bones: Bones, joints: list[tuple[N, N]], goal: tuple
     return flexions[0], flexions[1], flexions[2]
 
 
-def nearest_point(m: Numbers[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
+def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
     """The point at `radius` from the centre that is nearest to `point`: FABRIK-CGA 3.4.2.1 in the plane."""
     u, v = point[0] - centre[0], point[1] - centre[1]
     distance = m.sqrt(u * u + v * v)
@@ -128,7 +130,7 @@ def nearest_point(m: Numbers[N], centre: tuple[N, N], radius: float, point: tupl
     return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)
 
 
-def planar_fabrik(chain: Chain, end: Rider, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:
+def planar_fabrik(chain: Chain, end: ChainMarker, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:
     """Prepared for a chain and the rider that is its end."""
     bones = bones_to(chain, end)
     return PlanarFabrik(chain, bones, one_farthest(bones), stopping, nearest)

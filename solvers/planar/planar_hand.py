@@ -8,14 +8,14 @@ from numpy.typing import NDArray
 from ...errors import HandError
 from ...hand.joints import CHAIN_JOINTS, DIGITS
 from ...hand.model import HandModel, Movement, Site
-from .closest_pose import Turn
-from .planar_chain import Rider
+from .closest_pose import DigitDof
+from .planar_chain import ChainMarker
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Digit:
+class PlanarDigit:
     """One finger or the thumb: three bones on a base that is fixed to the palm, bending in one plane."""
 
     name: str
@@ -36,7 +36,7 @@ class Digit:
     """How much the last joint bends when the middle one bends: the coupling's slope, ρ of thesis (4.2)."""
 
 
-def digits(hand: HandModel) -> tuple[Digit, ...]:
+def digits(hand: HandModel) -> tuple[PlanarDigit, ...]:
     """The hand's digits. Raises HandError for a hand that is not five flexing chains on a rigid palm."""
     return tuple(_digit(hand, name) for name in DIGITS)
 
@@ -45,7 +45,7 @@ SHORTEST = 1e-6
 """m. Shorter bones have no direction that could be told."""
 
 
-def _digit(hand: HandModel, name: str) -> Digit:
+def _digit(hand: HandModel, name: str) -> PlanarDigit:
     first, middle, last, tip = (hand.joints.index(joint) for joint in CHAIN_JOINTS[name])
     base = np.eye(4)
     joint = first
@@ -72,7 +72,7 @@ def _digit(hand: HandModel, name: str) -> Digit:
     if -1 in flexions:
         raise HandError(f"{hand.side} hand: the {name} has no flexion in each of its three joints")
     ratio, lead = _coupling(hand, flexions[1], flexions[2])
-    return Digit(
+    return PlanarDigit(
         name=name,
         joints=(first, middle, last, tip),
         T_wrist_base=base,
@@ -86,7 +86,7 @@ def _digit(hand: HandModel, name: str) -> Digit:
     )
 
 
-def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
+def rider(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | None:
     """What a site rides on, and how far it sits aside of the finger plane in X, m.
 
     None for a site of another digit, or one that does not move with this one's bones: its first joint.
@@ -96,11 +96,11 @@ def rider(digit: Digit, site: Site) -> tuple[Rider, float] | None:
     start = digit.joints.index(site.joint)
     x, y, z = site.offset
     if any(site.offset) and start < 3:
-        return Rider(start, y, z), x
-    return (Rider(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
+        return ChainMarker(start, y, z), x
+    return (ChainMarker(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
 
 
-def turns_of(hand: HandModel, digit: Digit, end: Rider, aside: float) -> tuple[Turn, ...]:
+def turns_of(hand: HandModel, digit: PlanarDigit, end: ChainMarker, aside: float) -> tuple[DigitDof, ...]:
     """The degrees of freedom that move a rider, m aside of the finger plane, each as a turn, innermost first."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
     bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
@@ -109,7 +109,7 @@ def turns_of(hand: HandModel, digit: Digit, end: Rider, aside: float) -> tuple[T
         low, high = map(float, hand.limits[d])
         straight = (0.0, 0.0 if following is None else float(digit.lengths[bone:following].sum()), 0.0)
         offset = (aside, end.along, end.dorsal) if following is None else straight
-        turns.append(Turn(d, hand.movements[d], low, high, offset))
+        turns.append(DigitDof(d, hand.movements[d], low, high, offset))
     return tuple(turns)
 
 

@@ -12,11 +12,11 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import Point
 from ...hand.targets import Targets
 from ..solver import State
-from .closest_pose import Turn
-from .curl_plane import Plane, Planes, digit_planes
+from .closest_pose import DigitDof
+from .curl_plane import CurlPlane, Planes, digit_planes
 from .palm_pose import palm_of
-from .planar_chain import Bent, Chain, Hint, Rider
-from .planar_hand import Digit, digits, rider, turns_of
+from .planar_chain import Bent, Chain, ChainMarker, MarkerHint
+from .planar_hand import PlanarDigit, digits, rider, turns_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,16 +30,16 @@ class PlanarBend(Protocol):
     beyond the rider's bone are NaN where nothing tells them. One frame and many must be the same to 1e-9.
     """
 
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """Of one frame, in plain floats. Hints that were not seen are left out."""
         ...
 
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
         """Of N frames, each number (N,). Hints that were not seen have no weight."""
         ...
 
 
-Bend = Callable[[Chain, Rider], PlanarBend]
+Bend = Callable[[Chain, ChainMarker], PlanarBend]
 """The step in which planar solvers differ: prepares the bending of a chain that brings this rider to its goal."""
 
 
@@ -67,23 +67,23 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class End:
+class OutermostMarker:
     """A digit whose outermost marker seen is a certain one."""
 
-    rider: Rider
+    rider: ChainMarker
     bend: PlanarBend
-    turns: tuple[Turn, ...]
+    turns: tuple[DigitDof, ...]
     """The degrees of freedom that move it."""
     sideways: bool
     """Whether the second joint's abduction moves it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marked:
+class MarkedDigit:
     """One digit and the markers that tell about it."""
 
-    digit: Digit
-    plane: Plane
+    digit: PlanarDigit
+    plane: CurlPlane
     dofs: list[int]
     """Of abduction, twist, the second joint's abduction and the three flexions, without those it does not have."""
     own: tuple[int, ...]
@@ -105,19 +105,19 @@ class Marked:
     twist_limits: Bounds
     side_limits: Bounds
     """rad; 0, 0 for what the digit does not have."""
-    ends: tuple[End, ...]
+    ends: tuple[OutermostMarker, ...]
     """(S,)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class PlanarPlan:
     """A hand and its sites, looked through once."""
 
     hand: HandModel
     sites: list[int]
     steps: Steps
     palm: PalmStep
-    digits: tuple[Marked, ...]
+    digits: tuple[MarkedDigit, ...]
 
     def serves(self, hand: HandModel, targets: Targets, steps: Steps) -> bool:
         """Whether it was made for these."""
@@ -128,17 +128,17 @@ class Plan:
 class PlanarState(State):
     """The last pose, and the plan for the next piece."""
 
-    plan: Plan | None = None
+    plan: PlanarPlan | None = None
 
 
-def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> Plan:
+def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:
     """Raises HandError for a hand that is not five flexing digits on a rigid palm."""
     sites = targets.sites.tolist()
     marked = tuple(_marked(hand, digit, sites, steps) for digit in digits(hand))
-    return Plan(hand, sites, steps, steps.palm(hand, sites), marked)
+    return PlanarPlan(hand, sites, steps, steps.palm(hand, sites), marked)
 
 
-def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Marked:
+def _marked(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps) -> MarkedDigit:
     mirror = 1.0 if hand.side == "right" else -1.0
     found = [(column, rider(digit, hand.sites[site])) for column, site in enumerate(sites)]
     own = [(column, *ridden) for column, ridden in found if ridden is not None]
@@ -146,7 +146,7 @@ def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Ma
     chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
     rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()
     planes = (digit.abduction, digit.twist, digit.side_bend)
-    return Marked(
+    return MarkedDigit(
         digit=digit,
         plane=steps.plane(hand, digit),
         dofs=[dof for dof in (*planes, *digit.flexions) if dof >= 0],
@@ -165,13 +165,13 @@ def _marked(hand: HandModel, digit: Digit, sites: list[int], steps: Steps) -> Ma
     )
 
 
-def _reach(digit: Digit, mark: Rider) -> float:
+def _reach(digit: PlanarDigit, mark: ChainMarker) -> float:
     """How far out on the digit a marker rides."""
     return mark.bone + min(mark.along / float(digit.lengths[mark.bone]), 1.5) / 2
 
 
-def _end(hand: HandModel, digit: Digit, mark: Rider, aside: float, bend: PlanarBend) -> End:
-    return End(mark, bend, turns_of(hand, digit, mark, aside), digit.side_bend >= 0 and mark.bone > 0)
+def _end(hand: HandModel, digit: PlanarDigit, mark: ChainMarker, aside: float, bend: PlanarBend) -> OutermostMarker:
+    return OutermostMarker(mark, bend, turns_of(hand, digit, mark, aside), digit.side_bend >= 0 and mark.bone > 0)
 
 
 def _limits(hand: HandModel, dof: int) -> Bounds:

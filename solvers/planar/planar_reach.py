@@ -6,11 +6,11 @@ With the last joint tied to the middle one, how far the end is from the base tel
 import math
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import ONE, N, Numbers, wrapped
-from .planar_chain import Bent, Bones, Flexions, missed
+from ...hand.scalar_math import ONE, N, NumberFunctions, wrapped
+from .planar_chain import Bent, ChainLengths, Flexions, missed
 
 
-class Far(NamedTuple, Generic[N]):
+class FarthestReach(NamedTuple, Generic[N]):
     """The middle bend at which the end is farthest from the base, and how its squared distance falls from there."""
 
     bend: N
@@ -21,12 +21,12 @@ class Far(NamedTuple, Generic[N]):
     """At a bend greater by x it is about square - slope · x - curve · x²."""
 
 
-def follow(m: Numbers[N], bones: Bones, middle: N, lead: N) -> N:
+def follow(m: NumberFunctions[N], bones: ChainLengths, middle: N, lead: N) -> N:
     """The last joint's flexion when the middle one bends so and it leads its coupling so far."""
     return m.clip(bones.ratio * middle + lead, *bones.limits[2])
 
 
-def coupled(m: Numbers[N], bones: Bones, goal: tuple[N, N], lead: N, far: Far[N]) -> Bent[N]:
+def coupled(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead: N, far: FarthestReach[N]) -> Bent[N]:
     """The pose that brings the end to its goal with the last joint bent as the middle one and the lead say.
 
     The first joint is kept within its limits, which may leave the end off its goal; a goal out of reach is pointed
@@ -62,7 +62,7 @@ CORNER = 1e-9
 and rounding must not choose the side of the corner."""
 
 
-def bend_reaching(m: Numbers[N], bones: Bones, square: N, lead: N, far: Far[N]) -> N:
+def bend_reaching(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N, far: FarthestReach[N]) -> N:
     """The middle bend at which the end is the root of `square` m² from the base, the farthest or greatest if none.
 
     With the last joint tied to the middle one the distance falls as the middle one bends. Euler's method: where the
@@ -81,14 +81,14 @@ def bend_reaching(m: Numbers[N], bones: Bones, square: N, lead: N, far: Far[N]) 
     return bend
 
 
-def _step(m: Numbers[N], fall: N, slope: N, curve: N) -> N:
+def _step(m: NumberFunctions[N], fall: N, slope: N, curve: N) -> N:
     """x at which slope · x + curve · x² = fall."""
     inside = slope * slope + 4 * curve * fall
     both = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
     return 2 * fall / m.where(both > 1e-12, both, 1e-12)
 
 
-def falling(m: Numbers[N], bones: Bones, bend: N, lead: N) -> tuple[N, N, N]:
+def falling(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tuple[N, N, N]:
     """m², the end's squared distance at a middle bend, and as Far has them how it falls from there."""
     a, b, c = bones.lengths
     low, high = bones.limits[2]
@@ -103,7 +103,7 @@ def falling(m: Numbers[N], bones: Bones, bend: N, lead: N) -> tuple[N, N, N]:
     return square, slope, curve
 
 
-def farthest(m: Numbers[N], bones: Bones, lead: N) -> Far[N]:
+def farthest(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestReach[N]:
     """Where the end is farthest: straight, unless the last bone is raised or leads.
 
     Small bends sum their squares: a b x² + b c y² + a c (x + y)² is least, with y the last bend, which follows the
@@ -129,10 +129,10 @@ def farthest(m: Numbers[N], bones: Bones, lead: N) -> Far[N]:
         _, slope, curve = falling(m, bones, bend, lead)
         step = m.clip(slope / (2 * m.where(curve > 1e-9, curve, 1e-9)), -0.5, 0.5)
         bend = m.clip(bend - step, bones.straightest, bones.limits[1][1])
-    return Far(bend, *falling(m, bones, bend, lead))
+    return FarthestReach(bend, *falling(m, bones, bend, lead))
 
 
-def held(m: Numbers[N], bones: Bones, goal: tuple[N, N], first: N) -> Bent[N]:
+def held(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N) -> Bent[N]:
     """The pose with the first joint at `first` whose other two bring the end to its goal, as far as limits let them.
 
     Two bones reach in two ways at most, which the law of cosines tells: the joint between them lies on two circles
@@ -153,7 +153,7 @@ def held(m: Numbers[N], bones: Bones, goal: tuple[N, N], first: N) -> Bent[N]:
     )
 
 
-def _standing(m: Numbers[N], bones: Bones, goal: tuple[N, N], flexions: Flexions[N]) -> Bent[N]:
+def _standing(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> Bent[N]:
     """These flexions within the limits of the middle and last joint."""
     first, middle, last = flexions
     middle, last = m.clip(middle, *bones.limits[1]), m.clip(last, *bones.limits[2])
@@ -164,14 +164,14 @@ ALIKE = 1e-7
 """m. Of two poses nearer than this to each other in what they miss, the first is taken: rounding must not choose."""
 
 
-def nearest_of(m: Numbers[N], one: Bent[N], other: Bent[N]) -> Bent[N]:
+def nearest_of(m: NumberFunctions[N], one: Bent[N], other: Bent[N]) -> Bent[N]:
     """Of two poses the one whose end is nearer to its goal."""
     nearer: Any = other[3] < one[3] - ALIKE
     first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, one, strict=True))
     return first, middle, last, error
 
 
-def one_farthest(bones: Bones) -> Far[float]:
+def one_farthest(bones: ChainLengths) -> FarthestReach[float]:
     """Where the end is farthest with the chain's own lead, exactly: worked out once for a hand."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = [straight + (highest - straight) * k / 255 for k in range(256)]
@@ -183,4 +183,4 @@ def one_farthest(bones: Bones) -> Far[float]:
             high = mid
         else:
             low = mid
-    return Far(high, *falling(ONE, bones, high, bones.lead))
+    return FarthestReach(high, *falling(ONE, bones, high, bones.lead))

@@ -164,7 +164,7 @@ class _Search:
         held = np.flatnonzero(((whole < least) | (whole > most)).any(axis=1))
         if len(held):
             linear = -(hessian[held] @ step[held, :, None])[..., 0]
-            step[held] = qp.solve_all(qp.Program(hessian[held], linear, least[held], most[held], rows)).x
+            step[held] = qp.solve_all(qp.QuadraticProgram(hessian[held], linear, least[held], most[held], rows)).x
         return step
 
     def _gone(self, here: Iterate, step: Floats) -> Iterate:

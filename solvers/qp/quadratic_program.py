@@ -35,13 +35,13 @@ class Status(IntEnum):
 
     SOLVED = 0
     INFEASIBLE = 1
-    """No x satisfies all; see `Solution.x`."""
+    """No x satisfies all; see `QpSolution.x`."""
     UNFINISHED = 2
     """Rounding kept the last method from ending within its bound; x may break rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class QuadraticProgram:
     """Minimise ½ xᵀHx + gᵀx, low ≤ (x, Ax) ≤ high. One program, or N of them with N first in every array (rows may be
     shared)."""
 
@@ -58,7 +58,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Solution:
+class QpSolution:
     """The answer to one program, or to N with N first in every array."""
 
     x: Floats
@@ -76,15 +76,15 @@ class Solution:
     """() Status"""
 
 
-def solve(program: Program, start: WorkingSet | None = None) -> Solution:
+def solve(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolution:
     """The solution of one program, begun at the working set `start` (n + p,). Raises SolverError as `solve_all`."""
     arrays = (program.hessian, program.gradient, program.low, program.high, program.rows)
-    one = Program(*(array[None] for array in arrays))
+    one = QuadraticProgram(*(array[None] for array in arrays))
     many = solve_all(one, None if start is None else start[None])
-    return Solution(many.x[0], many.multipliers[0], many.working[0], many.status[0])
+    return QpSolution(many.x[0], many.multipliers[0], many.working[0], many.status[0])
 
 
-def solve_all(program: Program, start: WorkingSet | None = None) -> Solution:
+def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolution:
     """The solution of each of N programs, begun at the working sets `start` (N, n + p); no answer depends on another.
 
     Raises SolverError for what is not a number, bounds that nothing can meet and a Hessian not positive definite.
@@ -99,10 +99,10 @@ def solve_all(program: Program, start: WorkingSet | None = None) -> Solution:
         status[left] = np.maximum(status[left], ends)
     n = system.variables
     x = np.minimum(np.maximum(values[:, :n], system.low[:, :n]), system.high[:, :n])
-    return Solution(x, multipliers * units, working, status)
+    return QpSolution(x, multipliers * units, working, status)
 
 
-def _system(program: Program) -> tuple[System, Floats, Bools]:
+def _system(program: QuadraticProgram) -> tuple[System, Floats, Bools]:
     """The programs' conditions, (N, m) the units of their multipliers, and (N,) which have bounds that cross.
 
     Raises SolverError.
@@ -220,7 +220,7 @@ def _surely(system: System, working: WorkingSet) -> tuple[Floats, Floats, Workin
     return values, multipliers, working, status
 
 
-def check(program: Program) -> None:
+def check(program: QuadraticProgram) -> None:
     """Raises SolverError for the first of N programs that has no solution because of its numbers."""
     named = (("Hessian", program.hessian), ("gradient", program.gradient), ("rows", program.rows))
     for name, values in named:

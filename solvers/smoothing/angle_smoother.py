@@ -46,7 +46,7 @@ STRETCH, RUN_UP = 2000, 200
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Belief:
+class AngleEstimate:
     """What is known of the angles of G digits of at most N degrees of freedom."""
 
     time: float
@@ -57,10 +57,12 @@ class Belief:
     """(G, 2 N, 2 N)"""
 
 
-def new_belief(angles: Floats) -> Belief:
+def new_belief(angles: Floats) -> AngleEstimate:
     """Before the first frame: the angles are about these (G, N), at any speed."""
     spread = np.diag(np.repeat(ANYWHERE, angles.shape[1]) ** 2)
-    return Belief(np.nan, np.concatenate([angles, np.zeros_like(angles)], 1), np.tile(spread, (len(angles), 1, 1)))
+    return AngleEstimate(
+        np.nan, np.concatenate([angles, np.zeros_like(angles)], 1), np.tile(spread, (len(angles), 1, 1))
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +85,9 @@ def _blocks(width: int) -> tuple[Floats, Floats, Floats]:
     return np.asarray(place, np.float64), np.asarray(cross, np.float64), np.asarray(speed, np.float64)
 
 
-def _advance(belief: Belief, time: float, angles: Floats, told: Floats, unrest: float) -> tuple[Belief, _Step]:
+def _advance(
+    belief: AngleEstimate, time: float, angles: Floats, told: Floats, unrest: float
+) -> tuple[AngleEstimate, _Step]:
     """One more frame: angles (G, N) rad measured with the information told (G, N, N)."""
     width = angles.shape[1]
     dt = 0.0 if np.isnan(belief.time) else min(max(time - belief.time, SHORTEST), LONGEST)
@@ -98,12 +102,12 @@ def _advance(belief: Belief, time: float, angles: Floats, told: Floats, unrest: 
     gain = spread[:, :, :width] @ weight
     means = means + (spread[:, :, :width] @ surprise[..., None])[..., 0]
     spread = spread - gain @ spread[:, :width]
-    return Belief(time, means, (spread + spread.swapaxes(-1, -2)) / 2), _Step(go, gain, surprise)
+    return AngleEstimate(time, means, (spread + spread.swapaxes(-1, -2)) / 2), _Step(go, gain, surprise)
 
 
 def steady_live(
-    hand: HandModel, targets: Targets, pose: Pose, noise: Floats, belief: Belief | None = None
-) -> tuple[Pose, Belief]:
+    hand: HandModel, targets: Targets, pose: Pose, noise: Floats, belief: AngleEstimate | None = None
+) -> tuple[Pose, AngleEstimate]:
     """The pose with the angles that the frames so far tell, and what is known after them. See information.
 
     A digit without a target in a frame stays as it is.
@@ -125,7 +129,7 @@ def steady_live(
         result[rows] = _between(hand, one.angles, found, shares)
         # What limits and targets do not let be, is not believed.
         means = np.concatenate([grouped(result[rows], digits)[0], belief.means[:, width:]], axis=1)
-        belief = Belief(belief.time, means, belief.covariances)
+        belief = AngleEstimate(belief.time, means, belief.covariances)
     return Pose(hand, pose.root, result), belief
 
 
@@ -177,10 +181,10 @@ def _eased(shares: Floats) -> Floats:
     return eased
 
 
-def _rested(after: Belief, before: Belief, seen: Bools) -> Belief:
+def _rested(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> AngleEstimate:
     """The belief after a frame, in which digits that are not seen (G,) stopped where they were and may go anywhere."""
     still = new_belief(before.means[:, : before.means.shape[1] // 2])
-    return Belief(
+    return AngleEstimate(
         after.time,
         np.where(seen[:, None], after.means, still.means),
         np.where(seen[:, None, None], after.covariances, still.covariances),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .motion_model import Bools, Floats, Rules, intensity, transition
+from .motion_model import Bools, Floats, NoiseRules, intensity, transition
 
 BANDWIDTHS: Floats = 0.7 * 2.5 ** np.arange(5.0)
 """(G,) Hz, from a hand at rest to the fastest flick. Two more between them better nothing by more than 4 %."""
@@ -27,7 +27,7 @@ SETTLED = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bank:
+class KalmanBank:
     """G filters on M paths of D components in each of B stretches of time, side by side; one stretch when live."""
 
     covariances: Floats
@@ -47,7 +47,7 @@ class Bank:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class FilterFrame:
     """One frame of each stretch."""
 
     dt: Floats
@@ -76,10 +76,10 @@ class Step:
     """(G, B, M) the logarithm of the sample's own, 0 where none was taken."""
 
 
-def new_bank(paths: int, width: int, stretches: int = 1) -> Bank:
+def new_bank(paths: int, width: int, stretches: int = 1) -> KalmanBank:
     """Before the first sample."""
     count = len(BANDWIDTHS)
-    return Bank(
+    return KalmanBank(
         np.broadcast_to(LOOSE, (count, stretches, 3, 3)),
         np.zeros((count, stretches, 3, paths * width)),
         np.zeros((count, stretches, paths)),
@@ -90,7 +90,7 @@ def new_bank(paths: int, width: int, stretches: int = 1) -> Bank:
     )
 
 
-def advance(bank: Bank, frame: Frame, rules: Rules) -> tuple[Bank, Step]:
+def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[KalmanBank, Step]:
     """The bank after one more frame."""
     dt, samples = frame.dt, frame.samples
     wide = (*bank.evidence.shape, samples.shape[-1])
@@ -126,7 +126,7 @@ def advance(bank: Bank, frame: Frame, rules: Rules) -> tuple[Bank, Step]:
     unseen = np.where(used, 0.0, bank.unseen + dt[:, None])
     refused = np.where(used, 0.0, bank.refused + frame.seen)
     return (
-        Bank(covariances, means, evidence, weights, unseen, refused, np.where(begun, 1.0, bank.heard + taken)),
+        KalmanBank(covariances, means, evidence, weights, unseen, refused, np.where(begun, 1.0, bank.heard + taken)),
         Step(used, begun, places, before, likelihood),
     )
 
@@ -145,7 +145,9 @@ def _weighted(weights: Floats, values: Floats) -> Floats:
     return np.asarray(np.einsum("gbm,gbmd->bmd", weights, values), np.float64)
 
 
-def _judged(bank: Bank, frame: Frame, rules: Rules, expected: Floats, spread: Floats) -> tuple[Bools, Bools]:
+def _judged(
+    bank: KalmanBank, frame: FilterFrame, rules: NoiseRules, expected: Floats, spread: Floats
+) -> tuple[Bools, Bools]:
     """(begun, taken) (B, M): whether a path begins with its sample, and whether the sample is taken for an old path.
 
     expected (G, B, M, D) and spread (G, B): what each filter foretells, and its variance in units of the noise's.

@@ -13,10 +13,10 @@ from ...hand.rotations import IDENTITY
 from ...hand.targets import Targets
 from ..settings import check, setting
 from ..solver import Solver, State
-from .angle_smoother import Belief, steady_live
-from .live_path import Following, Place, Track, follow, start
-from .motion_model import PLACES, TURNS, Rules, Scale
-from .take_smoother import Smooth
+from .angle_smoother import AngleEstimate, steady_live
+from .live_path import PathEstimate, PathFilter, PathHistory, follow, start
+from .motion_model import PLACES, TURNS, MotionScale, NoiseRules
+from .take_smoother import SmoothedTargets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +25,7 @@ S = TypeVar("S", bound=State)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
+class LiveFrame:
     """One frame of T targets, as far as it does not depend on later ones."""
 
     weights: Floats
@@ -39,31 +39,31 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Going:
+class TargetHistory:
     """What is known of targets that are still coming."""
 
     sites: Ints
     """(T,)"""
-    places: Track
-    turns: Track
+    places: PathHistory
+    turns: PathHistory
     seen_weights: Floats
     """(2, T) of the place and the turn of each target when it was last seen."""
-    row: Row
+    row: LiveFrame
     """The last frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SmoothedState(State, Generic[S]):
+class LiveSmoothedState(State, Generic[S]):
     """The solver's own state and what is known of the targets."""
 
     inner: S
-    going: Going | None
+    going: TargetHistory | None
     """None before the first frame, as is belief."""
-    belief: Belief | None
+    belief: AngleEstimate | None
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveSmoothing:
     """Each frame by those before it and at most one after it, as a hand is followed that is still moving.
 
     A target that is lost goes on for `bridge` s, ever slower and with ever less weight. Raises RecipeError for a
@@ -79,7 +79,7 @@ class Live:
     def __post_init__(self) -> None:
         check(self, "smoothing")
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
         return replace(self, bridge=min(self.bridge, gap_limit)).aligned(targets)
 
@@ -87,14 +87,14 @@ class Live:
         """See Smoothing."""
         return steady_live(hand, targets, pose, noise)[0]
 
-    def follow(self, targets: Targets, going: Going | None = None) -> tuple[Smooth, Going]:
+    def follow(self, targets: Targets, going: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
         """The targets `lag` frames late, and what is known after them: a take may be followed in any pieces."""
         if going is None or not np.array_equal(going.sites, targets.sites):
             going = _begin(targets)
         how = (self._following(PLACES), self._following(TURNS))
         values = targets.positions.copy()
         turns = None if targets.rotations is None else targets.rotations.copy()
-        rows: list[Row] = []
+        rows: list[LiveFrame] = []
         for frame in range(len(targets)):
             place, turn, row, going = _frame(targets.select(slice(frame, frame + 1)), going, how)
             values[frame] = place
@@ -103,7 +103,7 @@ class Live:
                 turns[frame] = turn
         return _together(targets, values, turns, rows), going
 
-    def aligned(self, targets: Targets) -> Smooth:
+    def aligned(self, targets: Targets) -> SmoothedTargets:
         """A whole take as it is followed live, each frame in its own place: what comes late is put back."""
         if not self.lag or not len(targets):
             return self.follow(targets)[0]
@@ -115,36 +115,38 @@ class Live:
         last, _ = self.follow(nothing, going)
         return _shifted(targets, late, last)
 
-    def _following(self, scale: Scale) -> Following:
-        return Following(self.lag, self.calm, Rules(scale, self.bridge))
+    def _following(self, scale: MotionScale) -> PathFilter:
+        return PathFilter(self.lag, self.calm, NoiseRules(scale, self.bridge))
 
 
 @dataclass(frozen=True, slots=True)
-class Smoothed(Generic[S]):
+class LiveSmoothedSolver(Generic[S]):
     """A solver that is given targets without noise and outliers: with a lag of one, pose f is that of frame f - 1."""
 
     solver: Solver[S]
-    how: Live = field(default_factory=Live)
+    how: LiveSmoothing = field(default_factory=LiveSmoothing)
 
     def solve(
-        self, hand: HandModel, targets: Targets, state: SmoothedState[S] | None = None
-    ) -> tuple[Pose, SmoothedState[S]]:
+        self, hand: HandModel, targets: Targets, state: LiveSmoothedState[S] | None = None
+    ) -> tuple[Pose, LiveSmoothedState[S]]:
         """See Solver."""
         clean, going = self.how.follow(targets, state.going if state else None)
         pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
         pose, belief = steady_live(hand, clean.targets, pose, clean.noise, state.belief if state else None)
         last = pose.angles[-1] if len(pose.angles) else inner.angles
-        return pose, SmoothedState(inner.root, last, inner, going, belief)
+        return pose, LiveSmoothedState(inner.root, last, inner, going, belief)
 
 
-def _begin(targets: Targets) -> Going:
+def _begin(targets: Targets) -> TargetHistory:
     """Before the first frame."""
     count = len(targets.sites)
-    nothing = Row(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
-    return Going(targets.sites, start(count, 3, PLACES), start(count, 4, TURNS), np.zeros((2, count)), nothing)
+    nothing = LiveFrame(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
+    return TargetHistory(targets.sites, start(count, 3, PLACES), start(count, 4, TURNS), np.zeros((2, count)), nothing)
 
 
-def _frame(one: Targets, going: Going, how: tuple[Following, Following]) -> tuple[Floats, Floats | None, Row, Going]:
+def _frame(
+    one: Targets, going: TargetHistory, how: tuple[PathFilter, PathFilter]
+) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
     """Places (T, 3), turns (T, 4) and the row of the frame that is given out, and what is known after `one`.
 
     Fingers are followed in the world, not beside the palm as in whole takes: the palm as it is known live is so noisy
@@ -165,16 +167,16 @@ def _frame(one: Targets, going: Going, how: tuple[Following, Following]) -> tupl
         left[1] = weights[1] * _left(turn, how[1])
     # A quaternion goes half as far as its angle.
     noise = np.stack([np.sqrt(places.noise.variance), 2 * np.sqrt(turns.noise.variance)])
-    row = Row(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
-    return place.values, turned, going.row if late else row, Going(going.sites, places, turns, weights, row)
+    row = LiveFrame(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
+    return place.values, turned, going.row if late else row, TargetHistory(going.sites, places, turns, weights, row)
 
 
-def _left(place: Place, how: Following) -> Floats:
+def _left(place: PathEstimate, how: PathFilter) -> Floats:
     """(T,) the part of its weight that a target keeps: all while it is seen, none when the bridge ends."""
     return np.asarray(np.clip(1 - place.unseen / (how.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
 
 
-def _signed(turns: Floats, track: Track) -> Floats:
+def _signed(turns: Floats, track: PathHistory) -> Floats:
     """Turns (T, 4) with the sign that is nearer to where their tracks were last."""
     away = np.einsum("td,td->t", turns, track.given[0]) < 0
     signed: Floats = np.where(away[:, None], -turns, turns)
@@ -188,18 +190,20 @@ def _unit(turns: Floats) -> Floats:
     return unit
 
 
-def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list[Row]) -> Smooth:
+def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list[LiveFrame]) -> SmoothedTargets:
     if not rows:
         nothing = np.zeros(targets.weights.shape, bool)
-        return Smooth(targets, nothing, nothing, np.zeros((0, 2, len(targets.sites))))
+        return SmoothedTargets(targets, nothing, nothing, np.zeros((0, 2, len(targets.sites))))
     weights = np.stack([row.weights for row in rows])
     turned = None if targets.rotation_weights is None else weights[:, 1]
     clean = replace(targets, positions=places, weights=weights[:, 0], rotations=turns, rotation_weights=turned)
     noise = np.stack([row.noise for row in rows])
-    return Smooth(clean, np.stack([row.predicted for row in rows]), np.stack([row.refused for row in rows]), noise)
+    return SmoothedTargets(
+        clean, np.stack([row.predicted for row in rows]), np.stack([row.refused for row in rows]), noise
+    )
 
 
-def _shifted(targets: Targets, late: Smooth, last: Smooth) -> Smooth:
+def _shifted(targets: Targets, late: SmoothedTargets, last: SmoothedTargets) -> SmoothedTargets:
     """A take that came one frame late: its frames from the second on, and the last; times and velocities as were."""
 
     def joined(a: Any, b: Any) -> Any:
@@ -208,4 +212,4 @@ def _shifted(targets: Targets, late: Smooth, last: Smooth) -> Smooth:
     names = ("positions", "weights", "rotations", "rotation_weights")
     moved = {name: joined(getattr(late.targets, name), getattr(last.targets, name)) for name in names}
     predicted, refused = joined(late.predicted, last.predicted), joined(late.refused, last.refused)
-    return Smooth(replace(targets, **moved), predicted, refused, joined(late.noise, last.noise))
+    return SmoothedTargets(replace(targets, **moved), predicted, refused, joined(late.noise, last.noise))

@@ -20,7 +20,7 @@ SHORTEST, LONGEST = 1e-4, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class MotionScale:
     """What is small and what is fast for a kind of sample, in its own unit."""
 
     noise: float
@@ -33,17 +33,17 @@ class Scale:
     """Per s: what a path that has just begun may do."""
 
 
-PLACES = Scale(noise=5e-4, floor=1e-5, acceleration=50.0, speed=5.0)
+PLACES = MotionScale(noise=5e-4, floor=1e-5, acceleration=50.0, speed=5.0)
 """m. A fingertip that taps is stopped at about 50 m/s²; cleaning counts with the same."""
-TURNS = Scale(noise=0.01, floor=5e-5, acceleration=500.0, speed=20.0)
+TURNS = MotionScale(noise=0.01, floor=5e-5, acceleration=500.0, speed=20.0)
 """Of unit quaternions, which go half as far as the angle: 0.02 rad, 1e-4 rad, 1000 rad/s² (5 cm: 50 m/s²), 40 rad/s."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class NoiseRules:
     """How paths are told from noise and outliers."""
 
-    scale: Scale
+    scale: MotionScale
     bridge: float
     """s for which a path that is not seen goes on."""
     calm: float = 1.0

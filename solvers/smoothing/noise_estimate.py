@@ -10,7 +10,7 @@ from operator import sub
 
 import numpy as np
 
-from .motion_model import LONGEST, Bools, Floats, Scale
+from .motion_model import LONGEST, Bools, Floats, MotionScale
 
 WINDOW = 5
 MEDIAN = 2.366
@@ -33,7 +33,7 @@ def residuals(times: Floats, values: Floats) -> Floats:
     return left
 
 
-def variances(times: Floats, values: Floats, seen: Bools, scale: Scale) -> Floats:
+def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) -> Floats:
     """(M,) the variance of a component's noise, of samples (F, M, D) at times (F,) s, seen (F, M)."""
     found: Floats = np.full(values.shape[1], scale.noise**2)
     if len(times) >= WINDOW:
@@ -49,7 +49,7 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: Scale) -> Float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Running:
+class RunningNoise:
     """What is known of the noise of M paths of which more samples are to come."""
 
     variance: Floats
@@ -62,12 +62,12 @@ class Running:
     """(WINDOW - 1, M, D) their samples, NaN where not seen; at most."""
 
 
-def listening(paths: int, width: int, scale: Scale) -> Running:
+def listening(paths: int, width: int, scale: MotionScale) -> RunningNoise:
     """Before the first sample."""
-    return Running(np.full(paths, scale.noise**2), np.zeros(paths), (), np.zeros((0, paths, width)))
+    return RunningNoise(np.full(paths, scale.noise**2), np.zeros(paths), (), np.zeros((0, paths, width)))
 
 
-def heard(running: Running, time: float, sample: Floats, scale: Scale) -> Running:
+def heard(running: RunningNoise, time: float, sample: Floats, scale: MotionScale) -> RunningNoise:
     """After one more sample (M, D), NaN where not seen.
 
     The median by stochastic approximation (Robbins & Monro 1951), on the logarithm: a step up where the residual is
@@ -76,7 +76,7 @@ def heard(running: Running, time: float, sample: Floats, scale: Scale) -> Runnin
     times = (*running.times, time)
     values = np.concatenate([running.values, sample[None]])
     if len(times) < WINDOW:
-        return Running(running.variance, running.count, times, values)
+        return RunningNoise(running.variance, running.count, times, values)
     variance, count = running.variance, running.count
     if times[-1] - times[0] < LONGEST and min(map(sub, times[1:], times)) > 0:
         weights = _weights(times)
@@ -86,7 +86,7 @@ def heard(running: Running, time: float, sample: Floats, scale: Scale) -> Runnin
         count = count + told
         step = np.where(squares > MEDIAN * variance, 1.0, -1.0) * told * np.maximum(3 / (count + 1), STEP)
         variance = np.maximum(variance * np.exp(step), scale.floor**2)
-    return Running(variance, count, times[1:], values[1:])
+    return RunningNoise(variance, count, times[1:], values[1:])
 
 
 def _weights(times: tuple[float, ...]) -> Floats:

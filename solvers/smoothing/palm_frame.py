@@ -26,7 +26,7 @@ _BEND = BENDING_JOINTS | {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Riders:
+class PalmMarkerSet:
     """Which of T targets ride on the palm, and where on it."""
 
     sites: Ints
@@ -41,7 +41,7 @@ class Riders:
     """(R, 4) in the wrist's frame."""
 
 
-def riders(hand: HandModel, sites: Ints) -> Riders:
+def riders(hand: HandModel, sites: Ints) -> PalmMarkerSet:
     """The targets on these sites that ride on the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     places = np.array([i for i, spot in enumerate(spots) if on_palm(spot)], int)
@@ -49,10 +49,12 @@ def riders(hand: HandModel, sites: Ints) -> Riders:
     still = kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))
     at_rest = kinematics.site_positions(hand, still)[0, sites[places]]
     joints = [hand.sites[site].joint for site in sites[turns]]
-    return Riders(sites, places, at_rest, turns, rotations.from_matrix(still[0, joints, :3, :3]))
+    return PalmMarkerSet(sites, places, at_rest, turns, rotations.from_matrix(still[0, joints, :3, :3]))
 
 
-def carriers(on: Riders, places: Floats, turns: Floats | None, known: tuple[Bools, Bools], last: Floats) -> Floats:
+def carriers(
+    on: PalmMarkerSet, places: Floats, turns: Floats | None, known: tuple[Bools, Bools], last: Floats
+) -> Floats:
     """(F, 4, 4) the carrying frame: the wrist's, or near it.
 
     places (F, T, 3) m, turns (F, T, 4), and which of them are known (F, T). The turn is that of three palm places that

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kalman_bank import BANDWIDTHS, LOOSE, Frame, advance, new_bank, shares
-from .motion_model import Bools, Floats, Rules, intensity, steps_of, transition
+from .kalman_bank import BANDWIDTHS, LOOSE, FilterFrame, advance, new_bank, shares
+from .motion_model import Bools, Floats, NoiseRules, intensity, steps_of, transition
 from .noise_estimate import variances
 
 STRETCH = 256
@@ -15,7 +15,7 @@ RUN_UP = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Smoothed:
+class SmoothedPaths:
     """Paths without noise."""
 
     values: Floats
@@ -28,7 +28,7 @@ class Smoothed:
     """(M,) of the noise in a component."""
 
 
-def smooth(times: Floats, values: Floats, seen: Bools, rules: Rules) -> Smoothed:
+def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> SmoothedPaths:
     """Samples (F, M, D) at times (F,) s, finite where seen (F, M), smoothed; where nothing is known they stay."""
     variance = variances(times, values, seen, rules.scale)
     likelihood, taken, begun = look(times, values, seen, variance, rules)
@@ -36,10 +36,12 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: Rules) -> Smoothed
     ratio = intensity(bandwidths(times, likelihood, rules.memory) / rules.calm)
     paths = kalman(times, values, taken, begun, ratio)
     known = _bridged(times, taken, rules.bridge)
-    return Smoothed(np.where(known[..., None], paths, values), known, seen & ~taken, np.sqrt(variance))
+    return SmoothedPaths(np.where(known[..., None], paths, values), known, seen & ~taken, np.sqrt(variance))
 
 
-def look(times: Floats, values: Floats, seen: Bools, variance: Floats, rules: Rules) -> tuple[Floats, Bools, Bools]:
+def look(
+    times: Floats, values: Floats, seen: Bools, variance: Floats, rules: NoiseRules
+) -> tuple[Floats, Bools, Bools]:
     """How likely each bandwidth makes each sample (G, F, M), which samples are taken and which begin a path (F, M)."""
     frames, paths, width = values.shape
     starts = np.arange(0, frames, STRETCH)
@@ -51,7 +53,7 @@ def look(times: Floats, values: Floats, seen: Bools, variance: Floats, rules: Ru
         rows = starts + offset
         at = np.clip(rows, 0, frames - 1)
         inside = (rows >= 0) & (rows < frames)
-        frame = Frame(steps[at], values[at], seen[at] & inside[:, None], variance)
+        frame = FilterFrame(steps[at], values[at], seen[at] & inside[:, None], variance)
         side_by_side, step = advance(side_by_side, frame, rules)
         if offset >= 0:
             likelihood[:, at[inside]] = step.likelihood[:, inside]

@@ -11,8 +11,8 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
 from .angle_smoother import steady
-from .live_smoother import Live
-from .take_smoother import Smooth, smooth
+from .live_smoother import LiveSmoothing
+from .take_smoother import SmoothedTargets, smooth
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 class Smoothing(Protocol):
     """A frozen dataclass of settings with two methods: what is done before solving, and after it."""
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """A whole take's targets without noise; none is known farther than gap_limit s into a gap."""
         ...
 
@@ -30,13 +30,13 @@ class Smoothing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Off:
+class NoSmoothing:
     """Leaves the markers as they were recorded."""
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
         nothing = np.zeros(targets.weights.shape, bool)
-        return Smooth(targets, nothing, nothing, np.zeros((1, 2, len(targets.sites))))
+        return SmoothedTargets(targets, nothing, nothing, np.zeros((1, 2, len(targets.sites))))
 
     def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
@@ -44,7 +44,7 @@ class Off:
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeTakeSmoothing:
     """Each frame by those before and after it, without lag; as much as the noise that is found in each marker asks for.
 
     Raises RecipeError for a setting out of its range.
@@ -57,7 +57,7 @@ class Whole:
     def __post_init__(self) -> None:
         check(self, "smoothing")
 
-    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> Smooth:
+    def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""
         return smooth(hand, targets, gap_limit, self.calm)
 
@@ -66,5 +66,5 @@ class Whole:
         return steady(hand, targets, pose, noise, self.calm)
 
 
-SMOOTHINGS: dict[str, type[Smoothing]] = {"off": Off, "live": Live, "whole": Whole}
+SMOOTHINGS: dict[str, type[Smoothing]] = {"off": NoSmoothing, "live": LiveSmoothing, "whole": WholeTakeSmoothing}
 """Every smoothing by the name that recipes, panel and shell know it by."""

@@ -9,7 +9,7 @@ from ...hand import rotations
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from . import path_smoother
-from .motion_model import PLACES, TURNS, Rules
+from .motion_model import PLACES, TURNS, NoiseRules
 from .palm_frame import carriers, into, out_of, riders
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ PATIENCE = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Smooth:
+class SmoothedTargets:
     """Targets without noise, and what was done to them."""
 
     targets: Targets
@@ -34,14 +34,14 @@ class Smooth:
     """(F or 1, 2, T) the deviation that was found in a component of the places, m, and of the turns, rad."""
 
 
-def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float = 1.0) -> Smooth:
+def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float = 1.0) -> SmoothedTargets:
     """Targets smoothed over the whole take, outliers left out, gaps up to `bridge` s filled at a lower weight.
 
     What is on the palm is smoothed in the world, the fingers beside the palm. The fastest
     motion that the samples tell is divided by `calm`. Velocities are left as they are.
     """
     on, times = riders(hand, targets.sites), targets.times
-    place_rules, turn_rules = (Rules(scale, bridge, calm, patience=PATIENCE) for scale in (PLACES, TURNS))
+    place_rules, turn_rules = (NoiseRules(scale, bridge, calm, patience=PATIENCE) for scale in (PLACES, TURNS))
     places = _layer(targets.positions, targets.weights)
     places = _settled(places, on.places, times, place_rules)
     turns = None
@@ -63,7 +63,9 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
         result = replace(result, rotations=rotations.multiply(wrist, turns.values), rotation_weights=weights)
     # A quaternion goes half as far as its angle.
     noise = np.stack([places.noise, np.zeros_like(places.noise) if turns is None else 2 * turns.noise])
-    return Smooth(result, places.known & ((targets.weights == 0) | places.refused), places.refused, noise[None])
+    return SmoothedTargets(
+        result, places.known & ((targets.weights == 0) | places.refused), places.refused, noise[None]
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +87,7 @@ def _layer(values: Floats, weights: Floats) -> _Layer:
     return _Layer(values, weights > 0, np.zeros(weights.shape, bool), np.zeros(weights.shape[1]))
 
 
-def _settled(layer: _Layer, columns: Ints, times: Floats, rules: Rules) -> _Layer:
+def _settled(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> _Layer:
     """The layer with some of its columns smoothed."""
     if not len(columns) or not len(times):
         return layer

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planar.planar_chain import Chain, Rider
+from ..planar.planar_chain import Chain, ChainMarker
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -62,7 +62,7 @@ class Linkage:
         return np.abs(away) if self.bones == 3 else -flexions[..., 1]
 
 
-def linkage(chain: Chain, rider: Rider, radii: Floats) -> Linkage:
+def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
     """The links of a chain up to a rider on one of its bones; radii (3,) m of its joints.
 
     The links begin in the first joint's centre, radii[0] m below the marker on its back, which stays where it is.

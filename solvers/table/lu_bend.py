@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..planar.planar_chain import Bent, Hint, Rider
+from ..planar.planar_chain import Bent, ChainMarker, MarkerHint
 from .linkage import Floats, tip
 from .lu_table import Angles, LuTable, build_index_table, build_thumb_table, joint_angles
 from .nearest_bend import within
@@ -27,13 +27,13 @@ class PlanarLu:
         """For the frame that follows one with these flexions."""
         return replace(self, before=flexions)
 
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """See PlanarBend."""
         if self.index is None or self.thumb is None:
             return self.exact.one(u, v, hints)
         linkage, sunk = self.exact.linkage, self.exact.sunk
         goal = complex(u, v - sunk)
-        first_end = Rider(0, float(self.exact.chain.lengths[0]))
+        first_end = ChainMarker(0, float(self.exact.chain.lengths[0]))
         knuckle = next(
             (complex(hint.u, hint.v - sunk) for hint in hints if hint.rider == first_end and hint.weight > 0), None
         )
@@ -48,11 +48,11 @@ class PlanarLu:
         first, middle, last = held.tolist()
         return first, middle, last, float(abs(tip(linkage.links, held) - goal))
 
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
         """See PlanarBend: frame after frame, each with the one before it in mind."""
         bend, found = self, np.empty((4, len(u)))
         for row in range(len(u)):
-            seen = [Hint(hint.rider, *(float(number[row]) for number in hint[1:])) for hint in hints]
+            seen = [MarkerHint(hint.rider, *(float(number[row]) for number in hint[1:])) for hint in hints]
             bent = bend.one(float(u[row]), float(v[row]), seen)
             found[:, row] = bent
             bend = bend.after(bent[:3])

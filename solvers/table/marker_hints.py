@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..planar.dip_offset import LEAD_PRICE
 from .linkage import Complex, Floats, Linkage, between, straight_tip, tip, unit
-from .nearest_bend import REACHED, Faces, nearest, within
+from .nearest_bend import REACHED, LimitFaces, nearest, within
 
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -26,7 +26,7 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class SeenMarker:
     """An inner rider, and where it was seen in N frames."""
 
     linkage: Linkage
@@ -38,23 +38,23 @@ class Seen:
     known: Bools
     """(N,)"""
 
-    def take(self, rows: Ints) -> "Seen":
+    def take(self, rows: Ints) -> "SeenMarker":
         """In some of the frames."""
-        return Seen(self.linkage, self.ends, self.places[rows], self.known[rows])
+        return SeenMarker(self.linkage, self.ends, self.places[rows], self.known[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Heeding:
+class HintedGoal:
     """A goal for the end of two or three bones, and where inner riders were seen."""
 
-    ways: Faces
+    ways: LimitFaces
     goal: Complex
     """(N,)"""
-    seen: list[Seen]
+    seen: list[SeenMarker]
 
-    def take(self, rows: Ints) -> "Heeding":
+    def take(self, rows: Ints) -> "HintedGoal":
         """In some of the frames."""
-        return Heeding(self.ways, self.goal[rows], [each.take(rows) for each in self.seen])
+        return HintedGoal(self.ways, self.goal[rows], [each.take(rows) for each in self.seen])
 
     def flexions(self) -> Floats:
         """(N, 3) flexions within the limits that bring the end to its goal and the riders near their places."""

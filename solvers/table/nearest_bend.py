@@ -25,7 +25,7 @@ Price = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Faces:
+class LimitFaces:
     """K ways to hold some joints and to let one or two go, each of which puts the rider at
 
     begin + frame · exp(i ψ) · (first + second · exp(i τ))
@@ -45,14 +45,14 @@ class Faces:
     """(K, 2, 3) 1 at the joint that turns by ψ, and at the one that turns by τ."""
 
 
-def faces(linkage: Linkage) -> Faces:
+def faces(linkage: Linkage) -> LimitFaces:
     """All the ways that the nearest pose of a linkage can be."""
     rows = list(_ways(linkage))
     begin, frame, first, second, side, held, free = (np.array(column) for column in zip(*rows, strict=True))
-    return Faces(linkage, begin, frame, first, second, side, held, free)
+    return LimitFaces(linkage, begin, frame, first, second, side, held, free)
 
 
-def nearest(ways: Faces, goal: Complex, price: Price | None = None) -> Floats:
+def nearest(ways: LimitFaces, goal: Complex, price: Price | None = None) -> Floats:
     """(N, 3) flexions within the limits whose rider is as near to the goal (N,) as any; 0 beyond the rider.
 
     Where several are as near, the one of the lowest price: by itself that whose last joint follows the middle one most

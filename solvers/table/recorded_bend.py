@@ -10,8 +10,8 @@ from ...hand.joints import CHAIN_JOINTS
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..planar.driver import in_base
-from ..planar.planar_chain import Bent, Hint, Rider
-from ..planar.planar_plan import Marked, Plan
+from ..planar.planar_chain import Bent, ChainMarker, MarkerHint
+from ..planar.planar_plan import MarkedDigit, PlanarPlan
 from .linkage import Complex, Floats, between, straight_tip, tip, unit
 from .nearest_bend import within
 from .recorded_table import RecordedTable
@@ -28,15 +28,15 @@ class PlanarRecorded:
     recorded: RecordedTable | None = None
     """By the place of the rider."""
 
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """See PlanarBend."""
-        arrays = [Hint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
+        arrays = [MarkerHint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
         first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
         return first, middle, last, error
 
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
         """See PlanarBend."""
-        joint = Rider(1, float(self.exact.chain.lengths[1]))
+        joint = ChainMarker(1, float(self.exact.chain.lengths[1]))
         told = next((hint for hint in hints if hint.rider == joint), None) if self.exact.linkage.bones == 3 else None
         if told is None:
             return self.exact.many(u, v, hints)
@@ -45,7 +45,7 @@ class PlanarRecorded:
         if len(rows):
             found[:, rows] = self._reached(u[rows] + 1j * v[rows], told.u[rows] + 1j * told.v[rows])
         if len(rest):
-            others = [Hint(hint.rider, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
+            others = [MarkerHint(hint.rider, hint.u[rest], hint.v[rest], hint.weight[rest]) for hint in hints]
             found[:, rest] = self.exact.many(u[rest], v[rest], others)
         return found[0], found[1], found[2], found[3]
 
@@ -67,12 +67,12 @@ def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTabl
     return targets.with_sites(np.array(more, dtype=targets.sites.dtype))
 
 
-def with_recorded(plan: Plan, recorded: Mapping[str, RecordedTable]) -> Plan:
+def with_recorded(plan: PlanarPlan, recorded: Mapping[str, RecordedTable]) -> PlanarPlan:
     """The plan with the recorded tables in it, each by the place of the marker that rides on the last bone."""
     return replace(plan, digits=tuple(_recording(marked, recorded.get(marked.digit.name)) for marked in plan.digits))
 
 
-def _recording(marked: Marked, table: RecordedTable | None) -> Marked:
+def _recording(marked: MarkedDigit, table: RecordedTable | None) -> MarkedDigit:
     if table is None:
         return marked
     ends = []
@@ -85,7 +85,7 @@ def _recording(marked: Marked, table: RecordedTable | None) -> Marked:
     return replace(marked, ends=tuple(ends))
 
 
-def told(plan: Plan, targets: Targets, roots: Floats, asked_from: int) -> tuple[Targets, dict[str, int]]:
+def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> tuple[Targets, dict[str, int]]:
     """The targets with the places of last joints from the recorded tables in the columns from `asked_from` on, and in
     how many frames each digit was where it was not recorded.
 
@@ -110,7 +110,7 @@ def told(plan: Plan, targets: Targets, roots: Floats, asked_from: int) -> tuple[
     return replace(targets, positions=positions, weights=weights), outside
 
 
-def _in_world(root: Floats, marked: Marked, points: Floats) -> Floats:
+def _in_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
     """Points (N, 3) m of a digit's base in the world: in_base undone."""
     wrist = points @ np.array(marked.rows) + np.array(marked.origin)
     world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T

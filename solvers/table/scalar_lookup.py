@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 
 from .table_lookup import FLAT, REACHED, STEP, STRAIGHT
-from .uniform_table import ROWS, Branch, Table
+from .uniform_table import ROWS, Table, TableBranch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reader:
+class ScalarLookup:
     """See Shelf and Linkage for what the numbers are."""
 
     links: tuple[float, float, float, float, float, float]
@@ -74,14 +74,14 @@ class Reader:
         return first, bend, last, 0.0 if bent else max(math.sqrt(squared) - math.sqrt(self.farthest), 0.0)
 
 
-def reader(table: Table, branch: Branch, sunk: float = 0.0) -> Reader:
+def reader(table: Table, branch: TableBranch, sunk: float = 0.0) -> ScalarLookup:
     """Of a branch of a table."""
     linkage = table.linkage
     first, middle, third = linkage.links
     bends = branch.bends.tolist()
     low, high = sorted((bends[0], bends[-1]))
     limits = [(float(least), float(most)) for least, most in linkage.limits]
-    return Reader(
+    return ScalarLookup(
         links=(first.real, first.imag, middle.real, middle.imag, third.real, third.imag),
         ratio=linkage.ratio,
         lead=linkage.lead,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planar.planar_chain import Bent, Chain, Hint, Rider
+from ..planar.planar_chain import Bent, Chain, ChainMarker, MarkerHint
 from .linkage import Complex, Floats, Linkage, linkage, tip
-from .marker_hints import Heeding, Seen
-from .nearest_bend import Faces, faces, nearest
-from .scalar_lookup import Reader, reader
-from .table_lookup import Shelf, shelf
+from .marker_hints import HintedGoal, SeenMarker
+from .nearest_bend import LimitFaces, faces, nearest
+from .scalar_lookup import ScalarLookup, reader
+from .table_lookup import TableRows, shelf
 from .uniform_table import build
 
 Ints = NDArray[np.intp]
@@ -25,10 +25,10 @@ class PlanarTable:
     radii: Floats
     """(3,) m, of its joints."""
     linkage: Linkage
-    ways: Faces
-    shelves: tuple[Shelf, ...]
+    ways: LimitFaces
+    shelves: tuple[TableRows, ...]
     """Of three bones, the table's branches that are not empty, forwards first; fewer bones are known in closed form."""
-    reader: Reader | None
+    reader: ScalarLookup | None
     """The branch forwards, for one frame."""
 
     @property
@@ -36,17 +36,17 @@ class PlanarTable:
         """m, how far the first joint turns below where it is seen."""
         return float(self.radii[0])
 
-    def one(self, u: float, v: float, hints: list[Hint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """See PlanarBend."""
         if self.reader is not None and not hints:
             found = self.reader.read(u, v - self.reader.sunk)
             if found is not None:
                 return found
-        arrays = [Hint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
+        arrays = [MarkerHint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
         first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
         return first, middle, last, error
 
-    def many(self, u: Floats, v: Floats, hints: list[Hint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
         """See PlanarBend."""
         told, v = np.zeros(len(u), bool), v - self.sunk
         for hint in hints:
@@ -61,7 +61,7 @@ class PlanarTable:
             found, good = self._tabled(branch, u[rows], v[rows])
             _put(bent, rows[good], [each[good] for each in found])
             left[rows[good]] = False
-        chosen: list[tuple[Bools, list[Hint[Floats]]]] = [(left, []), (told, hints)]
+        chosen: list[tuple[Bools, list[MarkerHint[Floats]]]] = [(left, []), (told, hints)]
         for which, heeded in chosen:
             rows = np.flatnonzero(which)
             if len(rows):
@@ -73,7 +73,7 @@ class PlanarTable:
             last = self.linkage.last(middle)
         return first, middle, last, error
 
-    def _tabled(self, branch: Shelf, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:
+    def _tabled(self, branch: TableRows, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:
         """What a branch of the table answers to goals (N,): three flexions and the error, and where it is an answer."""
         squared = u * u + v * v
         found = branch.look_up(squared[None])
@@ -84,17 +84,17 @@ class PlanarTable:
         error = np.sqrt(np.maximum(squared, branch.farthest[0])) - np.sqrt(branch.farthest[0])
         return [first, found.bend[0], found.last[0], error], good
 
-    def _nearest(self, rows: Ints, goal: Complex, hints: list[Hint[Floats]]) -> list[Floats]:
+    def _nearest(self, rows: Ints, goal: Complex, hints: list[MarkerHint[Floats]]) -> list[Floats]:
         """Three flexions and the error of the nearest pose to goals (N,), in frames `rows` of the hints."""
         if hints and self.linkage.bones > 1:
-            bent = Heeding(self.ways, goal, [self._seen(hint, rows) for hint in hints]).flexions()
+            bent = HintedGoal(self.ways, goal, [self._seen(hint, rows) for hint in hints]).flexions()
         else:
             bent = nearest(self.ways, goal)
         return [*bent.T, np.abs(tip(self.linkage.links, bent) - goal)]
 
-    def _seen(self, hint: Hint[Floats], rows: Ints) -> Seen:
-        at_end = hint.rider == Rider(hint.rider.bone, float(self.chain.lengths[hint.rider.bone]))
-        return Seen(
+    def _seen(self, hint: MarkerHint[Floats], rows: Ints) -> SeenMarker:
+        at_end = hint.rider == ChainMarker(hint.rider.bone, float(self.chain.lengths[hint.rider.bone]))
+        return SeenMarker(
             linkage(self.chain, hint.rider, self.radii),
             hint.rider.bone + 1 if at_end and not np.any(self.radii) else 0,
             hint.u[rows] + 1j * (hint.v[rows] - self.sunk),
@@ -107,7 +107,7 @@ def _put(values: list[Floats], rows: Ints, better: list[Floats]) -> None:
         value[rows] = some
 
 
-def planar_table(chain: Chain, end: Rider, radii: Floats) -> PlanarTable:
+def planar_table(chain: Chain, end: ChainMarker, radii: Floats) -> PlanarTable:
     """Prepared for a chain and the rider that is its end; radii (3,) m of its joints."""
     links = linkage(chain, end, radii)
     ways = faces(links)

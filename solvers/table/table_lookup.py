@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .linkage import Floats
-from .uniform_table import ROWS, Branch, Table
+from .uniform_table import ROWS, Table, TableBranch
 
 Bools = NDArray[np.bool_]
 
@@ -29,7 +29,7 @@ MORE = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class LookupResult:
     """What was found for D digits in N frames."""
 
     bend: Floats
@@ -44,7 +44,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shelf:
+class TableRows:
     """One branch of each of D digits, side by side."""
 
     measures: Floats
@@ -62,7 +62,7 @@ class Shelf:
     slopes: Floats
     """(D · (ROWS + 2),) rad, of each row, and what the next one adds."""
 
-    def look_up(self, squared: Floats) -> Found:
+    def look_up(self, squared: Floats) -> LookupResult:
         """The bends that put the tips at squared distances (D, N) m²."""
         shy = self.farthest - squared
         bent = shy > STRAIGHT
@@ -83,7 +83,7 @@ class Shelf:
         return found
 
 
-def shelf(tables: list[tuple[Table, Branch]]) -> Shelf:
+def shelf(tables: list[tuple[Table, TableBranch]]) -> TableRows:
     """The branches of these tables, read together."""
     columns = []
     for table, branch in tables:
@@ -91,7 +91,7 @@ def shelf(tables: list[tuple[Table, Branch]]) -> Shelf:
         ends = sorted((branch.bends[0], branch.bends[-1]))
         columns.append([*links, table.linkage.ratio, table.linkage.lead, *table.linkage.limits[2], *ends])
     bends = np.concatenate([branch.bends for _, branch in tables])
-    return Shelf(
+    return TableRows(
         measures=np.array(columns).T[..., None],
         farthest=np.array([[table.farthest**2] for table, _ in tables]),
         straightest=np.array([[table.straightest] for table, _ in tables]),
@@ -102,7 +102,7 @@ def shelf(tables: list[tuple[Table, Branch]]) -> Shelf:
     )
 
 
-def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> Found:
+def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
     """One step of Newton's method from these bends, none where a digit is at its farthest reach."""
     first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = measures
     wanted = ratio * bend + lead
@@ -124,7 +124,7 @@ def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> Fo
     wanted = ratio * stepped + lead
     last = np.minimum(np.maximum(wanted, low), high)
     reached = (np.abs(off - slope * step) <= REACHED) & (np.abs(step) <= STEP) & ((wanted == last) == free)
-    return Found(stepped, last, along + moves_x * step, towards + moves_y * step, reached)
+    return LookupResult(stepped, last, along + moves_x * step, towards + moves_y * step, reached)
 
 
 def waves(angle: Floats) -> tuple[Floats, Floats]:

@@ -13,8 +13,8 @@ from ...hand.measured_hand import MeasuredHand
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..planar.driver import solve_hand
-from ..planar.planar_chain import Chain, Rider
-from ..planar.planar_plan import Marked, Plan, PlanarBend, PlanarState, Steps, make_plan
+from ..planar.planar_chain import Chain, ChainMarker
+from ..planar.planar_plan import MarkedDigit, PlanarBend, PlanarPlan, PlanarState, Steps, make_plan
 from ..planar.planar_settings import most_sweeps
 from ..settings import check, setting
 from ..solver import State
@@ -26,7 +26,7 @@ from .table_bend import planar_table
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measures:
+class DigitMeasures:
     """What was measured of a performer's digits for their tables."""
 
     radii: Mapping[str, Floats] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Measures:
 class TableState(PlanarState):
     """The last pose, the plan with its tables, and what these were made from."""
 
-    measures: Measures = field(default_factory=Measures)
+    measures: DigitMeasures = field(default_factory=DigitMeasures)
     outside: Mapping[str, int] = field(default_factory=dict)
     """Digit -> in how many frames of the last piece it was where it had not been recorded."""
 
@@ -74,14 +74,14 @@ class Table:
         if self.method == "recorded" and len(motion):
             pose = Pose(hand, np.broadcast_to(np.eye(4), (len(motion), 4, 4)), motion)
             recorded = {digit: record(pose, digit) for digit in DIGITS}
-        measures = Measures({digit: radii for digit, radii in thick.items() if radii.any()}, recorded)
+        measures = DigitMeasures({digit: radii for digit, radii in thick.items() if radii.any()}, recorded)
         return TableState(np.eye(4), hand.neutral, None, measures)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm, or where nothing was
         recorded that this method needs."""
         state = state or State(np.eye(4), hand.neutral)
-        measures = state.measures if isinstance(state, TableState) else Measures()
+        measures = state.measures if isinstance(state, TableState) else DigitMeasures()
         steps = _steps(self.method, self.precision, self.coupled)
         if self.method == "even" and not measures.radii:
             return solve_hand(hand, targets, state, steps, self.sweeps)
@@ -90,7 +90,7 @@ class Table:
         return self._by_plan(hand, targets, state, _plan(hand, targets, state, steps, measures), measures)
 
     def _by_plan(
-        self, hand: HandModel, targets: Targets, state: State, plan: Plan, measures: Measures
+        self, hand: HandModel, targets: Targets, state: State, plan: PlanarPlan, measures: DigitMeasures
     ) -> tuple[Pose, TableState]:
         if self.method != "lu":
             pose, after = solve_hand(
@@ -106,7 +106,7 @@ class Table:
         return Pose(hand, roots, angles), TableState(state.root, state.angles, plan, measures)
 
     def _by_recording(
-        self, hand: HandModel, targets: Targets, state: State, steps: Steps, measures: Measures
+        self, hand: HandModel, targets: Targets, state: State, steps: Steps, measures: DigitMeasures
     ) -> tuple[Pose, TableState]:
         if not measures.recorded:
             raise HandError(
@@ -129,11 +129,11 @@ class TableBend:
     precision: float
     coupled: bool
 
-    def __call__(self, chain: Chain, end: Rider) -> PlanarBend:
+    def __call__(self, chain: Chain, end: ChainMarker) -> PlanarBend:
         """See Bend."""
         return self.prepared(chain, end, np.zeros(3))
 
-    def prepared(self, chain: Chain, end: Rider, radii: Floats) -> PlanarBend:
+    def prepared(self, chain: Chain, end: ChainMarker, radii: Floats) -> PlanarBend:
         """For joints of radii (3,) m."""
         exact = planar_table(chain, end, radii)
         if self.method == "lu":
@@ -147,7 +147,7 @@ def _steps(method: str, precision: float, coupled: bool) -> Steps:
     return Steps(TableBend(method, precision, coupled))
 
 
-def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measures: Measures) -> Plan:
+def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measures: DigitMeasures) -> PlanarPlan:
     """The state's plan if it serves, else one with what was measured in it."""
     plan = state.plan if isinstance(state, PlanarState) else None
     if plan is None or not plan.serves(hand, targets, steps):
@@ -157,7 +157,7 @@ def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measure
     return plan
 
 
-def _thick(hand: HandModel, marked: Marked, steps: Steps, measures: Measures) -> Marked:
+def _thick(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: DigitMeasures) -> MarkedDigit:
     """The digit with joints of the radii that were measured."""
     digit, bend = marked.digit, steps.bend
     if digit.name not in measures.radii or not isinstance(bend, TableBend):
@@ -168,7 +168,7 @@ def _thick(hand: HandModel, marked: Marked, steps: Steps, measures: Measures) ->
     return replace(marked, ends=tuple(ends))
 
 
-def _after(plan: Plan, angles: Floats) -> Plan:
+def _after(plan: PlanarPlan, angles: Floats) -> PlanarPlan:
     """The plan for the frame after one with these angles (D,)."""
     digits = []
     for marked in plan.digits:

@@ -25,7 +25,7 @@ WIDTH = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class TableBranch:
     """The bends from the farthest reach to one end of the middle joint's limits."""
 
     bends: Floats
@@ -48,8 +48,8 @@ class Table:
     """m, R."""
     straightest: bool
     """Whether no other bends within the limits reach farther, coupled or not."""
-    forwards: Branch
-    backwards: Branch
+    forwards: TableBranch
+    backwards: TableBranch
     """The less bent side of the farthest reach: empty where the middle joint does not bend backwards."""
 
 
@@ -79,14 +79,14 @@ def _peak(linkage: Linkage, low: float, high: float) -> float:
     return peak
 
 
-def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> Branch:
+def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> TableBranch:
     """Read off bends that lie eight to a row."""
     bends = np.linspace(peak, end, 8 * ROWS + 1)
     # A branch that turns back on itself, as odd limits may make it, is entered where it first is as near.
     nearest_yet = np.minimum.accumulate(reach(linkage, bends))
     index = np.sqrt(np.maximum((farthest - nearest_yet) * (farthest + nearest_yet), 0.0))
     step = max(float(index[-1]), 1e-9) / ROWS
-    return Branch(np.interp(step * np.arange(ROWS + 2), index, bends), step)
+    return TableBranch(np.interp(step * np.arange(ROWS + 2), index, bends), step)
 
 
 def _stretched(linkage: Linkage) -> float:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .skeleton import ANY_TURN, Limit, Skeleton, SkeletonError, Vector
+from .skeleton import ANY_TURN, Skeleton, SkeletonError, SwingTwistLimit, Vector
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Bone:
+class RestBone:
     """A bone at rest, in the world. Its joint is at its head; the joint's frame has +Y along the bone."""
 
     name: str
@@ -22,13 +22,13 @@ class Bone:
     """m"""
     tail: Vector
     """m"""
-    limit: Limit = ANY_TURN
+    limit: SwingTwistLimit = ANY_TURN
     """In the joint's frame."""
     side: Vector | None = None
     """What the joint's +X is turned to, as far as +Y lets it; None = as little turned from the parent as may be."""
 
 
-def from_bones(bones: Sequence[Bone], loops: Sequence[tuple[str, str]] = (), root_free: bool = False) -> Skeleton:
+def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (), root_free: bool = False) -> Skeleton:
     """A joint at the head of each bone and one at the tail of each that has no child, named after it with '-tip'.
 
     A bone without length is oriented as its parent. loops: pairs of joints' names. Raises SkeletonError for a parent
@@ -66,17 +66,19 @@ def from_bones(bones: Sequence[Bone], loops: Sequence[tuple[str, str]] = (), roo
     return Skeleton(tuple(names), tuple(parents), rest, tuple(limits), pairs, root_free)
 
 
-def chain(name: str, points: Floats, limit: Limit | Sequence[Limit] = ANY_TURN, side: Vector | None = None) -> Skeleton:
+def chain(
+    name: str, points: Floats, limit: SwingTwistLimit | Sequence[SwingTwistLimit] = ANY_TURN, side: Vector | None = None
+) -> Skeleton:
     """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), one limit for all or one each."""
     if len(points) < 2:
         raise SkeletonError(f"{name}: {len(points)} points, expected two or more")
     count = len(points) - 1
-    given = [limit] * count if isinstance(limit, Limit) else list(limit)
+    given = [limit] * count if isinstance(limit, SwingTwistLimit) else list(limit)
     if len(given) != count:
         raise SkeletonError(f"{name}: {len(given)} limits for {count} bones, expected one each")
     return from_bones(
         [
-            Bone(
+            RestBone(
                 f"{name}-{k}",
                 f"{name}-{k - 1}" if k else None,
                 _vector(points[k]),
@@ -94,7 +96,7 @@ def _vector(point: Floats) -> Vector:
     return x, y, z
 
 
-def _frame(bone: Bone, parent: Floats) -> Floats:
+def _frame(bone: RestBone, parent: Floats) -> Floats:
     """(4, 4) T_world_joint of a bone at rest, from its parent's."""
     frame = parent.copy()
     frame[:3, 3] = bone.head

@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import swing_twist_limits
-from .tree_kinematics import Placed, Rowset, misses
-from .tree_plan import Plan
+from .tree_kinematics import TreeFrames, TreeProblems, misses
+from .tree_plan import TreePlan
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Slopes:
+class CostDerivatives:
     """Of R rows over K unknowns: three turns of each of the N joints, then the place of a free root in reaches."""
 
     slope: Floats
@@ -29,7 +29,7 @@ class Slopes:
     """(R, K, K) what is added by what is missed."""
 
 
-def slopes(plan: Plan, placed: Placed, rows: Rowset) -> Slopes:
+def slopes(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> CostDerivatives:
     """The slopes of the cost of these rows. Turns that are not free have none."""
     count, total = len(plan.links), len(plan.site_joints)
     axes = _turning_axes(plan, placed, rows.turns) * plan.free[..., None]
@@ -60,10 +60,10 @@ def slopes(plan: Plan, placed: Placed, rows: Rowset) -> Slopes:
     products = axes @ swept.swapaxes(-1, -2)
     own = _own(plan, rows.turns, products, (moment[:, :, None] @ placed.carried)[:, :, 0])
     bend[:, : 3 * count, : 3 * count] += blocks(own)
-    return Slopes(slope, curvature, bend)
+    return CostDerivatives(slope, curvature, bend)
 
 
-def _pulls(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats, Floats]:
+def _pulls(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats, Floats]:
     """The misses (R, E, 3), how they pull at each site (R, S, 3), and the roots of their weights (R, E)."""
     missed, _ = misses(plan, placed, rows)
     asked = len(plan.site_joints) - plan.pairs.size
@@ -84,7 +84,7 @@ def blocks(joints: Floats) -> Floats:
     return whole.reshape(rows, 3 * count, 3 * count)
 
 
-def _own(plan: Plan, turns: Floats, products: Floats, moment: Floats) -> Floats:
+def _own(plan: TreePlan, turns: Floats, products: Floats, moment: Floats) -> Floats:
     """(R, N, 3, 3) the curvature between the three turns of each joint.
 
     The twist comes before the swing: between them and of the twist it is as between two joints, ω' · ((ω × a) × r),
@@ -128,7 +128,7 @@ def _series(angle: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
-def _turning_axes(plan: Plan, placed: Placed, turns: Floats) -> Floats:
+def _turning_axes(plan: TreePlan, placed: TreeFrames, turns: Floats) -> Floats:
     """(R, N, 3, 3) rows: about which axis in the world each of the three turns turns the joint.
 
     A change of the swing vector s turns by J of it, the left Jacobian of the exponential map:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from . import joint_alignment
 from .sphere_joint import between
-from .tree_kinematics import Placed, Rowset
-from .tree_plan import Link, Plan
+from .tree_kinematics import TreeFrames, TreeProblems
+from .tree_plan import PulledJoint, TreePlan
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ HOLD = 1e-6
 """How much what a joint would do by itself counts beside what pulls at it: enough to settle what nothing tells."""
 
 
-def inwards(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
+def inwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
     """(R, N + S, 3) m where joints and sites are wanted, and (R, N + S) by how much."""
     count = len(plan.links)
     wanted = np.concatenate([placed.points[:, :count], rows.goals], axis=1)
@@ -44,7 +44,7 @@ def inwards(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
     return wanted, pull
 
 
-def _is_between(link: Link) -> bool:
+def _is_between(link: PulledJoint) -> bool:
     """Whether what pulls at a joint pulls in one place, at a distance from it."""
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
@@ -58,13 +58,13 @@ def _mean(share: Floats, points: Floats) -> Floats:
     return mean
 
 
-def _side(plan: Plan, placed: Placed, n: int) -> Floats:
+def _side(plan: TreePlan, placed: TreeFrames, n: int) -> Floats:
     """(R, 3) where a joint's side axis points."""
     side: Floats = placed.turned[:, n] @ plan.axes[n, :, 0]
     return side
 
 
-def _known(plan: Plan, n: int, placed: Placed, rows: Rowset) -> Floats:
+def _known(plan: TreePlan, n: int, placed: TreeFrames, rows: TreeProblems) -> Floats:
     """(R, 3) where a known joint is: the pinned root, or a joint with a goal of its own."""
     if n == 0 and not plan.root_free:
         return placed.points[:, 0]
@@ -72,7 +72,7 @@ def _known(plan: Plan, n: int, placed: Placed, rows: Rowset) -> Floats:
     return rows.goals[:, own]
 
 
-def _meeting(plan: Plan, placed: Placed, one: int, other: int) -> Floats:
+def _meeting(plan: TreePlan, placed: TreeFrames, one: int, other: int) -> Floats:
     """(R, 3) where two joints that close a loop should meet: on both bones' spheres, nearest to where they are."""
     a, b = plan.site_joints[one], plan.site_joints[other]
     middle = (placed.points[:, a] + placed.points[:, b]) / 2
@@ -86,7 +86,7 @@ def _meeting(plan: Plan, placed: Placed, one: int, other: int) -> Floats:
     )
 
 
-def _wanted(link: Link, placed: Placed, n: int, wanted: Floats, share: Floats) -> Floats:
+def _wanted(link: PulledJoint, placed: TreeFrames, n: int, wanted: Floats, share: Floats) -> Floats:
     """(R, 3) the place of a joint from which the points on it are nearest to where they are wanted (R, E, 3).
 
     With one point it is the nearest point on the sphere about it (1.21). With several that sit in one place it is the
@@ -115,7 +115,7 @@ def _wanted(link: Link, placed: Placed, n: int, wanted: Floats, share: Floats) -
     return middle
 
 
-def outwards(plan: Plan, placed: Placed, rows: Rowset, wanted: Floats, pull: Floats) -> Floats:
+def outwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems, wanted: Floats, pull: Floats) -> Floats:
     """(R, N, 3) the turns within the limits that bring what each joint carries nearest to where `inwards` wants it."""
     result = rows.turns.copy()
     # Seen from a joint above, the points of an orientation are about where their joint is wanted.
@@ -130,7 +130,7 @@ def outwards(plan: Plan, placed: Placed, rows: Rowset, wanted: Floats, pull: Flo
             above = turned[:, link.parent]
             points[:, n] = points[:, link.parent] + above @ plan.steps[n]
             carried = above @ plan.rest[n]
-        joint = joint_alignment.Joint(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
+        joint = joint_alignment.JointAlignment(plan.axes[n], plan.cone[n], plan.twist[n], plan.free[n])
         if plan.free[n].any():
             for levers in (link.levers, link.far_levers):
                 if not len(levers) or (levers is link.far_levers and not plan.free[n, 1]):

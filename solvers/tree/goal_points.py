@@ -23,7 +23,7 @@ of them, so that a radian counts as much as this part of the reach."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sites:
+class GoalPoints:
     """S points on joints: those of loops last."""
 
     joints: Ints
@@ -40,7 +40,7 @@ class Sites:
     """How many of them belong to loops."""
 
 
-def sites_of(skeleton: Skeleton, goals: Goals) -> Sites:
+def sites_of(skeleton: Skeleton, goals: Goals) -> GoalPoints:
     """The points of all goals and loops."""
     frames, loops = len(goals), np.array(skeleton.loops, int).reshape(-1)
     lever = LEVER * skeleton.reach
@@ -51,7 +51,7 @@ def sites_of(skeleton: Skeleton, goals: Goals) -> Sites:
     asked = np.concatenate([goals.weights, goals.orientation_weights], 1)
     largest = asked.max(1, initial=0.0)[:, None]
     scale = 1 / np.where(largest > 0, largest, 1.0)
-    return Sites(
+    return GoalPoints(
         joints=np.concatenate([goals.joints, np.repeat(goals.oriented, 3), loops]).astype(int),
         offsets=np.concatenate(
             [goals.offsets, lever * np.tile(np.eye(3), (len(goals.oriented), 1)), np.zeros((len(loops), 3))]

@@ -147,7 +147,7 @@ class TreePose:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class TreeState:
     """What is kept from one frame to the next: the last pose."""
 
     turns: Floats

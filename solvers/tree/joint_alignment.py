@@ -16,7 +16,7 @@ FAINT = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class JointAlignment:
     """What of a plan concerns one joint."""
 
     axes: Floats
@@ -29,12 +29,12 @@ class Joint:
     """(3,)"""
 
 
-def matrix(joint: Joint, turns: Floats) -> Floats:
+def matrix(joint: JointAlignment, turns: Floats) -> Floats:
     """(R, 3, 3) of turns (R, 3)."""
     return swing_twist_limits.matrices(joint.axes, turns)
 
 
-def turn(joint: Joint, turns: Floats, arms: Floats, wish: Floats, pull: Floats, *, swing: bool) -> Floats:
+def turn(joint: JointAlignment, turns: Floats, arms: Floats, wish: Floats, pull: Floats, *, swing: bool) -> Floats:
     """(R, 3) the turns that bring the points at arms (R, E, 3) nearest to wish (R, E, 3), pulled by pull (R, E).
 
     arms are in the joint's turned frame, wish in the frame before it turns. First the swing, by the turn that would be
@@ -52,7 +52,7 @@ def turn(joint: Joint, turns: Floats, arms: Floats, wish: Floats, pull: Floats, 
     return result
 
 
-def _twist(joint: Joint, before: Floats, arms: Floats, wish: Floats, pull: Floats) -> Floats:
+def _twist(joint: JointAlignment, before: Floats, arms: Floats, wish: Floats, pull: Floats) -> Floats:
     """(R,) the best twist, wish (R, E, 3) as seen from between swing and twist."""
     axis = joint.axes[:, 1]
     across = (pull * (wish * swing_twist_limits.cross(axis, arms)).sum(-1)).sum(-1)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from . import swing_twist_limits
 from .cost_derivatives import blocks, slopes
-from .tree_kinematics import Rowset, measure, place
-from .tree_plan import Plan
+from .tree_kinematics import TreeProblems, measure, place
+from .tree_plan import TreePlan
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -31,7 +31,7 @@ NOTHING = 1e-13
 """Part of what is missed that is as good as nothing."""
 
 
-def finish(plan: Plan, rows: Rowset, tolerance: float, steps: int) -> Rowset:
+def finish(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
     """The rows no farther from their goals than they are, after at most `steps` steps.
 
     Two steps are tried each time, one that heeds how the misses bend and one that does not, and the better is taken:
@@ -64,7 +64,7 @@ def finish(plan: Plan, rows: Rowset, tolerance: float, steps: int) -> Rowset:
     return best
 
 
-def _tried(plan: Plan, rows: Rowset, damping: Floats) -> tuple[Rowset, Floats]:
+def _tried(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreeProblems, Floats]:
     """The rows after one step and after the other (2 R), damped by (2, R), and their largest changes (2, R) rad."""
     turns = 3 * len(plan.links)
     found = slopes(plan, place(plan, rows.origin, rows.turns), rows)
@@ -89,7 +89,7 @@ def _tried(plan: Plan, rows: Rowset, damping: Floats) -> tuple[Rowset, Floats]:
     return replace(both, turns=turned, origin=origin), np.abs(change).max(-1)
 
 
-def _let(plan: Plan, turns: Floats, downhill: Floats) -> tuple[Floats, Floats]:
+def _let(plan: TreePlan, turns: Floats, downhill: Floats) -> tuple[Floats, Floats]:
     """What each joint may do, and how its limits curve: both (R, N, 3, 3), over its three turns.
 
     A joint at a limit that downhill (R, 3 N) would leave through may only go along it. To go along the edge of a cone

@@ -18,7 +18,7 @@ class SkeletonError(KnuckleError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class SwingTwistLimit:
     """How far one joint turns; see swing_twist_limits.py. Made by `ball`, `cone`, `hinge` and `fixed`."""
 
     cone: tuple[float, float, float, float] = (np.pi,) * 4
@@ -31,29 +31,29 @@ class Limit:
     """The first axis of the swing, in the joint's frame; turned to stand square on the twist axis."""
 
 
-ANY_TURN = Limit()
+ANY_TURN = SwingTwistLimit()
 
 
-def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> Limit:
+def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> SwingTwistLimit:
     """Any swing; a twist in rad, by default any."""
-    return Limit(twist=twist)
+    return SwingTwistLimit(twist=twist)
 
 
 def cone(
     forwards: float, backwards: float, left: float, right: float, twist: tuple[float, float] = (0.0, 0.0)
-) -> Limit:
+) -> SwingTwistLimit:
     """A swing in an irregular cone, rad: about +X, −X, +Z and −Z of the joint, each 0..π."""
-    return Limit((forwards, left, backwards, right), twist)
+    return SwingTwistLimit((forwards, left, backwards, right), twist)
 
 
-def hinge(low: float, high: float, axis: Vector = (1.0, 0.0, 0.0)) -> Limit:
+def hinge(low: float, high: float, axis: Vector = (1.0, 0.0, 0.0)) -> SwingTwistLimit:
     """A turn of low..high rad about one axis of the joint's frame."""
-    return Limit((0.0,) * 4, (low, high), axis, (0.0, 1.0, 0.0) if abs(axis[1]) < 0.9 else (1.0, 0.0, 0.0))
+    return SwingTwistLimit((0.0,) * 4, (low, high), axis, (0.0, 1.0, 0.0) if abs(axis[1]) < 0.9 else (1.0, 0.0, 0.0))
 
 
-def fixed() -> Limit:
+def fixed() -> SwingTwistLimit:
     """No turn at all."""
-    return Limit((0.0,) * 4, (0.0, 0.0))
+    return SwingTwistLimit((0.0,) * 4, (0.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Skeleton:
     """(J,) index of the parent, −1 for the root alone."""
     rest: Floats
     """(J, 4, 4) T_parent_joint; the root's is T_base_root."""
-    limits: tuple[Limit, ...]
+    limits: tuple[SwingTwistLimit, ...]
     """(J,)"""
     loops: tuple[tuple[int, int], ...] = ()
     """Pairs of joints that must be in one place: where two chains meet and close a loop."""
@@ -140,7 +140,7 @@ class Skeleton:
         return apart
 
 
-def _limit_arrays(joints: tuple[str, ...], given: tuple[Limit, ...]) -> dict[str, Floats]:
+def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
     """axes, cone and twist of all joints. Raises SkeletonError."""
     axes = np.zeros((len(joints), 3, 3))
     for name, limit, frame in zip(joints, given, axes, strict=True):

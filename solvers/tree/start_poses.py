@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 
 from . import swing_twist_limits
 from .fabrik_passes import outwards
-from .tree_kinematics import Rowset, measure
-from .tree_plan import Plan
+from .tree_kinematics import TreeProblems, measure
+from .tree_plan import TreePlan
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -17,7 +17,7 @@ WIDEST = 1.5
 """rad: how far from rest poses are scattered where the limits let them."""
 
 
-def beginning(plan: Plan, turns: Floats, number: int) -> Floats:
+def beginning(plan: TreePlan, turns: Floats, number: int) -> Floats:
     """(R, N, 3) where rows at turns (R, N, 3) begin again: there, slightly bent, then scattered over the limits.
 
     The same numbers for every row, so that a row's answer does not depend on which others there are.
@@ -28,7 +28,7 @@ def beginning(plan: Plan, turns: Floats, number: int) -> Floats:
     return swing_twist_limits.clamp(plan.cone, plan.twist, np.where(plan.free, moved, turns))
 
 
-def _bent(plan: Plan, turns: Floats) -> Floats:
+def _bent(plan: TreePlan, turns: Floats) -> Floats:
     """All joints bent a little the same way, to the inside of their limits: the straight chain is a dead end."""
     moved = turns.copy()
     is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
@@ -39,7 +39,7 @@ def _bent(plan: Plan, turns: Floats) -> Floats:
     return moved
 
 
-def _scattered(plan: Plan, number: int) -> Floats:
+def _scattered(plan: TreePlan, number: int) -> Floats:
     """(N, 3) a pose inside the limits, another for each number."""
     unit = np.random.default_rng(number).uniform(-1, 1, plan.cone.shape[:1] + (3,))
     turns = np.zeros_like(unit)
@@ -51,7 +51,7 @@ def _scattered(plan: Plan, number: int) -> Floats:
     return turns
 
 
-def out_of_reach(plan: Plan, rows: Rowset) -> tuple[Floats, Bools]:
+def out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bools]:
     """The turns (R, N, 3) of rows that no pose brings to their goal, and which these are (R,).
 
     Only of one chain without limits. Too far: straight towards the goal (1.8). Too near: the longest bone towards it
@@ -88,7 +88,7 @@ def out_of_reach(plan: Plan, rows: Rowset) -> tuple[Floats, Bools]:
     return turns, far | near
 
 
-def least_miss(plan: Plan, rows: Rowset) -> Floats:
+def least_miss(plan: TreePlan, rows: TreeProblems) -> Floats:
     """(R,) m of misses, as `measure` has them, that no pose can do without: goals beyond the bones' lengths."""
     if plan.root_free:
         return np.zeros(len(rows.turns))

@@ -18,12 +18,12 @@ from ..solver import hold_last
 from . import swing_twist_limits
 from .fabrik_passes import inwards, outwards
 from .goal_points import sites_of
-from .goals import Goals, State, TreePose, check
+from .goals import Goals, TreePose, TreeState, check
 from .newton_finish import finish
 from .skeleton import Skeleton, frames
 from .start_poses import beginning, least_miss, out_of_reach
-from .tree_kinematics import Placed, Rowset, measure
-from .tree_plan import Plan, make
+from .tree_kinematics import TreeFrames, TreeProblems, measure
+from .tree_plan import TreePlan, make
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
@@ -34,7 +34,7 @@ STALLS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TreeFabrikSettings:
     """When to stop. Lengths are parts of the skeleton's reach.
 
     Raises RecipeError for a setting that is not of its kind or outside its range, NaN among them.
@@ -54,19 +54,19 @@ class Settings:
 
 
 def solve(
-    skeleton: Skeleton, goals: Goals, state: State | None = None, settings: Settings | None = None
-) -> tuple[TreePose, State]:
+    skeleton: Skeleton, goals: Goals, state: TreeState | None = None, settings: TreeFabrikSettings | None = None
+) -> tuple[TreePose, TreeState]:
     """The pose of each frame and the state to hand to the next piece: solving in pieces gives the poses of at once.
 
     Joints that no goal pulls keep their last turns; `state` None = rest, or the nearest to it within the limits.
     Raises SkeletonError for goals that contradict the skeleton or are not numbers.
     """
     check(skeleton, goals)
-    settings = settings or Settings()
+    settings = settings or TreeFabrikSettings()
     rest = at_rest(skeleton)
     last = state or rest
     sites = sites_of(skeleton, goals)
-    plans: dict[bytes, Plan] = {}
+    plans: dict[bytes, TreePlan] = {}
     turns = np.full((len(goals), len(skeleton.joints), 3), np.nan)
     shift = np.full((len(goals), 3), np.nan)
     for rows, asked in _batches(sites.weights > 0, settings.follow):
@@ -77,39 +77,39 @@ def solve(
         if len(plan.joints):
             begin = _begin(skeleton, plan, len(rows), last if settings.follow else rest)
             chosen = np.ix_(rows, np.flatnonzero(asked))
-            solved = _solve_rows(plan, Rowset(*begin, sites.goals[chosen], sites.weights[chosen]), settings)
+            solved = _solve_rows(plan, TreeProblems(*begin, sites.goals[chosen], sites.weights[chosen]), settings)
             turns[np.ix_(rows, plan.joints)] = solved.turns
             shift[rows] = (solved.origin - skeleton.rest[0, :3, 3]) * skeleton.root_free
         if settings.follow:
             turns[rows], shift[rows] = _held(turns[rows], shift[rows], last)
-            last = State(turns[rows[-1]], shift[rows[-1]])
+            last = TreeState(turns[rows[-1]], shift[rows[-1]])
     turns, shift = _held(turns, shift, last)
-    return _posed(skeleton, goals.root, turns, shift), State(turns[-1], shift[-1]) if len(goals) else last
+    return _posed(skeleton, goals.root, turns, shift), TreeState(turns[-1], shift[-1]) if len(goals) else last
 
 
-def solve_from(skeleton: Skeleton, goals: Goals, turns: Floats, settings: Settings | None = None) -> TreePose:
+def solve_from(skeleton: Skeleton, goals: Goals, turns: Floats, settings: TreeFabrikSettings | None = None) -> TreePose:
     """The pose that each frame comes to from its own turns (F, J, 3), by the finish alone: the nearest about there.
 
     For beginnings that the caller knows to be good ones. A free root begins at rest. Raises as `solve`.
     """
     check(skeleton, goals)
-    settings = settings or Settings()
+    settings = settings or TreeFabrikSettings()
     sites = sites_of(skeleton, goals)
     turns, shift = swing_twist_limits.clamp(skeleton.cone, skeleton.twist, turns), np.zeros((len(goals), 3))
     origin = skeleton.rest[0, :3, 3]
     for rows, asked in _batches(sites.weights > 0, False):
         plan = make(skeleton, sites, asked)
         chosen, moved = np.ix_(rows, np.flatnonzero(asked)), np.ix_(rows, plan.joints)
-        begin = Rowset(np.tile(origin, (len(rows), 1)), turns[moved], sites.goals[chosen], sites.weights[chosen])
+        begin = TreeProblems(np.tile(origin, (len(rows), 1)), turns[moved], sites.goals[chosen], sites.weights[chosen])
         done = finish(plan, begin, settings.tolerance * plan.reach, settings.steps) if len(plan.joints) else begin
         turns[moved], shift[rows] = done.turns, (done.origin - origin) * skeleton.root_free
     return _posed(skeleton, goals.root, turns, shift)
 
 
-def at_rest(skeleton: Skeleton) -> State:
+def at_rest(skeleton: Skeleton) -> TreeState:
     """The state before the first frame: all joints at rest, or as near to it as their limits let them."""
     zero = np.zeros((len(skeleton.joints), 3))
-    return State(swing_twist_limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
+    return TreeState(swing_twist_limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
 
 
 def _batches(asked: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
@@ -121,7 +121,7 @@ def _batches(asked: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
     yield from ((np.flatnonzero(which.ravel() == k), kind) for k, kind in enumerate(kinds))
 
 
-def _held(turns: Floats, shift: Floats, last: State) -> tuple[Floats, Floats]:
+def _held(turns: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
     """Turns (F, J, 3) and shifts (F, 3), those that are NaN replaced by the last before them."""
     joints = [
         hold_last(turns[:, j], np.isfinite(turns[:, j, 0]), last.turns[j])[:, None] for j in range(turns.shape[1])
@@ -129,7 +129,7 @@ def _held(turns: Floats, shift: Floats, last: State) -> tuple[Floats, Floats]:
     return np.concatenate(joints, 1), hold_last(shift, np.isfinite(shift[:, 0]), last.shift)
 
 
-def _begin(skeleton: Skeleton, plan: Plan, rows: int, state: State) -> tuple[Floats, Floats]:
+def _begin(skeleton: Skeleton, plan: TreePlan, rows: int, state: TreeState) -> tuple[Floats, Floats]:
     """origin (R, 3) and turns (R, N, 3) of frames that are all in this state."""
     origin = skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free
     return np.tile(origin, (rows, 1)), np.tile(state.turns[plan.joints], (rows, 1, 1))
@@ -142,7 +142,7 @@ def _posed(skeleton: Skeleton, root: Floats, turns: Floats, shift: Floats) -> Tr
     return TreePose(moved, turns, rotations, frames(skeleton, moved, rotations)[..., :3, 3])
 
 
-def _solve_rows(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
+def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
     """The rows at their best poses. What is done to one does not depend on which others there are."""
     tolerance, worth = settings.tolerance * plan.reach, settings.worth * plan.reach
     straight, settled = out_of_reach(plan, rows)
@@ -168,7 +168,7 @@ def _solve_rows(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
     return best
 
 
-def _passes(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
+def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
     """The best pose that passes from where the rows are come to.
 
     Rows that are near enough, and rows whose passes stall, freeze; the others go on.
@@ -192,7 +192,7 @@ def _passes(plan: Plan, rows: Rowset, settings: Settings) -> Rowset:
     return best
 
 
-def _pass(plan: Plan, rows: Rowset, placed: Placed) -> Rowset:
+def _pass(plan: TreePlan, rows: TreeProblems, placed: TreeFrames) -> TreeProblems:
     wanted, pull = inwards(plan, placed, rows)
     moved = replace(rows, origin=wanted[:, 0]) if plan.root_free else rows
     return replace(moved, turns=outwards(plan, placed, moved, wanted, pull))

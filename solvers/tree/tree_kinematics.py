@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import swing_twist_limits
-from .tree_plan import Plan
+from .tree_plan import TreePlan
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rowset:
+class TreeProblems:
     """R problems: where they stand, what they are asked."""
 
     origin: Floats
@@ -25,11 +25,11 @@ class Rowset:
     weights: Floats
     """(R, S)"""
 
-    def select(self, rows: Rows) -> "Rowset":
+    def select(self, rows: Rows) -> "TreeProblems":
         """Some of the rows."""
-        return Rowset(self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
+        return TreeProblems(self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
 
-    def put(self, rows: Rows, other: "Rowset") -> "Rowset":
+    def put(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
         """These rows with some of them at the poses of the rows of another."""
         turns, origin = self.turns.copy(), self.origin.copy()
         turns[rows], origin[rows] = other.turns, other.origin
@@ -37,7 +37,7 @@ class Rowset:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Placed:
+class TreeFrames:
     """The N pulled joints and S sites in the base's frame."""
 
     carried: Floats
@@ -47,12 +47,12 @@ class Placed:
     points: Floats
     """(R, N + S, 3) m, joints then sites."""
 
-    def select(self, rows: Rows) -> "Placed":
+    def select(self, rows: Rows) -> "TreeFrames":
         """Some of the rows."""
-        return Placed(self.carried[rows], self.turned[rows], self.points[rows])
+        return TreeFrames(self.carried[rows], self.turned[rows], self.points[rows])
 
 
-def place(plan: Plan, origin: Floats, turns: Floats) -> Placed:
+def place(plan: TreePlan, origin: Floats, turns: Floats) -> TreeFrames:
     """origin (R, 3) m is the root's place, turns (R, N, 3) rad."""
     rows, count = turns.shape[:2]
     local = swing_twist_limits.matrices(plan.axes, turns)
@@ -69,10 +69,10 @@ def place(plan: Plan, origin: Floats, turns: Floats) -> Placed:
     points[:, count:] = points[:, plan.site_joints]
     for s in np.flatnonzero(plan.site_offsets.any(-1)):
         points[:, count + s] += turned[:, plan.site_joints[s]] @ plan.site_offsets[s]
-    return Placed(carried, turned, points)
+    return TreeFrames(carried, turned, points)
 
 
-def misses(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
+def misses(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
     """What is left of the rows' goals: √weight · way (R, E, 3), and the farthest miss (R,) m.
 
     One entry for each goal, then one for each loop: the way between the two joints that should meet.
@@ -87,7 +87,7 @@ def misses(plan: Plan, placed: Placed, rows: Rowset) -> tuple[Floats, Floats]:
     return scale[..., None] * apart, farthest
 
 
-def measure(plan: Plan, rows: Rowset) -> tuple[Floats, Floats, Placed]:
+def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
     """How far the rows are off: the root of the weighted squares (R,) m, the farthest miss (R,) m; and where all is."""
     placed = place(plan, rows.origin, rows.turns)
     left, farthest = misses(plan, placed, rows)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import swing_twist_limits
-from .goal_points import Sites
+from .goal_points import GoalPoints
 from .skeleton import Skeleton
 
 Floats = NDArray[np.float64]
@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link:
+class PulledJoint:
     """A pulled joint and the points on it that pull: joints and sites."""
 
     parent: int
@@ -41,12 +41,12 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class TreePlan:
     """The N pulled joints, those with a site below, and the S sites that goals pull at."""
 
     joints: Ints
     """(N,) indices into the skeleton's joints, ascending."""
-    links: tuple[Link, ...]
+    links: tuple[PulledJoint, ...]
     rest: Floats
     """(N, 3, 3) rotation of each joint on its parent at rest."""
     steps: Floats
@@ -79,7 +79,7 @@ class Plan:
     reach: float
 
 
-def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
+def make(skeleton: Skeleton, sites: GoalPoints, asked: Bools) -> TreePlan:
     """The plan for those of the sites that are asked for (S,)."""
     chosen = np.flatnonzero(asked)
     on, offsets, floating = sites.joints[chosen], sites.offsets[chosen], sites.floating[chosen]
@@ -93,7 +93,7 @@ def make(skeleton: Skeleton, sites: Sites, asked: Bools) -> Plan:
     known = np.isin(np.arange(len(joints)), local[:first][~offsets[:first].any(-1)])
     known[:1] |= not skeleton.root_free
     chained = len(on) == 1 and not skeleton.root_free and not offsets.any()
-    return Plan(
+    return TreePlan(
         joints=joints,
         links=links,
         rest=skeleton.rest[joints, :3, :3],
@@ -125,7 +125,7 @@ def _pulled(skeleton: Skeleton, on: Ints) -> Ints:
     return joints
 
 
-def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> bool:
+def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> bool:
     """Whether each joint that moves anything can aim it in any direction."""
     swings = np.all(skeleton.cone[joints] >= swing_twist_limits.FULL_SWING, axis=-1)
     return all(
@@ -135,7 +135,7 @@ def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> boo
 
 def _links(
     parents: list[int], steps: Floats, site_joints: Ints, site_offsets: Floats, floating: Bools
-) -> tuple[Link, ...]:
+) -> tuple[PulledJoint, ...]:
     count = len(parents)
     children = [tuple(c for c in range(count) if parents[c] == n) for n in range(count)]
     sites = [tuple(int(s) for s in np.flatnonzero(site_joints == n)) for n in range(count)]
@@ -151,7 +151,7 @@ def _links(
         drifting = np.concatenate([np.zeros(len(children[n]), bool), floating[list(sites[n])]])
         far = [e for lever in levers[n] if lever < count for e in levers[lever]]
         links.append(
-            Link(
+            PulledJoint(
                 parent=parents[n],
                 children=children[n],
                 sites=sites[n],
@@ -188,13 +188,13 @@ def _moves(parents: list[int], site_joints: Ints) -> Bools:
     return moves
 
 
-def _on_axis(skeleton: Skeleton, joint: int, link: Link) -> bool:
+def _on_axis(skeleton: Skeleton, joint: int, link: PulledJoint) -> bool:
     """Whether all points on a joint lie on its twist axis, so that its twist does not move them."""
     axis = skeleton.axes[joint, :, 1]
     return bool(np.all(np.linalg.norm(np.cross(link.offsets, axis), axis=-1) < 1e-9 * skeleton.reach))
 
 
-def _free(skeleton: Skeleton, joints: Ints, links: tuple[Link, ...]) -> Bools:
+def _free(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> Bools:
     """(N, 3) the turns that have a range and are of use.
 
     A twist about the bone is of use only where a joint below is limited in what the twist would do for it; any other

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, Side
 from knuckle.hand.model import HandModel, Movement
-from knuckle.pipeline.job import Job, SolvedHand, Take
+from knuckle.pipeline.job import SolvedHand, SolveJob, Take
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
-from knuckle.rig.keys.take_scene import Placing, take_frames, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take
 from knuckle.rig.rest_frames import rest_world
-from knuckle.rig.rig_query import ArmatureHands
+from knuckle.rig.rig_query import RigQuery
 
 Floats = NDArray[np.float64]
 
@@ -67,11 +67,11 @@ def headset_clip(path: Path, clip: Path) -> Path:
 
 def bake(armature: bpy.types.Object, capture: Path, **recipe: Any) -> Take:
     """Solves a capture within what the rig lets a hand do, and keys the rig."""
-    job = Job(Recipe(str(capture), **recipe), ArmatureHands.of(armature))
+    job = SolveJob(Recipe(str(capture), **recipe), RigQuery.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None
-    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, Placing())
+    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, TakeTiming())
     return job.take
 
 
@@ -80,7 +80,7 @@ def measured(armature: bpy.types.Object, take: Take, chosen: slice) -> Iterator[
     scene = bpy.context.scene
     found = {hand.side: hand for hand in find_hands(armature)}
     hands = [_Baked(armature, found[solved.side], solved) for solved in take.hands if solved.side in found]
-    times = take_frames(take, scene, Placing())
+    times = take_frames(take, scene, TakeTiming())
     for row in range(len(times))[chosen]:
         whole = int(np.floor(times[row]))
         scene.frame_set(whole, subframe=float(times[row]) - whole)

@@ -13,7 +13,7 @@ from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.keys.arm_keys import ArmBones, find_arm
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
-from knuckle.rig.keys.take_scene import Placing, bind_hands, with_arm, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, with_arm, write_take
 from knuckle.tests.blender.making import evaluated, motion, take
 from knuckle.tests.blender.rigs import RIGS, SHARED, strange
 
@@ -151,7 +151,7 @@ def test_an_arm_that_is_not_asked_for_is_not_keyed(armature: Object) -> None:
 def test_a_take_whose_recipe_asks_for_the_arm_keys_it_and_no_more(armature: Object) -> None:
     scene = bpy.context.scene
     solved = take(("left",), frames=3, arm=True)
-    write_take(solved, armature, scene, scene.collection, Placing())
+    write_take(solved, armature, scene, scene.collection, TakeTiming())
     wrist, bones = hand_of(armature, "left").bones["wrist"], ARMS[armature["rig"]] or ()
     for name in bones:
         (channel,) = keyed_paths(armature, name)

@@ -10,8 +10,8 @@ from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind, default_binding
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
-from knuckle.rig.keys.take_scene import Placing, bind_hands, new_hand, write_take
-from knuckle.rig.mappings import FAMILIES, Family
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, new_hand, write_take
+from knuckle.rig.mappings import FAMILIES, BoneNaming
 from knuckle.tests.blender.making import evaluated, find_hand, motion, moved, rig, take, worst_direction
 
 FRAMES = 6
@@ -71,7 +71,7 @@ def test_the_binding_of_knuckles_own_hand_is_the_one_that_geometry_finds() -> No
         assert found.holders.tolist() == known.holders.tolist() == default_binding(armature, hand).holders.tolist()
 
 
-def renamed(armature: bpy.types.Object, family: Family, side: Side, prefix: str = "") -> dict[str, str]:
+def renamed(armature: bpy.types.Object, family: BoneNaming, side: Side, prefix: str = "") -> dict[str, str]:
     """joint -> the bone's new name; joints that the family does not know have names that say nothing."""
     names = {joint: f"x{number}" for number, joint in enumerate(JOINTS)} | family.hand(side)
     for joint in JOINTS:
@@ -82,7 +82,7 @@ def renamed(armature: bpy.types.Object, family: Family, side: Side, prefix: str 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 @pytest.mark.parametrize("side", SIDES)
-def test_the_hands_of_all_families_are_found(family: Family, side: Side) -> None:
+def test_the_hands_of_all_families_are_found(family: BoneNaming, side: Side) -> None:
     armature = rig(side)
     names = renamed(armature, family, side, "mixamorig:" if family.name == "Mixamo" else "")
     (found,) = find_hands(armature)
@@ -142,7 +142,7 @@ def test_of_two_hands_a_rig_with_one_takes_that_one_unless_both_were_asked_for()
     armature = rig("left")
     assert [keyed.hand.side for keyed in bind_hands(armature, take())] == ["left"]
     with pytest.raises(RigError, match="no right hand, only a left one"):
-        write_take(take(hand="both"), armature, scene, scene.collection, Placing())
+        write_take(take(hand="both"), armature, scene, scene.collection, TakeTiming())
     assert armature.animation_data is None
     with pytest.raises(RigError, match="no right hand"):
         bind_hands(armature, take(("right",)))

@@ -13,7 +13,7 @@ from mathutils import Quaternion
 
 from knuckle.hand import kinematics
 from knuckle.rig.armature_hands import find_hands
-from knuckle.rig.keys.take_scene import Placing, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import rig, take, worst_direction
 from knuckle.tests.blender.rigs import RIGS, SHARED, placed
 from knuckle.tests.blender.snapshot import Snapshot, differences, snapshot
@@ -103,7 +103,7 @@ def solved_onto(armature: Object, frames: int = 5) -> tuple[Snapshot, Snapshot]:
     sides = tuple(hand.side for hand in find_hands(armature))
     bpy.context.view_layer.update()
     before = snapshot()
-    write_take(take(sides, frames=frames), armature, scene, scene.collection, Placing())
+    write_take(take(sides, frames=frames), armature, scene, scene.collection, TakeTiming())
     return before, snapshot()
 
 
@@ -147,7 +147,7 @@ def test_an_armature_that_is_shown_at_rest_is_keyed_for_when_it_is_posed() -> No
     solved = take(("left",), frames=5)
     scene = bpy.context.scene
     scene.render.fps = 60
-    write_take(solved, armature, scene, scene.collection, Placing())
+    write_take(solved, armature, scene, scene.collection, TakeTiming())
     assert armature.data.pose_position == "REST"
     armature.data.pose_position = "POSE"
     scene.frame_set(3)

@@ -15,7 +15,7 @@ from knuckle.rig.binding import RigBinding
 from knuckle.rig.keys.frame_times import scene_frames, scene_rate, set_scene_rate
 from knuckle.rig.keys.keyframes import KeyedHand, check_keyable, key_hands
 from knuckle.rig.keys.take_report import RESULT, result_of
-from knuckle.rig.keys.take_scene import Placing, bind_hands, new_hand, take_frames, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, new_hand, take_frames, write_take
 from knuckle.tests.blender.making import evaluated, everything, motion, take
 
 FRAMES = 40
@@ -48,7 +48,7 @@ def test_keys_fall_where_fps_over_fps_base_puts_their_times(fps: int, base: floa
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = fps, base
     solved = take(("right",), frames=30, rate=50.0)
-    (armature,) = write_take(solved, None, scene, scene.collection, Placing(start=101.0))
+    (armature,) = write_take(solved, None, scene, scene.collection, TakeTiming(start=101.0))
     curve = channelbag(armature).fcurves[0]
     values = np.empty(2 * len(curve.keyframe_points))
     curve.keyframe_points.foreach_get("co", values)
@@ -69,8 +69,8 @@ def test_a_part_of_a_capture_lies_on_the_part_of_the_markers_that_it_was_made_fr
     scene = bpy.context.scene
     scene.render.fps = 60
     solved = take(first=2.0)
-    assert take_frames(solved, scene, Placing(start=1.0, origin=1.0))[0] == pytest.approx(61.0)
-    assert take_frames(solved, scene, Placing(start=1.0))[0] == 1.0
+    assert take_frames(solved, scene, TakeTiming(start=1.0, origin=1.0))[0] == pytest.approx(61.0)
+    assert take_frames(solved, scene, TakeTiming(start=1.0))[0] == 1.0
 
 
 def channelbag(armature: bpy.types.Object) -> Any:
@@ -86,12 +86,12 @@ def keys(bag: Any) -> list[tuple[float, ...]]:
 def test_every_take_has_an_action_of_its_own_and_leaves_the_one_before_as_it_was() -> None:
     scene = bpy.context.scene
     solved = take(("right",))
-    (armature,) = write_take(solved, None, scene, scene.collection, Placing())
+    (armature,) = write_take(solved, None, scene, scene.collection, TakeTiming())
     first = armature.animation_data.action
     before = keys(channelbag(armature))
     track = armature.animation_data.nla_tracks.new()
     track.strips.new("Kept", 1, first)
-    again = write_take(take(("right",), frames=20), None, scene, scene.collection, Placing(start=50.0))
+    again = write_take(take(("right",), frames=20), None, scene, scene.collection, TakeTiming(start=50.0))
     assert again == (armature,), "solving once more must not put another hand in the same place"
     second = armature.animation_data.action
     assert second != first
@@ -99,7 +99,9 @@ def test_every_take_has_an_action_of_its_own_and_leaves_the_one_before_as_it_was
     bag = first.layers[0].strips[0].channelbags[0]
     assert keys(bag) == before
     assert [strip.name for strip in armature.animation_data.nla_tracks[0].strips] == ["Kept"]
-    third = write_take(take(("right",), frames=10), None, scene, scene.collection, Placing())[0].animation_data.action
+    third = write_take(take(("right",), frames=10), None, scene, scene.collection, TakeTiming())[
+        0
+    ].animation_data.action
     assert third not in (first, second)
     assert second.use_fake_user, "an action that nothing plays any more would be lost when the file is saved"
 
@@ -126,29 +128,29 @@ def test_a_hand_that_was_put_aside_is_left_alone_and_one_in_edit_mode_is_told_of
     solved = take(("right",), frames=5)
     aside = bpy.data.collections.new("Aside")
     scene.collection.children.link(aside)
-    (first,) = write_take(solved, None, scene, aside, Placing())
+    (first,) = write_take(solved, None, scene, aside, TakeTiming())
     played = first.animation_data.action
     bpy.context.view_layer.layer_collection.children["Aside"].exclude = True
-    (second,) = write_take(solved, None, scene, scene.collection, Placing())
+    (second,) = write_take(solved, None, scene, scene.collection, TakeTiming())
     assert second != first
     assert first.animation_data.action == played
     bpy.context.view_layer.objects.active = second
     bpy.ops.object.mode_set(mode="EDIT")
     with pytest.raises(RigError, match="leave Edit Mode"):
-        write_take(solved, None, scene, scene.collection, Placing())
+        write_take(solved, None, scene, scene.collection, TakeTiming())
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def test_of_two_hands_none_is_built_where_one_that_stands_cannot_be_keyed() -> None:
     scene = bpy.context.scene
     solved = take(frames=5)
-    left, right = write_take(solved, None, scene, scene.collection, Placing())
+    left, right = write_take(solved, None, scene, scene.collection, TakeTiming())
     bpy.data.objects.remove(left)
     bpy.context.view_layer.objects.active = right
     bpy.ops.object.mode_set(mode="EDIT")
     before = everything(scene)
     with pytest.raises(RigError, match="'Right Hand' is being edited"):
-        write_take(solved, None, scene, scene.collection, Placing())
+        write_take(solved, None, scene, scene.collection, TakeTiming())
     assert everything(scene) == before
     bpy.ops.object.mode_set(mode="OBJECT")
 
@@ -161,14 +163,14 @@ def test_of_two_hands_none_is_built_where_one_that_stands_cannot_be_keyed() -> N
 )
 def test_a_damaged_report_is_none(damaged: object) -> None:
     scene = bpy.context.scene
-    (armature,) = write_take(take(("right",), frames=5), None, scene, scene.collection, Placing())
+    (armature,) = write_take(take(("right",), frames=5), None, scene, scene.collection, TakeTiming())
     report = result_of(armature)
     assert report is not None
     assert set(report["hands"]) == {"right"}
     armature.animation_data.action[RESULT] = damaged
     assert result_of(armature) is None
     # The take is no one's any more: the next one gets a hand of its own.
-    assert write_take(take(("right",), frames=5), None, scene, scene.collection, Placing()) != (armature,)
+    assert write_take(take(("right",), frames=5), None, scene, scene.collection, TakeTiming()) != (armature,)
 
 
 def test_only_the_bones_of_the_hand_are_keyed_and_the_scene_stays() -> None:
@@ -181,7 +183,7 @@ def test_only_the_bones_of_the_hand_are_keyed_and_the_scene_stays() -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
     scene.frame_set(7)
     before = everything(scene)
-    write_take(take(("right",)), armature, scene, scene.collection, Placing())
+    write_take(take(("right",)), armature, scene, scene.collection, TakeTiming())
     after = everything(scene)
     assert {group.name for group in channelbag(armature).groups} <= set(JOINTS)
     assert after.pop("actions") == [*before.pop("actions"), "clap"]
@@ -236,7 +238,7 @@ def test_a_library_override_is_keyed_and_a_linked_armature_is_refused(tmp_path: 
         bind_hands(linked, take(("right",)))
     override = linked.override_create(remap_local_usages=True)
     solved = take(("right",))
-    write_take(solved, override, scene, scene.collection, Placing())
+    write_take(solved, override, scene, scene.collection, TakeTiming())
     scene.frame_set(10)
     solved_frames = kinematics.joint_frames(solved.hands[0].hand, solved.hands[0].pose)
     away = np.abs(evaluated(override)[:, :3, 3] - solved_frames[9, :, :3, 3]).max()
@@ -246,7 +248,7 @@ def test_a_library_override_is_keyed_and_a_linked_armature_is_refused(tmp_path: 
 
 def test_an_armature_in_tweak_mode_is_refused() -> None:
     scene = bpy.context.scene
-    (armature,) = write_take(take(("right",)), None, scene, scene.collection, Placing())
+    (armature,) = write_take(take(("right",)), None, scene, scene.collection, TakeTiming())
     animation = armature.animation_data
     strip = animation.nla_tracks.new().strips.new("Strip", 1, animation.action)
     animation.action = None

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from knuckle.rig.keys.take_report import result_of
-from knuckle.rig.keys.take_scene import Placing, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import evaluated, rig, take
 
 Object = bpy.types.Object
@@ -51,7 +51,7 @@ def shown(settings: Callable[[Object], None]) -> tuple[NDArray[np.float64], list
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene, armature = bpy.context.scene, rig("right")
     settings(armature)
-    write_take(take(("right",), frames=10), armature, scene, scene.collection, Placing())
+    write_take(take(("right",), frames=10), armature, scene, scene.collection, TakeTiming())
     report = result_of(armature)
     assert report is not None
     scene.frame_set(6)
@@ -86,10 +86,10 @@ def test_a_take_that_does_not_show_as_solved_is_told_of_and_one_that_does_is_not
 
 def test_it_is_told_of_a_hand_of_knuckles_own_that_is_keyed_once_more() -> None:
     scene, solved = bpy.context.scene, take(frames=5)
-    (_, right) = write_take(solved, None, scene, scene.collection, Placing())
+    (_, right) = write_take(solved, None, scene, scene.collection, TakeTiming())
     right.data.pose_position = "REST"
     told = "armature 'Right Hand' does not show the take as solved: it is shown in Rest Position"
-    for armature in write_take(solved, None, scene, scene.collection, Placing()):
+    for armature in write_take(solved, None, scene, scene.collection, TakeTiming()):
         report = result_of(armature)
         assert report is not None
         assert len(report["warnings"]) == 1

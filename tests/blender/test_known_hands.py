@@ -15,7 +15,7 @@ from knuckle.rig import detection_cache
 from knuckle.rig import hand_axes as axes
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import posed_frames
-from knuckle.rig.detection_cache import KnownHands
+from knuckle.rig.detection_cache import DetectedHands
 from knuckle.rig.mapping import save_mapping, saved_mapping
 from knuckle.rig.mapping_corrections import own_mapping
 from knuckle.tests.blender.making import rig
@@ -39,7 +39,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     looked: list[str] = []
     find = detection_cache._looked
 
-    def counted(armature: Object) -> KnownHands:
+    def counted(armature: Object) -> DetectedHands:
         looked.append(armature.name)
         return find(armature)
 
@@ -135,7 +135,7 @@ def test_what_is_asked_for_all_the_time_is_not_dropped_for_what_is_not(armature:
     detection_cache.look(armature)
     others = [armature.copy() for _ in range(detection_cache.MOST)]
     for other in others:
-        detection_cache.remember(other, KnownHands())
+        detection_cache.remember(other, DetectedHands())
         assert detection_cache.known(armature) is not None
     assert detection_cache.known(others[0]) is None, "the one that nobody asked for again"
     assert detection_cache.known(others[-1]) is not None

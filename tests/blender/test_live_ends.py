@@ -15,7 +15,7 @@ from knuckle.hand.proportions import adult, build
 from knuckle.operators.live_device import Live, _tick, heed_people
 from knuckle.operators.live_loop import LiveRun
 from knuckle.pipeline.live import take_buffer as kept_module
-from knuckle.pipeline.live.session import Shown
+from knuckle.pipeline.live.session import DisplayedHand
 from knuckle.rig.keys.fcurves import curves_of
 from knuckle.rig.keys.nla_layers import TAKE
 from knuckle.tests.pure.capture.devices.moments import moments
@@ -171,10 +171,10 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
 def test_each_performer_is_recentred_by_their_own_hands_that_are_seen(followed, monkeypatch):
     run, hand = followed(), build(adult("left"))
 
-    def shown(name: str, along: float, lost: bool = False) -> Shown:
+    def shown(name: str, along: float, lost: bool = False) -> DisplayedHand:
         root = np.eye(4)[None].copy()
         root[0, 0, 3] = along
-        return Shown(name, "left", Pose(hand, root, hand.neutral[None]), lost, 0)
+        return DisplayedHand(name, "left", Pose(hand, root, hand.neutral[None]), lost, 0)
 
     run.shown = [shown("Anna left", 1.0), shown("Ben left", 3.0), shown("Cleo left", 5.0, lost=True)]
     monkeypatch.setattr(run.rigs, "rest", lambda _name: np.eye(4))

@@ -9,12 +9,12 @@ import pytest
 
 from knuckle.hand import kinematics
 from knuckle.hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS
-from knuckle.pipeline.job import Job, SolvedHand, Take
+from knuckle.pipeline.job import SolvedHand, SolveJob, Take
 from knuckle.pipeline.recipe import KEEPS, Recipe
 from knuckle.rig.armature_hands import FoundHand, find_hands
-from knuckle.rig.keys.take_scene import Placing, new_hand, take_frames, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, new_hand, take_frames, write_take
 from knuckle.rig.limits.bone_limits import apart
-from knuckle.rig.rig_query import ArmatureHands
+from knuckle.rig.rig_query import RigQuery
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.rigs import RIGS, placed
 from knuckle.tests.blender.test_bakes import readable
@@ -37,17 +37,17 @@ def gestures(shared: Path, tmp_path: Path) -> Recipe:
 
 
 def baked(armature: bpy.types.Object, recipe: Recipe) -> Take:
-    job = Job(recipe, ArmatureHands.of(armature))
+    job = SolveJob(recipe, RigQuery.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None
-    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, Placing())
+    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, TakeTiming())
     return job.take
 
 
 def seen(armature: bpy.types.Object, take: Take, every: int) -> Iterator[tuple[SolvedHand, FoundHand, int, Floats]]:
     """Of each hand, frame by frame: (6, 3) m where the wrist and the fingertips are in the world, NaN without one."""
-    frames = take_frames(take, bpy.context.scene, Placing())
+    frames = take_frames(take, bpy.context.scene, TakeTiming())
     found = {hand.side: hand for hand in find_hands(armature)}
     for number in range(0, len(frames), every):
         bpy.context.scene.frame_set(int(frames[number]), subframe=float(frames[number] % 1))
@@ -141,7 +141,7 @@ def test_an_armature_on_a_parent_that_stands_so_is_no_other_hand(place: str, glo
 
 
 def test_a_rig_with_the_performers_own_hand_has_its_fingertips_where_they_were_solved(glove: Recipe) -> None:
-    job = Job(glove)
+    job = SolveJob(glove)
     for _ in job.steps():
         pass
     assert job.take is not None

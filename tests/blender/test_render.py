@@ -14,8 +14,8 @@ from knuckle.tests.blender.making import take
 
 
 @pytest.fixture(scope="module")
-def picture() -> render.Picture:
-    return render.Picture(96, 64, render.usable_engine(), samples=1)
+def picture() -> render.RenderSettings:
+    return render.RenderSettings(96, 64, render.usable_engine(), samples=1)
 
 
 def pixels(path: Path) -> np.ndarray:
@@ -24,7 +24,7 @@ def pixels(path: Path) -> np.ndarray:
     return np.array(image.pixels[:], np.float32).reshape(height, width, 4)  # type: ignore[index]  # the stubs: a float
 
 
-def test_poses_are_drawn_and_differ(tmp_path: Path, picture: render.Picture) -> None:
+def test_poses_are_drawn_and_differ(tmp_path: Path, picture: render.RenderSettings) -> None:
     paths = render.pose_pictures(tmp_path, picture, ("open", "fist"))
     opened, fist = (pixels(path) for path in paths)
     assert opened.shape == (64, 96, 4)
@@ -42,7 +42,7 @@ def test_poses_are_drawn_and_differ(tmp_path: Path, picture: render.Picture) -> 
     ids=lambda chosen: chosen[0],
 )
 def test_a_take_is_drawn_and_the_scenes_settings_come_back(
-    tmp_path: Path, picture: render.Picture, chosen: tuple[str, dict[str, Any]]
+    tmp_path: Path, picture: render.RenderSettings, chosen: tuple[str, dict[str, Any]]
 ) -> None:
     solved = take(("right",), frames=12)
     new_scene_with_take(solved)

@@ -22,7 +22,7 @@ from knuckle.rig.armature_hands import detected_hands, find_hands
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.bound_hand import bound_hand
 from knuckle.rig.hand_axes import hand_axes
-from knuckle.rig.keys.take_scene import Placing, bind_hands, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
 from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset
 from knuckle.rig.mapping_corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
 from knuckle.rig.posing.posable_cache import held_hand
@@ -326,7 +326,7 @@ def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(
     poses = []
     for turns in ({}, {"ring-finger": turn}):
         save_mapping(armature, Mapping("right", detected_hands(armature)[0].bones, turns=turns))
-        write_take(solved, armature, bpy.context.scene, bpy.context.collection, Placing())
+        write_take(solved, armature, bpy.context.scene, bpy.context.collection, TakeTiming())
         bpy.context.scene.frame_set(4)
         poses.append({bone.name: np.array(bone.matrix)[:3, :3] for bone in armature.pose.bones})
     bones = find_hand(armature, "right").bones

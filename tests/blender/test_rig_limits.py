@@ -13,16 +13,16 @@ from knuckle.hand import kinematics, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
 from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.model import HandModel
-from knuckle.pipeline.job import Job
+from knuckle.pipeline.job import SolveJob
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.binding import bind
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
-from knuckle.rig.keys.take_scene import Placing, take_frames, write_take
+from knuckle.rig.keys.take_scene import TakeTiming, take_frames, write_take
 from knuckle.rig.limits.bone_limits import apart
 from knuckle.rig.limits.limit_constraints import NAME
 from knuckle.rig.limits.read_limits import read_limits
 from knuckle.rig.limits.rig_limits import allowed
-from knuckle.rig.rig_query import ArmatureHands
+from knuckle.rig.rig_query import RigQuery
 from knuckle.rig.rotation_channels import EULER_ORDERS
 from knuckle.solvers.solver import limit_excess
 from knuckle.tests.blender.making import Floats, find_hand, motion, rig, worst_direction
@@ -335,13 +335,13 @@ def test_a_capture_of_two_hands_is_baked_inside_the_limits_of_a_rig(name: str, s
     armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     bones = [bone for side in SIDES for bone in limit_fingers(armature, side).values()]
     glove = Recipe(str(shared / "data" / "captures" / "two_hands_glove.c3d"), start=200, end=260)
-    job = Job(glove, ArmatureHands.of(armature))
+    job = SolveJob(glove, RigQuery.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None
     assert [job.take.report["hands"][side]["limited_bones"] for side in SIDES] == [15, 15]
-    frames = take_frames(job.take, bpy.context.scene, Placing())
-    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, Placing())
+    frames = take_frames(job.take, bpy.context.scene, TakeTiming())
+    write_take(job.take, armature, bpy.context.scene, bpy.context.scene.collection, TakeTiming())
     for hand in job.take.hands:
         assert limit_excess(hand.hand, hand.pose.angles).max() < 1e-9
     worst = 0.0

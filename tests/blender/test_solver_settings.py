@@ -15,12 +15,12 @@ from knuckle.operators.setting_properties import changed, give, group_of
 from knuckle.operators.solver_settings import REGISTRIES
 from knuckle.pipeline.recipe import Recipe, from_dict
 from knuckle.solvers import SOLVER, SOLVERS
-from knuckle.solvers.settings import Range, setting, settings_of
+from knuckle.solvers.settings import SettingRange, setting, settings_of
 
 pytestmark = pytest.mark.usefixtures("extension")
 
 
-def other_value(default: Any, may_be: Range, rng: np.random.Generator) -> Any:
+def other_value(default: Any, may_be: SettingRange, rng: np.random.Generator) -> Any:
     """A value that a setting may have and that is not its default."""
     if isinstance(default, bool):
         return not default

@@ -17,8 +17,8 @@ from knuckle.pipeline.job import Take
 from knuckle.pipeline.recipe import Recipe
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_report import result_of
-from knuckle.rig.keys.take_scene import Placing, write_take
-from knuckle.rig.rig_query import ArmatureHands
+from knuckle.rig.keys.take_scene import TakeTiming, write_take
+from knuckle.rig.rig_query import RigQuery
 from knuckle.tests.blender.making import evaluated
 from knuckle.tests.blender.rigs import RIGS
 
@@ -29,13 +29,13 @@ CROOKED = 5.0
 
 def onto(armature: bpy.types.Object, recipe: Recipe) -> Take:
     """Solves a recipe as the panel does, and keys it from frame 1 on at the capture's own rate."""
-    job = pipeline.Job(recipe, ArmatureHands.of(armature))
+    job = pipeline.SolveJob(recipe, RigQuery.of(armature))
     for _ in job.steps():
         pass
     assert job.take is not None
     scene = bpy.context.scene
     scene.render.fps, scene.render.fps_base = round(job.take.markers.rate), 1.0
-    write_take(job.take, armature, scene, scene.collection, Placing())
+    write_take(job.take, armature, scene, scene.collection, TakeTiming())
     return job.take
 
 

@@ -32,7 +32,7 @@ from knuckle.hand.rotations import from_matrix
 from knuckle.hand.targets import Targets
 from knuckle.solvers import SOLVERS, State
 from knuckle.solvers.smoothing.angle_smoother import steady
-from knuckle.solvers.smoothing.live_smoother import Smoothed, SmoothedState
+from knuckle.solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothedState
 from knuckle.solvers.smoothing.take_smoother import smooth as smoothed
 
 NAME = "Knuckle"
@@ -113,7 +113,7 @@ def solve(problem: dict, solver: str = "fabrik", smooth: bool = False) -> dict:
     method, hand, targets = _set_up(problem, solver)
     angles, seconds, state = [], [], State(np.eye(4), hand.neutral)
     if smooth:
-        method, state = Smoothed(method), SmoothedState(state.root, state.angles, state, None, None)
+        method, state = LiveSmoothedSolver(method), LiveSmoothedState(state.root, state.angles, state, None, None)
     for frame in range(len(targets)):
         begin = time.perf_counter()
         pose, state = method.solve(hand, targets.select(slice(frame, frame + 1)), state)

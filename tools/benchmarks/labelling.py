@@ -18,7 +18,7 @@ from standard_page import fill, table
 from knuckle import capture
 from knuckle.hand.joints import DIGITS
 from knuckle.hand.labelling.label_search import find
-from knuckle.hand.labelling.labelling_result import FoundHand
+from knuckle.hand.labelling.labelling_result import LabelledHand
 from knuckle.tests.pure.hand.labelling.spoiled import Spoiled, Truth, score, spoil, stripped, truth_of
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,7 @@ def _sets() -> Iterator[tuple[Recording, int]]:
             yield stripped(*known, digits), 100 + 10 * number + more
 
 
-def _pieces(hand: FoundHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
+def _pieces(hand: LabelledHand, spoiled: Spoiled, truth: Truth) -> Iterator[tuple[float, bool]]:
     """Each piece's confidence, and whether most of its frames are of the spot and side that it was taken for."""
     for piece in hand.pieces:
         owners = spoiled.owner[piece.first : piece.last + 1, piece.column]

@@ -34,11 +34,11 @@ from knuckle.hand.proportions import adult, in_palm
 from knuckle.hand.targets import assign
 from knuckle.pipeline import assignment
 from knuckle.pipeline import calibration as calibrate
-from knuckle.pipeline.calibration_choices import Choices, Span
+from knuckle.pipeline.calibration_choices import CalibrationChoices, Span
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import Solver
 from knuckle.solvers.fabrik import Fabrik
-from knuckle.solvers.planar.planar_chain import Chain, Rider
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker
 from knuckle.solvers.table import Table
 from knuckle.solvers.table.linkage import linkage, tip
 from knuckle.solvers.table.lu_bend import planar_lu
@@ -77,7 +77,7 @@ class Followed:
 def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     """The measured angles, digit -> (F, 3) degrees, and what each method makes of the markers that it is given."""
     recipe = Recipe(str(CAPTURE), hand=side)
-    hand = calibrate.run(recipe, Choices(motion=LEARNT, fit=False)).hands[side]
+    hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
     markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
     places = assignment.positions_of(markers, hand.spots)
     local = in_palm(hand.proportions, tuple(hand.spots.values()), places)
@@ -155,7 +155,7 @@ def precision_rows(frames: int = 400) -> list[list[str]]:
     """An index finger's tables: entries, kilobytes, and how far they leave tip and angles off their truth."""
     limits = np.deg2rad([[-20, 80], [0, 100], [0, 67]])
     chain = Chain(adult("right").phalanges[1], limits, 2 / 3, 0.0)
-    end = Rider(2, float(chain.lengths[2]))
+    end = ChainMarker(2, float(chain.lengths[2]))
     times = np.linspace(0, 1, frames)
     middle = np.deg2rad(48 + 46 * np.sin(9 * times))
     true = np.stack([np.deg2rad(28 + 44 * np.sin(7 * times + 1)), middle, middle * 2 / 3], axis=-1)

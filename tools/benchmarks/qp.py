@@ -19,7 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "pure" / "solvers"))
 from quadratics import Kind, programs
 
-from knuckle.solvers.qp.quadratic_program import Program, Solution, solve, solve_all
+from knuckle.solvers.qp.quadratic_program import QpSolution, QuadraticProgram, solve, solve_all
 
 FRAMES = 200
 RUNS = 15
@@ -35,38 +35,38 @@ DIGITS = {
 }
 
 
-def arrays(record: Program | Solution) -> list[np.ndarray]:
+def arrays(record: QuadraticProgram | QpSolution) -> list[np.ndarray]:
     """What it is made of."""
     return [getattr(record, field.name) for field in fields(record)]
 
 
-def each(program: Program) -> list[Program]:
+def each(program: QuadraticProgram) -> list[QuadraticProgram]:
     """The programs of a batch."""
-    return [Program(*values) for values in zip(*arrays(program), strict=True)]
+    return [QuadraticProgram(*values) for values in zip(*arrays(program), strict=True)]
 
 
-def motion(kind: Kind) -> Program:
+def motion(kind: Kind) -> QuadraticProgram:
     """One program whose forces swing, frame by frame."""
     first, second = each(programs(kind, 2, np.random.default_rng(0)))
     angles = np.linspace(0, 2 * np.pi, FRAMES)[:, None]
-    repeated = Program(*(np.repeat(values[None], FRAMES, axis=0) for values in arrays(first)))
+    repeated = QuadraticProgram(*(np.repeat(values[None], FRAMES, axis=0) for values in arrays(first)))
     return replace(repeated, gradient=np.cos(angles) * first.gradient + np.sin(angles) * second.gradient)
 
 
-def by_daqp(frames: list[Program]) -> None:
+def by_daqp(frames: list[QuadraticProgram]) -> None:
     """All by daqp."""
     for frame in frames:
         daqp.solve(frame.hessian, frame.gradient, frame.rows, frame.high, frame.low)
 
 
-def followed(frames: list[Program]) -> None:
+def followed(frames: list[QuadraticProgram]) -> None:
     """Each begun at the working set of the one before."""
     working = None
     for frame in frames:
         working = solve(frame, working).working
 
 
-def alone(frames: list[Program]) -> None:
+def alone(frames: list[QuadraticProgram]) -> None:
     """Each begun at nothing."""
     for frame in frames:
         solve(frame)

@@ -17,7 +17,7 @@ from knuckle.errors import KnuckleError
 from knuckle.hand.joints import JOINT_INDEX
 from knuckle.hand.kinematics import joint_frames
 from knuckle.pipeline import assignment, calibration, job, performer
-from knuckle.pipeline.calibration_choices import Choices
+from knuckle.pipeline.calibration_choices import CalibrationChoices
 from knuckle.pipeline.performer import Performer
 from knuckle.pipeline.recipe import Recipe
 
@@ -124,7 +124,7 @@ def _calibrated(take: Clip) -> Fitted:
     with tempfile.TemporaryDirectory() as folder:
         path = _written(take, folder, "motion.trc")
         begin = time.perf_counter()
-        person = calibration.run(Recipe(str(path)), Choices())
+        person = calibration.run(Recipe(str(path)), CalibrationChoices())
         return Fitted(performer.to_dict(person), time.perf_counter() - begin)
 
 

@@ -16,7 +16,7 @@ from knuckle.hand.limits import DIP_PER_PIP
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration as calibrate
 from knuckle.pipeline import job, performer
-from knuckle.pipeline.calibration_choices import Choices, Span, motion_of, typed_radii
+from knuckle.pipeline.calibration_choices import CalibrationChoices, Span, motion_of, typed_radii
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import moving as lively
 from knuckle.tests.pure.hand.calibration.test_calibration_motion import on_someone
@@ -52,7 +52,7 @@ def moving(hand, spots=FULL, frames=300):
 def test_one_capture_is_both_clips(tmp_path, side):
     hand = someone(side)
     recipe = saved(tmp_path / "rom.json", np.concatenate([moving(hand), still(hand), moving(hand)[:50]]), side=side)
-    found = calibrate.run(recipe, Choices())
+    found = calibrate.run(recipe, CalibrationChoices())
     one = found.hands[side]
     assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
     assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.03)
@@ -64,7 +64,7 @@ def test_two_captures_are_the_two_clips(tmp_path):
     """The lengths are those of the one, rho that of the other."""
     hand = someone("right")
     calm, moved = saved(tmp_path / "still.json", still(hand)), saved(tmp_path / "rom.json", moving(hand))
-    found = calibrate.run(calm, Choices(still=Span(1, 30), motion_capture=moved.capture, motion=Span(11)))
+    found = calibrate.run(calm, CalibrationChoices(still=Span(1, 30), motion_capture=moved.capture, motion=Span(11)))
     one = found.hands["right"]
     assert 1000 * np.abs(one.proportions.phalanges - hand.phalanges).max() < 0.5, "mm"
     assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.03)
@@ -74,7 +74,7 @@ def test_two_captures_are_the_two_clips(tmp_path):
 
 def test_clips_of_two_devices_make_a_performer_that_can_be_read_again(shared):
     """Each names the joints in its own way: each place of the hand keeps one label, the still clip's."""
-    camera = Choices(motion_capture=str(shared / "data/captures/mediapipe_video.json"))
+    camera = CalibrationChoices(motion_capture=str(shared / "data/captures/mediapipe_video.json"))
     found = calibrate.run(Recipe(str(DEMO_CAPTURE)), camera)
     back = performer.from_dict(json.loads(json.dumps(performer.to_dict(found))), "file").hands["right"]
     assert len(set(back.spots.values())) == len(back.spots)
@@ -86,7 +86,9 @@ def test_markers_on_the_skin_tell_the_joint_radii(tmp_path):
     hand = someone("right")
     calm = on_skin(hand, thick(hand), np.zeros((30, 5, 3)), NOISE)
     moved = on_skin(hand, thick(hand), bends(300, RHO), NOISE)
-    found = calibrate.run(saved(tmp_path / "a.json", np.concatenate([calm, moved])), Choices(still=Span(1, 30)))
+    found = calibrate.run(
+        saved(tmp_path / "a.json", np.concatenate([calm, moved])), CalibrationChoices(still=Span(1, 30))
+    )
     one = found.hands["right"]
     assert 1000 * np.abs(one.radii - thick(hand)).max() < 1.5, "mm"
     assert one.rho[1:] == pytest.approx(RHO[1:], abs=0.04)
@@ -97,7 +99,7 @@ def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
     """Markers on the skin of a known hand: its file says where they sit, and the Jacobian solver meets them."""
     truth = someone("right")
     recipe = saved(tmp_path / "rom.json", lively(truth, on_someone(truth, FULL, seed=1)))
-    person = calibrate.run(recipe, Choices(fit=True))
+    person = calibrate.run(recipe, CalibrationChoices(fit=True))
     kept = performer.to_dict(person)
     back = performer.from_dict(json.loads(json.dumps(kept)), "file").hands["right"]
     assert back.spots == person.hands["right"].spots
@@ -114,7 +116,7 @@ def test_a_fitted_performer_is_kept_and_solved_with(tmp_path):
 def test_every_measure_says_how_and_how_sure(tmp_path):
     hand = someone("right")
     recipe = saved(tmp_path / "a.json", np.concatenate([still(hand), moving(hand)]))
-    measures = calibrate.run(recipe, Choices()).hands["right"].measures
+    measures = calibrate.run(recipe, CalibrationChoices()).hands["right"].measures
     assert sum(one.kind == "bone" for one in measures) == 15 == sum(one.kind == "radius" for one in measures)
     assert [one.of for one in measures if one.kind == "rho"] == list(DIGITS[1:])
     assert all(one.how for one in measures)
@@ -124,7 +126,7 @@ def test_every_measure_says_how_and_how_sure(tmp_path):
 def test_fingertips_alone_keep_what_is_usual_and_say_so(tmp_path):
     spots = (*FULL[:1], *(spot for spot in FULL if spot.joint.endswith(("tip", "phalanx-proximal"))))
     hand = someone("right")
-    found = calibrate.run(saved(tmp_path / "a.json", moving(hand, spots), spots), Choices())
+    found = calibrate.run(saved(tmp_path / "a.json", moving(hand, spots), spots), CalibrationChoices())
     assert found.hands["right"].rho == (None,) * 5
     assert any(f"rho stays {DIP_PER_PIP:.2f}, no markers show" in note for note in found.notes)
     assert any("joint radii by the hand's size" in note for note in found.notes)
@@ -133,7 +135,9 @@ def test_fingertips_alone_keep_what_is_usual_and_say_so(tmp_path):
 def test_a_measured_rho_is_obeyed_where_markers_do_not_tell(tmp_path):
     """Calibrated on all joints, solved from fingertips and the palm: DIP follows PIP as this performer's do."""
     hand = someone("right")
-    person = calibrate.run(saved(tmp_path / "rom.json", np.concatenate([still(hand), moving(hand)])), Choices())
+    person = calibrate.run(
+        saved(tmp_path / "rom.json", np.concatenate([still(hand), moving(hand)])), CalibrationChoices()
+    )
     spots = tuple(spot for spot in FULL if not spot.joint.endswith(("intermediate", "distal")))
     take = job.run(replace(saved(tmp_path / "a.json", moving(hand, spots), spots), performer=performer.to_dict(person)))
     solved = take.hands[0]
@@ -147,9 +151,11 @@ def test_a_measured_rho_is_obeyed_where_markers_do_not_tell(tmp_path):
 def test_typed_radii_and_limits_are_kept(tmp_path):
     hand = someone("right")
     recipe = saved(tmp_path / "a.json", moving(hand))
-    known = performer.to_dict(calibrate.run(recipe, Choices()))
+    known = performer.to_dict(calibrate.run(recipe, CalibrationChoices()))
     known["hands"]["right"]["limits_deg"] = {"index-finger-phalanx-distal flexion": [0, 45]}
-    again = calibrate.run(replace(recipe, performer=known), Choices(radii=typed_radii(["11,8,7", "thumb=10,9,8"])))
+    again = calibrate.run(
+        replace(recipe, performer=known), CalibrationChoices(radii=typed_radii(["11,8,7", "thumb=10,9,8"]))
+    )
     one = again.hands["right"]
     assert 1000 * one.radii == pytest.approx(np.array([[10, 9, 8], *[[11, 8, 7]] * 4]))
     assert one.limits == {("index-finger-phalanx-distal", "flexion"): (0, 45)}
@@ -158,11 +164,11 @@ def test_typed_radii_and_limits_are_kept(tmp_path):
 @pytest.mark.parametrize(
     ("choices", "sentence"),
     [
-        (Choices(still=Span(1, 30)), "its markers move by"),
-        (Choices(still=Span(1, 12)), "frames 1-12 are 12 of its 89, a clip needs 30"),
-        (Choices(motion=Span(80)), "frames 80- are 10 of its 89, a clip needs 30"),
-        (Choices(motion=Span(900)), "frames 900- are 0 of its 89, a clip needs 30"),
-        (Choices(motion_capture="nowhere.c3d"), "nowhere.c3d"),
+        (CalibrationChoices(still=Span(1, 30)), "its markers move by"),
+        (CalibrationChoices(still=Span(1, 12)), "frames 1-12 are 12 of its 89, a clip needs 30"),
+        (CalibrationChoices(motion=Span(80)), "frames 80- are 10 of its 89, a clip needs 30"),
+        (CalibrationChoices(motion=Span(900)), "frames 900- are 0 of its 89, a clip needs 30"),
+        (CalibrationChoices(motion_capture="nowhere.c3d"), "nowhere.c3d"),
     ],
 )
 def test_clips_that_will_not_do_are_told_in_one_sentence(choices, sentence):
@@ -172,7 +178,7 @@ def test_clips_that_will_not_do_are_told_in_one_sentence(choices, sentence):
 
 
 def test_a_hand_that_is_never_still_is_measured_over_all_frames():
-    found = calibrate.run(Recipe(str(DEMO_CAPTURE)), Choices())
+    found = calibrate.run(Recipe(str(DEMO_CAPTURE)), CalibrationChoices())
     assert any("is never still for 30 frames" in note for note in found.notes)
     markers = assigning.read(Recipe(str(DEMO_CAPTURE)))
     whole, _ = assigning.calibrate(
@@ -187,7 +193,7 @@ def test_a_clip_without_the_hand_of_the_other_is_told(tmp_path):
     calm = saved(tmp_path / "still.json", still(right))
     moved = saved(tmp_path / "rom.json", moving(left), side="left")
     with pytest.raises(KnuckleError, match=r"rom.json: holds no right hand, the still clip does"):
-        calibrate.run(calm, Choices(motion_capture=moved.capture))
+        calibrate.run(calm, CalibrationChoices(motion_capture=moved.capture))
 
 
 def test_real_gloves_tell_the_ratio_of_their_own_joints(shared):
@@ -204,14 +210,14 @@ def test_real_gloves_tell_the_ratio_of_their_own_joints(shared):
     ]
     seen = np.isfinite(angles).all(0)
     expected = np.polyfit(angles[0][seen], angles[1][seen], 1)[0]
-    found = calibrate.run(Recipe(path, hand="right"), Choices())
+    found = calibrate.run(Recipe(path, hand="right"), CalibrationChoices())
     assert found.hands["right"].rho[2] == pytest.approx(expected, abs=0.02)
 
 
 def test_a_fitted_thumb_points_where_its_markers_do(shared):
     """The glove's markers are in the thumb's joints, which turn about other axes than the model's."""
     recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), hand="right")
-    person = calibrate.run(recipe, Choices())
+    person = calibrate.run(recipe, CalibrationChoices())
     told = [note for note in person.notes if "thumb stays as measured" in note]
     assert len(told) == 1
     assert "degrees from the line of its markers" in told[0]

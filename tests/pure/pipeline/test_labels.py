@@ -14,7 +14,7 @@ from knuckle.hand.joints import SIDES, TIPS
 from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import calibration, job
-from knuckle.pipeline.calibration_choices import Choices
+from knuckle.pipeline.calibration_choices import CalibrationChoices
 from knuckle.pipeline.labelling import DOUBTFUL, by_shape, told_by_shape
 from knuckle.pipeline.recipe import Recipe, read_json
 from knuckle.tests.pure.hand.labelling.spoiled import made
@@ -98,7 +98,7 @@ def some_of(markers, kept):
 
 def test_a_performer_is_known_by_fewer_markers_than_were_measured(tap):
     """Wrist, two knuckles and tips of the 25 that the file has."""
-    known = calibration.run(Recipe(str(DEMO_CAPTURE)), Choices(fit=False)).hands
+    known = calibration.run(Recipe(str(DEMO_CAPTURE)), CalibrationChoices(fit=False)).hands
     ends = ("wrist", "tip", "index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal")
     unnamed, truth = nameless(some_of(tap, lambda name: name.endswith(ends)))
     assert len(truth) == 8

@@ -11,10 +11,10 @@ from knuckle.cli.main import DEMO_CAPTURE
 from knuckle.hand import mirror, proportions
 from knuckle.hand.joints import JOINTS, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.hand.limits import Allowed
+from knuckle.hand.limits import RigLimits
 from knuckle.hand.model import HandModel
 from knuckle.pipeline import job as pipeline
-from knuckle.pipeline.job import Job, Take
+from knuckle.pipeline.job import SolveJob, Take
 from knuckle.pipeline.recipe import Recipe
 from knuckle.pipeline.retarget import RigHand
 
@@ -95,14 +95,14 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
     asked: list[HandModel] = []
 
     class Rig:
-        def allowed(self, hand: HandModel) -> Allowed:
+        def allowed(self, hand: HandModel) -> RigLimits:
             asked.append(hand)
-            return Allowed({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
+            return RigLimits({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
 
         def built(self, hand: HandModel, limited: bool) -> RigHand:
             return RigHand(proportions.world_frames(proportions.adult(hand.side))[:, :3, 3])
 
-    job = Job(replace(TAP, mirror=True), Rig())
+    job = SolveJob(replace(TAP, mirror=True), Rig())
     for _ in job.steps():
         pass
     assert job.take is not None

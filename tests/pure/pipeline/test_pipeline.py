@@ -126,7 +126,7 @@ def test_at_another_rate_the_take_has_as_many_frames_as_its_length_needs():
 
 
 def test_progress_grows_and_ends(shared):
-    job = pipeline.Job(Recipe(str(shared / "data/captures/qualisys_glove.tsv")))
+    job = pipeline.SolveJob(Recipe(str(shared / "data/captures/qualisys_glove.tsv")))
     fractions = [progress.fraction for progress in job.steps()]
     assert fractions == sorted(fractions)
     assert len(fractions) > 4 and fractions[0] >= 0 and fractions[-1] <= 1

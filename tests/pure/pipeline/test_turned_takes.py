@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from knuckle import capture as captures
 from knuckle.capture.cleaning import Cleaning, clean, resample
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import Head, Packet, head_bytes, packet_bytes
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, head_bytes, packet_bytes
 from knuckle.capture.markers import Markers
 from knuckle.capture.network.sender import Outgoing, UdpSender
 from knuckle.capture.network.transport import Address
@@ -36,7 +36,7 @@ def recorded(tmp_path: Path) -> Path:
     """Xsens: both hands close in 90 frames; turns of all joints, and no fingertips."""
     path = tmp_path / "closing.rawtake"
     packets = packets_of("xsens", moments(90))
-    path.write_bytes(head_bytes(Head("xsens")) + b"".join(map(packet_bytes, packets)))
+    path.write_bytes(head_bytes(RawTakeHeader("xsens")) + b"".join(map(packet_bytes, packets)))
     return path
 
 

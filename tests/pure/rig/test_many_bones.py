@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from knuckle.errors import RigError
 from knuckle.rig.detection import Bone, detect
-from knuckle.rig.detection.beside import Beside
+from knuckle.rig.detection.beside import AxisOrder
 
 Floats = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def test_what_lies_where_a_bone_does_is_what_comparing_each_with_each_finds(seed
     if grid:  # distances that are `near` to the last bit
         places = np.round(places * 2) / 2
     numbers = rng.permutation(count)[: int(rng.integers(1, count + 1))]
-    beside = Beside(numbers, places[0], places[1])
+    beside = AxisOrder(numbers, places[0], places[1])
     for bone in range(count):
         apart = np.abs(places[:, numbers] - places[:, [bone]]).max(axis=(0, 2))
         found = beside.where(places[0, bone], places[1, bone], near)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from knuckle.solvers.qp.quadratic_program import Program
+from knuckle.solvers.qp.quadratic_program import QuadraticProgram
 
 FASTEST = 10.0
 """rad/s"""
@@ -29,7 +29,7 @@ class Kind:
         return self.wrist + self.digits * self.joints
 
 
-def programs(kind: Kind, count: int, rng: np.random.Generator) -> Program:
+def programs(kind: Kind, count: int, rng: np.random.Generator) -> QuadraticProgram:
     """Each measured coordinate moves with the wrist and with the joints of one digit, by centimetres."""
     n = kind.variables
     digit = rng.integers(kind.digits, size=(count, kind.seen, 1))
@@ -44,7 +44,7 @@ def programs(kind: Kind, count: int, rng: np.random.Generator) -> Program:
     low[:, : kind.wrist], high[:, : kind.wrist] = -np.inf, np.inf
     rows, lows, highs = _couplings(kind, count, rng)
     gradient = -(transposed @ wanted)[:, :, 0]
-    return Program(hessian, gradient, np.hstack((low, lows)), np.hstack((high, highs)), rows)
+    return QuadraticProgram(hessian, gradient, np.hstack((low, lows)), np.hstack((high, highs)), rows)
 
 
 def _couplings(kind: Kind, count: int, rng: np.random.Generator):
@@ -59,7 +59,7 @@ def _couplings(kind: Kind, count: int, rng: np.random.Generator):
     return rows, -slack[0], slack[1]
 
 
-def with_rows(program: Program, rows, low, high) -> Program:
+def with_rows(program: QuadraticProgram, rows, low, high) -> QuadraticProgram:
     """The programs with further rows (N, k, n)."""
     return replace(
         program,
@@ -69,7 +69,7 @@ def with_rows(program: Program, rows, low, high) -> Program:
     )
 
 
-def degenerate(program: Program, kind: Kind, rng: np.random.Generator) -> Program:
+def degenerate(program: QuadraticProgram, kind: Kind, rng: np.random.Generator) -> QuadraticProgram:
     """The same programs with all that makes active sets stumble, and still a solution: bounds that the optimum touches
     of itself, every first row twice, a row of zeros, a row that only one corner of the box satisfies."""
     free = -np.linalg.solve(program.hessian, program.gradient[:, :, None])[:, :, 0]
@@ -88,7 +88,7 @@ def degenerate(program: Program, kind: Kind, rng: np.random.Generator) -> Progra
     return with_rows(program, rows, np.where(rng.random(farthest.shape) < 0.5, farthest, -np.inf), farthest)
 
 
-def corner(program: Program, kind: Kind, rng: np.random.Generator):
+def corner(program: QuadraticProgram, kind: Kind, rng: np.random.Generator):
     """A row (N, 1, n) over two joints that no coupling knows, and (N, 1) the most that the box lets it be."""
     rows = np.zeros((len(program.low), 1, kind.variables))
     rows[:, :, kind.wrist : kind.wrist + 2] = rng.uniform(-1, 1, (len(rows), 1, 2))
@@ -98,7 +98,7 @@ def corner(program: Program, kind: Kind, rng: np.random.Generator):
     return rows, most.sum(axis=1, keepdims=True)
 
 
-def infeasible(program: Program, kind: Kind, rng: np.random.Generator) -> tuple[Program, np.ndarray]:
+def infeasible(program: QuadraticProgram, kind: Kind, rng: np.random.Generator) -> tuple[QuadraticProgram, np.ndarray]:
     """A third of the programs with a row that asks for more than the box or another row allows; and (N,) which."""
     rows, most = corner(program, kind, rng)
     if kind.rows:

@@ -5,14 +5,14 @@ from itertools import product
 import numpy as np
 
 from knuckle.hand.scalar_math import MANY, ONE
-from knuckle.solvers.planar.closest_pose import Turn, approach
+from knuckle.solvers.planar.closest_pose import DigitDof, approach
 
 LENGTH = 0.03274
 ABDUCTION, TWIST, FLEXION = np.deg2rad([[-25, 15], [-15, 15], [-30, 90]]).tolist()
 KNUCKLE = (
-    Turn(0, "abduction", ABDUCTION[0], ABDUCTION[1], (0.0, 0.0, 0.0)),
-    Turn(1, "twist", TWIST[0], TWIST[1], (0.0, 0.0, 0.0)),
-    Turn(2, "flexion", FLEXION[0], FLEXION[1], (0.0, LENGTH, 0.0)),
+    DigitDof(0, "abduction", ABDUCTION[0], ABDUCTION[1], (0.0, 0.0, 0.0)),
+    DigitDof(1, "twist", TWIST[0], TWIST[1], (0.0, 0.0, 0.0)),
+    DigitDof(2, "flexion", FLEXION[0], FLEXION[1], (0.0, LENGTH, 0.0)),
 )
 
 

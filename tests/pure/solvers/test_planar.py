@@ -3,11 +3,11 @@
 import numpy as np
 
 from knuckle.hand.scalar_math import ONE
-from knuckle.solvers.planar.planar_chain import Chain, Rider, bones_to, end_at
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to, end_at
 from knuckle.solvers.planar.planar_reach import falling
 
 LIMITS = np.array([[-0.5, 1.5], [0.0, 1.9], [0.0, 1.2]])
-BONES = bones_to(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), Rider(2, 0.02))
+BONES = bones_to(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), ChainMarker(2, 0.02))
 
 
 def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its_lead():

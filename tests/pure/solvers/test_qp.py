@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
 from knuckle.errors import SolverError
-from knuckle.solvers.qp.quadratic_program import Program, Status, solve, solve_all
+from knuckle.solvers.qp.quadratic_program import QuadraticProgram, Status, solve, solve_all
 
 from .quadratics import Kind, degenerate, infeasible, programs
 
@@ -40,7 +40,7 @@ def select(record, which):
 one = select
 
 
-def by_daqp(program: Program):
+def by_daqp(program: QuadraticProgram):
     """(N, n) daqp's solutions and (N,) whether it finds one."""
     answers = [
         daqp.solve(*map(np.ascontiguousarray, (p.hessian, p.gradient, p.rows, p.high, p.low)), primal_tol=1e-11)
@@ -49,7 +49,7 @@ def by_daqp(program: Program):
     return np.array([answer[0] for answer in answers]), np.array([answer[2] > 0 for answer in answers])
 
 
-def assert_optimal(program: Program, solution):
+def assert_optimal(program: QuadraticProgram, solution):
     """The conditions of an optimum, which are enough for one where H is positive definite."""
     x, multipliers = solution.x, solution.multipliers
     values = np.hstack((x, (program.rows @ x[:, :, None])[:, :, 0]))
@@ -110,7 +110,7 @@ def test_a_motion_followed_from_frame_to_frame_is_solved_as_each_frame_alone(kin
     for along in np.linspace(0, 1, 20):
         share = np.array([1 - along, along])
         arrays = [np.where(np.isinf(a[0]), a[0], np.einsum("k,k...", share, np.nan_to_num(a))) for a in vars_of(ends)]
-        frame = Program(*arrays)
+        frame = QuadraticProgram(*arrays)
         followed, alone = solve(frame, working), solve(frame)
         assert np.abs(followed.x - alone.x).max() < 1e-9
         working = followed.working
@@ -136,7 +136,7 @@ def test_units_change_nothing_but_the_units(kind, seed, cost, unit):
     program = degenerate(programs(kind, 20, rng), kind, rng)
     plain = solve_all(program)
     hessian, gradient = cost * program.hessian / unit**2, cost * program.gradient / unit
-    scaled = solve_all(Program(hessian, gradient, program.low * unit, program.high * unit, program.rows))
+    scaled = solve_all(QuadraticProgram(hessian, gradient, program.low * unit, program.high * unit, program.rows))
     assert np.abs(scaled.x / unit - plain.x).max() < 1e-10
     low, high = program.low.copy(), program.high.copy()
     low[:, kind.variables :] *= unit
@@ -160,7 +160,7 @@ def test_what_cannot_be_met_is_violated_least(kind, seed):
         assert ours < least + 1e-6, f"{ours:.9f} > {least:.9f}"
 
 
-def violation(program: Program, x):
+def violation(program: QuadraticProgram, x):
     """How far x is from meeting the rows, each scaled by a power of two to coefficients up to 1."""
     n = program.rows.shape[1]
     values = program.rows @ x
@@ -168,11 +168,11 @@ def violation(program: Program, x):
     return np.linalg.norm(over / lengths(program))
 
 
-def lengths(program: Program):
+def lengths(program: QuadraticProgram):
     return 2.0 ** (1 + np.floor(np.log2(np.abs(program.rows).max(axis=1))))
 
 
-def least_violating(program: Program):
+def least_violating(program: QuadraticProgram):
     """By scipy: least squares on the variables and on rows that have room of their own between their bounds."""
     p, n = program.rows.shape
     length = lengths(program)[:, None]
@@ -186,7 +186,9 @@ def test_the_best_of_those_that_violate_least_is_taken():
     """x0 ≥ 2 against x0 ≤ 1 leaves x0 = 1; x1 is free for what it wants."""
     hessian = np.array([[2.0, 1.0], [1.0, 2.0]])
     solution = solve(
-        Program(hessian, np.array([0.0, -5.0]), -np.ones(3) * [1, 9, -2], np.array([1.0, 9.0, np.inf]), np.eye(2)[:1])
+        QuadraticProgram(
+            hessian, np.array([0.0, -5.0]), -np.ones(3) * [1, 9, -2], np.array([1.0, 9.0, np.inf]), np.eye(2)[:1]
+        )
     )
     assert solution.status == Status.INFEASIBLE
     assert solution.x == pytest.approx([1.0, 2.0], abs=1e-7)
@@ -194,7 +196,7 @@ def test_the_best_of_those_that_violate_least_is_taken():
 
 def test_bounds_that_cross_count_as_one_at_their_middle():
     solution = solve(
-        Program(np.eye(2), np.array([-9.0, -3.0]), np.array([2.0, -np.inf]), np.array([1.0, np.inf]), NONE)
+        QuadraticProgram(np.eye(2), np.array([-9.0, -3.0]), np.array([2.0, -np.inf]), np.array([1.0, np.inf]), NONE)
     )
     assert solution.status == Status.INFEASIBLE
     assert solution.x == pytest.approx([1.5, 3.0], abs=1e-12)
@@ -218,13 +220,13 @@ def test_what_is_not_a_number_is_told_with_its_place(name):
 
 def test_a_bound_that_no_number_meets_is_told():
     with pytest.raises(SolverError, match=r"lower bound 0, 1 is inf"):
-        solve(Program(np.eye(2), np.ones(2), np.array([0.0, np.inf]), np.full(2, np.inf), NONE))
+        solve(QuadraticProgram(np.eye(2), np.ones(2), np.array([0.0, np.inf]), np.full(2, np.inf), NONE))
 
 
 @pytest.mark.parametrize("hessian", [np.zeros((2, 2)), -np.eye(2), np.diag([1.0, 0.0])])
 def test_a_hessian_that_is_not_positive_definite_is_told(hessian):
     with pytest.raises(SolverError, match="smallest eigenvalue of the Hessian 0, 0 is"):
-        solve(Program(hessian, np.ones(2), -np.ones(2), np.ones(2), NONE))
+        solve(QuadraticProgram(hessian, np.ones(2), -np.ones(2), np.ones(2), NONE))
 
 
 def test_rows_may_be_shared_by_all_programs():

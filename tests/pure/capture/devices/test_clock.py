@@ -4,13 +4,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knuckle.capture.devices.device_clock import LEAST, Clock
+from knuckle.capture.devices.device_clock import LEAST, DeviceClock
 
 TIMES = st.none() | st.floats(-1e6, 1e6)
 
 
 def moments(told: list[float | None], arrivals: list[float]) -> list[float]:
-    clock = Clock()
+    clock = DeviceClock()
     return [clock.moment(*pair) for pair in zip(told, arrivals, strict=True)]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knuckle.capture.protocols.frame_cycle import Cycle
+from knuckle.capture.protocols.frame_cycle import FrameCycle
 
 THINGS = "abcdef"
 MIX = st.permutations(THINGS)
@@ -14,7 +14,7 @@ MIX = st.permutations(THINGS)
 
 def rounds(things: str, first: str) -> list[tuple[int, dict[str, int]]]:
     """(how many things had come, the newest turn of each) of each round that ended."""
-    cycle, turns = Cycle(lambda window: first if first in window else next(iter(window))), dict[str, int]()
+    cycle, turns = FrameCycle(lambda window: first if first in window else next(iter(window))), dict[str, int]()
     found = []
     for count, thing in enumerate(things):
         overdue, ends = cycle.comes(thing, True)

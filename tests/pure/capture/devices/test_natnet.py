@@ -14,7 +14,7 @@ from natnet.version import Version
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import Head, Packet
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader
 from knuckle.capture.devices.raw_take_recorder import Recorder, now
 from knuckle.capture.network import natnet_connection
 from knuckle.capture.network.sender import Outgoing
@@ -102,7 +102,7 @@ def test_the_time_code_is_read_where_there_is_one_and_kept_in_a_take(tmp_path):
     coded = frame[:-end] + struct.pack("<I", 10 << 24 | 20 << 16 | 30 << 8 | 5) + frame[-end + 4 :]
     (got,) = parser.feed(coded)
     assert got.timecode == "10:20:30:05"
-    recorder = Recorder(tmp_path / "coded.rawtake", Head("natnet", "coded", now()))
+    recorder = Recorder(tmp_path / "coded.rawtake", RawTakeHeader("natnet", "coded", now()))
     for packet in (info, descriptions, coded):
         recorder.add(Packet(0.0, packet))
     recorder.close()

@@ -56,8 +56,8 @@ def test_other_addresses_are_passed_over_and_other_types_end_the_arguments() -> 
         built("/a", [2**40, 0.1]).dgram,
     )
     assert osc.read(packet, ALL) == [
-        osc.Message(b"/a", (1, "x", 2.5)),
-        osc.Message(b"/a", (2**40, float(np.float32(0.1)))),
+        osc.OscMessage(b"/a", (1, "x", 2.5)),
+        osc.OscMessage(b"/a", (2**40, float(np.float32(0.1)))),
     ]
 
 

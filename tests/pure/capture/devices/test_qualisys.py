@@ -215,10 +215,10 @@ def test_a_count_and_a_clock_that_stick_lose_no_frame() -> None:
     assert [got.time for got in stuck] == pytest.approx([0.001, 0.002, 0.003, 0.004, 0.005])
     dead = frames_of(told, *(data(frame, stamp=0, number=0) for _ in range(5)))
     assert [(got.time, got.number) for got in dead[1:]] == [(None, None)] * 4
-    from knuckle.capture.devices.stream_stats import Tally
+    from knuckle.capture.devices.stream_stats import StreamStats
 
     for frames in (stuck, dead):
-        tally = Tally()
+        tally = StreamStats()
         assert all(tally.comes(got, 0.01 * n) for n, got in enumerate(frames))
 
 

@@ -12,7 +12,7 @@ from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.raw_take import read_head, read_packets
 from knuckle.capture.devices.raw_take_recorder import free_path
-from knuckle.capture.devices.receiver import Arrived, Receiver
+from knuckle.capture.devices.receiver import Receiver, TimedFrame
 from knuckle.capture.frame import Frame
 from knuckle.capture.network.transport import Address
 from knuckle.errors import CaptureError, StreamError
@@ -37,8 +37,8 @@ def send(address: Address, count: int = 30) -> None:
             time.sleep(0.001)
 
 
-def come(receiver: Receiver, count: int) -> list[Arrived]:
-    got: list[Arrived] = []
+def come(receiver: Receiver, count: int) -> list[TimedFrame]:
+    got: list[TimedFrame] = []
 
     def enough() -> bool:
         got.extend(receiver.drain())

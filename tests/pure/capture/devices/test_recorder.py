@@ -16,7 +16,7 @@ import pytest
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import Head, Packet, packet_bytes, read_head, read_packets
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, packet_bytes, read_head, read_packets
 from knuckle.capture.devices.raw_take_recorder import EVERY, Recorder
 from knuckle.capture.devices.stream_stats import RESTART_RUN
 from knuckle.capture.network.transport import Address
@@ -78,13 +78,13 @@ def test_a_full_disk_is_told_and_what_came_before_is_kept(address: Address, tmp_
 def test_a_disk_that_is_full_from_the_beginning_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "none.rawtake"
     with room_for(10), pytest.raises(StreamError, match=r"the take cannot be written \(File too large\)"):
-        Recorder(path, Head("quest"))
+        Recorder(path, RawTakeHeader("quest"))
     assert not path.exists()
 
 
 def test_a_disk_that_does_not_keep_up_ends_the_take_and_keeps_what_waits(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("knuckle.capture.devices.raw_take_recorder.MOST_WAITING", 10_000)
-    recorder = Recorder(tmp_path / "slow.rawtake", Head("quest"))
+    recorder = Recorder(tmp_path / "slow.rawtake", RawTakeHeader("quest"))
     told = [Packet(number / 100, bytes(1000)) for number in range(20)]
     for packet in told:
         recorder.add(packet)
@@ -94,7 +94,11 @@ def test_a_disk_that_does_not_keep_up_ends_the_take_and_keeps_what_waits(tmp_pat
 
 
 def test_who_cannot_wait_for_a_slow_disk_need_not_and_all_is_written(tmp_path: Path, monkeypatch) -> None:
-    recorder, go_on, written = Recorder(tmp_path / "a.rawtake", Head("vmc", "", "")), threading.Event(), os.fsync
+    recorder, go_on, written = (
+        Recorder(tmp_path / "a.rawtake", RawTakeHeader("vmc", "", "")),
+        threading.Event(),
+        os.fsync,
+    )
 
     def slow(file: int) -> None:
         go_on.wait(20)
@@ -132,7 +136,7 @@ def test_a_process_that_is_killed_loses_a_second_at_most(address: Address, tmp_p
 
 def test_a_take_in_which_the_sender_begins_anew_has_all_its_frames_on_one_clock(tmp_path: Path) -> None:
     path, sender = tmp_path / "twice.rawtake", VmcSender(Address())
-    recorder = Recorder(path, Head("vmc", "twice", "2026-01-01T00:00:00+00:00"))
+    recorder = Recorder(path, RawTakeHeader("vmc", "twice", "2026-01-01T00:00:00+00:00"))
     for number, moment in enumerate([*moments(100), *moments(200)]):
         for packet in sender.packets(moment):
             recorder.add(Packet(number / 60, packet))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from knuckle.capture.frame import Frame
-from knuckle.capture.protocols.frame_assembler import Rounds
+from knuckle.capture.protocols.frame_assembler import FrameAssembler
 
 
 def hand(side: str, number: int | None) -> Frame:
@@ -14,7 +14,7 @@ def hand(side: str, number: int | None) -> Frame:
 
 def played(sent: list[tuple[str, int]], numbered: bool = True) -> list[tuple[int, list[str]]]:
     """(how many hands had been sent, what was in the frame) of each frame."""
-    rounds = Rounds()
+    rounds = FrameAssembler()
     return [
         (count, [name.partition(":")[0] for name in frame.names])
         for count, (side, number) in enumerate(sent, 1)
@@ -42,7 +42,7 @@ def test_a_hand_that_leaves_holds_up_one_frame() -> None:
 @given(st.lists(st.sets(st.sampled_from(["left", "right", "third"]), min_size=1), min_size=1, max_size=20))
 def test_no_hand_is_lost_or_told_twice_and_no_frame_is_of_two_moments(seen: list[set[str]]) -> None:
     """Whatever hands are seen in each of 20 frames."""
-    rounds, order = Rounds(), ("left", "right", "third")
+    rounds, order = FrameAssembler(), ("left", "right", "third")
     told: list[tuple[str, int | None]] = []
     sent = [(side, number) for number, sides in enumerate(seen) for side in order if side in sides]
     for side, number in sent:

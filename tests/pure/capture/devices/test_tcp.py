@@ -9,7 +9,7 @@ import pytest
 from hand_tracking_sdk.transport import TCPServerConfig, TCPServerLineReceiver
 
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.receiver import Arrived, Receiver
+from knuckle.capture.devices.receiver import Receiver, TimedFrame
 from knuckle.capture.network.transport import Address
 from knuckle.errors import StreamError
 
@@ -37,12 +37,12 @@ def test_another_reader_gets_the_lines_that_we_send(address: Address) -> None:
 
 def test_a_sender_that_hangs_up_may_call_again(receiver: Receiver, address: Address) -> None:
     for _ in range(2):
-        got: list[Arrived] = []
+        got: list[TimedFrame] = []
         with DEVICES["quest-tcp"].sender(address) as sender:
             for moment in moments(20):
                 sender.send(moment)
 
-        def last(got: list[Arrived] = got) -> bool:
+        def last(got: list[TimedFrame] = got) -> bool:
             got.extend(receiver.drain())
             return bool(got) and got[-1].frame.number == 19 and len(got[-1].frame.names) == 50
 

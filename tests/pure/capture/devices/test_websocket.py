@@ -15,7 +15,7 @@ from websockets.sync.server import ServerConnection, serve
 from websockets.typing import Origin
 
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.receiver import Arrived, Receiver
+from knuckle.capture.devices.receiver import Receiver, TimedFrame
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols import leap_service
 from knuckle.tests.pure.capture.devices.moments import moments
@@ -30,7 +30,7 @@ def test_the_page_is_served_and_sends_hands(address):
             assert page.headers["Content-Type"].startswith("text/html") and "hand-tracking" in text
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://{address}/../etc/passwd")
-        got: list[Arrived] = []
+        got: list[TimedFrame] = []
         with DEVICES["webxr"].sender(address) as sender:
             for moment in moments(20):
                 sender.send(moment)
@@ -38,7 +38,7 @@ def test_the_page_is_served_and_sends_hands(address):
         assert [arrived.frame.number for arrived in got] == list(range(20))
 
 
-def all_come(receiver: Receiver, got: list[Arrived], count: int) -> bool:
+def all_come(receiver: Receiver, got: list[TimedFrame], count: int) -> bool:
     got += receiver.drain()
     return len(got) == count
 
@@ -94,7 +94,7 @@ def test_a_service_that_hangs_up_is_told_and_met_again(address):
     with following("leap", address) as receiver:
         wait_for(lambda: "answers to nobody" in receiver.state())
         for _ in range(2):
-            got: list[Arrived] = []
+            got: list[TimedFrame] = []
             with DEVICES["leap"].sender(address) as sender:
                 greeted = receiver.tally.packets
                 wait_for(partial(more_packets, receiver, greeted))

@@ -11,7 +11,7 @@ import pytest
 from knuckle import capture
 from knuckle.capture.conventions import UPS, to_z_up, unit_from
 from knuckle.capture.marker_labels import unique
-from knuckle.capture.recording import Take, to_markers
+from knuckle.capture.recording import Recording, to_markers
 from knuckle.capture.summary import as_text, summary
 from knuckle.capture.timestamps import tidy
 from knuckle.errors import CaptureError
@@ -64,7 +64,7 @@ def test_unit_and_up_override_what_the_file_says(tmp_path: Path, unit: str, metr
 @pytest.mark.parametrize(("size", "unit"), [(0.2, "m"), (1.8, "m"), (20.0, "cm"), (200.0, "mm"), (1800.0, "mm")])
 def test_without_a_unit_the_size_of_the_cloud_tells_it(size: float, unit: str) -> None:
     cloud = np.random.default_rng(0).uniform(0, size / np.sqrt(3), (10, 50, 3))
-    markers = to_markers(Take("test", tuple(map(str, range(50))), cloud), "test")
+    markers = to_markers(Recording("test", tuple(map(str, range(50))), cloud), "test")
     assert markers.unit == unit
     assert "no unit of length in the file" in markers.warnings[0]
 
@@ -72,7 +72,7 @@ def test_without_a_unit_the_size_of_the_cloud_tells_it(size: float, unit: str) -
 def test_positions_that_no_place_can_have_are_gaps() -> None:
     positions = np.ones((4, 2, 3))
     positions[1, 0, 1], positions[2, 0, 0], positions[3, 1, 2] = np.inf, 1e300, np.nan
-    markers = to_markers(Take("test", ("a", "b"), positions, unit="m", up="z"), "test")
+    markers = to_markers(Recording("test", ("a", "b"), positions, unit="m", up="z"), "test")
     assert (~markers.seen).nonzero()[0].tolist() == [1, 2, 3]
     assert np.isnan(markers.positions[1, 0]).all()
     assert any("1 positions farther than 100 km" in warning for warning in markers.warnings)

@@ -8,10 +8,10 @@ from scipy.optimize import least_squares
 
 from knuckle.hand import kinematics, rotations
 from knuckle.hand.calibration.fit_parameters import BONE_SPREAD, LENGTHS
-from knuckle.hand.calibration.least_squares import OUTLIER, State
+from knuckle.hand.calibration.least_squares import OUTLIER, FitState
 from knuckle.hand.calibration.levenberg_marquardt import spreads
 from knuckle.hand.calibration.measuring import measure
-from knuckle.hand.calibration.motion_fit import Fitted, fitting, prepared, taken_over, telling_frames
+from knuckle.hand.calibration.motion_fit import FittedHand, fitting, prepared, taken_over, telling_frames
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.marker_sets import Spot, on_palm
 from knuckle.hand.measured_hand import MeasuredHand
@@ -78,7 +78,7 @@ def test_markers_on_the_skin_tell_bones_and_where_they_sit(side):
     truth = someone(side)
     sit = on_someone(truth, FULL, seed=1)
     before, found = fitted(side, FULL, moving(truth, sit))
-    assert isinstance(found, Fitted)
+    assert isinstance(found, FittedHand)
     off = 1000 * np.abs(found.proportions.phalanges - truth.phalanges)
     was = 1000 * np.abs(before.proportions.phalanges - truth.phalanges)
     # How long a last bone is and how far along it the tip's marker sits is one number: of it the mean hand decides.
@@ -96,7 +96,7 @@ def test_a_marker_set_on_the_back_is_moved_to_where_its_markers_are():
     sit = on_someone(truth, BACK, seed=2)
     places = moving(truth, sit)
     _, found = fitted("right", BACK, places)
-    assert isinstance(found, Fitted)
+    assert isinstance(found, FittedHand)
     assert found.after < 0.5 * found.before
     assert [spot.joint for spot in found.spots] == [spot.joint for spot in sit]
 
@@ -150,7 +150,7 @@ def test_the_least_squares_are_scipys():
     def state_of(x):
         poses, common = x[: frames * (6 + dofs)].reshape(frames, 6 + dofs), x[frames * (6 + dofs) :]
         moved = problem.after(ours, np.c_[poses[:, :6], np.zeros((frames, dofs))], common)
-        return State(moved.anatomy, moved.root, poses[:, 6:])
+        return FitState(moved.anatomy, moved.root, poses[:, 6:])
 
     def residuals(x):
         state = state_of(x)
@@ -196,7 +196,7 @@ def test_markers_that_are_never_seen_stay_where_they_are_said_to_be():
     places[:, lost] = np.nan
     places[::7, 2] = np.nan
     _, found = fitted("right", FULL, places)
-    assert isinstance(found, Fitted)
+    assert isinstance(found, FittedHand)
     assert np.isfinite(found.proportions.phalanges).all()
     assert 1000 * max(np.abs(found.spots[i].offset).max() for i in lost) < 0.01
     sure = [one for one in found.measures if one.of in {f"m{i}" for i in lost}]
@@ -232,7 +232,7 @@ def test_where_markers_sit_in_the_joints_nothing_is_better_and_it_is_told():
 def test_fingertips_alone_give_a_hand_whose_tips_are_where_they_are_said():
     truth = someone("right")
     before, found = fitted("right", EIGHT, moving(truth, EIGHT))
-    if isinstance(found, Fitted):
+    if isinstance(found, FittedHand):
         hand = taken_over(before, found, dict(zip(names_of(EIGHT), found.spots, strict=True)))
         assert max(np.linalg.norm(hand.spots[f"m{i}"].offset) for i in range(3, 8)) < 0.004
 

@@ -20,7 +20,7 @@ from knuckle.hand.marker_sets import suggest
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.rotations import from_matrix
-from knuckle.pipeline.live.dropout_blend import EASE, HOLD, RETURN, Presence
+from knuckle.pipeline.live.dropout_blend import EASE, HOLD, RETURN, DropoutBlend
 from knuckle.pipeline.live.session import Session
 from knuckle.pipeline.recipe import Recipe
 from knuckle.tests.pure.capture.devices.moments import fist, moments
@@ -188,7 +188,7 @@ def hand_and_poses() -> tuple[Pose, Pose]:
     return Pose(hand, root[:1], closed[None]), Pose(hand, root[1:], opened[None])
 
 
-def at(presence: Presence, moment: float) -> Pose:
+def at(presence: DropoutBlend, moment: float) -> Pose:
     pose = presence.show(moment)
     assert pose is not None
     return pose
@@ -196,7 +196,7 @@ def at(presence: Presence, moment: float) -> Pose:
 
 def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
     first, second = hand_and_poses()
-    presence = Presence(first.hand)
+    presence = DropoutBlend(first.hand)
     presence.see(first, 0.0)
     at(presence, 0.0)
     assert np.array_equal(at(presence, HOLD - 0.01).angles, first.angles) and not presence.lost
@@ -225,7 +225,7 @@ def test_a_lost_hand_holds_then_eases_to_rest_and_comes_back_without_a_jump():
 def test_frames_that_come_in_bursts_are_followed_without_delay(together):
     """Each is where it was seen, at once: nothing of that is a hand that was away."""
     pose, _ = hand_and_poses()
-    presence = Presence(pose.hand)
+    presence = DropoutBlend(pose.hand)
     numbers = np.arange(600)
     for moment in numbers // together * together / 120 + numbers % together * 1e-4:
         root = pose.root.copy()

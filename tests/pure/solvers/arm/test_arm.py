@@ -10,7 +10,7 @@ from knuckle.hand import rotations as rot
 from knuckle.solvers import arm as arms
 from knuckle.solvers.arm import Arm, ArmPose, human
 from knuckle.solvers.arm.ball_joints import joint
-from knuckle.solvers.tree import Limit, SkeletonError, cone, swing_twist_limits
+from knuckle.solvers.tree import SkeletonError, SwingTwistLimit, cone, swing_twist_limits
 
 optimize = pytest.importorskip("scipy.optimize")
 Rotation = pytest.importorskip("scipy.spatial.transform").Rotation
@@ -296,7 +296,9 @@ def test_a_frame_that_was_not_seen_keeps_the_last_pose_and_before_the_first_the_
 
 
 def test_an_arm_that_was_never_seen_rests_within_its_limits():
-    bent = Arm(0.3, 0.25, Limit((0.4,) * 4, (0.3, 0.9)), (0.2, 2.0), Limit((0.4,) * 4, (-0.9, -0.3)))
+    bent = Arm(
+        0.3, 0.25, SwingTwistLimit((0.4,) * 4, (0.3, 0.9)), (0.2, 2.0), SwingTwistLimit((0.4,) * 4, (-0.9, -0.3))
+    )
     found, _ = arms.solve(bent, at((np.nan, 0, 0)), np.zeros(3))
     assert arms.excess(bent, found).max() < 1e-9
     assert found.elbow == pytest.approx(0.2)

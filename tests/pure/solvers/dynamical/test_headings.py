@@ -17,13 +17,13 @@ from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
 from knuckle.solvers.dynamical.bone_directions import by_headings, headings_of
 from knuckle.solvers.dynamical.limb_targets import many_frames, one_frame
-from knuckle.solvers.dynamical.limbs import Limb, Worth, limbs_of
+from knuckle.solvers.dynamical.limbs import LimbModel, LimbWeights, limbs_of
 from knuckle.solvers.solver import State, limit_excess
 
 from ..hands import HANDS
 
 PHALANGES = tuple(joint for chain in CHAIN_JOINTS.values() for joint in chain[:3])
-WORTH = Worth(0.03, 0.003)
+WORTH = LimbWeights(0.03, 0.003)
 NO_TWIST = {named: limits for named, limits in DEFAULT_LIMITS.items() if named[1] != "twist"}
 KINDS = {**HANDS, "no twist": build(adult("right"), NO_TWIST)}
 
@@ -51,7 +51,7 @@ def turns_of(targets: Targets) -> tuple[np.ndarray, np.ndarray]:
     return targets.rotations, targets.rotation_weights
 
 
-def limbs(hand: HandModel, targets: Targets) -> tuple[Limb, ...]:
+def limbs(hand: HandModel, targets: Targets) -> tuple[LimbModel, ...]:
     return limbs_of(hand, targets.sites.tolist(), WORTH)
 
 

@@ -15,13 +15,13 @@ from knuckle.solvers.dynamical import Dynamical
 from knuckle.solvers.dynamical.limb_kinematics import bent, normal, place, turn_error
 from knuckle.solvers.dynamical.limb_step import in_box
 from knuckle.solvers.dynamical.limb_targets import look, many_frames, one_frame
-from knuckle.solvers.dynamical.limbs import Worth, limbs_of
+from knuckle.solvers.dynamical.limbs import LimbWeights, limbs_of
 from knuckle.solvers.solver import State, limit_excess, residuals
 
 from ..hands import FULL, HANDS, natural, targets_at
 
 HAND = HANDS["left"]
-WORTH = Worth(0.03, 0.003)
+WORTH = LimbWeights(0.03, 0.003)
 
 
 def random_pose(hand: HandModel, frames: int, seed: int) -> Pose:

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from knuckle.hand import rotations
 from knuckle.solvers.smoothing.kalman_bank import LOOSE
-from knuckle.solvers.smoothing.live_path import Following, follow, start
-from knuckle.solvers.smoothing.motion_model import PLACES, TURNS, Rules, intensity, steps_of, transition
+from knuckle.solvers.smoothing.live_path import PathFilter, follow, start
+from knuckle.solvers.smoothing.motion_model import PLACES, TURNS, NoiseRules, intensity, steps_of, transition
 from knuckle.solvers.smoothing.noise_estimate import heard, listening, variances
 from knuckle.solvers.smoothing.path_smoother import kalman, smooth
 
-RULES = Rules(PLACES, bridge=0.2)
-LIVE = Following(1, 1.0, Rules(PLACES, bridge=0.1))
+RULES = NoiseRules(PLACES, bridge=0.2)
+LIVE = PathFilter(1, 1.0, NoiseRules(PLACES, bridge=0.1))
 
 
 def wander(times, paths=3, seed=0, size=0.04, hertz=1.5):
@@ -152,8 +152,8 @@ def test_live_with_a_frame_of_lag_leaves_less_than_without() -> None:
     truth = wander(times, 5)
     values = noisy(truth, 0.001)
     rules = LIVE.rules
-    with_lag = off(followed(times, values, everywhere(values), Following(1, 0.0, rules)), truth[:-1]).mean()
-    without = off(followed(times, values, everywhere(values), Following(0, 0.0, rules)), truth).mean()
+    with_lag = off(followed(times, values, everywhere(values), PathFilter(1, 0.0, rules)), truth[:-1]).mean()
+    without = off(followed(times, values, everywhere(values), PathFilter(0, 0.0, rules)), truth).mean()
     assert with_lag < 0.8 * without < 0.8 * off(values, truth).mean()
 
 
@@ -188,7 +188,7 @@ def test_a_place_given_live_is_at_most_the_noise_from_where_the_filters_see_it()
     truth = wander(times, hertz=3.0)
     values = noisy(truth, 0.00005)
     calmed = followed(times, values, everywhere(values))
-    plain = followed(times, values, everywhere(values), Following(1, 0.0, LIVE.rules))
+    plain = followed(times, values, everywhere(values), PathFilter(1, 0.0, LIVE.rules))
     assert off(calmed, plain)[50:].max() < 0.002
 
 
@@ -257,7 +257,7 @@ def test_a_marker_lost_live_goes_on_ever_slower() -> None:
     values[:, 0, 0] = times
     seen = everywhere(values)
     seen[100:] = False
-    path = followed(times, values, seen, Following(0, 0.0, LIVE.rules))[:, 0, 0]
+    path = followed(times, values, seen, PathFilter(0, 0.0, LIVE.rules))[:, 0, 0]
     steps = np.diff(path[99:130])
     assert (steps > 0).all()
     assert (np.diff(steps) < 0).all()
@@ -304,7 +304,7 @@ def test_a_spinning_joint_is_smoothed_as_a_slow_one(speed) -> None:
     turn = np.random.default_rng(0).normal(0, np.deg2rad(2), (600, 1, 3))
     values = rotations.multiply(truth, np.concatenate([np.ones((600, 1, 1)), turn / 2], -1))
     values = rotations.continuous(values / np.linalg.norm(values, axis=-1, keepdims=True))
-    done = smooth(times, values, everywhere(values), Rules(TURNS, 0.2)).values
+    done = smooth(times, values, everywhere(values), NoiseRules(TURNS, 0.2)).values
     done = done / np.linalg.norm(done, axis=-1, keepdims=True)
     assert np.rad2deg(angle(done, truth).mean()) < 0.45 * np.rad2deg(angle(values, truth).mean())
 

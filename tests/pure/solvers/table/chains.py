@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.planar_chain import Chain, Rider
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker
 from knuckle.solvers.table.linkage import Linkage, linkage
 
 LENGTHS = np.array([0.0398, 0.0224, 0.0197])
@@ -16,7 +16,7 @@ THESIS = np.array([0.0458, 0.0201, 0.0200])
 
 
 def up_to_tip(chain: Chain, radii=(0.0, 0.0, 0.0)) -> Linkage:
-    return linkage(chain, Rider(2, float(chain.lengths[2])), np.array(radii))
+    return linkage(chain, ChainMarker(2, float(chain.lengths[2])), np.array(radii))
 
 
 def five_links(lengths, radii, flexions):

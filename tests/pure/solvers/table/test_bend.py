@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from knuckle.solvers.planar.dip_offset import LEAD_PRICE
-from knuckle.solvers.planar.planar_chain import Hint, Rider
+from knuckle.solvers.planar.planar_chain import ChainMarker, MarkerHint
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip
 from knuckle.solvers.table.table_bend import planar_table
 from knuckle.solvers.table.uniform_table import build
@@ -16,7 +16,7 @@ few = settings(max_examples=50, deadline=None)
 
 
 def table_of(chain, radii=(0.0, 0.0, 0.0), bone=2):
-    return planar_table(chain, Rider(bone, float(chain.lengths[bone])), np.array(radii))
+    return planar_table(chain, ChainMarker(bone, float(chain.lengths[bone])), np.array(radii))
 
 
 TABLES = {name: table_of(chain) for name, chain in CHAINS.items()}
@@ -30,7 +30,7 @@ def many(table, goals, hints=()):
 
 def seen_at(chain, rider, flexions):
     places = tip(linkage(chain, rider, np.zeros(3)).links, flexions)
-    return Hint(rider, places.real, places.imag, np.ones(len(places)))
+    return MarkerHint(rider, places.real, places.imag, np.ones(len(places)))
 
 
 @pytest.mark.parametrize("name", sorted(CHAINS))
@@ -105,7 +105,7 @@ def test_a_finger_bent_backwards_is_told_by_its_inner_joint():
     truth = np.array([[0.2, -0.3, -0.2], [0.2, 0.3, 0.2]])
     table = TABLES["backwards"]
     goals = tip(table.linkage.links, truth)
-    for riders in ([Rider(0, 0.0398)], [Rider(0, 0.0398), Rider(1, 0.0224)]):
+    for riders in ([ChainMarker(0, 0.0398)], [ChainMarker(0, 0.0398), ChainMarker(1, 0.0224)]):
         found, error = many(table, goals, [seen_at(BACKWARDS, rider, truth) for rider in riders])
         assert error.max() < 1e-9
         assert (np.sign(found[:, 1]) == [-1, 1]).all()
@@ -127,7 +127,7 @@ def test_both_inner_joints_tell_a_last_joint_that_does_not_follow():
     low, high = FINGER.limits.T
     truth = rng.uniform(low, high, (300, 3))
     table = TABLES["finger"]
-    hints = [seen_at(FINGER, Rider(bone, float(FINGER.lengths[bone])), truth) for bone in (0, 1)]
+    hints = [seen_at(FINGER, ChainMarker(bone, float(FINGER.lengths[bone])), truth) for bone in (0, 1)]
     found, error = many(table, tip(table.linkage.links, truth), hints)
     assert error.max() < 1e-8
     assert np.abs(found - truth).max() < 1e-6
@@ -136,7 +136,7 @@ def test_both_inner_joints_tell_a_last_joint_that_does_not_follow():
 def test_one_inner_joint_is_heeded_as_well_as_any_bend_of_the_last_joint_could():
     """Against trying them all: misplaced by as little as the price of leaving the coupling lets it."""
     rng = np.random.default_rng(6)
-    table, rider = TABLES["finger"], Rider(0, float(FINGER.lengths[0]))
+    table, rider = TABLES["finger"], ChainMarker(0, float(FINGER.lengths[0]))
     for truth in rng.uniform(FINGER.limits[:, 0], FINGER.limits[:, 1], (30, 3)):
         goal = tip(table.linkage.links, truth)
         hint = seen_at(FINGER, rider, truth[None])

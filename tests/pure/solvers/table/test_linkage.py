@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.planar_chain import Rider
+from knuckle.solvers.planar.planar_chain import ChainMarker
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip, unit
 
 from .chains import FINGER, LENGTHS, THESIS, five_links, up_to_tip
@@ -30,7 +30,7 @@ def test_a_knuckle_turns_below_the_marker_that_stands_still_over_it(flexions, ra
 
 
 def test_a_marker_on_the_back_of_a_bone_rides_with_it():
-    links = linkage(FINGER, Rider(1, 0.010, 0.004), np.zeros(3)).links
+    links = linkage(FINGER, ChainMarker(1, 0.010, 0.004), np.zeros(3)).links
     first, middle = 0.3, 0.8
     heading = np.array([first, first + middle])
     joint = LENGTHS[0] * np.exp(1j * heading[0])

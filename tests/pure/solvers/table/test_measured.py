@@ -13,7 +13,7 @@ from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.hand.targets import assign
 from knuckle.pipeline import calibration as calibrate
 from knuckle.pipeline import job, performer
-from knuckle.pipeline.calibration_choices import Choices
+from knuckle.pipeline.calibration_choices import CalibrationChoices
 from knuckle.solvers import beginning
 from knuckle.solvers.fabrik import Fabrik
 from knuckle.solvers.table import Table
@@ -71,7 +71,7 @@ def calibrated(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clips")
     still, moving = np.full((40, 5, 3), np.deg2rad(2)), bends(300, RHO)
     clip = saved(folder / "rom.json", posed(HAND, FULL, np.concatenate([moving, still])))
-    found = json.loads(json.dumps(performer.to_dict(calibrate.run(clip, Choices()))))
+    found = json.loads(json.dumps(performer.to_dict(calibrate.run(clip, CalibrationChoices()))))
     spots = tuple(FULL[column] for column in BARE)
     recipe = saved(folder / "take.json", posed(HAND, spots, bends(120, RHO, seed=3)), spots)
     return replace(recipe, solver="table", performer=found)

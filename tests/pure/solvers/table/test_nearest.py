@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from knuckle.solvers.planar.planar_chain import Rider
+from knuckle.solvers.planar.planar_chain import ChainMarker
 from knuckle.solvers.table.linkage import linkage, tip
 from knuckle.solvers.table.nearest_bend import ALIKE, faces, nearest
 
@@ -46,7 +46,7 @@ def test_whatever_can_be_reached_is_reached(name, shares):
 @pytest.mark.parametrize("bone", [0, 1])
 @pytest.mark.parametrize("goal", [0.02 + 0.03j, -0.05 - 0.01j, 0.2j, 0j])
 def test_shorter_chains_are_brought_as_near_as_they_get(bone, goal):
-    links = linkage(FINGER, Rider(bone, float(FINGER.lengths[bone]), 0.003), np.zeros(3))
+    links = linkage(FINGER, ChainMarker(bone, float(FINGER.lengths[bone]), 0.003), np.zeros(3))
     found = nearest(faces(links), np.array([goal]))
     first_two = [np.linspace(low, high, 400) for low, high in FINGER.limits[:2]]
     tried = tip(links.links, coupled(FINGER, *(each.ravel() for each in np.meshgrid(*first_two))))

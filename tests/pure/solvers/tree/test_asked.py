@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from knuckle.errors import RecipeError
 from knuckle.solvers.tree import (
-    Bone,
-    Settings,
+    RestBone,
+    TreeFabrikSettings,
     ball,
     chain,
     cone,
@@ -23,7 +23,7 @@ from knuckle.solvers.tree import (
 
 from .trees import ARM, FREE, TAIL, UP, Y, independent, limit_excess, loop, palm, posed, turns_inside
 
-APART = Settings(follow=False)
+APART = TreeFabrikSettings(follow=False)
 
 
 def world_quaternions(turned):
@@ -161,10 +161,10 @@ def test_hinges_in_one_point_are_a_shoulder():
     at = (0.0, 0.0, 0.0)
     shoulder = from_bones(
         [
-            Bone("x", None, at, at, hinge(-2, 2)),
-            Bone("z", "x", at, at, hinge(-2, 2, (0, 0, 1))),
-            Bone("upper", "z", at, (0, 1, 0), hinge(-2, 2, (0, 1, 0))),
-            Bone("lower", "upper", (0, 1, 0), (0, 2, 0), hinge(0, 2.5)),
+            RestBone("x", None, at, at, hinge(-2, 2)),
+            RestBone("z", "x", at, at, hinge(-2, 2, (0, 0, 1))),
+            RestBone("upper", "z", at, (0, 1, 0), hinge(-2, 2, (0, 1, 0))),
+            RestBone("lower", "upper", (0, 1, 0), (0, 2, 0), hinge(0, 2.5)),
         ]
     )
     positions, _ = posed(shoulder, turns_inside(shoulder, 40, 6))
@@ -218,4 +218,4 @@ def test_a_frame_that_begins_near_its_goal_arrives_from_there_and_what_is_not_as
 )
 def test_settings_that_cannot_be_are_told_in_a_sentence(setting, sentence):
     with pytest.raises(RecipeError, match=sentence):
-        Settings(**setting)
+        TreeFabrikSettings(**setting)

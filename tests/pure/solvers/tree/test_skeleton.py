@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from knuckle.solvers.tree import (
-    Bone,
-    Limit,
+    RestBone,
     Skeleton,
     SkeletonError,
+    SwingTwistLimit,
     ball,
     chain,
     cone,
@@ -46,13 +46,13 @@ def two(rest=STEP, parents=(-1, 0), limits=FREE, **more):
         (lambda: two(limits=(ball(), hinge(-4, 4))), "b: turns -229 to 229 degrees"),
         (lambda: two(limits=(cone(4, 0, 0, 0), ball())), "a: the cone opens by 229, 0, 0, 0 degrees"),
         (lambda: two(limits=(cone(float("nan"), 0, 0, 0), ball())), "a: a limit is not a finite number"),
-        (lambda: two(limits=(Limit(axis=(0, 0, 0)), ball())), "a: the limit's axis and side are parallel"),
+        (lambda: two(limits=(SwingTwistLimit(axis=(0, 0, 0)), ball())), "a: the limit's axis and side are parallel"),
         (lambda: chain("tail", UP[:1]), "tail: 1 points"),
         (lambda: chain("tail", UP[:3], [ball()]), "tail: 1 limits for 2 bones"),
-        (lambda: from_bones([Bone("a", None, (0, 0, 0), (0, 1, 0))] * 2), "'a' is there twice"),
-        (lambda: from_bones([Bone("a", "b", (0, 0, 0), (0, 1, 0))]), "the parent of 'a' is 'b'"),
-        (lambda: from_bones([Bone("a", None, (0, 0, 0), (0, np.inf, 0))]), "head or tail of 'a'"),
-        (lambda: from_bones([Bone("a", None, (0, 0, 0), (0, 1, 0))], [("a", "c")]), "a loop names 'c'"),
+        (lambda: from_bones([RestBone("a", None, (0, 0, 0), (0, 1, 0))] * 2), "'a' is there twice"),
+        (lambda: from_bones([RestBone("a", "b", (0, 0, 0), (0, 1, 0))]), "the parent of 'a' is 'b'"),
+        (lambda: from_bones([RestBone("a", None, (0, 0, 0), (0, np.inf, 0))]), "head or tail of 'a'"),
+        (lambda: from_bones([RestBone("a", None, (0, 0, 0), (0, 1, 0))], [("a", "c")]), "a loop names 'c'"),
     ],
 )
 def test_a_skeleton_that_contradicts_itself_is_told_in_a_sentence(make, sentence):
@@ -63,10 +63,10 @@ def test_a_skeleton_that_contradicts_itself_is_told_in_a_sentence(make, sentence
 def test_bones_stand_where_they_were_given():
     """At rest every joint is at its bone's head, and its Y points along the bone."""
     bones = [
-        Bone("a", None, (1, 2, 3), (1, 4, 3)),
-        Bone("back", "a", (1, 4, 3), (1, 3, 3)),
-        Bone("side", "a", (2, 4, 3), (2, 4, 5), side=(0, 1, 0)),
-        Bone("dot", "side", (2, 4, 5), (2, 4, 5)),
+        RestBone("a", None, (1, 2, 3), (1, 4, 3)),
+        RestBone("back", "a", (1, 4, 3), (1, 3, 3)),
+        RestBone("side", "a", (2, 4, 3), (2, 4, 5), side=(0, 1, 0)),
+        RestBone("dot", "side", (2, 4, 5), (2, 4, 5)),
     ]
     tree = from_bones(bones)
     positions, turned = posed(tree, np.zeros((1, len(tree.joints), 3)))

@@ -13,7 +13,7 @@ from knuckle.solvers.tree.cost_derivatives import slopes
 from knuckle.solvers.tree.fabrik_passes import inwards
 from knuckle.solvers.tree.goal_points import sites_of
 from knuckle.solvers.tree.sphere_joint import between
-from knuckle.solvers.tree.tree_kinematics import Rowset, measure, place
+from knuckle.solvers.tree.tree_kinematics import TreeProblems, measure, place
 from knuckle.solvers.tree.tree_plan import make
 
 from .trees import ARM, FREE, TAIL, Y, loop, palm, turns_inside
@@ -99,7 +99,7 @@ def problem(skeleton, goals, turns):
     sites = sites_of(skeleton, goals)
     plan = make(skeleton, sites, np.full(len(sites.joints), True))
     origin = np.tile(skeleton.rest[0, :3, 3], (len(turns), 1))
-    return plan, Rowset(origin, turns[:, plan.joints], sites.goals, sites.weights)
+    return plan, TreeProblems(origin, turns[:, plan.joints], sites.goals, sites.weights)
 
 
 CASES = {

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from knuckle.solvers.tree import Bone, ball, chain, cone, fixed, from_bones, hinge
+from knuckle.solvers.tree import RestBone, ball, chain, cone, fixed, from_bones, hinge
 
 UP = np.stack([np.zeros(7), np.arange(7.0), np.zeros(7)], -1)
 ARM_AT = np.array([[0, 0, 0], [0.3, 0, 0], [0.56, 0, 0], [0.65, 0, 0]])
@@ -18,20 +18,22 @@ ARM = chain(
 )
 SIDES = {-1: "left", 1: "right"}
 LIMBS = [
-    [Bone(f"{name}-0", "s1", (0, 0, 2), (x, 0, 2)), Bone(f"{name}-1", f"{name}-0", (x, 0, 2), (2 * x, 0, 2))]
+    [RestBone(f"{name}-0", "s1", (0, 0, 2), (x, 0, 2)), RestBone(f"{name}-1", f"{name}-0", (x, 0, 2), (2 * x, 0, 2))]
     for x, name in SIDES.items()
 ]
-Y = from_bones([Bone("s0", None, (0, 0, 0), (0, 0, 1)), Bone("s1", "s0", (0, 0, 1), (0, 0, 2)), *LIMBS[0], *LIMBS[1]])
+Y = from_bones(
+    [RestBone("s0", None, (0, 0, 0), (0, 0, 1)), RestBone("s1", "s0", (0, 0, 1), (0, 0, 2)), *LIMBS[0], *LIMBS[1]]
+)
 """Two ends on one sub-base: FABRIK's figure of multiple end effectors."""
 
 
 def palm(root_free=False):
     """Three fingers on a rigid palm that turns any way."""
-    bones = [Bone("palm", None, (0, 0, 0), (0, 1, 0))]
+    bones = [RestBone("palm", None, (0, 0, 0), (0, 1, 0))]
     for name, x in (("one", -0.4), ("two", 0.0), ("three", 0.4)):
         bones += [
-            Bone(name, "palm", (x, 1, 0), (x, 1.5, 0), cone(1.5, 0.3, 0.3, 0.3)),
-            Bone(f"{name}-end", name, (x, 1.5, 0), (x, 1.9, 0), hinge(0, 1.7)),
+            RestBone(name, "palm", (x, 1, 0), (x, 1.5, 0), cone(1.5, 0.3, 0.3, 0.3)),
+            RestBone(f"{name}-end", name, (x, 1.5, 0), (x, 1.9, 0), hinge(0, 1.7)),
         ]
     return from_bones(bones, root_free=root_free)
 
@@ -39,11 +41,11 @@ def palm(root_free=False):
 def loop(limit=None, root_free=False):
     """Two chains of two bones whose ends meet."""
     limit = limit or ball()
-    bones = [Bone("base", None, (0, 0, 0), (0, 0.1, 0), fixed())]
+    bones = [RestBone("base", None, (0, 0, 0), (0, 0.1, 0), fixed())]
     for name, x in (("left", -1), ("right", 1)):
         bones += [
-            Bone(f"{name}-0", "base", (x, 0, 0), (1.5 * x, 1, 0), limit),
-            Bone(f"{name}-1", f"{name}-0", (1.5 * x, 1, 0), (0, 2, 0), limit),
+            RestBone(f"{name}-0", "base", (x, 0, 0), (1.5 * x, 1, 0), limit),
+            RestBone(f"{name}-1", f"{name}-0", (1.5 * x, 1, 0), (0, 2, 0), limit),
         ]
     return from_bones(bones, loops=[("left-1-tip", "right-1-tip")], root_free=root_free)
 
