@@ -21,6 +21,7 @@ import skin_rows
 from skin_methods import Calibrated, Default, Method
 from skin_momentum import PYTHON, Momentum
 from skin_takes import ROOT, SIG18, splits
+from skin_worn import Worn
 from standard_page import fill, table
 
 from knuckle.capture.cleaning import Cleaning
@@ -32,13 +33,18 @@ METHODS: list[Method] = [
     Calibrated("`knuckle calibrate` on another take"),
     Calibrated("`knuckle calibrate`, jacobian", {"solver": "jacobian"}),
     *([Momentum()] if PYTHON.exists() else []),
+    Worn("fitted hand, three takes"),
+    Worn("fitted hand, the take itself", alone=True),
 ]
 """On the real takes."""
 MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
     *((Default(name, {"solver": name}), skin_known.CASES if name == "fabrik" else skin_known.MAIN) for name in SOLVERS),
     (Calibrated("`knuckle calibrate`, fabrik"), skin_known.MAIN[:1]),
+    (Worn("fitted hand"), (*skin_known.MAIN, (13, 0.2), (9, 0.2))),
 ]
 """On made hands, with the cases that each is tried on."""
+HANDS = (0, 3, 5, 6, 9, 11)
+"""The made hands that are tried unless all are asked for: three of each kind, all motions."""
 BLIND = Cleaning(gap_limit=0, spikes=False)
 """Cleaning that looks at no later frame."""
 HIDDEN: list[tuple[str, Method, Method]] = [
@@ -48,6 +54,7 @@ HIDDEN: list[tuple[str, Method, Method]] = [
         Default("live, smoothed", {"smoothing": "live", "cleaning": BLIND}),
         Default("whole, smoothed", {"smoothing": "whole"}),
     ),
+    ("fitted hand", Worn("live, fitted", alone=True), Worn("whole, fitted", alone=True)),
 ]
 """Where markers vanish: a name, how it is live, and how it is over a whole take."""
 
@@ -62,7 +69,8 @@ def real(words: str, everything: bool) -> str:
 def made(words: str, everything: bool) -> str:
     """The table of hands whose joints are known."""
     chosen = [(method, skin_known.CASES if everything else cases) for method, cases in MADE if words in method.name]
-    rows = skin_known.rows(chosen, skin_made.stored())
+    hands = skin_made.stored()
+    rows = skin_known.rows(chosen, hands if everything else [hands[number] for number in HANDS])
     kept = skin_rows.kept("made", 1, [method.name for method, _ in MADE], rows)
     return table(skin_known.HEAD, [*kept, skin_known.wanted()])
 

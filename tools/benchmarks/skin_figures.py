@@ -103,8 +103,8 @@ class Truth:
 def centre_errors(solved: Solved, truth: Truth) -> Floats:
     """(F, 15) mm, the centres of the joints that bend."""
     joints = [JOINT_INDEX[joint] for joint in _TURNING]
-    away = solved.frames[:, joints, :3, 3] - truth.frames[:, joints, :3, 3]
-    return 1000 * np.linalg.norm(away, axis=-1)
+    away = solved.frames[..., :3, 3] - truth.frames[..., :3, 3]
+    return 1000 * np.linalg.norm(away[:, joints], axis=-1)
 
 
 def angle_errors(solved: Solved, truth: Truth) -> Floats:
@@ -121,7 +121,7 @@ def angle_errors(solved: Solved, truth: Truth) -> Floats:
 def _palm_directions(frames: Floats) -> Floats:
     """(F, 5, 3, 3) unit, where the three bones of each digit point, in the wrist's frame."""
     chains = np.array([[JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]] for digit in DIGITS])
-    bones = np.diff(frames[:, chains, :3, 3], axis=2)
+    bones = np.diff(frames[..., :3, 3][:, chains], axis=2)
     bones /= np.linalg.norm(bones, axis=-1, keepdims=True)
     return np.asarray(np.einsum("fji,fdbj->fdbi", frames[:, 0, :3, :3], bones))
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from skin_figures import turns
-from skin_methods import Fitted, Method, Solved
+from skin_methods import Method, Solved
 from skin_takes import ROOT, Clip, splits
 
 from knuckle.capture import formats
+from knuckle.errors import KnuckleError
 
 Floats = NDArray[np.float64]
 
@@ -157,24 +158,34 @@ def clips() -> dict[str, list[Clip]]:
 
 
 def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
-    """A row for each capture, case and method; a method is a name, how it is live, and how over the whole take."""
-    for name, takes in clips().items():
-        plain = {
-            which.name: [which.solve(clip, Fitted(None), clip) for clip in takes]
-            for _, *both in methods
-            for which in both
-        }
-        for case in CASES:
-            for title, *both in methods:
-                cells = []
-                for which in both:
-                    found, usual = Found([], [], []), Found([], [], [])
-                    for clip, without in zip(takes, plain[which.name], strict=True):
-                        hidden = gaps(clip, case)
-                        solved = which.solve(hide(clip, hidden), Fitted(None), clip)
-                        measure(clip, hidden, solved, without, found)
-                        measure(clip, hidden, without, without, usual)
-                    cells += found.cells()
+    """A row for each method, capture and case; a method is a name, how it is live, and how over the whole take."""
+    for title, *both in methods:
+        for name, takes in clips().items():
+            plain = [[_solved(which, clip, clip) for clip in takes] for which in both]
+            for case in CASES:
+                cells, usual = [], Found([], [], [])
+                for which, found in zip(both, plain, strict=True):
+                    cells += _hidden(which, case, takes, found, usual).cells()
                 usually = np.nanmean(np.concatenate(usual.away)) if usual.away else np.nan
                 yield [title, name, case.name, f"{usually:.1f}", *cells, case.wanted]
-            print(f"{name}, {case.name}: done", flush=True)
+                print(f"{title}, {name}, {case.name}: done", flush=True)
+
+
+def _hidden(method: Method, case: Case, takes: list[Clip], plain: list[Solved | None], usual: Found) -> Found:
+    """What the case shows over all takes, and to `usual` what is so without it."""
+    found = Found([], [], [])
+    for clip, without in zip(takes, plain, strict=True):
+        hidden = gaps(clip, case)
+        solved = _solved(method, hide(clip, hidden), clip)
+        if solved is not None and without is not None:
+            measure(clip, hidden, solved, without, found)
+            measure(clip, hidden, without, without, usual)
+    return found
+
+
+def _solved(method: Method, clip: Clip, complete: Clip) -> Solved | None:
+    """None where the take is refused, or taken for the other hand's."""
+    try:
+        return method.solve(clip, method.fit([complete]), complete)
+    except KnuckleError:
+        return None

@@ -101,6 +101,8 @@ class Default:
         if hand.side != clip.side:
             raise WrongSideError(f"{clip.name}: solved as a {hand.side} hand")
         frames = joint_frames(hand.hand, hand.pose)
+        if hand.side not in known.hands:
+            raise WrongSideError(f"{clip.name}: measured as the other hand")
         spots = known.hands[hand.side].spots
         at = frames[:, [JOINT_INDEX[spot.joint] for spot in spots.values()]]
         offsets = np.array([spot.on(hand.side) for spot in spots.values()])

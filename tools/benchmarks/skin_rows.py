@@ -15,13 +15,12 @@ def kept(table: str, keys: int, order: list[str], measured: Iterable[list[str]])
     keys: how many cells at the beginning of a row tell it from others; the first names its method.
     """
     path = FOLDER / f"{table}.json"
-    rows = {tuple(row[:keys]): row for row in _read(path)}
     for row in measured:
-        rows[tuple(row[:keys])] = row
+        rows = {tuple(other[:keys]): other for other in _read(path)} | {tuple(row[:keys]): row}
         FOLDER.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(list(rows.values()), indent=1, ensure_ascii=False))
     for method in order:
-        yield from (row for row in rows.values() if row[0] == method)
+        yield from (row for row in _read(path) if row[0] == method)
 
 
 def _read(path: Path) -> list[list[str]]:

@@ -1,0 +1,55 @@
+"""The fitted hand as a method: bones, markers and habits fitted together to takes, then solved by all markers."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from skin_methods import Fitted, Solved
+from skin_takes import Clip
+
+from knuckle.hand.calibration.skin_markers import fit
+from knuckle.hand.kinematics import Pose, joint_frames
+from knuckle.hand.marker_sets import Spot, suggest
+from knuckle.solvers.skin_markers import SkinSolver
+
+
+@dataclass(frozen=True, slots=True)
+class Worn:
+    """Fitted to all the takes, or with `alone` to each clip by itself, as a solve without a performer would be."""
+
+    name: str
+    alone: bool = False
+
+    def fit(self, takes: Sequence[Clip]) -> Fitted:
+        """See Method."""
+        return Fitted(None) if self.alone else _fitted(tuple(takes))
+
+    def solve(self, clip: Clip, fitted: Fitted, complete: Clip) -> Solved:
+        """See Method."""
+        worn = fitted.performer or _fitted((complete,)).performer
+        positions = np.full((len(clip), len(worn.markers.labels), 3), np.nan)
+        for column, label in enumerate(worn.markers.labels):
+            if label in clip.labels:
+                positions[:, column] = clip.positions[:, clip.column(label)]
+        begin = time.perf_counter()
+        poses, _ = SkinSolver().solve(worn, np.arange(len(clip)) / clip.rate, positions)
+        seconds = time.perf_counter() - begin
+        frames = joint_frames(worn.model, Pose(worn.model, poses.root, poses.angles))
+        return Solved(worn.markers.labels, poses.markers, frames, poses.angles, worn.model.limits, seconds)
+
+
+@lru_cache(maxsize=16)
+def _fitted(takes: tuple[Clip, ...]) -> Fitted:
+    """The hand that wore the markers of these takes; one clip is solved many times with it."""
+    first = takes[0]
+    begin = time.perf_counter()
+    worn = fit([take.positions for take in takes], first.rate, _spots(first), first.side)  # type: ignore[arg-type]
+    return Fitted(worn, time.perf_counter() - begin)
+
+
+def _spots(clip: Clip) -> dict[str, Spot]:
+    """Where the labels say that their markers sit; those on the back of the hand say no joint."""
+    (spots,) = suggest(clip.labels).groups.values()
+    return {label: spots.get(label, Spot("wrist")) for label in clip.labels}
