@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,7 @@ from .hand.kinematics import joint_frames
 from .hand.rotations import continuous, from_matrix
 from .pipeline.job import SolvedHand, SolveJob, Take
 from .pipeline.recipe import Recipe
-
-if TYPE_CHECKING:
-    from types import ModuleType
+from .pipeline.rig_constraints import Rig
 
 __all__ = ["KnuckleError", "Markers", "Recipe", "SolvedHand", "Take", "joints", "key", "pose", "read", "solve"]
 
@@ -63,13 +61,21 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
     except TypeError as error:
         unknown = sorted(choices.keys() - {*Recipe.__dataclass_fields__})
         raise RecipeError(f"{', '.join(unknown)}: not a field of a recipe") from error
-    blender = blend_file() if recipe.rig != "default" else None
-    rig = blender.check_rig(recipe.rig, recipe.arm, blender.Wanted.of(recipe)) if blender else None
-    job = SolveJob(recipe, rig, markers)
+    job = SolveJob(recipe, _rig(recipe), markers)
     for _ in job.steps():
         pass
     assert job.take is not None
     return job.take
+
+
+def _rig(recipe: Recipe) -> Rig | None:
+    """What solving asks of a recipe's rig; None for the hand that Knuckle builds."""
+    if recipe.rig == "default":
+        return None
+    expect_blender()
+    from .rig import blend_file
+
+    return blend_file.check_rig(recipe.rig, recipe.arm, blend_file.RigChoice.of(recipe))
 
 
 def joints(take: Take) -> dict[str, NDArray[Any]]:
@@ -113,10 +119,12 @@ def key(take: Take, out: str | Path) -> tuple[str, ...]:
     """
     path = Path(out)
     expect_writable(path, ".blend", unlike=[Path(take.recipe.capture), Path(take.recipe.rig)])
-    blender = blend_file()
-    written = blender.new_scene_with_take(take, take.recipe.rig, blender.Wanted.of(take.recipe))
-    blender.save(path)
-    return tuple(written.notes)
+    expect_blender()
+    from .rig import blend_file
+
+    written = blend_file.new_scene_with_take(take, take.recipe.rig, blend_file.RigChoice.of(take.recipe))
+    blend_file.save(path)
+    return written.notes
 
 
 def pose(
@@ -141,29 +149,29 @@ def pose(
         raise KnuckleError(f"hand is '{hand}', expected left, right or both")
     path = Path(out)
     expect_writable(path, ".blend", unlike=[Path(rig)])
-    blender = blend_file()
+    expect_blender()
+    from .rig import blend_file
     from .rig.posing import posed_file
 
     sides = [side for side in SIDES if hand in (side, "both")]
-    made = posed_file.new_file_posed(rig, blender.Wanted(armature), sides, name)
-    blender.save(path)
-    return tuple(made.notes)
+    made = posed_file.new_file_posed(rig, blend_file.RigChoice.of(Recipe("", armature=armature)), sides, name)
+    blend_file.save(path)
+    return made.notes
 
 
-def blend_file() -> "ModuleType":
-    """The module that writes Blender files.
+def expect_blender() -> None:
+    """Look whether `rig` can be imported and used.
 
     Raises:
         KnuckleError: If Blender's module is not installed, or has windows, whose file would be replaced.
     """
     try:
-        from .rig import blend_file as module
+        from .rig import blend_file
     except ModuleNotFoundError as error:
         if error.name != "bpy":
             raise
         raise KnuckleError(
             "Blender's Python module is not installed: pip install bpy, or blender --command knuckle"
         ) from error
-    if not module.in_background():
+    if not blend_file.in_background():
         raise KnuckleError("this replaces the open file: run it in Blender's Python module or by blender --background")
-    return module

@@ -184,8 +184,10 @@ def _solve(options: argparse.Namespace) -> None:
         if path is not None:
             expect_writable(path, suffix, unlike=_inputs(options))
     chosen = cli_options.recipe_of(options)
-    blend_file = api.blend_file()
-    wanted = blend_file.Wanted.of(chosen)
+    api.expect_blender()
+    from ..rig import blend_file
+
+    wanted = blend_file.RigChoice.of(chosen)
     rig = blend_file.check_rig(chosen.rig, chosen.arm, wanted)
     with progress_bar() as show:
         take = _run(chosen, show, rig)
@@ -204,7 +206,7 @@ def _solve(options: argparse.Namespace) -> None:
 
 
 def _pose(options: argparse.Namespace) -> None:
-    poses.pose(options, _inputs(options), api.blend_file)
+    poses.pose(options, _inputs(options))
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
@@ -222,8 +224,8 @@ def _run(chosen: Recipe, show: Callable[[float, str], None], rig: Rig | None = N
 
 
 def _demo(options: argparse.Namespace) -> None:
-    blend_file = api.blend_file()
-    from ..rig import render
+    api.expect_blender()
+    from ..rig import blend_file, render
 
     make_folder(options.out)
     with progress_bar() as show:

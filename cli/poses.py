@@ -1,10 +1,10 @@
 """The shell's command for named poses."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from .. import api
 from ..errors import KnuckleError
 from ..files import expect_writable, written_whole
 from ..hand.joints import SIDES
@@ -29,7 +29,7 @@ def add_pose(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def pose(options: argparse.Namespace, inputs: Sequence[Path], blender: Callable[[], Any]) -> None:
+def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
     """Prints the poses, or poses a rig. Raises KnuckleError, and then nothing is written."""
     if options.list:
         print(_told())
@@ -42,10 +42,11 @@ def pose(options: argparse.Namespace, inputs: Sequence[Path], blender: Callable[
     mappings = tuple(read_preset(path) for path in options.mapping)
     for mapping in mappings:
         check_whole(mapping)
-    blend_file = blender()
+    api.expect_blender()
+    from ..rig import blend_file
     from ..rig.posing import posed_file
 
-    wanted = blend_file.Wanted(options.armature, mappings)
+    wanted = blend_file.RigChoice(options.armature, mappings)
     sides = SIDES if options.hand == BOTH else (options.hand,)
     rig = options.rig or blend_file.DEFAULT_RIG
     made = posed_file.new_file_posed(rig, wanted, sides, options.name, all_assets=options.assets)

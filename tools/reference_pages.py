@@ -60,7 +60,7 @@ def command_section(name: str, parser: argparse.ArgumentParser) -> str:
     """A command with its arguments."""
     actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
     usage = " ".join([f"knuckle {name}", *(usage_of(action) for action in actions)])
-    lines = textwrap.wrap(usage, 100, subsequent_indent=" " * 4, break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(usage, 84, subsequent_indent=" " * 4, break_on_hyphens=False, break_long_words=False)
     text = [f"## {name}", str(parser.description), "\n".join(["```text", *lines, "```"])]
     if actions:
         rows = [f"| {spelled(action)} | {meaning(action)} |" for action in actions]
