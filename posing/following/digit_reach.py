@@ -10,19 +10,14 @@ from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...hand.scalar_math import MANY
-from ...hand.targets import Targets
-from ...solvers.conformal import Cga
-from ...solvers.planar.closest_pose import approach
-from ...solvers.planar.planar_chain import ChainMarker
-from ...solvers.planar.planar_hand import PlanarDigit, digits, turns_of
-from ...solvers.solver import State
+from ...solvers.planar.planar_hand import PlanarDigit, digits
+from ...solvers.pose_problem import Objective, PoseProblem, angles_of, retried, solve
 from .touching import Shell, Touch, touch
 
 Floats = NDArray[np.float64]
 
-SWEEPS = 40
-"""Times that each joint is turned as near as it may, after the solver's answer."""
+LEAST_POSTURE = 1e-5
+"""m, what a joint's whole range counts where the tip alone matters."""
 POINTINGS = 10
 FAR = 20.0
 """Hands away that a digit points at, to make its hand longer."""
@@ -68,19 +63,15 @@ def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> To
 def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:
     """(F, D) rad at which a digit's tip is as near to goals (F, 3) m in the wrist's frame as its limits let it.
 
-    Its joints turn from angles (D,) by as much as the solver's answer does from the answer for where the tip is: a
-    pose that the solver would not have chosen is kept where the goal is where the tip is, and does not jump beside it.
-    Raises HandError.
+    Its joints stay as near to angles (D,) as they can. A goal that is not finite leaves them there.
     """
-    digit = digit_of_hand(hand, name)
-    home = tip_places(hand, angles[None], CHAIN_JOINTS[name][-1])
-    solved = _solved(hand, name, angles, np.concatenate([home, goals]))
-    low, high = hand.limits.T
-    begun: Floats = np.clip(angles + solved[1:] - solved[0], np.minimum(low, angles), np.maximum(high, angles))
-    off = np.linalg.norm(tip_places(hand, begun, CHAIN_JOINTS[name][-1]) - goals, axis=-1) > NEAR
-    if np.any(off):
-        begun[off] = _nearer(hand, digit, begun[off], goals[off])
-    return begun
+    tip, free, known = hand.site_index(CHAIN_JOINTS[name][-1]), angles_of(hand, [name]), np.isfinite(goals).all(axis=-1)
+    start = Pose(hand, np.tile(np.eye(4), (len(goals), 1, 1)), np.repeat(angles[None], len(goals), 0))
+    objective = Objective(tip, goals, known.astype(float))
+    problem = PoseProblem.of(start, free, [objective])
+    near = retried(problem, solve(problem)).pose
+    # What posture and tendons have left of the way, from there.
+    return solve(PoseProblem.of(near, free, [objective], coupled=False, posture=LEAST_POSTURE)).pose.angles
 
 
 def lengthened(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> Floats:
@@ -103,26 +94,3 @@ def lengthened(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> F
     part = (wanted - length) / (most - length)
     way = (1 - part) * home / length + part * longest / most
     return bring_tip(hand, name, angles, wanted * way / np.linalg.norm(way, axis=-1, keepdims=True))
-
-
-def _solved(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:
-    """(F, D) the solver's own answers."""
-    site = hand.site_index(CHAIN_JOINTS[name][-1])
-    many = len(goals)
-    targets = Targets(np.arange(many, dtype=float), np.array([site]), goals[:, None].copy(), np.ones((many, 1)))
-    pose, _ = Cga().solve(hand, targets, State(np.eye(4), angles))
-    solved: Floats = pose.angles
-    return solved
-
-
-def _nearer(hand: HandModel, digit: PlanarDigit, angles: Floats, goals: Floats) -> Floats:
-    """(F, D) each joint in turn as near to goals (F, 3) as it may."""
-    mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
-    base = digit.T_wrist_base
-    x, y, z = ((goals - base[:3, 3]) @ base[:3, :3] * mirror).T
-    turns = turns_of(hand, digit, ChainMarker(2, float(digit.lengths[2])), 0.0)
-    dofs = [turn.dof for turn in turns]
-    found = approach(MANY, turns, tuple(angles[:, dof].copy() for dof in dofs), (x, y, z), SWEEPS)
-    result = angles.copy()
-    result[:, dofs] = np.stack(found, axis=-1)
-    return result
