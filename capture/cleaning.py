@@ -27,11 +27,11 @@ class Cleaning:
     """How a capture is cleaned before it is solved."""
 
     gap_limit: float = 0.2
-    """s: gaps up to this length are filled; 0 fills none."""
+    """Gaps up to this length, in seconds, are filled; 0 fills none."""
     spikes: bool = True
-    """True takes out single positions that leave the marker's way."""
+    """Remove single positions that leave the marker's path."""
     cutoff: float | None = None
-    """Hz of the low-pass, None for none."""
+    """Cutoff frequency of the low-pass filter in Hz; null for none."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.gap_limit < np.inf:

@@ -25,7 +25,7 @@ from . import options as cli_options
 from . import poses, streams
 from .output import facts_of_tips, hands_told, progress_bar, told, write_joints
 
-EPILOG = "Exit status: 0 done, 1 a problem that one sentence tells of, 2 wrong usage."
+EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
@@ -48,7 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def command_parser() -> argparse.ArgumentParser:
     """The command line: every command with its arguments."""
-    parser = argparse.ArgumentParser(prog="knuckle", description="From a recorded hand to a keyed one.", epilog=EPILOG)
+    parser = argparse.ArgumentParser(
+        prog="knuckle", description="Solve recorded hands, and key and pose rigs.", epilog=EPILOG
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_info(commands)
     _add_calibrate(commands)
@@ -73,7 +75,7 @@ def _add_info(commands: Any) -> None:
     cli_options.add_labels(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "--save-markers", type=Path, metavar="MAP.json", help="where the labels that were found go, to be corrected"
+        "--save-markers", type=Path, metavar="MAP.json", help="write the labels that were found, to correct them"
     )
 
 
@@ -88,27 +90,27 @@ def _add_solve(commands: Any) -> None:
 
 
 def _add_pose(commands: Any) -> None:
-    parser = _command(commands, "pose", "Pose a rig's hands by the name of a pose, and save the file.", _pose)
+    parser = _command(commands, "pose", "Put a rig's hands into a named pose, and save the file.", _pose)
     poses.add_pose(parser)
 
 
 def _add_solvers(commands: Any) -> None:
-    _command(commands, "solvers", "Print the solvers and smoothings, and what can be set on each.", _solvers)
+    _command(commands, "solvers", "Print the solvers and smoothings with their settings.", _solvers)
 
 
 def _add_devices(commands: Any) -> None:
     _command(commands, "devices", "Print the devices that can be followed live.", streams.devices)
-    listen = _command(commands, "listen", "Print what comes from a device, to find what is wrong.", streams.listen)
+    listen = _command(commands, "listen", "Print what arrives from a device.", streams.listen)
     streams.add_listen(listen)
-    stream = _command(commands, "stream", "Solve a capture and play it as if it came from a device.", _stream)
+    stream = _command(commands, "stream", "Solve a capture and send it as a device would.", _stream)
     cli_options.add_reading(stream)
     cli_options.add_hands(stream)
     streams.add_stream(stream)
 
 
 def _add_demo(commands: Any) -> None:
-    parser = _command(commands, "demo", "Solve the bundled recording; save the take, pictures and a video.", _demo)
-    parser.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder, made if need be")
+    parser = _command(commands, "demo", "Solve the bundled recording, and save the take, pictures and a video.", _demo)
+    parser.add_argument("--out", type=Path, default=Path("knuckle-demo"), metavar="DIR", help="folder to write to")
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:

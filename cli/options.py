@@ -16,19 +16,19 @@ from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """A capture, and what its file does not say of itself."""
     parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
-    parser.add_argument("--unit", choices=UNITS, help="overrides the file's unit of length")
-    parser.add_argument("--up", choices=UP_AXES, help="overrides which axis points up in the file")
+    parser.add_argument("--unit", choices=UNITS, help="unit of length, instead of the file's")
+    parser.add_argument("--up", choices=UP_AXES, help="axis that points up, instead of the file's")
 
 
 def add_hand(parser: argparse.ArgumentParser) -> None:
     """Which hand."""
-    parser.add_argument("--hand", choices=HANDS, help="which hand of the capture; auto takes those that it holds")
+    parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto takes all that are in it")
 
 
 def add_hands(parser: argparse.ArgumentParser) -> None:
     """Which hands, by which markers, in which frames."""
     add_hand(parser)
-    parser.add_argument("--markers", type=Path, metavar="MAP.json", help="which label is which joint")
+    parser.add_argument("--markers", type=Path, metavar="MAP.json", help="maps labels to joints")
     add_labels(parser)
     parser.add_argument("--start", type=int, metavar="F", help="first frame of the capture to use, from 1")
     parser.add_argument("--end", type=int, metavar="F", help="last frame of the capture to use")
@@ -39,40 +39,42 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--labels",
         choices=LABELS,
-        help="by what markers are told: their names, or how they stand and move; auto by names where these tell",
+        help="label markers by their names, or by their shape and motion; auto uses names if they are understood",
     )
 
 
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
     """The options of `calibrate`."""
     parser.description = (
-        "Measure a performer's hands on one capture or two. A hand that is flat and still tells the lengths of its "
-        "bones, one that moves freely where its knuckles are, how far each DIP follows its PIP (rho) and how thick its "
-        "joints are. What the captures cannot tell is told and kept as is usual for the hand's size."
+        "Measure a performer's hands on one capture or two. A flat and still hand determines the lengths of its bones, "
+        "one that moves freely its knuckles, how far each DIP follows its PIP (rho), and the radii of its joints. "
+        "What the captures do not determine is reported, and keeps the usual value for the hand's size."
     )
     add_reading(parser)
     add_hands(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measures go")
     parser.add_argument(
-        "--still", metavar="A-B", help="frames of FILE in which the hand is still; else its calmest 30 are found"
+        "--out", type=Path, required=True, metavar="PERFORMER.json", help="where the measurements are saved"
+    )
+    parser.add_argument(
+        "--still", metavar="A-B", help="frames of FILE in which the hand is still; by default the calmest 30"
     )
     parser.add_argument(
         "--motion",
         metavar="A-B|FILE[:A-B]",
-        help="frames in which the hand moves freely, of FILE or of another capture; else all of FILE",
+        help="frames in which the hand moves freely, of FILE or of another capture; by default all of FILE",
     )
     parser.add_argument(
         "--fit",
         action=argparse.BooleanOptionalAction,
-        help="fit bones and where markers sit to the free motion, or do not; else where markers were recorded",
+        help="fit bones and marker offsets to the free motion; by default if markers were recorded, not joints",
     )
     parser.add_argument(
         "--radii",
         action="append",
         default=[],
         metavar="[DIGIT=]MCP,PIP,DIP",
-        help="joint radii in mm, half of what a caliper shows, as 11,8,7 for all fingers or thumb=10,10,8 for a digit; "
-        "may be given again; else they are estimated",
+        help="joint radii in mm (half the thickness), such as 11,8,7 for all fingers or thumb=10,10,8 for one digit; "
+        "repeatable; by default estimated",
     )
 
 
@@ -84,7 +86,7 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--armature",
         metavar="NAME",
-        help="which armature of the rig's file is driven; else the only one that has hands, or the active one",
+        help="armature to key, if the rig's file has several with hands; by default the active one",
     )
     parser.add_argument(
         "--mapping",
@@ -92,8 +94,8 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
         type=Path,
         default=[],
         metavar="PRESET.json",
-        help="which bone is which joint of a hand, as exported by the panel Rig's Hands; may be given again for the "
-        "other hand; else the hands are found",
+        help="preset of the bones of a hand, exported from the panel Rig's Hands; repeatable, one for each hand; by "
+        "default the hands are found",
     )
 
 
@@ -106,44 +108,44 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arm",
         action=argparse.BooleanOptionalAction,
-        help="the arm on which a rig's hand hangs brings the wrist to where the capture has it",
+        help="move the rig's arm so that the wrist is where it was recorded",
     )
     parser.add_argument(
         "--rig-limits",
         action=argparse.BooleanOptionalAction,
-        help="what a rig says of how its bones may turn is obeyed (the default)",
+        help="obey the rig's rotation limits (the default)",
     )
     parser.add_argument(
         "--subject",
         metavar="NAME",
-        help="whose hands, of a capture of several people, as its labels call them; else those that are seen best",
+        help="person to solve, by the prefix of the labels, in a capture of several; by default the one seen best",
     )
     parser.add_argument(
         "--mirror",
         action=argparse.BooleanOptionalAction,
-        help="the capture's right hand drives the left one, and its left hand the right one, mirrored in X = 0",
+        help="mirror in X = 0: the recorded right hand drives the left one and the left hand the right one",
     )
     parser.add_argument(
         "--keep",
         choices=KEEPS,
-        help="what a rig's hand of other proportions keeps: how bones point (the default), where fingertips are, or "
-        "how far thumb and fingers are apart where they pinch",
+        help="what to keep on a rig of other proportions: directions of bones (the default), positions of fingertips, "
+        "or distances between thumb and fingers in pinches",
     )
     parser.add_argument(
         "--keep-scale",
         choices=SCALES,
-        help="how places and distances are kept: grown with the rig's hand (the default), or in metres of the world",
+        help="scale of positions and distances that are kept: of the rig's hand (the default), or metres",
     )
-    parser.add_argument("--solver", choices=sorted(SOLVERS), help="how the joints are found")
+    parser.add_argument("--solver", choices=sorted(SOLVERS), help="method that finds the joint angles")
     parser.add_argument(
         "--drive",
         choices=DRIVES,
-        help="in a device's take: targets has the solver find joint angles (the default), joints takes the device's",
+        help="for takes of devices: solve from targets (the default), or take the device's joint angles",
     )
     parser.add_argument(
         "--smoothing",
         choices=tuple(SMOOTHINGS),
-        help="what is done about noise: off (the default), live as it is for a hand still moving, whole by all frames",
+        help="off (the default); live uses earlier frames, whole also later ones",
     )
     for option, what in (("--set", "solver"), ("--set-smoothing", "smoothing")):
         parser.add_argument(
@@ -151,15 +153,13 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             metavar="NAME=VALUE",
-            help=f"one of the {what}'s settings, as `knuckle solvers` tells them; may be given again",
+            help=f"set one of the {what}'s settings, listed by `knuckle solvers`; repeatable",
         )
-    parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measures that calibrate saved")
-    parser.add_argument("--fps", type=float, metavar="N", help="frames per second; else the capture's own frames")
-    parser.add_argument("--report", type=Path, metavar="R.json", help="where the figures go")
-    parser.add_argument("--joints", type=Path, metavar="J.npz", help="where the solved joints go")
-    parser.add_argument(
-        "--recipe", type=Path, metavar="RECIPE.json", help="choices to start from; options overrule them"
-    )
+    parser.add_argument("--performer", type=Path, metavar="PERFORMER.json", help="measurements saved by calibrate")
+    parser.add_argument("--fps", type=float, metavar="N", help="frames per second; by default the capture's own frames")
+    parser.add_argument("--report", type=Path, metavar="R.json", help="where to write the report")
+    parser.add_argument("--joints", type=Path, metavar="J.npz", help="where to write the solved joints")
+    parser.add_argument("--recipe", type=Path, metavar="RECIPE.json", help="recipe to start from; options overrule it")
 
 
 def recipe_of(options: argparse.Namespace) -> Recipe:

@@ -17,15 +17,15 @@ BOTH = "both"
 
 def add_pose(parser: argparse.ArgumentParser) -> None:
     """The options of `pose`."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="a pose, as --list tells them")
-    parser.add_argument("--list", action="store_true", help="print the poses and what they are")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a pose, one of those that --list prints")
+    parser.add_argument("--list", action="store_true", help="print the poses")
     parser.add_argument("--out", type=Path, metavar="OUT.blend", help="the Blender file to write")
     cli_options.add_rig(parser)
     parser.add_argument(
-        "--hand", choices=(*SIDES, BOTH), default=BOTH, help="which hand; both takes those that the rig has"
+        "--hand", choices=(*SIDES, BOTH), default=BOTH, help="hand to pose; both takes those that the rig has"
     )
     parser.add_argument(
-        "--assets", action="store_true", help="make all poses pose assets of the file, for Blender's asset shelf"
+        "--assets", action="store_true", help="add all poses to the file as pose assets, for Blender's asset shelf"
     )
 
 

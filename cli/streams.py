@@ -25,25 +25,29 @@ EVERY = 1.0
 def add_address(parser: argparse.ArgumentParser, host: str) -> None:
     """Where the other end is."""
     parser.add_argument("--host", default=LOCAL, metavar="ADDRESS", help=host)
-    parser.add_argument("--port", type=int, metavar="N", help="else the device's usual one")
+    parser.add_argument("--port", type=int, metavar="N", help="by default the device's usual one")
 
 
 def add_listen(parser: argparse.ArgumentParser) -> None:
     """The options of `listen`."""
     parser.add_argument("device", choices=tuple(DEVICES), metavar="DEVICE", help="; ".join(DEVICES))
-    add_address(parser, f"to listen on ({LOCAL}; 0.0.0.0 for other machines too), or to connect to")
-    parser.add_argument("--seconds", type=float, metavar="S", help="how long; else until Ctrl-C")
-    parser.add_argument("--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what comes to a raw take")
-    parser.add_argument("--points", action="store_true", help="print every point of each second's last frame")
+    add_address(parser, f"address to listen on ({LOCAL}; 0.0.0.0 admits other machines), or to connect to")
+    parser.add_argument("--seconds", type=float, metavar="S", help="how long; by default until Ctrl-C")
+    parser.add_argument("--record", type=Path, metavar=f"TAKE{SUFFIX}", help="write what arrives to a raw take")
+    parser.add_argument("--points", action="store_true", help="print every point, once a second")
 
 
 def add_stream(parser: argparse.ArgumentParser) -> None:
     """The options of `stream`, beside those of reading and solving a capture."""
-    parser.add_argument("--as", dest="device", choices=tuple(DEVICES), required=True, metavar="DEVICE", help="as which")
-    add_address(parser, "of the receiver, or to wait on for it to connect")
-    parser.add_argument("--rate", type=float, metavar="N", help="frames per second; else the capture's own frames")
-    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="times as fast as it was captured")
-    parser.add_argument("--repeat", action="store_true", help="again and again, until Ctrl-C")
+    parser.add_argument(
+        "--as", dest="device", choices=tuple(DEVICES), required=True, metavar="DEVICE", help="device to imitate"
+    )
+    add_address(parser, "address of the receiver, or to wait on for it to connect")
+    parser.add_argument(
+        "--rate", type=float, metavar="N", help="frames per second; by default the capture's own frames"
+    )
+    parser.add_argument("--speed", type=float, default=1.0, metavar="X", help="speed relative to the capture")
+    parser.add_argument("--repeat", action="store_true", help="repeat until Ctrl-C")
 
 
 def address_of(options: argparse.Namespace) -> Address:

@@ -42,56 +42,53 @@ class Recipe:
     capture: str
     """The recording's path."""
     unit: str = "auto"
-    """auto, m, dm, cm or mm: overrides what the file says or what is guessed."""
+    """Unit of length: `auto`, `m`, `dm`, `cm` or `mm`. `auto` goes by the file."""
     up: str = "auto"
-    """auto, x, y, z, -x, -y or -z: overrides which axis points up in the file."""
+    """Axis that points up: `auto`, `x`, `y`, `z`, `-x`, `-y` or `-z`. `auto` goes by the file."""
     start: int | None = None
-    """First frame of the capture to use, counted from 1 as `knuckle info` counts."""
+    """First frame to use, counted from 1."""
     end: int | None = None
-    """Last frame of the capture to use."""
+    """Last frame to use."""
     hand: HandChoice = "auto"
-    """Which hand of the capture to solve; auto takes those that it holds."""
+    """Hand of the capture to solve; `auto` takes all that are in it."""
     subject: str = ""
-    """Whose hands to solve, of a capture of several people, by what its labels call them; empty takes those that are
-    seen best."""
+    """Person to solve in a capture of several, by the prefix of the labels; empty takes the one seen best."""
     mirror: bool = False
-    """Whether each hand of the capture drives the other hand, mirrored in the world's plane X = 0."""
+    """Each hand of the capture drives the other hand, mirrored in the world's plane X = 0."""
     markers: MarkerMap | None = None
-    """Labels to joints; None finds the marker set that fits. Where labels are told by shape: those that were found."""
+    """Marker map, by side and label; null finds the marker set that fits."""
     labels: LabelChoice = "auto"
-    """By what markers are told: their names, or how they stand and move (shape); auto by names where these tell."""
+    """Label markers by `names`, or by `shape` and motion; `auto` uses names if they are understood."""
     performer: dict[str, Any] | None = None
-    """A performer as `calibrate` saves it; None measures the capture itself."""
+    """A performer, as `calibrate` saves it; null measures the capture itself."""
     cleaning: Cleaning = field(default_factory=Cleaning)
+    """How markers are cleaned before they are solved."""
     solver: str = "fabrik"
-    """A key of solvers.SOLVERS."""
+    """Name of a solver; `knuckle solvers` lists them."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """The solver's own settings; what is not named keeps its default."""
+    """Settings of the solver; the others keep their defaults."""
     drive: DriveChoice = "targets"
-    """How joint angles are found where a device told how joints are turned: by the solver from all that was told, or
-    (joints) as the turns tell them."""
+    """For takes of devices that send rotations: solve from `targets`, or take the device's own `joints` angles."""
     smoothing: str = "off"
-    """A key of solvers.SMOOTHINGS: what is done about noise between cleaning and solving."""
+    """Smoothing: `off`, `live` or `whole`."""
     smoothing_settings: dict[str, Any] = field(default_factory=dict)
-    """The smoothing's own settings; what is not named keeps its default."""
+    """Settings of the smoothing; the others keep their defaults."""
     rig: str = "default"
-    """'default' builds a hand fitted to the performer; else a .blend or .glb file with an armature."""
+    """`default` builds a hand of the performer's size; otherwise a .blend or .glb file with an armature."""
     armature: str | None = None
-    """The armature of the rig's file that is driven, by its object's name; None takes the only one that has hands, or
-    the active one."""
+    """Name of the armature object to key; null takes the only one that has hands, or the active one."""
     mappings: dict[str, Any] | None = None
-    """side -> a mapping of the rig's hand as a preset holds it: it comes before what is found."""
+    """Mapping of each of the rig's hands, by side, as a preset holds it; takes precedence over detection."""
     arm: bool = False
-    """Whether the arm that a rig's hand hangs on brings the wrist to where the capture has it."""
+    """Move the rig's arm so that the wrist is where it was recorded."""
     rig_limits: bool = True
-    """Whether what a rig says of how its bones may turn is obeyed."""
+    """Obey the rig's rotation limits."""
     keep: KeepChoice = "directions"
-    """What of the performance a rig's hand of other proportions keeps: how bones point, where fingertips are, or how
-    far thumb and fingers are apart where they pinch."""
+    """What to keep on a rig of other proportions: `directions` of bones, positions of `fingertips`, or `pinches`."""
     keep_scale: ScaleChoice = "hand"
-    """How places and distances are kept: grown with the rig's hand, or in metres of the world."""
+    """Scale of positions and distances that are kept: of the rig's `hand`, or metres of the `world`."""
     fps: float | None = None
-    """Frames per second of the keys; None takes the capture's own frames at the scene's rate."""
+    """Frames per second of the keys; null takes the capture's own frames."""
 
     def __post_init__(self) -> None:
         _expect("hand", self.hand, HANDS)

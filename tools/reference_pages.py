@@ -59,9 +59,9 @@ def command_page() -> str:
 def command_section(name: str, parser: argparse.ArgumentParser) -> str:
     """A command with its arguments."""
     actions = [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
-    usage = " ".join([f"knuckle {name}", *(usage_of(action) for action in actions)])
+    usage = " ".join([f"knuckle {name}", *(usage_of(action).replace(" ", "\xa0") for action in actions)])
     lines = textwrap.wrap(usage, 84, subsequent_indent=" " * 4, break_on_hyphens=False, break_long_words=False)
-    text = [f"## {name}", str(parser.description), "\n".join(["```text", *lines, "```"])]
+    text = [f"## {name}", str(parser.description), "\n".join(["```text", *lines, "```"]).replace("\xa0", " ")]
     if actions:
         rows = [f"| {spelled(action)} | {meaning(action)} |" for action in actions]
         text.append("\n".join(["| Argument | Meaning |", "|---|---|", *rows]))
