@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup docs release demo test test-gui check format generate package bench docs-pictures clean
+.PHONY: help setup docs release demo test test-all fuzz measure rigs test-gui check format generate package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -16,11 +16,35 @@ demo: setup ## solve the bundled recording into build/demo
 	@$(NEWEST)/knuckle demo --out build/demo
 
 # A core has one worker already: threads of BLAS would only wait for each other.
-test: export OPENBLAS_NUM_THREADS = 1
-test: setup ## test without and with Blender's module, on Python 3.11 and 3.13 where found
+test test-all fuzz measure: export OPENBLAS_NUM_THREADS = 1
+PYTEST = -m pytest -n auto --maxprocesses 4
+
+test: rigs ## test all features within minutes, on the newest Python found: without tests that are slow
+	$(NEWEST)/python $(PYTEST) -m "not slow" $(ARGS)
+
+# What needs no Blender is tried whole on the newest Python, and without what is slow on the others.
+test-all: rigs ## test everything, on Python 3.11 and 3.13 where found
 	@for env in .venv/3.*; do \
 	  echo "== $$($$env/bin/python --version)"; \
-	  $$env/bin/python -m pytest -n auto --maxprocesses 4 $(ARGS); \
+	  if [ $$env/bin = $(NEWEST) ]; then $$env/bin/python $(PYTEST) $(ARGS); else \
+	    $$env/bin/python $(PYTEST) tests/blender $(ARGS); \
+	    $$env/bin/python $(PYTEST) tests/pure -m "not slow" $(ARGS); \
+	  fi; \
+	done
+
+TESTS = tests/pure
+SECONDS = 600
+fuzz: setup ## try random examples: make fuzz SECONDS=3600 TESTS=tests/pure/solvers
+	$(NEWEST)/python tools/fuzz.py --seconds $(SECONDS) $(TESTS)
+
+measure: rigs ## measure how long each test takes, and write tests/durations.tsv, by which some are slow
+	@rm -f build/durations.*
+	$(NEWEST)/python $(PYTEST) --measure build/durations $(ARGS)
+	$(NEWEST)/python tools/measure_tests.py build/durations.*.tsv
+
+rigs: setup # the rigs that tests pose, once for each Blender; a test that finds none makes its own
+	@for env in .venv/3.*; do \
+	  $$env/bin/python tools/make_test_rigs.py >build/rigs.log || echo "rigs: some are missing; their tests will be skipped" >&2; \
 	done
 
 test-gui: package ## test the extension's zip in a real Blender on a virtual screen (Linux, root)

@@ -1,18 +1,18 @@
-"""Loads the checkout as the package `knuckle`, whatever its folder is called, and finds what lies beside it."""
+"""Loads the checkout as the package `knuckle`, whatever its folder is called; says which examples are tried."""
 
-import os
 import sys
+from collections.abc import Iterator
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# The same examples in every CI run: a change is judged by what it changes. At a desk each run tries others, and more.
+# The same examples in every run and on every machine: a change is judged by what it changes. `make fuzz` tries others.
 # How long an example takes says how busy the machine is.
-settings.register_profile("desk", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, max_examples=25)
-settings.load_profile("ci" if os.environ.get("CI") else "desk")
+settings.register_profile("same", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("fuzz", deadline=None, max_examples=200, print_blob=True)
+settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,23 +22,37 @@ if "knuckle" not in sys.modules:
     sys.modules["knuckle"] = module_from_spec(spec)
     spec.loader.exec_module(sys.modules["knuckle"])
 
-SHARED = ROOT.parent / "shared"
-NEWEST = max((int(env.name[2:]) for env in (ROOT / ".venv").glob("3.*")), default=sys.version_info.minor)
-ONCE = ROOT / "tests" / "pure"
-"""Of numbers and files alone. tests/blender works with them on every Python."""
+from knuckle.tests import durations  # noqa: E402
+from knuckle.tests.resources import Folder  # noqa: E402
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In CI, which has little time, ONCE is worked out on the newest Python alone; at a desk on each."""
-    if os.environ.get("CI") and sys.version_info.minor < NEWEST:
-        once = [item for item in items if ONCE in item.path.parents]
-        config.hook.pytest_deselected(items=once)
-        items[:] = [item for item in items if item not in set(once)]
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--measure", type=Path, help="append what each test takes to FILE: make measure")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    durations.mark_slow(items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with durations.measured(item, item.config.getoption("--measure")):
+        return (yield)
 
 
 @pytest.fixture(scope="session")
-def shared() -> Path:
-    """The folder of real captures beside the checkout; a test that asks for it is skipped where there is none."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip("no real captures beside the checkout (../shared/data)")
-    return SHARED
+def shared() -> Folder:
+    """The folder of real captures and rigs beside the checkout; a file that is nowhere skips the test."""
+    return Folder()
+
+
+@pytest.fixture
+def glove(shared: Folder) -> Path:
+    """The recording of two gloves."""
+    return shared.file("data/captures/two_hands_glove.c3d")
+
+
+@pytest.fixture
+def headset(shared: Folder) -> Path:
+    """55 poses of a headset's right hand."""
+    return shared.file("data/captures/webxr_poses_right.js")

@@ -1,12 +1,6 @@
 """Rigs of others, as they are and made strange: opened in the scene, with what is known of their bones."""
 
-import atexit
-import shutil
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import bpy
@@ -15,38 +9,17 @@ from mathutils import Matrix
 
 from knuckle.hand.joints import SIDES, Side
 from knuckle.rig.mappings import FAMILIES
-
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "rigs"
-
-_GENERATE = """
-import os, sys, bpy, addon_utils
-addon_utils.enable("rigify", default_set=True)
-bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
-metarig = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
-bpy.context.view_layer.objects.active = metarig
-bpy.ops.object.mode_set(mode="OBJECT")
-bpy.ops.pose.rigify_generate()
-bpy.data.objects.remove(metarig)
-bpy.ops.wm.save_as_mainfile(filepath=sys.argv[2])
-# Blender 4.5 as a module hangs at its end with Rigify's operators registered.
-os._exit(0)
-"""
-
-
-@cache
-def generated_rigify() -> Path:
-    """The file of a rig that Rigify generated from its metarig, with this Blender."""
-    folder = Path(tempfile.mkdtemp(prefix="knuckle-rigify-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    made = folder / "generated.blend"
-    metarig = SHARED / "rigify_metarig.blend"
-    subprocess.run([sys.executable, "-c", _GENERATE, metarig, made], check=True, capture_output=True, timeout=120)
-    return made
+from knuckle.tests.resources import Folder
 
 
 def family(name: str, side: Side) -> dict[str, str]:
     """joint -> bone as a family names them."""
     return next(family for family in FAMILIES if family.name == name).hand(side)
+
+
+def rig_file(name: str) -> Path:
+    """The file of a rig: of ../shared, or made by a script."""
+    return Folder("data/rigs").file(name)
 
 
 def _opened(path: Path) -> bpy.types.Object:
@@ -62,7 +35,7 @@ Truth = dict[Side, dict[str, str]]
 
 
 def _of(file: str, name: str, sides: tuple[Side, ...] = SIDES) -> tuple[bpy.types.Object, Truth]:
-    armature = _opened(SHARED / file)
+    armature = _opened(rig_file(file))
     bones = armature.data.bones
     truth = {side: {joint: bone for joint, bone in family(name, side).items() if bone in bones} for side in sides}
     return armature, truth
@@ -79,7 +52,7 @@ def _named(name: str) -> tuple[bpy.types.Object, Truth]:
 
 
 def _generated() -> tuple[bpy.types.Object, Truth]:
-    armature = _opened(generated_rigify())
+    armature = _opened(rig_file("rigify_generated.blend"))
     bones = armature.data.bones
     # The controls of the fingers have the metarig's names; the IK hand is in use, and the palm has one control for all.
     truth: Truth = {

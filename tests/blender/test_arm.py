@@ -15,7 +15,7 @@ from knuckle.rig.keys.arm_keys import ArmBones, find_arm
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, with_arm, write_take
 from knuckle.tests.blender.making import evaluated, motion, take
-from knuckle.tests.blender.rigs import RIGS, SHARED, strange
+from knuckle.tests.blender.rigs import RIGS, strange
 
 Floats = NDArray[np.float64]
 FRAMES = 8
@@ -27,7 +27,6 @@ ARMS = {
     "Rigify generated, FK": ("upper_arm_fk.L", "forearm_fk.L"),
     "Rigify generated, IK": None,
 }
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no rigs beside the checkout (../shared/data/rigs)")
 
 
 def opened(name: str) -> Object:

@@ -11,12 +11,8 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.tests.blender.baking import HELD, Bone, bake, headset_clip, headset_poses, measured
 from knuckle.tests.blender.curling import whole_curls
 from knuckle.tests.blender.making import rig
-from knuckle.tests.blender.rigs import PLACES, RIGS, SHARED, placed, strange
+from knuckle.tests.blender.rigs import PLACES, RIGS, placed, strange
 
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no rigs beside the checkout (../shared/data/rigs)")
-
-CAPTURES = SHARED.parent / "captures"
-GLOVES = CAPTURES / "two_hands_glove.c3d"
 SOME = slice(0, None, 60)
 ROUNDED = 0.02
 """Degrees by which Blender's reals of four bytes may be off."""
@@ -41,9 +37,9 @@ def check_seen(bones: list[Bone], least: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["WebXR, left", "MakeHuman", "Rigify metarig", "Rigify generated", "named as Mixamo"])
-def test_gloves_are_baked_so_that_every_bone_points_as_it_was_seen_inside_all_limits(name: str) -> None:
+def test_gloves_are_baked_so_that_every_bone_points_as_it_was_seen_inside_all_limits(name: str, glove: Path) -> None:
     armature, truth = RIGS[name]()
-    take = bake(armature, GLOVES)
+    take = bake(armature, glove)
     bones = list(measured(armature, take, SOME))
     check(bones, 15 * len(truth) * (len(take.times) // 60))
     check_seen(bones, 5 * len(truth) * (len(take.times) // 60))
@@ -51,20 +47,20 @@ def test_gloves_are_baked_so_that_every_bone_points_as_it_was_seen_inside_all_li
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", ["WebXR, right", "MakeHuman for games", "Rigify generated"])
-def test_names_rolls_scales_and_mirrors_change_nothing_of_a_bake(name: str, place: str) -> None:
+def test_names_rolls_scales_and_mirrors_change_nothing_of_a_bake(name: str, place: str, glove: Path) -> None:
     armature, truth = RIGS[name]()
     strange(armature, truth, rolled=not any(bone.constraints for bone in armature.pose.bones))
     placed(armature, place)
     # A hand of 2 mm that stands 4 m from the origin is rounded to a hundredth of a bone.
     tiny = name.startswith("WebXR") and place.startswith("a hundredth")
-    take = bake(armature, GLOVES, start=400, end=460)
+    take = bake(armature, glove, start=400, end=460)
     check(list(measured(armature, take, slice(0, None, 20))), 45, 2.0 if tiny else ROUNDED)
 
 
-def test_poses_of_a_headset_alone_have_their_fingertips_point_as_they_were_seen(tmp_path: Path) -> None:
+def test_poses_of_a_headset_alone_have_their_fingertips_point_as_they_were_seen(tmp_path: Path, headset: Path) -> None:
     armature, _ = RIGS["MakeHuman"]()
     bones: list[Bone] = []
-    for number, pose in enumerate(headset_poses(CAPTURES / "webxr_poses_right.js")[::5]):
+    for number, pose in enumerate(headset_poses(headset)[::5]):
         path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(pose))
         bones += measured(armature, bake(armature, path), slice(None))
@@ -72,9 +68,9 @@ def test_poses_of_a_headset_alone_have_their_fingertips_point_as_they_were_seen(
     check_seen(bones, 11 * 5)
 
 
-def test_a_recording_of_a_headset_is_baked_pose_by_pose(tmp_path: Path) -> None:
+def test_a_recording_of_a_headset_is_baked_pose_by_pose(tmp_path: Path, headset: Path) -> None:
     armature, _ = RIGS["WebXR, right"]()
-    take = bake(armature, headset_clip(CAPTURES / "webxr_poses_right.js", tmp_path / "poses.json"))
+    take = bake(armature, headset_clip(headset, tmp_path / "poses.json"))
     bones = list(measured(armature, take, slice(HELD // 2, None, 2 * HELD)))
     check(bones, 27 * 15)
     check_seen(bones, 27 * 5)
@@ -92,9 +88,9 @@ def test_a_curl_of_60_degrees_of_all_joints_at_once_brings_every_tip_to_the_palm
             assert curl.joint.startswith("thumb") or curl.aside < 30, said
 
 
-def test_a_rig_that_is_a_fist_at_rest_is_baked_alike(tmp_path: Path) -> None:
+def test_a_rig_that_is_a_fist_at_rest_is_baked_alike(tmp_path: Path, glove: Path, headset: Path) -> None:
     armature, _ = RIGS["MakeHuman"]()
-    fist = next(pose for pose in headset_poses(CAPTURES / "webxr_poses_right.js") if "fist" in pose["names"])
+    fist = next(pose for pose in headset_poses(headset) if "fist" in pose["names"])
     (tmp_path / "fist.json").write_text(json.dumps(fist))
     bake(armature, tmp_path / "fist.json")
     bpy.context.scene.frame_set(1)
@@ -103,10 +99,10 @@ def test_a_rig_that_is_a_fist_at_rest_is_baked_alike(tmp_path: Path) -> None:
     bpy.ops.pose.armature_apply()
     bpy.ops.object.mode_set(mode="OBJECT")
     armature.animation_data_clear()
-    check(list(measured(armature, bake(armature, GLOVES, start=400, end=460), slice(0, None, 20))), 90)
+    check(list(measured(armature, bake(armature, glove, start=400, end=460), slice(0, None, 20))), 90)
 
 
-def test_a_finger_bent_by_rigifys_master_control_is_keyed_against_it() -> None:
+def test_a_finger_bent_by_rigifys_master_control_is_keyed_against_it(glove: Path) -> None:
     armature, _ = RIGS["Rigify generated"]()
     for side in "LR":
         armature.pose.bones[f"f_index.01_master.{side}"].scale = (1.0, 0.6, 1.0)
@@ -115,10 +111,10 @@ def test_a_finger_bent_by_rigifys_master_control_is_keyed_against_it() -> None:
     bpy.context.view_layer.update()
     bent = armature.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose.bones["DEF-f_index.02.R"]
     assert np.degrees(np.arccos(bent.y_axis @ bent.bone.matrix_local.to_3x3().col[1])) > 20
-    check(list(measured(armature, bake(armature, GLOVES, start=400, end=460), slice(0, None, 20))), 90)
+    check(list(measured(armature, bake(armature, glove, start=400, end=460), slice(0, None, 20))), 90)
 
 
-def test_bones_between_a_fingers_bones_that_are_turned_are_made_up_for() -> None:
+def test_bones_between_a_fingers_bones_that_are_turned_are_made_up_for(glove: Path) -> None:
     armature = rig("right", arm=True)
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
@@ -132,4 +128,4 @@ def test_bones_between_a_fingers_bones_that_are_turned_are_made_up_for() -> None
     for bone in armature.pose.bones:
         if bone.name.endswith("offset"):
             bone.rotation_mode, bone.rotation_euler = "XYZ", (0.6, -0.4, 0.3)
-    check(list(measured(armature, bake(armature, GLOVES, start=400, end=460), slice(0, None, 20))), 45)
+    check(list(measured(armature, bake(armature, glove, start=400, end=460), slice(0, None, 20))), 45)

@@ -15,7 +15,7 @@ from knuckle.hand import kinematics
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import TakeTiming, write_take
 from knuckle.tests.blender.making import rig, take, worst_direction
-from knuckle.tests.blender.rigs import RIGS, SHARED, placed
+from knuckle.tests.blender.rigs import RIGS, placed
 from knuckle.tests.blender.snapshot import Snapshot, differences, snapshot
 
 TAP = str(Path(__file__).parents[2] / "data" / "leap_finger_tap.json")
@@ -117,7 +117,6 @@ def untouched(armature: Object, before: Snapshot, after: Snapshot) -> dict[str, 
     return {place: pair for place, pair in differences(before, after).items() if not may.match(place)}
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason="no rigs beside the checkout (../shared/data/rigs)")
 @pytest.mark.parametrize(
     ("name", "scene"),
     [(name, scene) for name in ("MakeHuman", "WebXR, left") for scene in SCENES]

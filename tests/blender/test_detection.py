@@ -12,9 +12,7 @@ from knuckle.rig.binding import bind
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.curling import curls
 from knuckle.tests.blender.making import motion
-from knuckle.tests.blender.rigs import PLACES, RIGS, SHARED, mirrored, placed, strange
-
-pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no rigs beside the checkout (../shared/data/rigs)")
+from knuckle.tests.blender.rigs import PLACES, RIGS, mirrored, placed, strange
 
 
 @pytest.mark.parametrize("name", RIGS)

@@ -27,8 +27,6 @@ def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
     if request.param != "MakeHuman":
         measures = proportions.adult("right")
         armature, _ = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)
-    elif not rigs.SHARED.is_dir():
-        pytest.skip("no rigs beside the checkout (../shared/data/rigs)")
     else:
         armature = rigs.RIGS["MakeHuman"]()[0]
         armature.pose.bones["finger3-2.R"].rotation_mode = "XYZ"
@@ -174,7 +172,6 @@ def test_it_is_off_once_the_extension_is(extension: None) -> None:
     assert not Showing.on
 
 
-@pytest.mark.usefixtures("shared")
 def test_an_arm_in_ik_is_shown_where_its_bones_are() -> None:
     armature = rigs.RIGS["Rigify generated"]()[0]
     armature.pose.bones["hand_ik.R"].location = (0.1, -0.05, 0.12)

@@ -30,8 +30,6 @@ def hand() -> Object:
 @pytest.fixture
 def body() -> Object:
     """A body with arms."""
-    if not rigs.SHARED.is_dir():
-        pytest.skip("no rigs beside the checkout (../shared/data/rigs)")
     return chosen(rigs.RIGS["MakeHuman"]()[0])
 
 

@@ -1,7 +1,6 @@
 """Rigs that others have made, where they lie beside the checkout: found, driven so that directions are kept."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import bpy
 import numpy as np
@@ -13,8 +12,8 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.binding import bind
 from knuckle.rig.keys.keyframes import KeyedHand, key_hands
 from knuckle.tests.blender.making import evaluated, motion
+from knuckle.tests.blender.rigs import rig_file
 
-RIGS = Path(__file__).parents[3] / "shared" / "data" / "rigs"
 HANDS = {
     "generic_hand_left.glb": ("WebXR", ["left"], 25),
     "generic_hand_right.glb": ("WebXR", ["right"], 25),
@@ -22,15 +21,14 @@ HANDS = {
     "makehuman_game_engine.blend": ("Unreal", ["left", "right"], 16),
     "rigify_metarig.blend": ("Rigify metarig", ["left", "right"], 20),
 }
-pytestmark = pytest.mark.skipif(not RIGS.is_dir(), reason="no rigs beside the checkout (../shared/data/rigs)")
 
 
 @pytest.fixture(params=HANDS)
 def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
     if request.param.endswith(".glb"):
-        bpy.ops.import_scene.gltf(filepath=str(RIGS / request.param))
+        bpy.ops.import_scene.gltf(filepath=str(rig_file(request.param)))
     else:
-        bpy.ops.wm.open_mainfile(filepath=str(RIGS / request.param))
+        bpy.ops.wm.open_mainfile(filepath=str(rig_file(request.param)))
     found = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     found["file"] = request.param
     return found

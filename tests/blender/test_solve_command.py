@@ -46,6 +46,7 @@ def test_fingertips_in_the_saved_file_are_where_the_recording_has_them(shared, t
     assert figures["hands"]["left"]["limit_violations"] == 0
 
 
+@pytest.mark.always
 def test_joints_for_researchers_are_those_of_the_armature(shared, tmp_path):
     capture, out, joints = shared / "data/captures/leap_finger_tap.json", tmp_path / "take.blend", tmp_path / "j.npz"
     assert main(["solve", str(capture), "--out", str(out), "--joints", str(joints), "--fps", "30"]) == 0

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
-from knuckle.tests.blender.rigs import SHARED, generated_rigify
+from knuckle.tests.blender.rigs import rig_file
 
 ROOT = Path(__file__).parents[2]
 OUT = ROOT / "build" / "gui"
@@ -66,7 +66,10 @@ def bring_rigs() -> Path:
     """The rigs that scenarios open, as build/gui/rigs/makehuman.blend and rigify.blend, which Rigify generated."""
     folder = OUT / "rigs"
     folder.mkdir(parents=True, exist_ok=True)
-    for name, source in (("makehuman", SHARED / "makehuman_default.blend"), ("rigify", generated_rigify())):
+    for name, source in (
+        ("makehuman", rig_file("makehuman_default.blend")),
+        ("rigify", rig_file("rigify_generated.blend")),
+    ):
         (folder / f"{name}.blend").unlink(missing_ok=True)
         shutil.copy(source, folder / f"{name}.blend")
     return folder

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from knuckle.tests.blender.rigs import SHARED, generated_rigify
+from knuckle.tests.blender.rigs import rig_file
 from knuckle.tests.gui.conftest import OUT
 from knuckle.tools.gui_pictures import read_png
 
@@ -16,7 +16,10 @@ def test_what_is_clicked_is_kept_on_the_armature_and_drawn_and_one_undo_takes_it
     play: Callable[[str], dict[str, Any]], shared: Path
 ) -> None:
     (OUT / "rigs").mkdir(parents=True, exist_ok=True)
-    for name, source in (("makehuman", SHARED / "makehuman_default.blend"), ("rigify", generated_rigify())):
+    for name, source in (
+        ("makehuman", rig_file("makehuman_default.blend")),
+        ("rigify", rig_file("rigify_generated.blend")),
+    ):
         (OUT / "rigs" / f"{name}.blend").unlink(missing_ok=True)
         shutil.copy(source, OUT / "rigs" / f"{name}.blend")
     seen = play("rig_hands")

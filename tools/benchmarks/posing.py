@@ -49,14 +49,14 @@ def opened(name: str) -> Any:
     from knuckle.rig.keys.take_scene import new_hand
     from knuckle.rig.posing.posable_cache import held_hand
     from knuckle.rig.posing.posable_hand import Standing, show, standing
-    from knuckle.tests.blender.rigs import generated_rigify
+    from knuckle.tests.blender.rigs import rig_file
 
     if name == "default hand":
         bpy.ops.wm.read_factory_settings(use_empty=True)
         measures = proportions.adult("right")
         armature = new_hand(measures, proportions.build(measures), bpy.context.scene.collection)[0]
     else:
-        path = RIGS / "makehuman_default.blend" if name == "MakeHuman" else generated_rigify()
+        path = rig_file("makehuman_default.blend" if name == "MakeHuman" else "rigify_generated.blend")
         bpy.ops.wm.open_mainfile(filepath=str(path))
         armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     bpy.context.view_layer.objects.active = armature
