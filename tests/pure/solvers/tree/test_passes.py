@@ -1,0 +1,48 @@
+"""FABRIK's passes by themselves, without the steps and the other beginnings that finish them."""
+
+import numpy as np
+import pytest
+
+from knuckle.solvers.tree import TreeFabrikSettings, chain, places, solve
+
+from .test_laws import miss, reached
+from .trees import UP, limit_excess, posed, turns_inside
+
+
+def passes_alone(most):
+    return TreeFabrikSettings(follow=False, near=0.0, stall=0.0, passes=most, steps=0, beginnings=0)
+
+
+def missed(name, most, frames=40):
+    """(F,) parts of the reach, and the poses."""
+    skeleton, goals = reached(name, 1, frames)
+    pose, _ = solve(skeleton, goals, settings=passes_alone(most))
+    assert limit_excess(skeleton, pose.rotations) < 1e-9
+    return miss(pose, goals) / skeleton.reach
+
+
+@pytest.mark.parametrize("name", ["free", "uneven", "two ends"])
+def test_without_limits_passes_alone_arrive(name):
+    """FABRIK converges for every goal within reach; and each pass leaves a part of what the one before it left."""
+    begun, some, many = (missed(name, most) for most in (0, 4, 60))
+    assert np.median(begun) > 0.5
+    assert np.median(some) < 0.01
+    assert many.max() < 1e-3
+
+
+@pytest.mark.parametrize(("name", "part"), [("tail", 0.75), ("arm", 0.1), ("inner places", 0.2)])
+def test_within_limits_passes_alone_arrive_often_and_come_nearer_always(name, part):
+    """FABRIK with limits may end short of a goal; never farther than it began."""
+    begun, many = missed(name, 0), missed(name, 60)
+    assert (many < 1e-3).mean() >= part
+    assert (many <= begun).all()
+    assert np.median(many) < 0.2 * np.median(begun)
+
+
+def test_a_joint_that_is_known_from_both_sides_is_found_in_one_pass():
+    """Of two bones between a pinned root and a goal: where the two spheres meet (FABRIK-CGA 3.3)."""
+    skeleton = chain("two", UP[:3])
+    positions, _ = posed(skeleton, turns_inside(skeleton, 40, 5))
+    goals = places(skeleton, {skeleton.joints[-1]: positions[:, -1]})
+    pose, _ = solve(skeleton, goals, settings=passes_alone(1))
+    assert miss(pose, goals).max() < 1e-8
