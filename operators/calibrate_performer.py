@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
     """Measure the performer's hands on this capture and keep the measures for others"""
 
-    bl_idname = "knuckle.pipeline.calibration"
+    bl_idname = "knuckle.calibrate"
     bl_label = "Calibrate"
     bl_options = {"REGISTER", "UNDO"}
 
@@ -41,5 +41,5 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
         """Keeps the measures in the scene; radii that were found are there to be typed over."""
         found = self._calibration.performer
         assert found is not None
-        context.scene.knuckle.pipeline.performer = json.dumps(performer.to_dict(found))
+        context.scene.knuckle.performer = json.dumps(performer.to_dict(found))
         context.scene.knuckle_calibration.radii = 1000 * next(iter(found.hands.values())).radii.ravel()

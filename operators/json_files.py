@@ -71,7 +71,7 @@ class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
     def take(self, context: "Context", data: Any, where: str) -> None:
         """Keeps the measures in the scene."""
         performer.from_dict(data, where)
-        context.scene.knuckle.pipeline.performer = json.dumps(data)
+        context.scene.knuckle.performer = json.dumps(data)
 
 
 class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
@@ -83,14 +83,14 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """With measures."""
-        if not context.scene.knuckle.pipeline.performer:
+        if not context.scene.knuckle.performer:
             cls.poll_message_set("There are no measures to save, measure the performer first")
             return False
         return True
 
     def give(self, context: "Context") -> Any:
         """The measures."""
-        return json.loads(context.scene.knuckle.pipeline.performer)
+        return json.loads(context.scene.knuckle.performer)
 
 
 class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):

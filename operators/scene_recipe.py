@@ -67,7 +67,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
 
 def performer_of(scene: "Scene") -> Any:
     """A scene's performer as JSON holds one, None where none was measured. Raises RecipeError."""
-    return _decoded(scene.knuckle.pipeline.performer, "performer")
+    return _decoded(scene.knuckle.performer, "performer")
 
 
 def _decoded(text: str, what: str) -> Any:

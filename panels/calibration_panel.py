@@ -38,7 +38,7 @@ class KNUCKLE_PT_calibrate(bpy.types.Panel):
         column.row(align=True).prop(chosen, "radii_from", expand=True)
         if chosen.radii_from == "TYPED":
             _radii(layout.column(align=True), chosen)
-        found = measured(context.scene.knuckle.pipeline.performer)
+        found = measured(context.scene.knuckle.performer)
         if found is None:
             return
         for hand in found.hands.values():

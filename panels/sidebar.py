@@ -104,7 +104,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
         else:
             pair(column, "Performer", "measured while solving")
         row = column.row(align=True)
-        row.operator("knuckle.pipeline.calibration", icon="DRIVER_DISTANCE")
+        row.operator("knuckle.calibrate", icon="DRIVER_DISTANCE")
         row.operator("knuckle.load_performer", icon="FILE_FOLDER", text="Load")
         row.operator("knuckle.save_performer", icon="FILE_TICK", text="Save")
 

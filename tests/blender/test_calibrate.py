@@ -38,8 +38,8 @@ def calm(tmp_path: Path) -> str:
 def test_the_still_frames_are_found_and_the_measures_kept(calm: str) -> None:
     scene = bpy.context.scene
     bpy.ops.knuckle.import_capture(filepath=calm)
-    assert bpy.ops.knuckle.pipeline.calibration() == {"FINISHED"}
-    found = measured(scene.knuckle.pipeline.performer)
+    assert bpy.ops.knuckle.calibrate() == {"FINISHED"}
+    found = measured(scene.knuckle.performer)
     assert found is not None
     assert "frames 1 to 30" in found.clips["still"]
     hand = found.hands["right"]
@@ -57,8 +57,8 @@ def test_what_is_typed_is_what_is_kept(calm: str, tmp_path: Path) -> None:
     chosen.radii_from, chosen.radii = "TYPED", [10.1, 9.2, 8.3, *[11.0, 8.0, 7.0] * 4]
     choices = choices_of(scene)
     assert (choices.still, choices.motion) == (Span(5, 35), Span(3, 80))
-    bpy.ops.knuckle.pipeline.calibration()
-    found = measured(scene.knuckle.pipeline.performer)
+    bpy.ops.knuckle.calibrate()
+    found = measured(scene.knuckle.performer)
     assert found is not None
     assert "frames 5 to 35" in found.clips["still"]
     assert "leap_finger_tap.json, frames 3 to 80" in found.clips["motion"]
@@ -71,11 +71,11 @@ def test_what_is_typed_is_what_is_kept(calm: str, tmp_path: Path) -> None:
 def test_one_undo_takes_the_measures_away(calm: str) -> None:
     bpy.ops.knuckle.import_capture(filepath=calm)
     bpy.ops.ed.undo_push(message="before")
-    bpy.ops.knuckle.pipeline.calibration()
+    bpy.ops.knuckle.calibrate()
     bpy.ops.ed.undo_push(message="calibrate")
-    assert bpy.context.scene.knuckle.pipeline.performer
+    assert bpy.context.scene.knuckle.performer
     bpy.ops.ed.undo()
-    assert bpy.context.scene.knuckle.pipeline.performer == ""
+    assert bpy.context.scene.knuckle.performer == ""
 
 
 @pytest.mark.parametrize(
@@ -96,25 +96,25 @@ def test_clips_that_will_not_do_are_told_and_change_nothing(calm: str, settings:
     scene.knuckle.hand = "right"
     before, radii = everything(scene), list(scene.knuckle_calibration.radii)
     with pytest.raises(RuntimeError, match=sentence):
-        bpy.ops.knuckle.pipeline.calibration()
+        bpy.ops.knuckle.calibrate()
     assert everything(scene) == before
     assert list(scene.knuckle_calibration.radii) == radii
-    assert scene.knuckle.pipeline.performer == ""
+    assert scene.knuckle.performer == ""
 
 
 def test_without_a_capture_there_is_nothing_to_calibrate() -> None:
-    assert not bpy.ops.knuckle.pipeline.calibration.poll()
+    assert not bpy.ops.knuckle.calibrate.poll()
 
 
 def test_limits_that_a_file_names_stay_when_the_hand_is_measured_again(calm: str) -> None:
     scene = bpy.context.scene
     bpy.ops.knuckle.import_capture(filepath=calm)
-    bpy.ops.knuckle.pipeline.calibration()
-    data = json.loads(scene.knuckle.pipeline.performer)
+    bpy.ops.knuckle.calibrate()
+    data = json.loads(scene.knuckle.performer)
     data["hands"]["right"]["limits_deg"] = {"index-finger-phalanx-distal flexion": [0, 33]}
-    scene.knuckle.pipeline.performer = json.dumps(data)
-    bpy.ops.knuckle.pipeline.calibration()
-    hand = performer.from_dict(json.loads(scene.knuckle.pipeline.performer), "scene").hands["right"]
+    scene.knuckle.performer = json.dumps(data)
+    bpy.ops.knuckle.calibrate()
+    hand = performer.from_dict(json.loads(scene.knuckle.performer), "scene").hands["right"]
     assert hand.limits == {("index-finger-phalanx-distal", "flexion"): (0, 33)}
 
 

@@ -132,10 +132,10 @@ def test_solve_keys_the_chosen_armature_and_refuses_what_is_no_hand(table: str) 
 
 def test_a_performer_is_measured_saved_forgotten_and_loaded(tmp_path: Path) -> None:
     chosen = bpy.context.scene.knuckle
-    assert not bpy.ops.knuckle.pipeline.calibration.poll()
+    assert not bpy.ops.knuckle.calibrate.poll()
     assert not bpy.ops.knuckle.save_performer.poll()
     bpy.ops.knuckle.import_capture(filepath=TAP)
-    assert bpy.ops.knuckle.pipeline.calibration() == {"FINISHED"}
+    assert bpy.ops.knuckle.calibrate() == {"FINISHED"}
     measured = chosen.performer
     path = str(tmp_path / "performer.json")
     bpy.ops.knuckle.save_performer(filepath=path)

@@ -28,11 +28,11 @@ def play(screen: "Screen") -> "Steps":
     screen.picture("calibrate_before")
     screen.scene.knuckle_calibration.radii_from = "ESTIMATE"
     bpy.ops.ed.undo_push()
-    place = yield from screen.button("knuckle.pipeline.calibration", across=0.2)
+    place = yield from screen.button("knuckle.calibrate", across=0.2)
     screen.click(*place)
-    yield from screen.wait_until(lambda: screen.scene.knuckle.pipeline.performer and not status.running, 60)
+    yield from screen.wait_until(lambda: screen.scene.knuckle.performer and not status.running, 60)
     yield 1.0
-    kept = screen.scene.knuckle.pipeline.performer
+    kept = screen.scene.knuckle.performer
     screen.move(20, screen.window.height - 20)
     yield 1.0
     screen.picture("calibrate_after")
@@ -46,5 +46,5 @@ def play(screen: "Screen") -> "Steps":
     yield from screen.fill_window(alone=True)
     screen.move(*screen.view_middle())
     screen.key("ctrl+z")
-    yield from screen.wait_until(lambda: not screen.scene.knuckle.pipeline.performer, 60)
-    return {"kept": kept, "undone": screen.scene.knuckle.pipeline.performer}
+    yield from screen.wait_until(lambda: not screen.scene.knuckle.performer, 60)
+    return {"kept": kept, "undone": screen.scene.knuckle.performer}
