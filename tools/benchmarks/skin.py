@@ -31,7 +31,6 @@ METHODS: list[Method] = [
     Default("`knuckle solve`"),
     Default("`knuckle solve`, whole take smoothed", {"smoothing": "whole"}),
     Calibrated("`knuckle calibrate` on another take"),
-    Calibrated("`knuckle calibrate`, jacobian", {"solver": "jacobian"}),
     *([Momentum()] if PYTHON.exists() else []),
     Worn("fitted hand, three takes"),
     Worn("fitted hand, the take itself", alone=True),
@@ -54,7 +53,7 @@ HIDDEN: list[tuple[str, Method, Method]] = [
         Default("live, smoothed", {"smoothing": "live", "cleaning": BLIND}),
         Default("whole, smoothed", {"smoothing": "whole"}),
     ),
-    ("fitted hand", Worn("live, fitted", alone=True), Worn("whole, fitted", alone=True)),
+    ("fitted hand", Worn("live, fitted"), Worn("whole, fitted")),
 ]
 """Where markers vanish: a name, how it is live, and how it is over a whole take."""
 

@@ -147,45 +147,53 @@ def measure(clip: Clip, hidden: list[Gap], solved: Solved, plain: Solved, found:
         found.turned += [float(steps[end - 1].max()) for end in (gap.rows.start, gap.rows.stop)]
 
 
-def clips() -> dict[str, list[Clip]]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Recorded:
+    """A clip in which markers are hidden, and the takes to which its performer is fitted."""
+
+    clip: Clip
+    calibration: tuple[Clip, ...]
+
+
+def clips() -> dict[str, list[Recorded]]:
     """The captures in which markers are hidden."""
     markers = formats.read(GLOVE)
     kept = [name for name in markers.names if name.lower().startswith(DIGIT_WORDS + PALM_WORDS)]
     positions = markers.positions[GLOVE_FRAMES][:, [markers.names.index(name) for name in kept]]
     glove = Clip("glove", "right", markers.rate, tuple(kept), positions)
-    skin = [split.test[0] for split in splits(1) if split.side == "left"]
-    return {"optical glove, tips and middles": [glove], "skin, three performers": skin}
+    skin = [Recorded(split.test[0], split.calibration) for split in splits(1) if split.side == "left"]
+    return {"optical glove, tips and middles": [Recorded(glove, (glove,))], "skin, three performers": skin}
 
 
 def rows(methods: list[tuple[str, Method, Method]]) -> Iterator[list[str]]:
     """A row for each method, capture and case; a method is a name, how it is live, and how over the whole take."""
     for title, *both in methods:
         for name, takes in clips().items():
-            plain = [[_solved(which, clip, clip) for clip in takes] for which in both]
+            plain = [[_solved(which, take, take.clip) for take in takes] for which in both]
             for case in CASES:
                 cells, usual = [], Found([], [], [])
                 for which, found in zip(both, plain, strict=True):
                     cells += _hidden(which, case, takes, found, usual).cells()
-                usually = np.nanmean(np.concatenate(usual.away)) if usual.away else np.nan
-                yield [title, name, case.name, f"{usually:.1f}", *cells, case.wanted]
+                usually = f"{np.nanmean(np.concatenate(usual.away)):.1f}" if usual.away else "-"
+                yield [title, name, case.name, usually, *cells, case.wanted]
                 print(f"{title}, {name}, {case.name}: done", flush=True)
 
 
-def _hidden(method: Method, case: Case, takes: list[Clip], plain: list[Solved | None], usual: Found) -> Found:
+def _hidden(method: Method, case: Case, takes: list[Recorded], plain: list[Solved | None], usual: Found) -> Found:
     """What the case shows over all takes, and to `usual` what is so without it."""
     found = Found([], [], [])
-    for clip, without in zip(takes, plain, strict=True):
-        hidden = gaps(clip, case)
-        solved = _solved(method, hide(clip, hidden), clip)
+    for take, without in zip(takes, plain, strict=True):
+        hidden = gaps(take.clip, case)
+        solved = _solved(method, take, hide(take.clip, hidden))
         if solved is not None and without is not None:
-            measure(clip, hidden, solved, without, found)
-            measure(clip, hidden, without, without, usual)
+            measure(take.clip, hidden, solved, without, found)
+            measure(take.clip, hidden, without, without, usual)
     return found
 
 
-def _solved(method: Method, clip: Clip, complete: Clip) -> Solved | None:
+def _solved(method: Method, take: Recorded, clip: Clip) -> Solved | None:
     """None where the take is refused, or taken for the other hand's."""
     try:
-        return method.solve(clip, method.fit([complete]), complete)
+        return method.solve(clip, method.fit(take.calibration), take.clip)
     except KnuckleError:
         return None
