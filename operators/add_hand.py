@@ -71,3 +71,7 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
 def draw_add(self: bpy.types.Menu, _context: "Context") -> None:
     """The entry of Add > Armature."""
     self.layout.operator(KNUCKLE_OT_add_hand.bl_idname, icon="VIEW_PAN")
+
+
+CLASSES = (KNUCKLE_OT_add_hand,)
+MENUS = ((bpy.types.VIEW3D_MT_armature_add, draw_add),)

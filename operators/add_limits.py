@@ -84,3 +84,9 @@ def _hand(context: "Context", side: Side) -> HandModel:
     performer = performer_of(context.scene)
     known = from_dict(performer, "performer").hands.get(side) if performer else None
     return known.model if known else proportions.build(proportions.adult(side))
+
+
+CLASSES = (
+    KNUCKLE_OT_add_limits,
+    KNUCKLE_OT_remove_limits,
+)

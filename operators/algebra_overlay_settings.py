@@ -80,3 +80,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
         update=_redraw,
         options=FIXED,
     )
+
+
+CLASSES = (KnuckleAlgebra,)
+PROPERTIES = ((bpy.types.WindowManager, "knuckle_algebra", bpy.props.PointerProperty(type=KnuckleAlgebra)),)

@@ -95,3 +95,9 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
         report: Any = self.report
         report({"INFO"}, f"{made} hand poses of {of_all} are in the asset shelf of Pose Mode")
         return ""
+
+
+CLASSES = (
+    KNUCKLE_OT_apply_hand_pose,
+    KNUCKLE_OT_add_hand_poses,
+)

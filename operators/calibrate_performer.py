@@ -43,3 +43,6 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
         assert found is not None
         context.scene.knuckle.performer = json.dumps(performer.to_dict(found))
         context.scene.knuckle_calibration.radii = 1000 * next(iter(found.hands.values())).radii.ravel()
+
+
+CLASSES = (KNUCKLE_OT_calibrate,)

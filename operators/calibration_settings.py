@@ -77,3 +77,7 @@ def choices_of(scene: "Scene") -> CalibrationChoices:
         motion_capture=bpy.path.abspath(chosen.motion_capture) if chosen.motion_capture else None,
         radii=np.round(typed, 6) if chosen.radii_from == "TYPED" else nothing_typed(),
     )
+
+
+CLASSES = (KnuckleCalibration,)
+PROPERTIES = ((bpy.types.Scene, "knuckle_calibration", bpy.props.PointerProperty(type=KnuckleCalibration)),)

@@ -228,3 +228,6 @@ def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> S
             return Spot(obj.original, matrix, np.array(place), np.array(up))
         origin = place + 1e-4 * along
     return None
+
+
+CLASSES = (KNUCKLE_OT_drag_hand,)

@@ -34,3 +34,6 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
         frames = shown_result(context).animation_data.action.frame_range
         context.scene.frame_start, context.scene.frame_end = max(floor(frames[0]), 0), max(ceil(frames[1]), 1)
         return {"FINISHED"}
+
+
+CLASSES = (KNUCKLE_OT_fit_range,)

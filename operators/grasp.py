@@ -212,3 +212,11 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
         obj.update_tag(refresh={"TIME"})
     # Blender shows this frame's keys: to set the frame would lose what of others was changed without a key.
     armature.update_tag(refresh={"TIME"})
+
+
+CLASSES = (
+    KnuckleGrasp,
+    KNUCKLE_OT_grasp,
+    KNUCKLE_OT_let_go,
+)
+PROPERTIES = ((bpy.types.Scene, "knuckle_grasp", bpy.props.PointerProperty(type=KnuckleGrasp)),)

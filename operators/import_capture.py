@@ -80,3 +80,10 @@ def draw_import(self: bpy.types.Menu, _context: "Context") -> None:
     """The entry of File > Import."""
     shown = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".json"))
     self.layout.operator(KNUCKLE_OT_import_capture.bl_idname, text=f"Hand Capture ({shown})")
+
+
+CLASSES = (
+    KNUCKLE_OT_import_capture,
+    KNUCKLE_FH_capture,
+)
+MENUS = ((bpy.types.TOPBAR_MT_file_import, draw_import),)

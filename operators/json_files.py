@@ -178,3 +178,14 @@ class KNUCKLE_OT_forget(bpy.types.Operator):
         """Empties the setting."""
         setattr(context.scene.knuckle, self.what, "")
         return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_load_performer,
+    KNUCKLE_OT_save_performer,
+    KNUCKLE_OT_load_markers,
+    KNUCKLE_OT_load_recipe,
+    KNUCKLE_OT_save_recipe,
+    KNUCKLE_OT_export_report,
+    KNUCKLE_OT_forget,
+)

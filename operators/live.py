@@ -136,3 +136,12 @@ class KNUCKLE_OT_live_forget_performer(bpy.types.Operator):
             return {"CANCELLED"}
         people.remove(row)
         return {"FINISHED"}
+
+
+CLASSES = (
+    KNUCKLE_OT_live_start,
+    KNUCKLE_OT_live_stop,
+    KNUCKLE_OT_live_recentre,
+    KNUCKLE_OT_live_measure,
+    KNUCKLE_OT_live_forget_performer,
+)

@@ -109,3 +109,11 @@ class KnuckleLive(bpy.types.PropertyGroup):
 def address_of(settings: Any) -> Address:
     """Where the device is."""
     return Address(settings.host.strip(), settings.port)
+
+
+CLASSES = (
+    KnucklePerson,
+    KnuckleTake,
+    KnuckleLive,
+)
+PROPERTIES = ((bpy.types.Scene, "knuckle_live", bpy.props.PointerProperty(type=KnuckleLive)),)

@@ -81,3 +81,9 @@ def folder_of(context: "Context") -> Path:
         return Path(bpy.path.abspath(chosen or "//"))
     home = bpy.utils.user_resource("EXTENSIONS", path=".user/knuckle", create=True)
     return Path(home) / "takes"
+
+
+CLASSES = (
+    KNUCKLE_OT_live_record,
+    KNUCKLE_OT_live_forget_take,
+)

@@ -155,3 +155,6 @@ def _look(area: "Area", region: "Region") -> Any:
 def _holds(region: "Region", x: int, y: int) -> bool:
     inside = region.x <= x < region.x + region.width and region.y <= y < region.y + region.height
     return inside and region.width > 1 and region.height > 1
+
+
+CLASSES = (KNUCKLE_OT_pick_bone,)

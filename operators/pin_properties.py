@@ -190,3 +190,13 @@ def pins_along(held: HeldHand, digits: Collection[str]) -> None:
 
 def _scale(armature: "Object") -> float:
     return float(np.cbrt(abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))))
+
+
+CLASSES = (KnucklePin,)
+PROPERTIES = (
+    (
+        bpy.types.Object,
+        "knuckle_pins",
+        bpy.props.CollectionProperty(type=KnucklePin, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"}),
+    ),
+)

@@ -262,3 +262,11 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         for digit, far in shortfalls(who.held, pins).items()
         if far > enough
     ]
+
+
+CLASSES = (
+    KNUCKLE_OT_pin_fingertip,
+    KNUCKLE_OT_unpin_fingertip,
+    KNUCKLE_OT_unpin_all,
+    KNUCKLE_OT_reach_pins,
+)

@@ -155,3 +155,7 @@ HANDLERS = (
     (bpy.app.handlers.undo_post, forget_shown),
     (bpy.app.handlers.redo_post, forget_shown),
 )
+
+
+CLASSES = (KnucklePosing,)
+PROPERTIES = ((bpy.types.Scene, "knuckle_posing", bpy.props.PointerProperty(type=KnucklePosing)),)

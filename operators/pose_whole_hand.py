@@ -158,3 +158,11 @@ def _select(bone: "PoseBone", wanted: bool, extend: bool) -> None:
     # Blender 5 keeps the selection of Pose Mode in the pose.
     holder: Any = bone if hasattr(bone, "select") else bone.bone
     holder.select = wanted or (extend and holder.select)
+
+
+CLASSES = (
+    KNUCKLE_OT_pose_mirror,
+    KNUCKLE_OT_pose_relax,
+    KNUCKLE_OT_pose_reset,
+    KNUCKLE_OT_pose_select,
+)

@@ -254,3 +254,14 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
 def _whole(mapping: Mapping) -> Mapping:
     check_whole(mapping)
     return mapping
+
+
+CLASSES = (
+    KNUCKLE_OT_flip_digit,
+    KNUCKLE_OT_mirror_hand,
+    KNUCKLE_OT_keep_hand,
+    KNUCKLE_OT_detect_again,
+    KNUCKLE_OT_load_mapping,
+    KNUCKLE_OT_save_mapping,
+    KNUCKLE_OT_select_bones,
+)

@@ -121,3 +121,11 @@ class KnuckleRig(bpy.types.PropertyGroup):
     )
     left: PointerProperty(name="Left Hand", description="The armature's left hand", type=KnuckleLeftHand)
     right: PointerProperty(name="Right Hand", description="The armature's right hand", type=KnuckleRightHand)
+
+
+CLASSES = (
+    KnuckleLeftHand,
+    KnuckleRightHand,
+    KnuckleRig,
+)
+PROPERTIES = ((bpy.types.Scene, "knuckle_rig", bpy.props.PointerProperty(type=KnuckleRig)),)

@@ -239,3 +239,13 @@ class KnuckleStatus(bpy.types.PropertyGroup):
         name="Progress", description="How far the job is", subtype="FACTOR", min=0, max=1, options={"SKIP_SAVE"}
     )
     doing: StringProperty(name="Doing", description="What the job does now", options={"SKIP_SAVE"})
+
+
+CLASSES = (
+    KnuckleSettings,
+    KnuckleStatus,
+)
+PROPERTIES = (
+    (bpy.types.Scene, "knuckle", bpy.props.PointerProperty(type=KnuckleSettings)),
+    (bpy.types.WindowManager, "knuckle", bpy.props.PointerProperty(type=KnuckleStatus)),
+)

@@ -116,3 +116,6 @@ def placing(context: "Context", take: Take) -> TakeTiming:
     shown = capture_object(context, take.recipe.capture)
     origin = float(shown[markers_object.PROPERTY]["first"]) if shown else None
     return TakeTiming(float(context.scene.knuckle.start), origin)
+
+
+CLASSES = (KNUCKLE_OT_solve,)

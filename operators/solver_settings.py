@@ -1,5 +1,6 @@
 """What is set on each solver and smoothing: a group of properties for every one that is registered."""
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import bpy
@@ -45,7 +46,7 @@ def _groups(registry: Registry[Any]) -> list[type[bpy.types.PropertyGroup]]:
     return [*groups.values(), every]
 
 
-CLASSES = {what: _groups(registry) for what, registry in REGISTRIES.items()}
+GROUPS = {what: _groups(registry) for what, registry in REGISTRIES.items()}
 
 
 def choice(what: str, description: str, default: str) -> Any:
@@ -58,7 +59,7 @@ def choice(what: str, description: str, default: str) -> Any:
 
 def settings_of_all(what: str) -> Any:
     """The property that holds the settings of all of a registry's kinds."""
-    every = CLASSES[what][-1]
+    every = GROUPS[what][-1]
     return PointerProperty(name=f"{what.capitalize()} Settings", description=every.__doc__ or "", type=every)
 
 
@@ -88,3 +89,6 @@ class KNUCKLE_OT_reset_settings(bpy.types.Operator):
             return {"CANCELLED"}
         give(group, known, {})
         return {"FINISHED"}
+
+
+CLASSES = (*chain.from_iterable(GROUPS.values()), KNUCKLE_OT_reset_settings)

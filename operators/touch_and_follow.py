@@ -209,3 +209,11 @@ def _kept(tool: Tool, places: Floats) -> Floats:
     wrists = np.tile(tool.wrist, (len(places), 1, 1))
     wrists[:, :3, 3] = places - tool.pointing
     return wrists
+
+
+CLASSES = (
+    KnuckleFollow,
+    KNUCKLE_OT_touch,
+    KNUCKLE_OT_follow,
+)
+PROPERTIES = ((bpy.types.Scene, "knuckle_follow", bpy.props.PointerProperty(type=KnuckleFollow)),)

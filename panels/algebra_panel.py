@@ -63,3 +63,6 @@ def _told(layout: "UILayout", context: "Context", chosen: Any) -> None:
         for step in steps:
             if 0 <= step < len(trace.steps):
                 paragraph(layout, context, sentence(trace.steps[step]))
+
+
+CLASSES = (KNUCKLE_PT_algebra,)

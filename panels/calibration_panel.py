@@ -113,3 +113,6 @@ def measured(text: str) -> Performer | None:
         return performer.from_dict(json.loads(text), "performer") if text else None
     except (KnuckleError, json.JSONDecodeError):
         return None
+
+
+CLASSES = (KNUCKLE_PT_calibrate,)

@@ -46,3 +46,6 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
         frames.prop(chosen, "first", text="Frames")
         frames.prop(chosen, "last", text="to")
         layout.operator("knuckle.follow", icon="CON_FOLLOWPATH")
+
+
+CLASSES = (KNUCKLE_PT_follow,)

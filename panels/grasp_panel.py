@@ -54,3 +54,6 @@ def _selected(layout: "UILayout", context: "Context") -> None:
         layout.label(text=f"Selected is '{there[0].name}'", icon="RESTRICT_SELECT_OFF")
     else:
         paragraph(layout, context, "Select one object beside the armature, or choose it here.", "INFO")
+
+
+CLASSES = (KNUCKLE_PT_grasp,)

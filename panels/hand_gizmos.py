@@ -88,3 +88,6 @@ def _show_pin(gizmo: Any, armature: "Object", side: Side, joint: str) -> None:
     options = {"ALIGN_VIEW", "FILL"} if pinned else {"ALIGN_VIEW", "FILL_SELECT"}
     if gizmo.draw_options != options:
         gizmo.draw_options = options
+
+
+CLASSES = (KNUCKLE_GGT_hand,)

@@ -187,3 +187,10 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
         row = column.row()
         row.enabled = run is None
         row.prop(chosen, "pre_roll")
+
+
+CLASSES = (
+    KNUCKLE_UL_takes,
+    KNUCKLE_PT_live,
+    KNUCKLE_PT_live_takes,
+)

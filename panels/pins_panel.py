@@ -84,3 +84,6 @@ def where(pin: Any) -> str:
     if pin.kind == "OBJECT":
         return f"On {pin.target.name}" if holds(pin) else "On nothing any more"
     return "In the world"
+
+
+CLASSES = (KNUCKLE_PT_pins,)

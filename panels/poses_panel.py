@@ -31,3 +31,6 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
         applied = row.operator_menu_enum("knuckle.apply_hand_pose", "pose", text="Apply Pose", icon="VIEW_PAN")
         applied.side = hand[1]
         column.operator("knuckle.add_hand_poses", text="Add to Asset Shelf", icon="ASSET_MANAGER").side = "BOTH"
+
+
+CLASSES = (KNUCKLE_PT_hand_poses,)

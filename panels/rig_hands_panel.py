@@ -165,3 +165,6 @@ def _buttons(layout: "UILayout", found: FoundHand) -> None:
     keep_hand.side = found.side
     save: Any = row.operator("knuckle.save_mapping", text="", icon="EXPORT")
     save.side = found.side
+
+
+CLASSES = (KNUCKLE_PT_rig_hands,)

@@ -290,3 +290,12 @@ def _hand(layout: "UILayout", side: str, hand: dict[str, Any], frames: int) -> N
     pair(column, "Predicted frames", f"{hand.get('predicted_frames', 0)} of {frames}")
     hits = [figures.get("limit_hit_frames", 0) for figures in hand["fingers"].values()]
     pair(column, "Fingers at a limit", f"{sum(hits) / max(len(hits) * frames, 1):.0%} of the time")
+
+
+CLASSES = (
+    KNUCKLE_PT_capture,
+    KNUCKLE_PT_hand,
+    KNUCKLE_PT_solve,
+    KNUCKLE_MT_recipe,
+    KNUCKLE_PT_result,
+)

@@ -114,3 +114,6 @@ def _buttons(layout: "UILayout", side: Side, both: bool) -> None:
     mirror = row.row(align=True)
     mirror.enabled = both
     mirror.operator_menu_enum("knuckle.pose_mirror", "way", text="Mirror", icon="MOD_MIRROR")
+
+
+CLASSES = (KNUCKLE_PT_posing,)

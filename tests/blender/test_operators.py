@@ -195,9 +195,9 @@ def test_the_report_of_the_active_hand_is_exported(tmp_path: Path) -> None:
 
 
 def test_everything_a_person_meets_is_explained() -> None:
-    from knuckle.registration import CLASSES
+    from knuckle.registration import defined
 
-    for cls in CLASSES:
+    for cls in defined("CLASSES"):
         kind = cls.bl_rna
         if issubclass(cls, bpy.types.Operator | bpy.types.PropertyGroup):
             for prop in kind.properties:
