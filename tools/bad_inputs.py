@@ -21,15 +21,16 @@ from knuckle.tests.pure.capture.files.test_bad_input import BAD
 
 ROOT = Path(__file__).resolve().parents[1]
 
-HEAD = """# What is said to bad files
+HEAD = """# Error messages
 
-Made by `tools/bad_inputs.py` from the table in `tests/pure/capture/files/test_bad_input.py`, which the tests check.
-Each file is refused with one sentence, exit status 1 in a shell, a report in the panel; nothing is written. Beyond
-these, tests mutate every format at random and bound the memory that a bad file can take by its size. The tests in
-`tests/pure/pipeline`, `tests/pure/cli` and `tests/pure/hand` check the sentences for hands, maps, performers and
-recipes. Bad rigs are below.
+What Knuckle says about bad files and rigs. Each is refused with one sentence: in the panel, or on stderr with exit
+status 1. Nothing is written. `tools/bad_inputs.py` makes this page from the tables of the tests
+(`tests/pure/capture/files/test_bad_input.py`, `tests/blender/bad_rigs.py`). Other tests mutate every format at random
+and bound the memory that a bad file can take.
 
-| File | What is said |
+## Files
+
+| File | Message |
 |---|---|
 """
 
@@ -37,10 +38,9 @@ recipes. Bad rigs are below.
 RIGS = """
 ## Rigs
 
-What is said of armatures that no take can go to (`tests/blender/bad_rigs.py`; held in the shell and in the panel by
-`tests/blender/test_bad_rigs.py`). In a shell it begins with the file's path.
+Armatures that cannot be keyed. In a shell the sentence begins with the file's path.
 
-| Rig | What is said |
+| Rig | Message |
 |---|---|
 """
 
