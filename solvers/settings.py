@@ -45,13 +45,16 @@ def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
     return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
 
 
-def check(solver: Any, what: str = "solver") -> None:
-    """Raises RecipeError for the first setting that is not of its kind or outside its range, NaN among them."""
+def check(solver: Any, what: str = "") -> None:
+    """Raises RecipeError for the first setting that is not of its kind or outside its range, NaN among them.
+
+    what: What the settings belong to, as recipes call it; for a solver it follows from the class's name.
+    """
     for each in fields(solver):
         value, may_be = getattr(solver, each.name), each.metadata["range"]
         if not _fits(each, value, may_be):
-            name = registered(type(solver))
-            raise RecipeError(f"{what} {name}: {each.name} is {value!r}, expected {expected(each.default, may_be)}")
+            whose = what or f"solver {registered(type(solver))}"
+            raise RecipeError(f"{whose}: {each.name} is {value!r}, expected {expected(each.default, may_be)}")
 
 
 def registered(kind: type[Any]) -> str:

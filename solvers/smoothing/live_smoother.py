@@ -77,7 +77,7 @@ class LiveSmoothing:
     bridge: float = setting(0.02, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
 
     def __post_init__(self) -> None:
-        check(self, "smoothing")
+        check(self, "smoothing live")
 
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""

@@ -55,7 +55,7 @@ class WholeTakeSmoothing:
     )
 
     def __post_init__(self) -> None:
-        check(self, "smoothing")
+        check(self, "smoothing whole")
 
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
         """See Smoothing."""

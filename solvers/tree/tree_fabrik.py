@@ -50,7 +50,7 @@ class TreeFabrikSettings:
     follow: bool = setting(True, "Whether a frame begins at the pose of the one before, not all at rest and at once")
 
     def __post_init__(self) -> None:
-        kinds.check(self, "tree")
+        kinds.check(self, "tree settings")
 
 
 def solve(
