@@ -1,4 +1,4 @@
-"""Forward kinematics over all frames at once: angles -> rotations -> joint frames -> sites."""
+"""Forward kinematics over all frames at once: angles to rotations, to joint frames, to site positions."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A hand over F frames."""
+    """The pose of a hand in F frames."""
 
     hand: HandModel
     root: Floats
@@ -27,12 +27,20 @@ class Pose:
 
     @cached_property
     def rotations(self) -> Floats:
-        """(F, J, 4) unit wxyz, each joint relative to its rest; worked out when first asked for."""
+        """(F, J, 4) unit quaternions wxyz, each joint relative to its rest. Computed on first use."""
         return joint_rotations(self.hand, self.angles)
 
 
 def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
-    """(F, J, 4) unit quaternions relative to rest, from angles (F, D) rad: R = R_1 · R_2 · R_3 of each joint."""
+    """Rotation of each joint relative to its rest: R = R_1 · R_2 · R_3, one factor for each degree of freedom.
+
+    Args:
+        hand: the hand model of J joints and D degrees of freedom.
+        angles: (F, D) rad.
+
+    Returns:
+        (F, J, 4) unit quaternions wxyz.
+    """
     result = np.broadcast_to(rot.IDENTITY, (len(angles), len(hand.joints), 4)).copy()
     turns = rot.about(hand.axes, angles)
     order = np.arange(hand.dofs) - np.searchsorted(hand.axis_joint, hand.axis_joint)
@@ -44,7 +52,11 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
 
 
 def joint_frames(hand: HandModel, pose: Pose) -> Floats:
-    """(F, J, 4, 4) T_world_joint."""
+    """Frame of each joint in the world.
+
+    Returns:
+        (F, J, 4, 4) T_world_joint, m.
+    """
     local = np.zeros((len(pose), len(hand.joints), 4, 4))
     local[..., :3, :3] = rot.to_matrix(pose.rotations)
     local[..., 3, 3] = 1.0
@@ -56,7 +68,15 @@ def joint_frames(hand: HandModel, pose: Pose) -> Floats:
 
 
 def site_positions(hand: HandModel, frames: Floats) -> Floats:
-    """(F, S, 3) where the hand's sites are, from joint frames (F, J, 4, 4)."""
+    """Position of each site of the hand.
+
+    Args:
+        hand: the hand model of S sites.
+        frames: (F, J, 4, 4) T_world_joint, from `joint_frames`.
+
+    Returns:
+        (F, S, 3) m in the world.
+    """
     joints = [site.joint for site in hand.sites]
     offsets = np.array([site.offset for site in hand.sites])
     at = frames[:, joints]

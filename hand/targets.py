@@ -1,4 +1,4 @@
-"""Targets: where a hand's sites should be, frame by frame."""
+"""Targets: the positions and rotations that a hand's sites should reach in each frame."""
 
 import math
 from dataclasses import dataclass, replace
@@ -22,16 +22,18 @@ ARRAYS: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("velocities", (3,), "weights"),
     ("angular_velocities", (3,), "rotation_weights"),
 )
-"""The arrays of Targets, how many numbers each has for a frame and a site, and which weights they have."""
+"""The arrays of Targets: name, shape after (F, T), and the array that holds their weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
-    """What a solver is asked for, over F frames and T sites of one hand: places, turns and velocities, in any mix.
+    """Input of a solver over F frames and T sites of one hand: positions, rotations and velocities in any combination.
 
-    What has no weight and is not finite is zero from here on. Raises HandError where turns have no weights, an array is
-    not over the same frames and sites, a weight is below zero or not finite, or what has a weight is not finite or a
-    quaternion of length zero.
+    Values without weight that are not finite are set to zero.
+
+    Raises:
+        HandError: rotations come without weights or the reverse, the shapes disagree, a weight is negative or not
+            finite, or a weighted value is not finite or is a quaternion of length zero.
     """
 
     times: Floats
@@ -43,7 +45,7 @@ class Targets:
     weights: Floats
     """(F, T) >= 0, of the positions; 0 = missing."""
     rotations: Floats | None = None
-    """(F, T, 4) unit wxyz in the world, of the joint on which the site is; None where no turn is asked for."""
+    """(F, T, 4) unit quaternions wxyz in the world, of the joint that carries the site; None without rotation targets."""
     rotation_weights: Floats | None = None
     """(F, T) >= 0, of the rotations; 0 = missing."""
     velocities: Floats | None = None
@@ -70,7 +72,7 @@ class Targets:
                 self._refuse(squares == 0, "rotations", "rotation_weights", "of length zero")
 
     def _mend(self, array: Floats, name: str, weights: str) -> None:
-        """Refuses what is not finite and has a weight, or is a weight that is none; the rest becomes zero."""
+        """Reject invalid weights and weighted values that are not finite; set other values that are not finite to zero."""
         if not weights:
             if not np.all(array >= 0) or not np.all(np.isfinite(array)):
                 frame, column = np.argwhere(~((array >= 0) & np.isfinite(array)))[0].tolist()
@@ -83,7 +85,7 @@ class Targets:
         object.__setattr__(self, name, np.where(np.isfinite(array), array, 0.0))
 
     def _refuse(self, bad: NDArray[np.bool_], name: str, weights: str, why: str) -> None:
-        """Raises HandError for the first that is bad (F, T) and has a weight."""
+        """Raise HandError for the first entry that is bad (F, T) and has a weight."""
         asked = getattr(self, weights)
         if asked is not None and np.any(bad & (asked > 0)):
             frame, column = np.argwhere(bad & (asked > 0))[0].tolist()
@@ -93,7 +95,7 @@ class Targets:
         return len(self.times)
 
     def select(self, frames: slice | NDArray[np.int64]) -> "Targets":
-        """The targets of some of the frames."""
+        """The targets of the given frames."""
         # What is a part of what was checked needs no checking: this is in the time of every live frame.
         part = object.__new__(Targets)
         object.__setattr__(part, "times", self.times[frames])
@@ -104,7 +106,7 @@ class Targets:
         return part
 
     def with_sites(self, sites: Ints) -> "Targets":
-        """With further sites (M,), of which nothing is asked."""
+        """The same targets with more sites (M,), all of weight zero."""
         more = {"sites": np.concatenate([self.sites, sites])}
         for name, width, _ in ARRAYS:
             array = getattr(self, name)
@@ -116,10 +118,17 @@ class Targets:
 def assign(
     hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats, turns: Floats | None = None
 ) -> tuple[HandModel, Targets]:
-    """The hand with a site for each marker that sits beside a joint, and the markers as its targets.
+    """Make targets from markers, adding a site to the hand for each marker that does not sit on a joint.
 
-    spots: label -> where it sits (T,); times (F,) s; positions (F, T, 3) m, NaN where not seen; turns
-    (F, T, 4) of the joints on which they are, NaN where not told, None where none is.
+    Args:
+        hand: the hand model.
+        spots: label -> where the marker sits, for T markers.
+        times: (F,) s.
+        positions: (F, T, 3) m in the world, NaN where a marker is not seen.
+        turns: (F, T, 4) unit quaternions wxyz of the joints that carry the markers, NaN where unknown; None without.
+
+    Returns:
+        The hand with its further sites, and the targets.
     """
     beside = tuple(
         Site(label, hand.joints.index(spot.joint), spot.on(hand.side))

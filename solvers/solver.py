@@ -1,4 +1,4 @@
-"""What a solver is: targets in, joint angles inside the limits out, the same in pieces as at once."""
+"""The solver protocol: targets in, joint angles within limits out. A take solved in pieces gives the same poses."""
 
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What every solver keeps from one piece of a take to the next: the last pose. Each may add to it."""
+    """State carried from one piece of a take to the next: the last pose. A solver may add to it."""
 
     root: Floats
     """(4, 4) T_world_wrist."""
@@ -29,46 +29,67 @@ S = TypeVar("S", bound=State)
 
 
 class Solver(Protocol[S]):
-    """A frozen dataclass of settings with one method. A live frame is a batch of one."""
+    """A frozen dataclass of settings with one method, `solve`. A live frame is a batch of one."""
 
     def solve(self, hand: HandModel, targets: Targets, state: S | None = None) -> tuple[Pose, S]:
-        """The pose of each frame and the state to hand to the next piece.
+        """Solve every frame of the targets.
 
-        Solving in pieces gives the poses of solving at once. What no target holds keeps its last pose.
+        Solving in pieces gives the same poses as solving at once. A joint that no target determines keeps its last
+        angle.
+
+        Args:
+            hand: the hand model; its limits always hold.
+            targets: F frames of targets for the hand's sites.
+            state: what the previous piece returned; None at the start of a take.
+
+        Returns:
+            The pose of each frame, and the state for the next piece.
         """
         ...
 
 
 @runtime_checkable
 class UsesMeasurements(Protocol):
-    """A solver that heeds more of what was measured of a hand than its model holds."""
+    """A solver that uses measurements of the performer beyond the hand model."""
 
     def begin(self, measured: MeasuredHand) -> State:
-        """The state from which this hand's first frame is solved. Raises HandError."""
+        """The state before this hand's first frame. Raises HandError."""
         ...
 
 
 def beginning(solver: Solver[S], measured: MeasuredHand) -> State | None:
-    """The state from which a measured hand's first frame is solved, None where the hand's model is all it takes."""
+    """The state before a measured hand's first frame; None for a solver that needs only the hand model."""
     return solver.begin(measured) if isinstance(solver, UsesMeasurements) else None
 
 
 def residuals(hand: HandModel, targets: Targets, pose: Pose) -> Floats:
-    """(F, T) m from each target to its site by forward kinematics; NaN where the target is missing."""
+    """Distance from each target to its site, by forward kinematics.
+
+    Returns:
+        (F, T) m, NaN where the target is missing.
+    """
     sites = kinematics.site_positions(hand, kinematics.joint_frames(hand, pose))[:, targets.sites]
     distance = np.linalg.norm(sites - targets.positions, axis=-1)
     return np.where(targets.weights > 0, distance, np.nan)
 
 
 def limit_excess(hand: HandModel, angles: Floats) -> Floats:
-    """(F, D) rad by which each angle lies outside its limits, 0 inside."""
+    """How far each angle lies outside its limits.
+
+    Args:
+        hand: the hand model of D degrees of freedom.
+        angles: (F, D) rad.
+
+    Returns:
+        (F, D) rad, 0 inside the limits.
+    """
     low, high = hand.limits.T
     excess: Floats = np.maximum(np.maximum(low - angles, angles - high), 0.0)
     return excess
 
 
 def hold_last(values: Floats, known: NDArray[np.bool_], first: Floats) -> Floats:
-    """values (F, ...) with every frame that is not known (F,) replaced by the last known before it, or `first`."""
+    """Fill unknown frames of values (F, ...) with the last known frame before them, or with `first`."""
     last = np.maximum.accumulate(np.where(known, np.arange(len(values)), -1))
     held = values[np.maximum(last, 0)]
     return np.where((last < 0).reshape(-1, *[1] * (values.ndim - 1)), first, held)
