@@ -45,7 +45,7 @@ class Targets:
     weights: Floats
     """(F, T) >= 0, of the positions; 0 = missing."""
     rotations: Floats | None = None
-    """(F, T, 4) unit quaternions wxyz in the world, of the joint that carries the site; None without rotation targets."""
+    """(F, T, 4) unit quaternions wxyz of the joints that carry the sites, in the world; None without any."""
     rotation_weights: Floats | None = None
     """(F, T) >= 0, of the rotations; 0 = missing."""
     velocities: Floats | None = None
@@ -72,7 +72,7 @@ class Targets:
                 self._refuse(squares == 0, "rotations", "rotation_weights", "of length zero")
 
     def _mend(self, array: Floats, name: str, weights: str) -> None:
-        """Reject invalid weights and weighted values that are not finite; set other values that are not finite to zero."""
+        """Reject invalid weights and weighted values that are not finite; set the rest of these to zero."""
         if not weights:
             if not np.all(array >= 0) or not np.all(np.isfinite(array)):
                 frame, column = np.argwhere(~((array >= 0) & np.isfinite(array)))[0].tolist()
