@@ -1,6 +1,6 @@
 # What a person runs; `make` alone lists it. Everything needed is installed on the way, into .venv/ and build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup docs release demo test test-all fuzz measure rigs test-gui check format generate package bench docs-pictures clean
+.PHONY: help setup docs release demo test test-all fuzz mutate measure rigs test-gui check format generate package bench docs-pictures clean
 SHELL = /bin/bash -euo pipefail
 
 # Read when a recipe runs, not before: `setup` may just have made it.
@@ -16,7 +16,7 @@ demo: setup ## solve the bundled recording into build/demo
 	@$(NEWEST)/knuckle demo --out build/demo
 
 # A core has one worker already: threads of BLAS would only wait for each other.
-test test-all fuzz measure: export OPENBLAS_NUM_THREADS = 1
+test test-all fuzz mutate measure: export OPENBLAS_NUM_THREADS = 1
 PYTEST = -m pytest -n auto --maxprocesses 4
 
 test: rigs ## test all features within minutes, on the newest Python found: without tests that are slow
@@ -36,6 +36,9 @@ TESTS = tests/pure
 SECONDS = 600
 fuzz: setup ## try random examples: make fuzz SECONDS=3600 TESTS=tests/pure/solvers
 	$(NEWEST)/python tools/fuzz.py --seconds $(SECONDS) $(TESTS)
+
+mutate: setup ## break the solvers one operator at a time, for SECONDS, and tell which breaks no test notices
+	$(NEWEST)/python tools/mutate.py --seconds $(SECONDS)
 
 measure: rigs ## measure how long each test takes, and write tests/durations.tsv, by which some are slow
 	@rm -f build/durations.*

@@ -10,6 +10,7 @@ for six more by its palm, its fingertips and the thumb's MCP alone; the markers 
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -204,21 +205,25 @@ def draw(path: Path, title: str, unit: str, curves: dict[str, Floats]) -> None:
     svg.write(path, svg.lines(title, x, y, series))
 
 
+HEAD = ("method", "index MCP / PIP / DIP, °", "tip, mm", "thumb CMC / MCP / IP, °", "tip, mm")
+SECTIONS: dict[str, Callable[[], str]] = {
+    "left": lambda: table(HEAD, rows(*experiment("left"))),
+    "right": lambda: table(HEAD, rows(*experiment("right"))),
+    "skin": lambda: table(["method", "radii unknown, °", "radii known, °"], skin_rows()),
+    "precision": lambda: table(
+        ["table", "entries", "kB", "tip mean / max, mm", "angles mean / max, °"], precision_rows()
+    ),
+}
+"""The tables of docs/explanation/table.md, which tests/pure/test_doc_tables.py holds to what is printed there."""
+
+
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=takes.ROOT / "docs")
     options = parser.parse_args()
-    measured, found = experiment("left")
-    head = ["method", "index MCP / PIP / DIP, °", "tip, mm", "thumb CMC / MCP / IP, °", "tip, mm"]
-    sections = {
-        "left": table(head, rows(measured, found)),
-        "right": table(head, rows(*experiment("right"))),
-        "skin": table(["method", "radii unknown, °", "radii known, °"], skin_rows()),
-        "precision": table(["table", "entries", "kB", "tip mean / max, mm", "angles mean / max, °"], precision_rows()),
-    }
-    fill(options.out / "explanation" / "table.md", sections)
-    pictures(options.out / "pictures", measured, found)
+    fill(options.out / "explanation" / "table.md", {name: made() for name, made in SECTIONS.items()})
+    pictures(options.out / "pictures", *experiment("left"))
 
 
 if __name__ == "__main__":

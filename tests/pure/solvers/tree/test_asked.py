@@ -209,11 +209,11 @@ def test_a_frame_that_begins_near_its_goal_arrives_from_there_and_what_is_not_as
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ({"tolerance": float("nan")}, "tree settings: tolerance is nan, expected a number from 0 to 1e"),
-        ({"passes": -3}, "tree settings: passes is -3, expected a whole number from 0 to"),
-        ({"steps": 2.5}, "tree settings: steps is 2.5, expected a whole number"),
-        ({"stall": 1.5}, "tree settings: stall is 1.5, expected a number from 0 to 1"),
-        ({"follow": 1}, "tree settings: follow is 1, expected true or false"),
+        ({"tolerance": float("nan")}, "settings: tolerance is nan, expected a number from 0 to 1e"),
+        ({"passes": -3}, "settings: passes is -3, expected a whole number from 0 to"),
+        ({"steps": 2.5}, "settings: steps is 2.5, expected a whole number"),
+        ({"stall": 1.5}, "settings: stall is 1.5, expected a number from 0 to 1"),
+        ({"follow": 1}, "settings: follow is 1, expected true or false"),
     ],
 )
 def test_settings_that_cannot_be_are_told_in_a_sentence(setting, sentence):

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from knuckle.solvers.tree import TreeFabrikSettings, chain, places, solve
+from knuckle.solvers.tree.fabrik_passes import inwards
+from knuckle.solvers.tree.tree_kinematics import place
 
 from .test_laws import miss, reached
-from .trees import UP, limit_excess, posed, turns_inside
+from .test_steps import problem
+from .trees import UP, limit_excess, loop, posed, turns_inside
 
 
 def passes_alone(most):
@@ -46,3 +49,20 @@ def test_a_joint_that_is_known_from_both_sides_is_found_in_one_pass():
     goals = places(skeleton, {skeleton.joints[-1]: positions[:, -1]})
     pose, _ = solve(skeleton, goals, settings=passes_alone(1))
     assert miss(pose, goals).max() < 1e-8
+
+
+def test_joints_that_close_a_loop_are_wanted_in_one_place_on_both_bones_spheres():
+    skeleton = loop()
+    goals = places(skeleton, {"left-1-tip": np.array([[0.2, 1.8, 0.3]])})
+    plan, rows = problem(skeleton, goals, 0.2 * turns_inside(skeleton, 1, 3))
+    placed = place(plan, rows.origin, rows.turns)
+    wanted, _ = inwards(plan, placed, rows)
+    count = len(plan.links)
+    assert len(plan.pairs) == 1
+    one, other = plan.pairs[0]
+    assert np.array_equal(wanted[:, count + one], wanted[:, count + other])
+    for site in (one, other):
+        joint = plan.site_joints[site]
+        above = placed.points[:, plan.links[joint].parent]
+        length = np.linalg.norm(plan.steps[joint])
+        assert np.linalg.norm(wanted[:, count + site] - above, axis=-1) == pytest.approx(length, abs=1e-9)

@@ -1,0 +1,188 @@
+"""Breaks the solvers one line at a time, and tells which breaks no test notices.
+
+    python tools/mutate.py [--seconds 1800] [--seed 0] [MODULE ...]  # by default the named breaks, then all of solvers/
+    python tools/mutate.py --named                                    # the named breaks alone
+
+A break turns an operator around: a sum, a product, a comparison, an `and`. Each is tried by the quick tests of the
+module's folder in tests/pure, in a copy in build/mutants, up to the first that fails. Survivors are printed, and their
+number is the exit status.
+"""
+
+import argparse
+import ast
+import copy
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COPY = ROOT / "build" / "mutants"
+SECONDS = 300
+"""The longest that the tests of one break may take; a break that hangs is noticed."""
+
+
+@dataclass(frozen=True)
+class Break:
+    """One change of one file."""
+
+    module: str
+    old: str
+    new: str
+    tests: str
+
+    def __str__(self) -> str:
+        return f"{self.module}: {self.old.strip().splitlines()[0]} -> {self.new.strip().splitlines()[0]}"
+
+
+NAMED = [
+    Break(
+        "solvers/tree/tree_fabrik.py",
+        "best = best.put(distant, _passes(plan, rows.select(distant), settings))",
+        "pass",
+        "tests/pure/solvers/tree",
+    ),
+    Break(
+        "solvers/tree/fabrik_passes.py", "plan.known[link.parent] and not", "False and not", "tests/pure/solvers/tree"
+    ),
+    Break(
+        "solvers/tree/fabrik_passes.py",
+        "wanted[:, other] = _meeting(",
+        "wanted[:, other] = 0 * _meeting(",
+        "tests/pure/solvers/tree",
+    ),
+    Break(
+        "solvers/planar/planar_fabrik.py",
+        "for _ in range(self.stopping.passes):",
+        "for _ in range(0):",
+        "tests/pure/solvers/test_planar_passes.py",
+    ),
+    Break(
+        "solvers/planar/planar_fabrik.py",
+        "nearest(m, beyond, bones.lengths[bone], joints[bone - 1])",
+        "joints[bone - 1]",
+        "tests/pure/solvers/test_planar_passes.py",
+    ),
+    Break(
+        "solvers/conformal/cga_bend.py",
+        "return along, -up",
+        "return along, up",
+        "tests/pure/solvers/test_planar_passes.py",
+    ),
+]
+"""Breaks that once no test noticed: the passes of FABRIK, and the joint that is known from both sides."""
+
+SUMS: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+}
+COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+
+
+def turned(node: ast.AST) -> str | None:
+    """The source of an expression with its operator turned around; None where it has none."""
+    other = copy.deepcopy(node)
+    if isinstance(other, ast.BinOp) and type(other.op) in SUMS:
+        other.op = SUMS[type(other.op)]()
+    elif isinstance(other, ast.Compare) and type(other.ops[0]) in COMPARISONS:
+        other.ops[0] = COMPARISONS[type(other.ops[0])]()
+    elif isinstance(other, ast.BoolOp):
+        other.op = ast.Or() if isinstance(other.op, ast.And) else ast.And()
+    else:
+        return None
+    return f"({ast.unparse(other)})"
+
+
+def breaks(module: Path, tests: str) -> Iterator[Break]:
+    """Every operator of a module's functions turned around, one at a time."""
+    text = module.read_text()
+    for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(function):
+            old, new = ast.get_source_segment(text, node), turned(node)
+            if old and new and text.count(old) == 1:
+                yield Break(str(module.relative_to(ROOT)), old, new, tests)
+
+
+def tests_of(module: Path) -> str:
+    """The tests of the folder that a module is in, or of the nearest one above."""
+    folder = ROOT / "tests" / "pure" / module.parent.relative_to(ROOT)
+    while not folder.is_dir():
+        folder = folder.parent
+    return str(folder.relative_to(ROOT))
+
+
+def noticed(change: Break) -> bool:
+    """Whether a test fails. Raises ValueError where the module does not hold what is to be changed."""
+    path = COPY / change.module
+    text = path.read_text()
+    if change.old not in text:
+        raise ValueError(f"{change.module}: there is no {change.old!r}")
+    path.write_text(text.replace(change.old, change.new, 1))
+    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"]
+    try:
+        done = subprocess.run(
+            [*command, change.tests],
+            cwd=COPY,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "KNUCKLE_SHARED": str(ROOT.parent / "shared")},
+            check=False,
+            capture_output=True,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    finally:
+        path.write_text(text)
+    return done.returncode != 0
+
+
+def main() -> int:
+    """See above."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=1800.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--named", action="store_true")
+    parser.add_argument("modules", nargs="*", type=Path)
+    options = parser.parse_args()
+    shutil.rmtree(COPY, ignore_errors=True)
+    ignored = shutil.ignore_patterns(".venv", "build", ".git", "__pycache__", ".*_cache", "docs")
+    shutil.copytree(ROOT, COPY, ignore=ignored)
+    end = time.monotonic() + options.seconds
+    changes = [] if options.modules else list(NAMED)
+    if not options.named:
+        modules = [path.resolve() for path in options.modules] or sorted((ROOT / "solvers").rglob("*.py"))
+        found = [change for module in modules for change in breaks(module, tests_of(module))]
+        random.Random(options.seed).shuffle(found)
+        changes += found
+    tried, survivors = 0, []
+    sound: set[str] = set()
+    for change in changes:
+        if time.monotonic() > end:
+            break
+        if change.tests not in sound:
+            if noticed(replace(change, new=change.old)):
+                sys.exit(f"mutate: {change.tests} fails with nothing broken")
+            sound.add(change.tests)
+        tried += 1
+        if not noticed(change):
+            survivors.append(change)
+            print(f"survived: {change}", flush=True)
+    print(f"mutate: {tried} of {len(changes)} tried, {len(survivors)} survived")
+    return len(survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
