@@ -24,23 +24,25 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
 
 LABELS = {
     "fabrik": KindLabel(
-        "FABRIK", "Reaches back and forth along each finger inside its plane; follows any set of markers"
+        "FABRIK", "Forward and backward reaching along each finger in its plane; for any set of markers"
     ),
-    "cga": KindLabel("CGA", "Finds the palm and the plane of each finger with conformal geometric algebra"),
-    "table": KindLabel("Table", "Looks up how far each finger bends from the distance of its tip; the fastest"),
+    "cga": KindLabel("CGA", "Palm and plane of each finger by conformal geometric algebra"),
+    "table": KindLabel("Table", "Looks up how far each finger bends by the distance of its tip; the fastest"),
     "dynamical": KindLabel(
-        "Dynamical", "Moves the hand after its targets, slowing towards limits; follows rotations too"
+        "Dynamical", "Joint velocities that follow the targets and slow down towards limits; uses rotations too"
     ),
-    "jacobian": KindLabel("Jacobian", "The classics: damped, pseudo-inverse, transposed and Levenberg-Marquardt steps"),
-    "whole-hand": KindLabel("Whole Hand", "Least squares over all targets of a frame at once; follows rotations too"),
-    "pair-wise": KindLabel("Pair-Wise", "Least squares from one target to the next, outwards; follows rotations too"),
+    "jacobian": KindLabel(
+        "Jacobian", "Textbook methods: damped, pseudo-inverse, transpose and Levenberg-Marquardt steps"
+    ),
+    "whole-hand": KindLabel("Whole Hand", "Least squares over all targets of a frame at once; uses rotations too"),
+    "pair-wise": KindLabel("Pair-Wise", "Least squares from one target to the next, outwards; uses rotations too"),
 }
 """How they are shown there."""
 
 SMOOTHING_LABELS = {
-    "off": KindLabel("Off", "Leaves the markers as they were recorded"),
-    "live": KindLabel("Live", "Each frame by those before it and at most one after it, as a hand that is still moving"),
-    "whole": KindLabel("Whole Take", "Each frame by all before and after it, without lag"),
+    "off": KindLabel("Off", "Markers as they were recorded"),
+    "live": KindLabel("Live", "Uses the frames before and at most one after, as for a hand that is still moving"),
+    "whole": KindLabel("Whole Take", "Uses all frames before and after, without lag"),
 }
 
 SOLVER = Registry("solver", SOLVERS, LABELS)

@@ -26,15 +26,15 @@ class Cga:
     sweeps: int = most_sweeps()
     palm_joints: float = setting(
         0.1,
-        "How much a palm joint that is found from two of three palm markers counts beside a marker",
+        "Weight, relative to a marker, of a palm joint that is found from two of three palm markers",
         most=10,
     )
     thumb: str = setting(
         "own",
-        "What tells how the thumb's plane is tilted",
+        "What decides the tilt of the thumb's plane",
         choices={
-            "own": "Its own hinges as they were measured",
-            "index": "The index finger's knuckle, at which it points when it bends",
+            "own": "The thumb's own hinges, as measured",
+            "index": "The index finger's knuckle, to which the thumb points when it bends",
         },
     )
 

@@ -27,8 +27,8 @@ BACK = 0.1
 SPAN = 1 / 60
 """s before a first frame whose times do not tell it."""
 MODES = {
-    "settle": "Every frame is brought to rest by itself, whatever the one before",
-    "follow": "The pose of the frame before follows its targets at the gain",
+    "settle": "Every frame is solved by itself until it is at rest",
+    "follow": "The previous pose follows its targets at the gain",
 }
 
 
@@ -40,40 +40,42 @@ class Dynamical:
     `follow` is the paper's: from frame to frame at the gain, by the targets' velocities where they are measured.
     """
 
-    mode: str = setting("settle", "How a frame comes from the one before", choices=MODES)
+    mode: str = setting("settle", "How a frame depends on the previous one", choices=MODES)
     floating: bool = setting(
         False,
-        "When following, all targets together move the wrist; else the palm's do, before the digits",
+        "In mode follow, all targets move the wrist; otherwise the palm's do, before the digits are solved",
     )
-    gain: float = setting(
-        50.0, "How fast what is missed is made up for when following: the K of exp(-K t), per second", most=1e5
-    )
+    gain: float = setting(50.0, "In mode follow, the rate at which errors decay: K of exp(-K t), per second", most=1e5)
     fastest: float = setting(
-        30.0, "How fast joints turn at most when following, radians a second", least=1e-3, most=1000
+        30.0, "In mode follow, the largest speed of a joint, radians per second", least=1e-3, most=1000
     )
     end: float = setting(
-        30.0, "How much a digit's outermost marker counts against its other markers", least=1e-3, most=1e4
+        30.0, "Weight of a digit's outermost marker relative to its other markers", least=1e-3, most=1e4
     )
     slope: float = setting(
-        20.0, "How steeply joints slow down towards a limit: the k of tanh(k x), per radian", least=0.1, most=1000
+        20.0, "How steeply joints slow down towards a limit: k of tanh(k x), per radian", least=0.1, most=1000
     )
-    substeps: int = setting(1, "Steps of one frame when following", least=1, most=1000)
-    steps: int = setting(20, "Most steps of one frame that is brought to rest", least=1, most=1000)
+    substeps: int = setting(1, "In mode follow, steps for each frame", least=1, most=1000)
+    steps: int = setting(20, "In mode settle, most steps for each frame", least=1, most=1000)
     tolerance: float = setting(
         2e-5,
-        "Distance from its target within which nothing is corrected as a frame comes to rest",
+        "In mode settle, distance from a target below which nothing is corrected",
         least=1e-9,
         most=0.01,
         unit="m",
     )
     damping: float = setting(
-        3e-4, "Distance from a target that one radian of a step is worth", least=1e-6, most=1.0, unit="m"
+        3e-4, "Distance from a target that counts as much as a step of one radian", least=1e-6, most=1.0, unit="m"
     )
     turn_length: float = setting(
-        0.03, "Distance from a target that one radian of a wrong turn is worth", least=1e-4, most=10.0, unit="m"
+        0.03,
+        "Distance from a target that counts as much as a rotation error of one radian",
+        least=1e-4,
+        most=10.0,
+        unit="m",
     )
     coupling: float = setting(
-        3e-3, "Distance from a target that a coupling missed by one radian is worth", most=1.0, unit="m"
+        3e-3, "Distance from a target that counts as much as a coupling off by one radian", most=1.0, unit="m"
     )
     takes_rotations: ClassVar[bool] = True
 

@@ -20,9 +20,11 @@ from .jacobian_solver import Jacobian, JacobianState
 class WholeHand:
     """One nonlinear least squares over all targets in each frame."""
 
-    floating: bool = setting(False, "The wrist is solved for with the fingers; else the palm's targets place it before")
-    iterations: int = setting(100, "Most steps in a frame", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Length of a step at which a frame is done", least=1e-10, most=0.1, unit="rad")
+    floating: bool = setting(
+        False, "The wrist is solved together with the fingers; otherwise the palm's targets place it before"
+    )
+    iterations: int = setting(100, "Most steps for each frame", least=1, most=10000)
+    tolerance: float = setting(1e-9, "Length of a step below which a frame is done", least=1e-10, most=0.1, unit="rad")
 
     takes_rotations: ClassVar[bool] = True
 
@@ -39,8 +41,8 @@ class WholeHand:
 class PairWise:
     """A nonlinear least squares for each pair of targets that follow each other, from the palm outwards."""
 
-    iterations: int = setting(100, "Most steps in a pair", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Length of a step at which a pair is done", least=1e-10, most=0.1, unit="rad")
+    iterations: int = setting(100, "Most steps for each pair", least=1, most=10000)
+    tolerance: float = setting(1e-9, "Length of a step below which a pair is done", least=1e-10, most=0.1, unit="rad")
 
     takes_rotations: ClassVar[bool] = True
 

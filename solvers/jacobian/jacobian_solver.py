@@ -48,26 +48,26 @@ class JacobianState(State):
 class Jacobian:
     """Steps along the Jacobian. Every frame begins from its own targets, so a take can be solved in any pieces."""
 
-    method: str = setting(METHODS[0], "How steps are made", choices=METHODS)
+    method: str = setting(METHODS[0], "Method of a step", choices=METHODS)
     parts: str = setting(
         "digits", "What is solved together: each digit, the whole hand, or the bones between two targets", choices=CUTS
     )
     floating: bool = setting(
-        False, "All targets together place the wrist, as one part; else the palm's do, before the digits are solved"
+        False, "All targets place the wrist; otherwise the palm's do, before the digits are solved"
     )
-    damping: float = setting(
-        0.003, "How gently damped and filtered steps are made: their λ", least=1e-6, most=1.0, unit="m"
+    damping: float = setting(0.003, "Damping λ of damped and filtered steps", least=1e-6, most=1.0, unit="m")
+    iterations: int = setting(100, "Most steps for each frame", least=1, most=10000)
+    tolerance: float = setting(1e-9, "Length of a step below which a part is done", least=1e-10, most=0.1, unit="rad")
+    homing: float = setting(0.2, "Fraction of the way to the posture that a classic method goes in each step", most=1.0)
+    turn_worth: float = setting(
+        0.03, "Distance that counts as much as a rotation error of one radian", least=1e-6, most=10.0, unit="m"
     )
-    iterations: int = setting(100, "Most steps in a frame", least=1, most=10000)
-    tolerance: float = setting(1e-9, "Length of a step at which a part is done", least=1e-10, most=0.1, unit="rad")
-    homing: float = setting(0.2, "Part of the way to the posture that a classic method goes in a step", most=1.0)
-    turn_worth: float = setting(0.03, "Distance that counts like a radian of turn", least=1e-6, most=10.0, unit="m")
     coupling_worth: float = setting(
-        0.003, "Distance that counts like a radian by which a coupling is off", least=0.0, most=10.0, unit="m"
+        0.003, "Distance that counts as much as a coupling off by one radian", least=0.0, most=10.0, unit="m"
     )
     posture_worth: float = setting(
         0.0001,
-        "Distance that counts like a joint's whole range away from the posture",
+        "Distance that counts as much as a joint's whole range away from the posture",
         least=1e-6,
         most=1.0,
         unit="m",

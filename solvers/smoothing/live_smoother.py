@@ -70,11 +70,9 @@ class LiveSmoothing:
     setting out of its range.
     """
 
-    lag: int = setting(1, "Frames that are waited for: one shakes and errs less than none", most=1)
-    calm: float = setting(
-        0.3, "How much going on straight counts against what is seen: more shakes less and rounds turns off", most=100
-    )
-    bridge: float = setting(0.02, "How long a marker that is lost goes on as it went", most=0.5, unit="s")
+    lag: int = setting(1, "Delay in frames; one has less jitter and error than none", most=1)
+    calm: float = setting(0.3, "Weight of going on straight; more has less jitter and rounds corners", most=100)
+    bridge: float = setting(0.02, "How long a lost marker continues its motion", most=0.5, unit="s")
 
     def __post_init__(self) -> None:
         check(self, "smoothing live")

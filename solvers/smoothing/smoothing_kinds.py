@@ -51,7 +51,7 @@ class WholeTakeSmoothing:
     """
 
     calm: float = setting(
-        1.0, "Divides the fastest motion that is kept: 1 as the noise asks for, more is calmer", least=0.1, most=10
+        1.0, "Divides the highest frequency that is kept; 1 follows from the noise, more is calmer", least=0.1, most=10
     )
 
     def __post_init__(self) -> None:

@@ -50,16 +50,14 @@ class Table:
 
     method: str = setting(
         "even",
-        "How the tables are made and read",
+        "Which tables are used",
         choices={
-            "even": "Even rows, read between them",
-            "lu": "Lu's own tables, the nearest entry that is not empty",
+            "even": "Even rows, interpolated",
+            "lu": "Lu's own tables, nearest entry",
             "recorded": "Tables of a recorded range of motion",
         },
     )
-    precision: float = setting(
-        1.0, "Lu's tables: millimetres and degrees from one entry to the next", least=0.05, most=10.0
-    )
+    precision: float = setting(1.0, "Lu's tables: millimetres and degrees between entries", least=0.05, most=10.0)
     coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
     sweeps: int = most_sweeps()
 
