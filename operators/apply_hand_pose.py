@@ -11,8 +11,8 @@ from ..errors import RigError
 from ..hand.poses import POSES
 from ..rig.keys.keyframes import check_keyable
 from ..rig.posing.hand_poses import apply_pose
-from ..rig.posing.posable_hand import HeldHand, armature_held
 from ..rig.posing.pose_assets import add_pose_assets
+from ..rig.posing.rig_hand import RigHand
 from .posed_hands import hands_asked
 from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
 from .rig_hands import SIDE_ITEMS
@@ -58,7 +58,7 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
             posed(context, held, before)
         return ""
 
-    def _asked(self, context: "Context") -> list[HeldHand]:
+    def _asked(self, context: "Context") -> list[RigHand]:
         """Raises RigError where there is none."""
         if self.side != "SELECTED":
             return hands_to_pose(context, self.side)
@@ -69,9 +69,9 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         return hands
 
 
-def _bones(held: HeldHand) -> Iterator[tuple[str, str]]:
+def _bones(held: RigHand) -> Iterator[tuple[str, str]]:
     """The armature and the bone of each joint that has one."""
-    binding, armature = held.posed.binding, armature_held(held).name
+    binding, armature = held.binding, held.armature_object().name
     return ((armature, str(binding.bones[joint])) for joint in binding.mapped)
 
 
@@ -87,7 +87,9 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """All poses of each hand that was asked for."""
-        by_armature = [(armature, list(of)) for armature, of in groupby(hands_asked(context, self.side), armature_held)]
+        by_armature = [
+            (armature, list(of)) for armature, of in groupby(hands_asked(context, self.side), RigHand.armature_object)
+        ]
         for armature, _ in by_armature:
             check_keyable(armature)
         made = sum(len(add_pose_assets(armature, of)) for armature, of in by_armature)

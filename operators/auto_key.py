@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..rig.keys.fcurves import curves_on, key_on
-from ..rig.posing.posable_hand import HeldHand, armature_held
+from ..rig.posing.rig_hand import RigHand
 from ..rig.rotation_channels import channel
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ ALIKE = 1e-6
 """A channel that is nearer than this to what its curve has needs no key."""
 
 
-def key_hand(context: "Context", held: HeldHand, joints: Collection[int]) -> bool:
+def key_hand(context: "Context", held: RigHand, joints: Collection[int]) -> bool:
     """Keys the bones of some joints of a held hand as auto-keying would; whether it did. Raises RigError where the
     hand is gone."""
-    return key_posed(context, armature_held(held), *bones_of(held, joints))
+    return key_posed(context, held.armature_object(), *bones_of(held, joints))
 
 
-def bones_of(held: HeldHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
+def bones_of(held: RigHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
     """The bones of joints, and those of them that are placed as well as turned: what key_posed asks for."""
-    binding = held.posed.binding
+    binding = held.binding
     posed = [joint for joint in binding.mapped if joint in joints]
     names = [str(binding.bones[joint]) for joint in posed]
     return names, [str(binding.bones[joint]) for joint in posed if binding.placed[joint]]

@@ -26,7 +26,7 @@ from ..rig.data_reference import DataReference
 from ..rig.limits.rig_limits import allowed
 from ..rig.live_take import LiveTake, key_live
 from ..rig.posing import apply_pose
-from ..rig.posing.apply_pose import PosedHand
+from ..rig.posing.rig_hand import RigHand
 from .live_rigs import LiveRigs
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class EndedTake:
 
     recorder: Recorder
     kept: TakeBuffer
-    posed: dict[str, PosedHand]
+    posed: dict[str, RigHand]
     timecode: str
     """Of its first frame, where the device sends one."""
     scene: DataReference

@@ -18,7 +18,7 @@ from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
 from ..rig.keys.take_scene import new_hand
 from ..rig.posing import apply_pose
-from ..rig.posing.apply_pose import PosedHand
+from ..rig.posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object, Scene
@@ -43,7 +43,7 @@ class LiveRigs:
         self.made = False
         """Whether hands were added to the scene since this was last set to False."""
         self._scene, self._first, self._people, self._limited = scene, first, dict(people), limited
-        self._posed: dict[str, PosedHand | None] = {}
+        self._posed: dict[str, RigHand | None] = {}
         self._shown: dict[str, Pose] = {}
         self._edited: set[str] = set()
 
@@ -64,7 +64,7 @@ class LiveRigs:
             self._shown.pop(hand, None)
             self.problems.pop(hand, None)
             if posed is not None:
-                apply_pose.put_back(posed)
+                posed.put_back()
 
     def pose(self, shown: Sequence[DisplayedHand], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
         """Poses what is shown otherwise than before; whether there was any.
@@ -88,22 +88,22 @@ class LiveRigs:
     def put_back(self) -> None:
         """All bones as they stood before."""
         for posed in self.posed().values():
-            apply_pose.put_back(posed)
+            posed.put_back()
 
-    def posed(self) -> dict[str, PosedHand]:
+    def posed(self) -> dict[str, RigHand]:
         """The hands that are posed, by name."""
         return {name: posed for name, posed in self._posed.items() if posed is not None}
 
     def rest(self, hand: str) -> Floats | None:
         """(4, 4) where the wrist that a hand drives is in the world at rest."""
         posed = self._posed.get(hand)
-        armature = apply_pose.armature_of(posed) if posed else None
+        armature = posed.find_armature() if posed else None
         if armature is None or posed is None:
             return None
         placed: Floats = np.array(armature.matrix_world) @ posed.binding.rest[0]
         return placed
 
-    def _ready(self, one: DisplayedHand, hand: LiveHand) -> PosedHand | None:
+    def _ready(self, one: DisplayedHand, hand: LiveHand) -> RigHand | None:
         """What a hand drives, begun where it must be; None where there is nothing that can be posed now."""
         posed = self._posed.get(one.name)
         if posed is None:
@@ -122,7 +122,7 @@ class LiveRigs:
         self.problems.pop(one.name, None)
         return posed
 
-    def _begun(self, one: DisplayedHand, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
+    def _begun(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
         self._edited.discard(one.name)
         self.problems.pop(one.name, None)
         try:
@@ -131,7 +131,7 @@ class LiveRigs:
             self._posed[one.name], self.problems[one.name] = None, str(error)
         return self._posed[one.name]
 
-    def _begin(self, one: DisplayedHand, hand: LiveHand, before: PosedHand | None) -> PosedHand | None:
+    def _begin(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
         """What a hand drives from now on; before: what it drove. None where its armature has no such hand."""
         chosen = self.armature_of(person_of(one.name))
         if chosen is None and before is not None and before.hand is one.pose.hand:
@@ -152,7 +152,7 @@ class LiveRigs:
         begun = apply_pose.begin(armature, found, one.pose.hand, limited=self._limited)
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
-    def _new(self, one: DisplayedHand, hand: LiveHand, before: PosedHand | None) -> PosedHand:
+    def _new(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
         """A new hand with the performer's measures, in the place of the one with the measures before."""
         scene = self._scene.among(bpy.data.scenes)
         old: list[Object | None] = [before.armature.among(bpy.data.objects)] if before else _left_over(scene, one.name)

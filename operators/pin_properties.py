@@ -17,7 +17,7 @@ from bpy.props import (
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side
 from ..posing.dragging import Pin
 from ..rig.posing.pins import NOWHERE, Spot, is_there, place_of, spot_on
-from ..rig.posing.posable_hand import HeldHand, armature_held, seen_frames
+from ..rig.posing.rig_hand import RigHand
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .setting_properties import FIXED
 
@@ -116,10 +116,10 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
     return found
 
 
-def pin_digit(armature: "Object", held: HeldHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
+def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
     """Pins a fingertip where it is now; to: the object, or the other digit."""
     side = held.hand.side
-    frames = seen_frames(held)
+    frames = held.seen_frames()
     tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
     kept: Any = armature
     # One that was let go of a linked file is there still.
@@ -136,7 +136,7 @@ def pin_digit(armature: "Object", held: HeldHand, digit: str, kind: str, to: "Ob
         pin.home, pin.vertices = spot.home, spot.vertices
 
 
-def pin_again(armature: "Object", held: HeldHand, digit: str) -> None:
+def pin_again(armature: "Object", held: RigHand, digit: str) -> None:
     """A pin of a fingertip that was dragged goes along to where it is now; one to an object that is gone waits for
     it."""
     pin = pin_of(armature, held.hand.side, digit)
@@ -178,9 +178,9 @@ def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
     return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
 
 
-def pins_along(held: HeldHand, digits: Collection[str]) -> None:
+def pins_along(held: RigHand, digits: Collection[str]) -> None:
     """The pins of digits that were posed go along, as pin_again has it."""
-    armature = armature_held(held)
+    armature = held.armature_object()
     pinned = [digit for digit in digits if pin_of(armature, held.hand.side, digit) is not None]
     if pinned:
         bpy.context.view_layer.update()

@@ -15,7 +15,7 @@ from ..rig.posing.dragging import moved_bones, put_back
 from ..rig.posing.pin_reach import MET, reach_pins, shortfalls
 from ..rig.posing.pins import nearest_surface
 from ..rig.posing.posable_cache import held_follower
-from ..rig.posing.posable_hand import HeldHand, seen_frames
+from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed
 from .job import redraw_views
 from .mouse_picking import pressed_at, under_mouse
@@ -132,8 +132,8 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         pin_digit(armature, held, self.digit, kind, to)
         return True
 
-    def _meant(self, context: "Context", armature: "Object", held: HeldHand) -> "tuple[str, Object | str | None]":
-        frames = seen_frames(held)
+    def _meant(self, context: "Context", armature: "Object", held: RigHand) -> "tuple[str, Object | str | None]":
+        frames = held.seen_frames()
         tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
         own = tips[self.digit]
         if self.to in DIGITS and self.to not in tips:
@@ -151,7 +151,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
                 raise RigError("there is no other object with a surface in this view layer, add one")
         return "WORLD", None
 
-    def _surface(self, context: "Context", armature: "Object", frames: Floats, held: HeldHand) -> "Object | None":
+    def _surface(self, context: "Context", armature: "Object", frames: Floats, held: RigHand) -> "Object | None":
         if self.target and self.to == "OBJECT":
             named: Object | None = context.view_layer.objects.get(self.target)
             if named is None:

@@ -14,7 +14,7 @@ from ..posing.sliders import SLIDERS, Slider
 from ..rig import detection_cache
 from ..rig.detection_cache import DetectedHands
 from ..rig.posing.posable_cache import held_hand
-from ..rig.posing.posable_hand import HeldHand, read
+from ..rig.posing.rig_hand import RigHand
 from .drag_solver import solver_property
 from .posed_hands import chosen_hand, posed_armature
 from .setting_properties import FIXED
@@ -86,8 +86,8 @@ def value(context: "Context", slider: Slider) -> float:
     return _Now.shown.values[slider]
 
 
-def _values(held: HeldHand, locked: bool) -> dict[Slider, float]:
-    sliders, angles = sliders_of(held.hand, locked), read(held).angles[0]
+def _values(held: RigHand, locked: bool) -> dict[Slider, float]:
+    sliders, angles = sliders_of(held.hand, locked), held.read_pose().angles[0]
     return {slider: settled(sliders.read(angles, slider)) for slider in SLIDERS}
 
 

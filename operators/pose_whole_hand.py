@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty
 from ..hand.joints import DIGITS, SIDES
 from ..rig.posing.bone_locks import to_rest
 from ..rig.posing.mirror_pose import digit_joints, mirrored
-from ..rig.posing.posable_hand import HeldHand, armature_held, show, standing
+from ..rig.posing.rig_hand import RigHand
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
 from .posing_operator import PosesHands, as_it_stands, hands_to_pose, posed, side_property
 from .rig_hands import DIGIT_ITEMS
@@ -26,7 +26,7 @@ def _digits() -> Any:
     )
 
 
-def _joints(held: HeldHand, digit: str) -> list[int]:
+def _joints(held: RigHand, digit: str) -> list[int]:
     """Those of a digit, or of the whole hand."""
     return digit_joints(held, DIGITS if digit == WHOLE else (digit,))
 
@@ -50,14 +50,14 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
 
     def change(self, context: "Context") -> str:
         """Both are read before one is posed."""
-        left, right = ((held, standing(held)) for side in SIDES for held in hands_asked(context, side))
+        left, right = ((held, held.read()) for side in SIDES for held in hands_asked(context, side))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
         wanted = [(other, mirrored(*one, *other)) for one, other in ways]
         for (held, _), _ in wanted:
-            check_posable(armature_held(held))
+            check_posable(held.armature_object())
         for (held, _), stands in wanted:
             before = as_it_stands(held)
-            show(held, stands, digit_joints(held))
+            held.write(stands, digit_joints(held))
             posed(context, held, before)
         return ""
 
@@ -84,7 +84,7 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
         for held in hands_to_pose(context, self.side):
             joints, before = _joints(held, self.digit), as_it_stands(held)
             if self.factor > 0:
-                show(held, standing(held).toward(held.hand.neutral, self.factor, joints), joints)
+                held.write(held.read().toward(held.hand.neutral, self.factor, joints), joints)
                 posed(context, held, before)
         return ""
 
@@ -101,9 +101,9 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """All channels of exactly these bones that are not locked."""
         for held in hands_to_pose(context, self.side):
-            armature, before = armature_held(held), as_it_stands(held)
+            armature, before = held.armature_object(), as_it_stands(held)
             for joint in _joints(held, self.digit):
-                to_rest(armature.pose.bones[str(held.posed.binding.bones[joint])])
+                to_rest(armature.pose.bones[str(held.binding.bones[joint])])
             posed(context, held, before)
         return ""
 
@@ -134,19 +134,19 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
     def change(self, context: "Context") -> str:
         """Those of a hidden collection cannot be."""
         hands = hands_asked(context, self.side)
-        wanted = {(armature_held(held).name, name) for held in hands for name in self._names(held)}
+        wanted = {(held.armature_object().name, name) for held in hands for name in self._names(held)}
         for armature in posed_armatures(context):
             for bone in armature.pose.bones:
                 _select(bone, (armature.name, bone.name) in wanted, self.extend)
-        first = armature_held(hands[0])
+        first = hands[0].armature_object()
         there = sorted(name for armature, name in wanted if armature == first.name)
         if there:
             first.data.bones.active = first.data.bones[there[0]]
         return ""
 
-    def _names(self, held: HeldHand) -> Iterator[str]:
+    def _names(self, held: RigHand) -> Iterator[str]:
         moving: Collection[int] = {int(joint) for joint in held.hand.axis_joint}
-        bones = held.posed.binding.bones
+        bones = held.binding.bones
         for joint in _joints(held, self.digit):
             if joint in moving or (self.tips and held.hand.joints[joint].endswith("-tip")):
                 yield str(bones[joint])

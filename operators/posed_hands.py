@@ -10,7 +10,7 @@ from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.keys.keyframes import check_changeable, check_keyable
 from ..rig.posing.posable_cache import held_hand
-from ..rig.posing.posable_hand import HeldHand
+from ..rig.posing.rig_hand import RigHand
 from .rig_hands import driven_armature
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
     return hand
 
 
-def hands_asked(context: "Context", side: str) -> list[HeldHand]:
+def hands_asked(context: "Context", side: str) -> list[RigHand]:
     """The hands of a side, or of BOTH sides each that there is. Raises RigError where there is none."""
     armatures = posed_armatures(context)
     wanted = [each for each in SIDES if side in ("BOTH", each)]

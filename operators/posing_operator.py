@@ -8,7 +8,7 @@ from bpy.props import EnumProperty
 from ..errors import KnuckleError
 from ..hand.joints import digit_of
 from ..rig.posing.channel_diff import Channels, channels_of, moved_since, scaled_since
-from ..rig.posing.posable_hand import HeldHand, armature_held
+from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed, takes_no_keys
 from .pin_properties import pins_along
 from .pose_sliders import forget_shown
@@ -70,22 +70,22 @@ def _unkeyed(context: "Context") -> str:
     return f"Nothing was keyed: the action of '{fixed[0]}' is linked from another file"
 
 
-def hands_to_pose(context: "Context", side: str) -> list[HeldHand]:
+def hands_to_pose(context: "Context", side: str) -> list[RigHand]:
     """The hands of a side, or of BOTH. Raises RigError where there is none, or one that cannot be posed."""
     hands = hands_asked(context, side)
     for held in hands:
-        check_posable(armature_held(held))
+        check_posable(held.armature_object())
     return hands
 
 
-def as_it_stands(held: HeldHand) -> dict[str, Channels]:
+def as_it_stands(held: RigHand) -> dict[str, Channels]:
     """How the bones of a hand stand, to be asked before they are posed: what `posed` asks for. Raises RigError where
     the hand is gone."""
-    binding = held.posed.binding
-    return channels_of(armature_held(held), [str(binding.bones[joint]) for joint in binding.mapped])
+    binding = held.binding
+    return channels_of(held.armature_object(), [str(binding.bones[joint]) for joint in binding.mapped])
 
 
-def posed(context: "Context", held: HeldHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
+def posed(context: "Context", held: RigHand, before: Mapping[str, Channels], *, led: str | None = None) -> bool:
     """What follows when a hand was posed whatever its fingertips are pinned to: of the bones that stood otherwise
     `before`, pins of the digits that they bend go along, and they are keyed as key_posed has it, and no others; whether
     they were.
@@ -93,7 +93,7 @@ def posed(context: "Context", held: HeldHand, before: Mapping[str, Channels], *,
     led: a digit that was led somewhere, maybe by the arm alone. Its pin goes along as well. Raises RigError where the
     hand is gone.
     """
-    armature, binding = armature_held(held), held.posed.binding
+    armature, binding = held.armature_object(), held.binding
     bones, placed = moved_since(armature, before)
     joints = [held.hand.joints[joint] for joint in binding.mapped if binding.bones[joint] in bones]
     pins_along(held, {led, *map(digit_of, joints)} - {None})

@@ -16,8 +16,8 @@ from ..rig.posing.channel_diff import Channels
 from ..rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_hand
-from ..rig.posing.posable_hand import HeldHand, Standing, reached, seen_frames, show, standing
 from ..rig.posing.posable_model import only
+from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
 from .auto_key_undo import KeysBefore, give_back, keys_before, keys_now
 from .pin_properties import Spots, pins_along, pins_of, put_pins_back, spots_of
@@ -45,7 +45,7 @@ class _Slid:
     """A slider that was moved: where it began."""
 
     slider: Slider
-    began: Standing
+    began: HandState
     pinned: Pinned | None
     """The same with its pins, where it has any."""
     at: float
@@ -97,25 +97,25 @@ def slide(context: "Context", slider: Slider, to: float) -> None:
     _Now.slid = replace(slid, left=_left(context, armature, held))
 
 
-def _begun(context: "Context", armature: "Object", held: HeldHand, slider: Slider) -> _Slid:
-    stands, dip_lock = standing(held), context.scene.knuckle_posing.dip_lock
+def _begun(context: "Context", armature: "Object", held: RigHand, slider: Slider) -> _Slid:
+    stands, dip_lock = held.read(), context.scene.knuckle_posing.dip_lock
     at = float(np.float32(settled(sliders_of(held.hand, dip_lock).read(stands.pose.angles[0], slider))))
-    bones = bones_of(held, held.posed.binding.mapped)[0]
+    bones = bones_of(held, held.binding.mapped)[0]
     before = _Before(
         channel_diff.channels_of(armature, bones), spots_of(armature), keys_before(context, armature, bones)
     )
     return _Slid(slider, stands, _pinned(context, armature, held, stands, slider), at, before)
 
 
-def _pose(context: "Context", held: HeldHand, slid: _Slid, to: float) -> frozenset[int]:
+def _pose(context: "Context", held: RigHand, slid: _Slid, to: float) -> frozenset[int]:
     """The joints that were posed."""
     sliders, began = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), slid.began
     angles = sliders.write(began.pose.angles[0], slid.slider, to)[None]
     # Wherever the arm has gone meanwhile.
-    root = seen_frames(held)[:1]
-    joints = frozenset(reached(held, {int(held.hand.axis_joint[dof]) for dof in sliders.moves(slid.slider)}))
+    root = held.seen_frames()[:1]
+    joints = frozenset(held.reached({int(held.hand.axis_joint[dof]) for dof in sliders.moves(slid.slider)}))
     if slid.pinned is None:
-        show(_only(held, joints), Standing(Pose(held.hand, root, angles), began.beyond), joints)
+        _only(held, joints).write(HandState(Pose(held.hand, root, angles), began.beyond), joints)
         return joints
     posed = pose_pinned(slid.pinned, Pose(slid.pinned.held.hand, root, angles), joints)
     pins_along(held, [slid.pinned.driven] if slid.pinned.driven else [])
@@ -130,12 +130,12 @@ def _put_back(armature: "Object", before: _Before) -> None:
 
 
 @lru_cache(maxsize=8)
-def _only(held: HeldHand, joints: frozenset[int]) -> HeldHand:
+def _only(held: RigHand, joints: frozenset[int]) -> RigHand:
     """What a drag of a slider works out in each of its steps."""
     return only(held, joints)
 
 
-def _pinned(context: "Context", armature: "Object", held: HeldHand, stands: Standing, slider: Slider) -> Pinned | None:
+def _pinned(context: "Context", armature: "Object", held: RigHand, stands: HandState, slider: Slider) -> Pinned | None:
     """A hand with pinned fingertips before a slider is moved; None where nothing is pinned."""
     pins = as_they_stand(held, pins_of(armature, held.hand.side))
     driven = "thumb" if slider.word == "oppose" else slider.digit
@@ -144,8 +144,8 @@ def _pinned(context: "Context", armature: "Object", held: HeldHand, stands: Stan
     return take_pinned(held, stands, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
 
 
-def _left(context: "Context", armature: "Object", held: HeldHand) -> Hashable:
-    names = bones_of(held, held.posed.binding.mapped)[0]
+def _left(context: "Context", armature: "Object", held: RigHand) -> Hashable:
+    names = bones_of(held, held.binding.mapped)[0]
     stood = np.array([armature.pose.bones[name].matrix_basis for name in names]).tobytes()
     keys = keys_now(armature, names) if context.scene.tool_settings.use_keyframe_insert_auto else None
     pins = tuple(sorted(spots_of(armature).items()))

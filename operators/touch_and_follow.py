@@ -17,7 +17,6 @@ from ..rig.posing import guides
 from ..rig.posing.channel_diff import channels_of
 from ..rig.posing.following import Followed, Follower, follower, go, key, pose, posed_bones
 from ..rig.posing.pins import check_there
-from ..rig.posing.posable_hand import armature_held
 from .posed_hands import hand_to_pose
 from .posing_operator import PosesHands, posed
 from .setting_properties import FIXED
@@ -134,7 +133,7 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
         # A finger alone leaves the arm as it is, also where it is turned as no solver has it.
         who = replace(who, arm=None) if chosen.alone and chosen.end != "wrist" else who
-        armature = armature_held(who.held)
+        armature = who.held.armature_object()
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
         pose(who, followed)
         posed(context, who.held, before, led=digit_of(chosen.end))

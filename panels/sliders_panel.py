@@ -12,7 +12,7 @@ from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
 from ..rig import detection_cache
 from ..rig.posing.posable_cache import held_hand
-from ..rig.posing.posable_hand import HeldHand
+from ..rig.posing.rig_hand import RigHand
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES, paragraph, sentence
 
@@ -67,7 +67,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         _buttons(body, side, both)
 
 
-def _sliders(layout: "UILayout", asked: Any, held: HeldHand, sliders: Sliders) -> None:
+def _sliders(layout: "UILayout", asked: Any, held: RigHand, sliders: Sliders) -> None:
     words = [word for word in COLUMNS if word != "tip" or not asked.dip_lock]
     column = layout.column(align=True)
     cells = _cells(column, "")

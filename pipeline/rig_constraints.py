@@ -13,7 +13,7 @@ from ..hand.model import HandModel
 from ..hand.targets import Targets
 from .performer import Performer
 from .recipe import Recipe
-from .retarget import RetargetedHand, RetargetMode, RigHand, character, keep
+from .retarget import RestHand, RetargetedHand, RetargetMode, character, keep
 
 
 class Rig(Protocol):
@@ -23,7 +23,7 @@ class Rig(Protocol):
         """What the rig lets a hand do."""
         ...
 
-    def built(self, hand: HandModel, limited: bool) -> RigHand | None:
+    def built(self, hand: HandModel, limited: bool) -> RestHand | None:
         """The rig's hand of this side, with its own limits or without; None where it has no such hand."""
         ...
 
@@ -36,7 +36,7 @@ class RigQueries:
     rig: Rig | None
     allowed: dict[Side, RigLimits] = field(default_factory=dict)
     """By the performer's side."""
-    built: dict[Side, RigHand] = field(default_factory=dict)
+    built: dict[Side, RestHand] = field(default_factory=dict)
 
     def ask(self, person: Performer) -> Generator[str, None, None]:
         """Asks of one hand after the other, and tells before what it asks."""

@@ -20,7 +20,7 @@ from .binding import RigBinding
 from .bound_hand import bound_hand
 from .mapping import PROPERTIES, check_whole, kept_text
 from .mapping_corrections import own_mapping, to_correct
-from .posing.posable_hand import HeldHand
+from .posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -46,7 +46,7 @@ class DetectedHands:
     """Why a hand cannot be keyed, a sentence; the other one may be."""
     refused: str = ""
     """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
-    held: dict[Side, tuple[Hashable, HeldHand | str]] = field(default_factory=dict)
+    held: dict[Side, tuple[Hashable, RigHand | str]] = field(default_factory=dict)
     """What `held_known` remembers of them."""
 
     @property

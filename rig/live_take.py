@@ -13,7 +13,7 @@ from .keys.frame_times import scene_frames, scene_rate
 from .keys.keyframes import KeyedHand, key_hands
 from .keys.nla_layers import TAKE, pull_up, push_down
 from .keys.take_report import TIMECODE
-from .posing.apply_pose import PosedHand, armature_of
+from .posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, Scene
@@ -30,7 +30,7 @@ class LiveTake:
     """(F,) s, at least one."""
     poses: Mapping[str, Pose]
     """Hand -> as it was shown on the F frames, in the scene's world."""
-    posed: Mapping[str, PosedHand]
+    posed: Mapping[str, RigHand]
     """Hand -> what it drove."""
     timecode: str = ""
     """SMPTE timecode of the first frame, where the device sends it."""
@@ -48,7 +48,7 @@ def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...
     armatures: dict[Object, list[KeyedHand]] = {}
     for hand in take.posed.keys() & take.poses.keys():
         drives, pose = take.posed[hand], take.poses[hand]
-        armature = armature_of(drives)
+        armature = drives.find_armature()
         if armature is not None:
             binding = replace(drives.binding, armature=armature.name)
             taken = Pose(pose.hand, pose.root[rows], pose.angles[rows])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ..errors import RigError
 from ..hand.limits import RigLimits
 from ..hand.model import HandModel
-from ..pipeline.retarget import RigHand
+from ..pipeline.retarget import RestHand
 from .armature_hands import FoundHand, find_hands
 from .binding import RigBinding, joint_points, world_points
 from .bound_hand import bound_hand
@@ -39,7 +39,7 @@ class RigQuery:
         """What its limits leave of a hand's own. Raises RigError as rig_limits.allowed does."""
         return allowed(self._object(), hand)
 
-    def built(self, hand: HandModel, limited: bool) -> RigHand | None:
+    def built(self, hand: HandModel, limited: bool) -> RestHand | None:
         """Its hand of this side, and with its limits where its fingertips then are; None without this hand."""
         return built(self._object(), hand, limited)
 
@@ -50,7 +50,7 @@ class RigQuery:
         return found
 
 
-def built(armature: "Object", hand: HandModel, limited: bool) -> RigHand | None:
+def built(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None:
     """The hand of an armature of this side, as large as it is in the world; None without this hand.
 
     The wrist's frame is the one in which the rig is keyed: the hand's, laid over the rig's palm. limited: whether the
@@ -62,10 +62,10 @@ def built(armature: "Object", hand: HandModel, limited: bool) -> RigHand | None:
     return rig_hand(armature, found, bound_hand(armature, found, hand, limited=limited), hand)
 
 
-def rig_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RigHand:
+def rig_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RestHand:
     """A found hand as large as it is in the world; the wrist's frame is a hand's, laid over the rig's palm."""
     points = joint_points(armature, found.bones)
     seen = world_points(armature, points)
     joints: Floats = (seen - seen[0]) @ rest_rotations(hand, seen)[0]
     tips = KeyedTips(binding, points, np.array(armature.matrix_world)) if binding.limits else None
-    return RigHand(joints, tips)
+    return RestHand(joints, tips)

@@ -31,7 +31,6 @@ from knuckle.rig.armature_hands import find_hands  # noqa: E402
 from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
 from knuckle.rig.posing import following  # noqa: E402
 from knuckle.rig.posing.grasping import Grasped, grasp  # noqa: E402
-from knuckle.rig.posing.posable_hand import standing  # noqa: E402
 from knuckle.rig.posing.rig_skin import flesh_of, skins  # noqa: E402
 from knuckle.tests.blender import things  # noqa: E402
 from knuckle.tests.blender.rigs import RIGS  # noqa: E402
@@ -123,9 +122,9 @@ def tile(points: Floats, view: tuple[Floats, Floats], pixels: int, *, margin: fl
 def of_hand(done: Grasped, thing: bpy.types.Object, names: tuple[str, ...], pixels: int) -> list[Floats]:
     """The hand and what it holds, from its own sides."""
     held = done.who.held
-    armature = bpy.data.objects[held.posed.binding.armature]
+    armature = bpy.data.objects[held.binding.armature]
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
-    seen = standing(held).pose
+    seen = held.read().pose
     skin = flesh_of(armature, found, held).moved(hand_frames(done, seen.root, seen.angles))[0]
     points = np.concatenate([skin, things.evaluated(thing)[0]])
     mirror = np.diag([1.0 if held.hand.side == "right" else -1.0, 1.0, 1.0])

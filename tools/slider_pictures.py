@@ -26,7 +26,7 @@ from knuckle.rig import detection_cache  # noqa: E402
 from knuckle.rig.armature_hands import find_hands  # noqa: E402
 from knuckle.rig.keys.take_scene import new_hand  # noqa: E402
 from knuckle.rig.posing.posable_cache import held_hand  # noqa: E402
-from knuckle.rig.posing.posable_hand import HeldHand, Standing, show, standing  # noqa: E402
+from knuckle.rig.posing.rig_hand import HandState, RigHand  # noqa: E402
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
     """(size, 6·size, 3) a slider on a hand that is flat but for it."""
     slider, values, views = shown
     held = held_hand(hand.armature, hand.side, detection_cache.look(hand.armature))
-    sliders, before = Sliders(held.hand), standing(held)
+    sliders, before = Sliders(held.hand), held.read()
     pictures = []
     for value in values:
         angles = before.pose.angles[0]
@@ -70,13 +70,13 @@ def row(hand: rig_pictures.Hand, shown: Shown, size: int) -> Floats:
             angles = sliders.write(angles, each, 0.0)
         _pose(held, before, sliders.write(angles, slider, value))
         pictures += [rig_pictures.tile(hand, view, size) for view in views]
-    show(held, before)
+    held.write(before)
     bpy.context.view_layer.update()
     return np.concatenate(pictures, axis=1)
 
 
-def _pose(held: HeldHand, stands: Standing, angles: Floats) -> None:
-    show(held, Standing(Pose(held.hand, stands.pose.root, angles[None])))
+def _pose(held: RigHand, stands: HandState, angles: Floats) -> None:
+    held.write(HandState(Pose(held.hand, stands.pose.root, angles[None])))
     bpy.context.view_layer.update()
 
 

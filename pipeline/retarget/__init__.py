@@ -1,7 +1,7 @@
 """From the performer's hand to a character's of other proportions: directions, fingertips or pinches kept."""
 
 from .bone_directions import SeenBones, seen_bones
-from .character_hand import Character, RigHand, character
+from .character_hand import Character, RestHand, character
 from .digit_mapping import FINGERS, is_mitten
 from .retarget_report import figures_of
 from .retargeting import RetargetedHand, RetargetMode, keep
@@ -9,9 +9,9 @@ from .retargeting import RetargetedHand, RetargetMode, keep
 __all__ = [
     "FINGERS",
     "Character",
+    "RestHand",
     "RetargetMode",
     "RetargetedHand",
-    "RigHand",
     "SeenBones",
     "character",
     "figures_of",

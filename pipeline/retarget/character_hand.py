@@ -26,7 +26,7 @@ LEAST = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RigHand:
+class RestHand:
     """A hand of a rig, as it is built."""
 
     joints: Floats
@@ -45,7 +45,7 @@ class Character:
     digits: tuple[str, ...]
     """Those that the rig has, thumb first."""
     keyed: Callable[[Pose], Floats] | None = None
-    """See RigHand.tips."""
+    """See RestHand.tips."""
 
     @property
     def length(self) -> float:
@@ -62,7 +62,7 @@ class Character:
         return np.where(np.isfinite(keyed), keyed, there)
 
 
-def character(performer: HandModel, rig: RigHand) -> Character:
+def character(performer: HandModel, rig: RestHand) -> Character:
     """The hand of a rig.
 
     A joint that is missing lies on the next one outwards: its bone has no length, and the bone before reaches further.

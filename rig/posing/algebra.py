@@ -17,7 +17,7 @@ from ..detection_cache import DetectedHands
 from ..keys.arm_keys import arm_led
 from .following import Follower, standing_arm
 from .posable_cache import held_follower, held_hand
-from .posable_hand import HeldHand, read, seen_frames
+from .rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -46,7 +46,7 @@ class AlgebraOf:
 
     def forget(self) -> None:
         """It is worked out anew when it is asked for next."""
-        self._hand: tuple[HeldHand, Follower] | None = None
+        self._hand: tuple[RigHand, Follower] | None = None
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
 
@@ -56,7 +56,7 @@ class AlgebraOf:
         Raises RigError and HandError for a hand that cannot be taken hold of or solved.
         """
         who = self._taken(armature, known, side)
-        pose, seen = read(who.held), seen_frames(who.held)[:, :3, 3]
+        pose, seen = who.held.read_pose(), who.held.seen_frames()[:, :3, 3]
         goals = Watched.goals if (Watched.armature, Watched.side) == (armature.name, side) else {}
         elbow = standing_arm(who) if "arm" in parts else None
         told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]

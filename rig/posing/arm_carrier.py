@@ -15,7 +15,7 @@ from ..keys.arm_keys import ArmBones, arm_led
 from . import following
 from .channel_diff import channels_of, give_back
 from .following import Follower
-from .posable_hand import Standing, armature_held, show, standing
+from .rig_hand import HandState
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -35,7 +35,7 @@ def carrier(who: Follower, found: FoundHand, near: Floats) -> Carrier | None:
     where that is, and back. Raises RigError where the hand is gone.
     """
     if who.arm is None:
-        led = arm_led(armature_held(who.held), found)
+        led = arm_led(who.held.armature_object(), found)
         return _led(who, led, near) if led else None
     shoulder = following.shoulder(who, None)
     assert shoulder is not None, "it has an arm"
@@ -44,7 +44,7 @@ def carrier(who: Follower, found: FoundHand, near: Floats) -> Carrier | None:
 
 
 def _led(who: Follower, bones: ArmBones, near: Floats) -> Carrier | None:
-    armature, wrist = armature_held(who.held), who.held.posed.binding.rest[0, :3, 3]
+    armature, wrist = who.held.armature_object(), who.held.binding.rest[0, :3, 3]
     world = np.array(armature.matrix_world)
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
     upper, fore = np.linalg.norm(np.diff([*rests, wrist], axis=0) @ world[:3, :3].T, axis=1)
@@ -61,14 +61,14 @@ def _led(who: Follower, bones: ArmBones, near: Floats) -> Carrier | None:
 
 def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
     """(K, 3) m, where the rig has the elbow with the wrist at places (K, 3); the hand is then as it was."""
-    armature, stands = armature_held(who.held), standing(who.held)
+    armature, stands = who.held.armature_object(), who.held.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbows = np.empty_like(wrists)
     try:
         for row, place in enumerate(wrists):
             root = stands.pose.root.copy()
             root[0, :3, 3] = place
-            show(who.held, Standing(Pose(who.held.hand, root, stands.pose.angles), stands.beyond), [0])
+            who.held.write(HandState(Pose(who.held.hand, root, stands.pose.angles), stands.beyond), [0])
             bpy.context.view_layer.update()
             elbows[row] = _heads(armature, bones)[1]
     finally:

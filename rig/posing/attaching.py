@@ -9,7 +9,6 @@ from ...errors import RigError
 from ..keys.fcurves import SAME_FRAME, key_on
 from ..rotation_channels import channel
 from .following import Follower
-from .posable_hand import armature_held
 from .stillness import changes, check_still, differ, moving_parent, parents, played, transform_curves
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ NAME = "Held"
 
 def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
     """Raises RigError for an object that cannot go along with a hand from a frame on, or not only with that."""
-    armature = armature_held(who.held)
+    armature = who.held.armature_object()
     if not obj.is_editable:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
     if obj in _above(armature):
@@ -51,7 +50,7 @@ def has_keys(obj: "Object") -> bool:
 def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
     """An object goes along with a hand as the hand stands now; frames: the last one on which it does not yet, and the
     one from which on it does, else for ever. Raises RigError where the hand is gone."""
-    armature, bone = armature_held(who.held), _bone_of(who)
+    armature, bone = who.held.armature_object(), _bone_of(who)
     assert bone is not None, "check_attachable"
     seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     held: Any = obj.constraints.new("CHILD_OF")
@@ -67,7 +66,7 @@ def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = No
 
 def held_by(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
     """The objects that go along with a hand now, and what makes them. Raises RigError where the hand is gone."""
-    armature, bone = armature_held(who.held), _bone_of(who)
+    armature, bone = who.held.armature_object(), _bone_of(who)
     for obj in bpy.context.view_layer.objects:
         for held in _holds(obj):
             if held.target == armature and held.subtarget == bone and held.influence > 0:
@@ -104,7 +103,7 @@ def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
 
 def _bone_of(who: Follower) -> str | None:
     """What carries a hand: not its control, which stands aside where another moves the hand."""
-    binding = who.held.posed.binding
+    binding = who.held.binding
     return binding.carrier or binding.bones[0]
 
 

@@ -12,11 +12,10 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.algebra_shapes import firm
 from ...posing.dragging import KINDS, NEAREST, WRIST, Drag, DragStep, Pin, drag
-from .apply_pose import armature_of
 from .channel_diff import Channels, channels_of, give_back, moved_since
 from .following import Follower, arm_beyond, pointed, pose_arm
-from .posable_hand import HeldHand, Standing, armature_held, reached, seen_frames, show, standing
 from .posable_model import bent, only
+from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +32,7 @@ class Dragged:
 
     who: Follower
     """Its model is bent as the hand stood."""
-    stands: Standing
+    stands: HandState
     """How it stood before."""
     drag: Drag
     joints: frozenset[int]
@@ -58,25 +57,25 @@ def begin(
     Raises RigError for a hand that is gone, a digit that it lacks and a wrist that nothing moves.
     """
     held, digit = who.held, digit_of(joint)
-    armature = armature_held(held)
+    armature = held.armature_object()
     if digit is not None and digit not in held.digits:
         raise RigError(f"armature '{armature.name}' has no {joint} on this hand, choose another digit")
     if joint == WRIST and who.fixed:
         raise RigError(who.fixed)
-    stood = standing(held)
+    stood = held.read()
     taken, stands = bent(held, stood)
     wanted = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    by = KINDS[solver](firm(stood.pose, seen_frames(held)[:, :3, 3]).hand)
+    by = KINDS[solver](firm(stood.pose, held.seen_frames()[:, :3, 3]).hand)
     of = drag(stands.pose, joint, wanted, coupled=coupled, by=by)
-    joints = frozenset(reached(taken, of.joints if of.joints is not None else _of_whole(taken, of.digits)))
+    joints = frozenset(taken.reached(of.joints if of.joints is not None else _of_whole(taken, of.digits)))
     arm = pointed(who) if who.arm and joint == WRIST else None
     own = replace(who, held=only(taken, joints), arm=arm)
-    names = [str(taken.posed.binding.bones[index]) for index in joints]
+    names = [str(taken.binding.bones[index]) for index in joints]
     names += [arm.upper, arm.fore] if arm else []
     before = channels_of(armature, names)
     beyond = {index: (way, turn) for index, (way, turn) in stands.beyond.items() if _matters(way, turn)}
     roll = arm_beyond(own, arm, stands.pose) if arm else {}
-    return Dragged(own, Standing(stands.pose, beyond), of, joints, before, roll)
+    return Dragged(own, HandState(stands.pose, beyond), of, joints, before, roll)
 
 
 def move(dragged: Dragged, goal: Floats, last: DragStep | None = None) -> DragStep:
@@ -93,7 +92,7 @@ def move(dragged: Dragged, goal: Floats, last: DragStep | None = None) -> DragSt
     if of.joints is None and of.problem.objectives:
         # What an arm or limits of the rig keep the wrist from, the pinned fingers make up for.
         bpy.context.view_layer.update()
-        seen = seen_frames(who.held)[0]
+        seen = who.held.seen_frames()[0]
         if np.abs(seen - step.pose.root[0]).max() > NEAR or who.arm is not None:
             step = of.held(seen, step)
             _show(dragged, step.pose)
@@ -102,23 +101,23 @@ def move(dragged: Dragged, goal: Floats, last: DragStep | None = None) -> DragSt
 
 def put_back(dragged: Dragged) -> None:
     """The bones exactly as they were, where they are still there."""
-    armature = armature_of(dragged.who.held.posed)
+    armature = dragged.who.held.find_armature()
     if armature is not None:
         give_back(armature, dragged.before)
 
 
 def moved_bones(dragged: Dragged) -> tuple[list[str], list[str]]:
     """The bones whose channels differ from what they were before, and those of them that are in another place."""
-    return moved_since(armature_held(dragged.who.held), dragged.before)
+    return moved_since(dragged.who.held.armature_object(), dragged.before)
 
 
 def _show(dragged: Dragged, pose: Pose) -> None:
-    show(dragged.who.held, Standing(pose, dragged.stands.beyond), dragged.joints)
+    dragged.who.held.write(HandState(pose, dragged.stands.beyond), dragged.joints)
 
 
-def _of_whole(held: HeldHand, digits: Collection[str]) -> frozenset[int]:
+def _of_whole(held: RigHand, digits: Collection[str]) -> frozenset[int]:
     """The joints whose bones are posed as the wrist moves: its own, those that bend, those that do not ride on it."""
-    binding = held.posed.binding
+    binding = held.binding
     bends = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
 
     def rides(joint: int) -> bool:

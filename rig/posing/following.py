@@ -22,7 +22,8 @@ from ..binding import posed_frames
 from ..keys import parent_motion
 from ..keys.arm_keys import ArmBones, find_arm, fitted_arm, move_arm
 from ..keys.keyframes import KeyedHand, key_hands
-from .posable_hand import HeldHand, Standing, armature_held, show, standing, take
+from .posable_hand import take
+from .rig_hand import HandState, RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object
@@ -46,7 +47,7 @@ FAR = 20.0
 class Follower:
     """A hand of an armature that follows. Holds names and numbers, so that it outlives undo."""
 
-    held: HeldHand
+    held: RigHand
     arm: ArmBones | None
     """What carries its wrist; None where it hangs on no arm that keys move."""
     fixed: str
@@ -58,11 +59,11 @@ class Followed:
     """What a hand does on its course."""
 
     brought: Brought
-    stands: Standing
+    stands: HandState
     """How it stood before."""
 
 
-def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held: HeldHand | None = None) -> Follower:
+def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held: RigHand | None = None) -> Follower:
     """A hand that was found, and what carries it; held: the hand, where it is known already.
 
     Raises RigError and HandError as held.take does.
@@ -71,12 +72,12 @@ def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held
     try:
         arm = find_arm(armature, found)
     except RigError as error:
-        return Follower(held, None, "" if held.posed.binding.placed[0] else str(error))
+        return Follower(held, None, "" if held.binding.placed[0] else str(error))
     if arm is None:
-        binding = held.posed.binding
+        binding = held.binding
         placed = binding.placed.copy()
         placed[JOINT_INDEX["wrist"]] = True
-        held = replace(held, posed=replace(held.posed, binding=replace(binding, placed=placed)))
+        held = replace(held, binding=replace(binding, placed=placed))
     return Follower(held, arm, "")
 
 
@@ -88,8 +89,8 @@ def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None,
     """
     held, digit = who.held, digit_of(joint)
     if digit is not None and digit not in held.digits:
-        raise RigError(f"armature '{held.posed.binding.armature}' has no {joint} on this hand, choose another digit")
-    stands = standing(held)
+        raise RigError(f"armature '{held.binding.armature}' has no {joint} on this hand, choose another digit")
+    stands = held.read()
     root, angles = stands.pose.root[0], stands.pose.angles[0]
     tool, end = _as_seen(held, stands, joint)
     way = course(tool)
@@ -115,13 +116,13 @@ def pose(who: Follower, followed: Followed) -> None:
     if who.arm:
         # The hand stays on the arm, also where that does not quite bring it there.
         wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, pointed(who), wanted)), wanted.angles)
-    show(held, Standing(wanted, followed.stands.beyond))
+    held.write(HandState(wanted, followed.stands.beyond))
     bpy.context.view_layer.update()
 
 
 def posed_bones(who: Follower) -> list[tuple[str, bool]]:
     """The bones of hand and arm that `pose` poses, and whether they are moved as well as turned."""
-    binding = who.held.posed.binding
+    binding = who.held.binding
     bones = [(str(binding.bones[joint]), bool(binding.placed[joint])) for joint in binding.mapped]
     return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
 
@@ -129,17 +130,17 @@ def posed_bones(who: Follower) -> list[tuple[str, bool]]:
 def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":
     """Keys a course at scene frames (N,) into a new action, as key_hands does. Raises RigError."""
     held, arm = who.held, pointed(who) if who.arm else None
-    keyed = KeyedHand(held.posed.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
-    return key_hands(armature_held(held), [keyed], frames, name)
+    keyed = KeyedHand(held.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
+    return key_hands(held.armature_object(), [keyed], frames, name)
 
 
-def _as_seen(held: HeldHand, stands: Standing, joint: str) -> tuple[Tool, End]:
+def _as_seen(held: RigHand, stands: HandState, joint: str) -> tuple[Tool, End]:
     """The hand as it stands, and what of it follows: a tip is where the rig's last bone ends."""
     root, angles = stands.pose.root[0], stands.pose.angles
     model = tip_places(held.hand, angles, joint)[0]
-    armature = armature_held(held)
+    armature = held.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)[JOINT_INDEX[joint], :, 3]
+    seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.binding)[JOINT_INDEX[joint], :, 3]
     end = root[:3, :3].T @ (seen[:3] - root[:3, 3]) if joint != "wrist" else model
     return Tool(root, end), End(joint, end - model)
 
@@ -149,8 +150,8 @@ def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
     if who.arm is None:
         return None
     world, carried = _carried(who, frames)
-    armature = armature_held(who.held)
-    fitted = fitted_arm(armature, who.arm, who.held.posed.binding, world)
+    armature = who.held.armature_object()
+    fitted = fitted_arm(armature, who.arm, who.held.binding, world)
     size = float(np.cbrt(abs(np.linalg.det(world.reshape(-1, 4, 4)[0, :3, :3]))))
     arm = replace(fitted.arm, upper=size * fitted.arm.upper, fore=size * fitted.arm.fore)
     return Shoulder(arm, (world @ carried)[..., :3, 3])
@@ -159,7 +160,7 @@ def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
 def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Floats]:
     """T_world_armature, and where the upper arm's rest is carried to: (4, 4), or (N, 4, 4) where they move."""
     assert who.arm is not None
-    armature, name = armature_held(who.held), who.arm.upper
+    armature, name = who.held.armature_object(), who.arm.upper
     rest = np.array(armature.data.bones[name].matrix_local)
     if frames is None:
         world, carried = parent_motion.standing_now(armature, [name])
@@ -178,8 +179,8 @@ def pointed(who: Follower) -> ArmBones:
     assert who.arm is not None
     if who.arm.pole is not None:
         return who.arm
-    armature, (world, carried) = armature_held(who.held), _carried(who)
-    fitted = fitted_arm(armature, who.arm, who.held.posed.binding, world)
+    armature, (world, carried) = who.held.armature_object(), _carried(who)
+    fitted = fitted_arm(armature, who.arm, who.held.binding, world)
     unrest: Floats = np.linalg.inv(np.array(armature.data.bones[who.arm.upper].matrix_local, float))
     base = carried @ unrest @ fitted.base
     own: Floats = base[:3, :3] @ np.array(fitted.arm.pole, float)
@@ -196,7 +197,7 @@ def pointed(who: Follower) -> ArmBones:
 def elbow(who: Follower) -> tuple[Floats, Floats]:
     """(3,) where the elbow of a hand's arm is now in armature space, and (3,) m in the world."""
     assert who.arm is not None
-    armature = armature_held(who.held)
+    armature = who.held.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     place = evaluated.pose.bones[who.arm.fore].head
     return np.array(place), np.array(evaluated.matrix_world @ place)
@@ -207,12 +208,12 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
 
     beyond: bone -> (4,) wxyz, how it is turned on top of that.
     """
-    held, armature = who.held, armature_held(who.held)
+    held, armature = who.held, who.held.armature_object()
     world, carried = _carried(who)
     goal = wanted.root[0, :3, 3].copy()
     for _ in range(ROUNDS):
         asked = Pose(held.hand, _with_place(wanted.root, goal), wanted.angles)
-        motion = move_arm(armature, arm, held.posed.binding, asked, world=world, carried=carried)
+        motion = move_arm(armature, arm, held.binding, asked, world=world, carried=carried)
         for name, rotations in motion.rotations.items():
             bone = armature.pose.bones[name]
             turned = rot.multiply(rotations, beyond.get(name, rot.IDENTITY))
@@ -229,20 +230,20 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
 
 def arm_beyond(who: Follower, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
     """Bone -> (4,) wxyz, how an arm's bones are turned on top of what brings the wrist to where a pose has it."""
-    armature = armature_held(who.held)
+    armature = who.held.armature_object()
     world, carried = _carried(who)
-    motion = move_arm(armature, arm, who.held.posed.binding, pose, world=world, carried=carried)
+    motion = move_arm(armature, arm, who.held.binding, pose, world=world, carried=carried)
     return {
         name: rot.multiply(rot.conjugate(turned[0]), np.array(armature.pose.bones[name].matrix_basis.to_quaternion()))
         for name, turned in motion.rotations.items()
     }
 
 
-def _seen_wrist(held: HeldHand) -> Floats:
+def _seen_wrist(held: RigHand) -> Floats:
     """(3,) m, where the wrist is in the world as evaluated."""
-    armature = armature_held(held)
+    armature = held.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.posed.binding)[0, :, 3])[:3]
+    place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.binding)[0, :, 3])[:3]
     return place
 
 

@@ -25,7 +25,7 @@ from . import following
 from .arm_carrier import carrier
 from .channel_diff import Channels, channels_of, give_back
 from .following import Followed, Follower
-from .posable_hand import Standing, armature_held, standing
+from .rig_hand import HandState
 from .rig_skin import flesh_of, skins
 from .solid_mesh import Solid, solid_of
 from .stillness import played
@@ -75,7 +75,7 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
     if obj == armature or obj in skins(armature):
         raise RigError(f"'{obj.name}' is the hand's own, choose the mesh object that it is to hold")
     solid = solid_of(obj)
-    stands = standing(who.held)
+    stands = who.held.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbow = following.pointed(who).pole if who.arm else None
     root, flesh = stands.pose.root[0], flesh_of(armature, found, who.held)
@@ -122,7 +122,7 @@ def pose(grasped: Grasped, step: int) -> None:
     Raises RigError where the hand is gone.
     """
     if step == 0:
-        give_back(armature_held(grasped.who.held), grasped.before)
+        give_back(grasped.who.held.armature_object(), grasped.before)
         bpy.context.view_layer.update()
         return
     who, way = grasped.who, grasped.way
@@ -139,7 +139,7 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
 
     Raises RigError where the hand is gone.
     """
-    armature = armature_held(grasped.who.held)
+    armature = grasped.who.held.armature_object()
     _clear_between(grasped, min(frames.values()), max(frames.values()))
     for step, frame in frames.items():
         pose(grasped, step)
@@ -151,7 +151,7 @@ def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
 
 
 def _clear_between(grasped: Grasped, first: float, last: float) -> None:
-    armature = armature_held(grasped.who.held)
+    armature = grasped.who.held.armature_object()
     bones = [(armature.pose.bones[name], placed) for name, placed in following.posed_bones(grasped.who)]
     paths = {bone.path_from_id(channel(bone.rotation_mode)) for bone, _ in bones}
     paths |= {bone.path_from_id("location") for bone, placed in bones if placed}
@@ -167,7 +167,7 @@ def _clear_between(grasped: Grasped, first: float, last: float) -> None:
 def _pose(who: Follower, root: Floats, angles: Floats) -> None:
     wanted = Pose(who.held.hand, root[None], angles[None])
     nothing = np.zeros((1, 3))
-    following.pose(who, Followed(Brought(wanted, (), nothing, nothing[:, 0]), Standing(wanted)))
+    following.pose(who, Followed(Brought(wanted, (), nothing, nothing[:, 0]), HandState(wanted)))
 
 
 def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Hold) -> tuple[Hold, float]:
@@ -176,13 +176,13 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
     What the skin's modifiers do beside carrying it is known where the hand stands: closed anew with the skin as it is
     seen there, it is as deep as it may be.
     """
-    armature = armature_held(who.held)
+    armature = who.held.armature_object()
     deepest = -np.inf
     for _ in range(ROUNDS):
         _pose(who, hold.root, hold.angles)
-        root = standing(who.held).pose.root[0]
+        root = who.held.read().pose.root[0]
         seen = flesh_of(armature, found, who.held)
-        frames = joint_frames(who.held.hand, standing(who.held).pose)
+        frames = joint_frames(who.held.hand, who.held.read().pose)
         deepest = float(solid.distance(seen.moved(frames)[0]).min())
         if deepest > -DEEPEST:
             break
@@ -198,7 +198,7 @@ def _with_elbow(who: Follower, carrier: Carrier | None, root: Floats) -> Followe
     if carrier is None or who.arm is None:
         return who
     place = carrier.strain(root[None])[1][0]
-    armature = armature_held(who.held)
+    armature = who.held.armature_object()
     x, y, z = into_points(np.array(armature.matrix_world), place[None])[0].tolist()
     return replace(who, arm=replace(who.arm, pole=(x, y, z)))
 

@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose
 from .. import rotation_channels
 from ..keys.keyframes import BoneCurves
 from ..pose_transfer import transfer
-from .posable_hand import HeldHand, show, standing
+from .rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -24,18 +24,18 @@ FRAME = np.ones(1)
 """(1,) the scene frame on which a pose is keyed."""
 
 
-def posed_joints(held: HeldHand) -> list[int]:
+def posed_joints(held: RigHand) -> list[int]:
     """The joints of which a named pose says how they stand: those that bend, and tips that hang on nothing.
 
     The wrist and the palm stay.
     """
-    binding = held.posed.binding
+    binding = held.binding
     joints = [JOINT_INDEX[joint] for chain in CHAIN_JOINTS.values() for joint in chain]
     bending = set(held.hand.axis_joint.tolist())
     return [joint for joint in joints if binding.bones[joint] and (joint in bending or binding.placed[joint])]
 
 
-def apply_pose(held: HeldHand, name: str, factor: float = 1.0) -> None:
+def apply_pose(held: RigHand, name: str, factor: float = 1.0) -> None:
     """Poses the bones without keys, from how they stand at a factor of 0 to the named pose at 1, angle by angle.
 
     What a person posed beyond the movements of a hand goes as the pose comes. Raises HandError for a name that is not
@@ -43,23 +43,23 @@ def apply_pose(held: HeldHand, name: str, factor: float = 1.0) -> None:
     """
     angles, joints = poses.angles(held.hand, name), posed_joints(held)
     if factor > 0:
-        show(held, standing(held).toward(angles, factor, joints), joints)
+        held.write(held.read().toward(angles, factor, joints), joints)
 
 
-def pose_curves(armature: "Object", held: HeldHand, name: str) -> list[BoneCurves]:
+def pose_curves(armature: "Object", held: RigHand, name: str) -> list[BoneCurves]:
     """The keys of a named pose in the terms in which each bone is turned now, whatever the armature does.
 
     The wrist and the palm are taken to be at rest: where the fingers' bones hang on them, it does not matter how they
     stand. Bones that hang on nothing are keyed where they then are.
     """
-    binding = held.posed.binding
+    binding = held.binding
     world = np.array(armature.matrix_world)
     seen = world[:3, :3] @ binding.rest[0, :3, :3]
     root = np.eye(4)
     root[:3, :3] = rot.basis(seen[:, 1], seen[:, 2])
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
     pose = Pose(held.hand, root[None], poses.angles(held.hand, name)[None])
-    motion = transfer(binding, held.hand, pose, world, {}, wiring=held.posed.wiring)
+    motion = transfer(binding, held.hand, pose, world, {}, wiring=held.wiring)
     curves = []
     for joint in posed_joints(held):
         bone = armature.pose.bones[str(binding.bones[joint])]

@@ -7,18 +7,18 @@ from ...hand import mirror
 from ...hand import rotations as rot
 from ...hand.joints import DIGITS, digit_of
 from ...hand.kinematics import Pose
-from .posable_hand import HeldHand, Standing
+from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
 
 
-def digit_joints(held: HeldHand, digits: tuple[str, ...] = DIGITS) -> list[int]:
+def digit_joints(held: RigHand, digits: tuple[str, ...] = DIGITS) -> list[int]:
     """The joints of digits that have a bone, parents first: a hand without its wrist."""
     joints = held.hand.joints
-    return [joint for joint in held.posed.binding.mapped if digit_of(joints[joint]) in digits]
+    return [joint for joint in held.binding.mapped if digit_of(joints[joint]) in digits]
 
 
-def mirrored(held: HeldHand, stands: Standing, other: HeldHand, there: Standing) -> Standing:
+def mirrored(held: RigHand, stands: HandState, other: RigHand, there: HandState) -> HandState:
     """How `other` has to stand to look in a mirror like `held`, which stands so; its wrist where it is `there`.
 
     Angles are alike on both hands. What a bone has on top of them is turned from its own frame to its joint's, mirrored
@@ -32,15 +32,15 @@ def mirrored(held: HeldHand, stands: Standing, other: HeldHand, there: Standing)
     beyond = dict(there.beyond)
     for joint in set(digit_joints(held)) & set(digit_joints(other)):
         beyond[joint] = _seen(held, other, joint, stands.beyond[joint])
-    return Standing(Pose(other.hand, there.pose.root, angles), beyond)
+    return HandState(Pose(other.hand, there.pose.root, angles), beyond)
 
 
-def _seen(held: HeldHand, other: HeldHand, joint: int, on_top: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _seen(held: RigHand, other: RigHand, joint: int, on_top: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """A (3,) way and (4,) turn of a bone as those of the other hand's bone."""
-    frames = [one.posed.binding.rest_to_bone[joint, :3, :3] for one in (held, other)]
+    frames = [one.binding.rest_to_bone[joint, :3, :3] for one in (held, other)]
     turns = [rot.from_matrix(frame) for frame in frames]
     way, turn = on_top
     in_joint = rot.multiply(rot.multiply(turns[0], turn), rot.conjugate(turns[0])) * [1.0, *mirror.TURNS]
-    axes = [frame @ one.posed.binding.location_axes[joint] for frame, one in zip(frames, (held, other), strict=True)]
+    axes = [frame @ one.binding.location_axes[joint] for frame, one in zip(frames, (held, other), strict=True)]
     moved: Floats = axes[1].T @ (mirror.POINTS * (axes[0] @ way))
     return moved, rot.multiply(rot.multiply(rot.conjugate(turns[1]), in_joint), turns[1])

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.dragging import WRIST, DragStep, Pin, drag
-from .posable_hand import HeldHand, Standing, reached, show
 from .posable_model import bent
+from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
 
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 class Pinned:
     """A hand with pinned fingertips, before its angles are changed."""
 
-    held: HeldHand
+    held: RigHand
     """Bent as it stood, so that its fingertips are those of the rig."""
-    stands: Standing
+    stands: HandState
     pins: tuple[Pin, ...]
     driven: str | None
     """The digit that is posed, whose pin goes along with it; None where the whole hand is: then digits that are pinned
@@ -30,7 +30,7 @@ class Pinned:
     """Whether a finger's last joint goes with the one before it."""
 
 
-def take_pinned(held: HeldHand, stands: Standing, pins: Sequence[Pin], driven: str | None, *, coupled: bool) -> Pinned:
+def take_pinned(held: RigHand, stands: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool) -> Pinned:
     """A hand as it stands, with the pins that hold while it is posed. Raises RigError where it is gone."""
     there = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
     taken, stood = bent(held, stands)
@@ -47,8 +47,8 @@ def pose_pinned(pinned: Pinned, pose: Pose, joints: Collection[int]) -> frozense
     making_up = _made_up_by(pinned, begun)
     asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & making_up]
     of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(making_up))
-    posed = reached(pinned.held, set(joints) - set(_joints(staying)) | set(_joints(making_up)))
-    show(pinned.held, Standing(of.held(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond), posed)
+    posed = pinned.held.reached(set(joints) - set(_joints(staying)) | set(_joints(making_up)))
+    pinned.held.write(HandState(of.held(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond), posed)
     return frozenset(posed)
 
 

@@ -13,7 +13,7 @@ from ...posing.dragging import WRIST, DragStep, Pin
 from ...posing.grasping.contact_frames import length
 from .dragging import Dragged, begin, move, put_back
 from .following import Follower
-from .posable_hand import HeldHand, Standing, seen_frames, show
+from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
 
@@ -26,13 +26,13 @@ ROUNDS = 4
 other."""
 
 
-def shortfalls(held: HeldHand, pins: Iterable[Pin]) -> dict[str, float]:
+def shortfalls(held: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
     """Digit -> m that its fingertip, as evaluated, is from its pin. Raises RigError for a hand that is gone."""
     places = _places(held, pins)
     return {pin.digit: float(np.linalg.norm(place - pin.place)) for pin, place in places}
 
 
-def as_they_stand(held: HeldHand, pins: Iterable[Pin]) -> list[Pin]:
+def as_they_stand(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
     """The pins of a hand whose fingertips stay: one that is not met holds its fingertip where that is now, so that a
     hand does not leap to its pins. Raises RigError for a hand that is gone."""
     most = HELD * length(held.hand)
@@ -50,9 +50,8 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> D
     dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
     try:
         stands = dragged.stands.pose
-        show(
-            dragged.who.held,
-            Standing(dragged.drag.held(stands.root[0], DragStep(stands)).pose, dragged.stands.beyond),
+        dragged.who.held.write(
+            HandState(dragged.drag.held(stands.root[0], DragStep(stands)).pose, dragged.stands.beyond),
             dragged.joints,
         )
         if _missed(who, pins) <= MET * length(who.held.hand) or who.fixed:
@@ -83,9 +82,9 @@ def _missed(who: Follower, pins: Sequence[Pin]) -> float:
     return max(shortfalls(who.held, pins).values(), default=0.0)
 
 
-def _places(held: HeldHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
+def _places(held: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
     """(3,) where the fingertip of each pin is now, in what its place is in; of the digits that the hand has."""
-    frames = seen_frames(held)
+    frames = held.seen_frames()
     tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
     return [
         (pin, (tips[pin.digit] - tips[pin.other]) @ frames[0, :3, :3] if pin.other else tips[pin.digit])

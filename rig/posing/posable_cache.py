@@ -14,13 +14,14 @@ from ..armature_hands import FoundHand
 from ..detection_cache import DetectedHands
 from ..limits.read_limits import read_limits
 from .following import Follower, follower
-from .posable_hand import HeldHand, take
+from .posable_hand import take
+from .rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
 
 
-def held_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> HeldHand:
+def held_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
     """The hand of a side with all that it moves, metacarpals as well.
 
     known: what `known_hands` knows of the armature as it is now. Raises RigError where there is none that can be posed.
@@ -44,7 +45,7 @@ def held_follower(armature: "Object", side: Side, known: DetectedHands | None = 
     return follower(armature, known.hands[side], held=held)
 
 
-def _taken(armature: "Object", found: FoundHand) -> HeldHand | str:
+def _taken(armature: "Object", found: FoundHand) -> RigHand | str:
     try:
         return take(armature, found, further=ARCH)
     except KnuckleError as error:

@@ -12,19 +12,19 @@ from ...hand.joints import JOINTS
 from ...hand.kinematics import Pose
 from ..binding import into_armature
 from ..pose_transfer import RigHierarchy, into_points
-from .posable_hand import HeldHand, Standing, armature_held, beyond, seen_frames
+from .rig_hand import HandState, RigHand
 
 Floats = NDArray[np.float64]
 
 
-def bent(held: HeldHand, stands: Standing) -> tuple[HeldHand, Standing]:
+def bent(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
     """The hand as it stands, as a hand of its own: one whose rest is so that with the same angles each joint is exactly
     where it is seen, whatever a person posed on top. Raises RigError where it is gone.
 
     With A a joint's frame as seen, P its parent's, and R how its angles turn it: A = P · rest · R, so
     rest = P^-1 · A · R^-1.
     """
-    hand, pose, seen = held.hand, stands.pose, seen_frames(held)
+    hand, pose, seen = held.hand, stands.pose, held.seen_frames()
     model = kinematics.joint_frames(hand, pose)[0]
     frames, rest = model.copy(), np.array(hand.rest)
     turned = np.tile(np.eye(4), (len(JOINTS), 1, 1))
@@ -37,17 +37,17 @@ def bent(held: HeldHand, stands: Standing) -> tuple[HeldHand, Standing]:
         if parent >= 0:
             rest[joint] = np.linalg.inv(frames[parent]) @ frames[joint] @ np.linalg.inv(turned[joint])
     own = replace(hand, rest=rest)
-    taken = replace(held, posed=replace(held.posed, hand=own, wiring=_wired_as(held, frames)))
+    taken = replace(held, hand=own, wiring=_wired_as(held, frames))
     posed = Pose(own, pose.root, pose.angles)
-    return taken, Standing(posed, beyond(taken, posed))
+    return taken, HandState(posed, taken.beyond(posed))
 
 
-def _wired_as(held: HeldHand, frames: Floats) -> RigHierarchy:
+def _wired_as(held: RigHand, frames: Floats) -> RigHierarchy:
     """The wiring of a hand whose joints stay to each other as they are in frames (J, 4, 4) in the world."""
-    wiring, world = held.posed.wiring, np.array(armature_held(held).matrix_world)
+    wiring, world = held.wiring, np.array(held.armature_object().matrix_world)
     turned, points = into_armature(world, frames[:, :3, :3]), into_points(world, frames[:, :3, 3])
     offsets = wiring.offsets.copy()
-    for joint in held.posed.binding.mapped:
+    for joint in held.binding.mapped:
         before = wiring.follows[joint]
         if before >= 0:
             offsets[joint] = turned[before].T @ (points[joint] - points[before])
@@ -55,10 +55,9 @@ def _wired_as(held: HeldHand, frames: Floats) -> RigHierarchy:
     return replace(wiring, offsets=offsets, carried_turns=still, still=np.zeros_like(wiring.still))
 
 
-def only(held: HeldHand, joints: Collection[int]) -> HeldHand:
+def only(held: RigHand, joints: Collection[int]) -> RigHand:
     """The same hand, of which only some joints are ever shown: nothing else is worked out."""
-    posed = held.posed
-    binding, wiring = posed.binding, posed.wiring
+    binding, wiring = held.binding, held.wiring
     needed: set[int] = set()
     waiting = [joint for joint in joints if joint in binding.mapped]
     while waiting:
@@ -67,7 +66,7 @@ def only(held: HeldHand, joints: Collection[int]) -> HeldHand:
             needed.add(joint)
             waiting += [above for above in (int(binding.holders[joint]), wiring.follows[joint]) if above >= 0]
     order = [joint for joint in wiring.order if joint in needed]
-    hanging = {joint: name for joint, name in posed.hanging.items() if joint in needed}
-    between = {joint: names for joint, names in posed.between.items() if joint in needed}
+    hanging = {joint: name for joint, name in held.hanging.items() if joint in needed}
+    between = {joint: names for joint, names in held.between.items() if joint in needed}
     wired = replace(wiring, order=order)
-    return replace(held, posed=replace(posed, wiring=wired, hanging=hanging, between=between))
+    return replace(held, wiring=wired, hanging=hanging, between=between)

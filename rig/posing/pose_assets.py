@@ -19,7 +19,7 @@ from ...hand.poses import NamedPose
 from ..keys.keyframes import BoneCurves, write_curves
 from .asset_stamps import identifier, made_before, mark
 from .hand_poses import pose_curves
-from .posable_hand import HeldHand
+from .rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Action, Object, ViewLayer
@@ -32,7 +32,7 @@ CATALOG = "Hand Poses"
 
 
 def add_pose_assets(
-    armature: "Object", hands: Sequence[HeldHand], names: Sequence[str] = tuple(poses.POSES)
+    armature: "Object", hands: Sequence[RigHand], names: Sequence[str] = tuple(poses.POSES)
 ) -> "list[Action]":
     """Makes named poses of hands of an armature pose assets of this file, each hand's its own.
 

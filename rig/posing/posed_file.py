@@ -18,8 +18,9 @@ from ..keys.keyframes import check_keyable, new_action
 from ..keys.take_scene import new_hand
 from ..linked import editable
 from .hand_poses import pose_curves
-from .posable_hand import HeldHand, take
+from .posable_hand import take
 from .pose_assets import add_pose_assets
+from .rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -63,7 +64,7 @@ def new_file_posed(
     return PosedFile(tuple((of, one.hand.side) for of, held in hands.items() for one in held), notes)
 
 
-def held_hands(armature: "Object", sides: Sequence[Side]) -> list[HeldHand]:
+def held_hands(armature: "Object", sides: Sequence[Side]) -> list[RigHand]:
     """Those hands of an armature that can be posed. Raises RigError where it has none of them."""
     check_keyable(armature)
     found = find_hands(armature, sides)
@@ -87,7 +88,7 @@ def _built(sides: Sequence[Side]) -> "list[Object]":
     return built
 
 
-def _pose(armature: "Object", held: Sequence[HeldHand], name: str | None, all_assets: bool) -> None:
+def _pose(armature: "Object", held: Sequence[RigHand], name: str | None, all_assets: bool) -> None:
     if all_assets:
         add_pose_assets(armature, held)
     elif name is not None:

@@ -12,7 +12,7 @@ from ...hand.kinematics import joint_frames
 from ...posing.grasping.skin_samples import Flesh, carried, fitted, onto_moving
 from ..armature_hands import FoundHand
 from ..binding import joint_points
-from .posable_hand import HeldHand, read
+from .rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -28,11 +28,11 @@ LEAST = 100
 """A hand with fewer vertices shows no skin that one could hold with."""
 
 
-def flesh_of(armature: "Object", found: FoundHand, held: HeldHand) -> Flesh:
+def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> Flesh:
     """The skin of a hand, of all meshes that the armature carries, as evaluated now; without one, Knuckle's own laid
     around its bones. Raises RigError where the hand is gone.
     """
-    frames = joint_frames(held.hand, read(held))[0]
+    frames = joint_frames(held.hand, held.read_pose())[0]
     bones = _joints_of_bones(armature, found)
     points, weights, dual = [], [], False
     for mesh in skins(armature):
@@ -135,9 +135,9 @@ def _beside(point: Floats, start: Floats, end: Floats) -> float:
     return float(np.linalg.norm(point - start - part * along))
 
 
-def _rest_in_world(armature: "Object", held: HeldHand, frames: Floats) -> Floats:
+def _rest_in_world(armature: "Object", held: RigHand, frames: Floats) -> Floats:
     """(J, 4, 4) the joints as the rig is at rest, in the world; frames where it has none."""
-    binding = held.posed.binding
+    binding = held.binding
     world = np.array(armature.matrix_world)
     rest = frames.copy()
     for joint in binding.mapped:

@@ -15,7 +15,6 @@ from ...posing.grasping.contact_frames import length
 from ...posing.grasping.skin_samples import Flesh, thinned
 from ..armature_hands import FoundHand
 from .dragging import Dragged, move
-from .posable_hand import armature_held
 from .rig_skin import flesh_of
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def _ground(on: Spot) -> _Ground | None:
 def padded(dragged: Dragged, found: FoundHand) -> Padded:
     """What is dragged, with the skin about it as it is seen. Raises RigError where the hand is gone."""
     held, joint = dragged.who.held, dragged.drag.joint
-    flesh, digit = flesh_of(armature_held(held), found, held), str(digit_of(joint))
+    flesh, digit = flesh_of(held.armature_object(), found, held), str(digit_of(joint))
     if joint in KNUCKLES:
         points = flesh.moved(joint_frames(held.hand, dragged.stands.pose))[0]
         about = np.linalg.norm(points - dragged.place, axis=-1) < ABOUT * length(held.hand)

@@ -15,8 +15,8 @@ from knuckle.posing.dragging import NEAREST, WRIST, Pin
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.posing.dragging import Dragged, begin, move, put_back
 from knuckle.rig.posing.following import Follower, follower
-from knuckle.rig.posing.posable_hand import Standing, seen_frames, show, standing
 from knuckle.rig.posing.posable_model import bent
+from knuckle.rig.posing.rig_hand import HandState
 from knuckle.tests.blender.making import Floats, motion
 from knuckle.tests.blender.test_held import armature, channels, default
 
@@ -30,14 +30,14 @@ def who(armature: bpy.types.Object) -> Follower:
     """A hand somewhat bent, and each bone that a person may turn turned a little as no hand moves."""
     bpy.context.view_layer.update()
     who = follower(armature, find_hands(armature)[-1])
-    stands = standing(who.held)
+    stands = who.held.read()
     bends = np.array(who.held.hand.movements) == "flexion"
     low, high = who.held.hand.limits.T
     angles = np.where(bends, np.clip(0.35, low, high), 0.0)[None]
-    show(who.held, Standing(Pose(who.held.hand, stands.pose.root, angles), stands.beyond))
+    who.held.write(HandState(Pose(who.held.hand, stands.pose.root, angles), stands.beyond))
     rng = np.random.default_rng(1)
-    for joint in who.held.posed.binding.mapped[1:]:
-        bone = armature.pose.bones[str(who.held.posed.binding.bones[joint])]
+    for joint in who.held.binding.mapped[1:]:
+        bone = armature.pose.bones[str(who.held.binding.bones[joint])]
         if all(bone.lock_rotation):
             continue
         turn = rot.multiply(np.array(bone.matrix_basis.to_quaternion()), _small(rng))
@@ -56,7 +56,7 @@ def _small(rng: np.random.Generator) -> Floats:
 def place(who: Follower, joint: str) -> Floats:
     """(3,) m, where the rig has a joint."""
     bpy.context.view_layer.update()
-    seen: Floats = seen_frames(who.held)[JOINT_INDEX[joint], :3, 3]
+    seen: Floats = who.held.seen_frames()[JOINT_INDEX[joint], :3, 3]
     return seen
 
 
@@ -73,12 +73,12 @@ def inwards(who: Follower, way: tuple[float, float, float]) -> Floats:
     """A way in the wrist's frame, in hands of 100 mm, in the world."""
     hand = who.held.hand
     size = float(np.linalg.norm([hand.rest[JOINT_INDEX[joint], :3, 3] for joint in CHAIN_JOINTS["middle-finger"][1:]]))
-    turned: Floats = seen_frames(who.held)[0, :3, :3] @ np.array(way) * size
+    turned: Floats = who.held.seen_frames()[0, :3, :3] @ np.array(way) * size
     return turned
 
 
 def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(who: Follower) -> None:
-    rig = bpy.data.objects[who.held.posed.binding.armature]
+    rig = bpy.data.objects[who.held.binding.armature]
     before, exact = np.array([bone.matrix for bone in rig.pose.bones]), channels(rig)
     for joint in (WRIST, KNUCKLES[1], "index-finger-phalanx-intermediate", *TIPS.values()):
         if joint == WRIST and who.fixed:
@@ -127,26 +127,26 @@ def test_pinned_fingertips_of_the_rig_stay_while_the_hand_moves(who: Follower) -
 def test_the_palm_comes_along_with_the_arm_and_keeps_its_turn(who: Follower) -> None:
     if who.fixed:
         pytest.skip("nothing moves its wrist")
-    bones = bpy.data.objects[who.held.posed.binding.armature].pose.bones
-    turn = seen_frames(who.held)[0, :3, :3]
+    bones = bpy.data.objects[who.held.binding.armature].pose.bones
+    turn = who.held.seen_frames()[0, :3, :3]
     shoulder = bones[who.arm.upper].matrix.translation.copy() if who.arm else None
     of = begin(who, WRIST)
     goal = of.place + inwards(who, (-0.3, -0.4, 0.2))
     dragged_to(of, goal)
     assert 1000 * np.linalg.norm(place(who, WRIST) - goal) < 0.5
-    np.testing.assert_allclose(seen_frames(who.held)[0, :3, :3], turn, atol=2e-3)
+    np.testing.assert_allclose(who.held.seen_frames()[0, :3, :3], turn, atol=2e-3)
     if who.arm and shoulder:
         assert (bones[who.arm.upper].matrix.translation - shoulder).length < 1e-5
 
 
 def test_a_hand_bent_as_it_stands_is_where_the_bones_are(who: Follower) -> None:
-    held, stands = bent(who.held, standing(who.held))
+    held, stands = bent(who.held, who.held.read())
     there = [JOINT_INDEX[TIPS[digit]] for digit in held.digits]
     for angles in (stands.pose.angles[0], *motion(held.hand, 3).angles):
         pose = Pose(held.hand, stands.pose.root, angles[None])
-        show(held, Standing(pose, stands.beyond))
+        held.write(HandState(pose, stands.beyond))
         bpy.context.view_layer.update()
-        frames, seen = kinematics.joint_frames(held.hand, pose)[0], seen_frames(who.held)
+        frames, seen = kinematics.joint_frames(held.hand, pose)[0], who.held.seen_frames()
         np.testing.assert_allclose(frames[there, :3, 3], seen[there, :3, 3], atol=1e-5)
 
 

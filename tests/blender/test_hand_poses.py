@@ -20,8 +20,9 @@ from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.asset_stamps import KEPT, MARK
 from knuckle.rig.posing.hand_poses import apply_pose, posed_joints
-from knuckle.rig.posing.posable_hand import HeldHand, armature_held, read, take
+from knuckle.rig.posing.posable_hand import take
 from knuckle.rig.posing.pose_assets import add_pose_assets
+from knuckle.rig.posing.rig_hand import RigHand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats, evaluated
 from knuckle.tests.blender.snapshot import differences, snapshot
@@ -39,7 +40,7 @@ def opened(name: str) -> Object:
     return armature
 
 
-def held_hands(armature: Object) -> list[HeldHand]:
+def held_hands(armature: Object) -> list[RigHand]:
     return [take(armature, found) for found in find_hands(armature)]
 
 
@@ -48,13 +49,13 @@ def channels(armature: Object) -> Floats:
     return np.array([bone.matrix_basis for bone in armature.pose.bones])
 
 
-def worst(armature: Object, held: HeldHand, name: str) -> float:
+def worst(armature: Object, held: RigHand, name: str) -> float:
     """Degrees between where a bone points, seen from the wrist, and where the angles of a pose say."""
     bpy.context.view_layer.update()
-    bones = {str(joint): bone for joint, bone in zip(held.hand.joints, held.posed.binding.bones, strict=True) if bone}
+    bones = {str(joint): bone for joint, bone in zip(held.hand.joints, held.binding.bones, strict=True) if bone}
     heads = evaluated(armature, bones)[:, :3, 3]
     frames = joint_frames(held.hand, Pose(held.hand, np.eye(4)[None], poses.angles(held.hand, name)[None]))[0]
-    wrist = read(held).root[0, :3, :3]
+    wrist = held.read_pose().root[0, :3, :3]
     off = [0.0]
     for digit in held.digits:
         there = [joint for joint in CHAIN_JOINTS[digit] if joint in bones]
@@ -66,12 +67,12 @@ def worst(armature: Object, held: HeldHand, name: str) -> float:
     return max(off)
 
 
-def disturbed(held: HeldHand) -> None:
+def disturbed(held: RigHand) -> None:
     """Every bone of the digits is turned a little as no hand moves, in terms of its own."""
     rng = np.random.default_rng(3)
-    armature = bpy.data.objects[held.posed.binding.armature]
+    armature = bpy.data.objects[held.binding.armature]
     for joint in posed_joints(held):
-        bone: Any = armature.pose.bones[str(held.posed.binding.bones[joint])]
+        bone: Any = armature.pose.bones[str(held.binding.bones[joint])]
         bone.rotation_mode = str(rng.choice(["QUATERNION", "XYZ", "ZYX"]))
         if bone.rotation_mode == "QUATERNION":
             bone.rotation_quaternion = [1.0, *(0.1 * rng.normal(size=3))]
@@ -117,7 +118,7 @@ def test_a_blend_of_nothing_changes_nothing_and_half_is_halfway_in_every_angle(r
     bpy.context.view_layer.update()
     has = [dof for dof, joint in enumerate(held.hand.axis_joint) if joint in posed_joints(held)]
     between = (poses.angles(held.hand, "spread") + poses.angles(held.hand, "fist")) / 2
-    np.testing.assert_allclose(np.rad2deg(read(held).angles[0, has]), np.rad2deg(between[has]), atol=0.05)
+    np.testing.assert_allclose(np.rad2deg(held.read_pose().angles[0, has]), np.rad2deg(between[has]), atol=0.05)
 
 
 @pytest.mark.parametrize("rig", RIGS[:2])
@@ -128,7 +129,7 @@ def test_a_pose_changes_the_turns_of_the_digits_bones_and_nothing_else(rig: str)
     first, before = snapshot(), channels(armature)
     apply_pose(held, "letter-e")
     moved = np.any(channels(armature) != before, axis=(1, 2))
-    own = {held.posed.binding.bones[joint] for joint in posed_joints(held)}
+    own = {held.binding.bones[joint] for joint in posed_joints(held)}
     assert {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves} == own
     turned = ("rotation_quaternion", "rotation_euler", "rotation_axis_angle", "matrix_basis")
     assert not [place for place in differences(first, snapshot()) if not place.endswith(turned)]
@@ -190,9 +191,9 @@ def keys(action: bpy.types.Action) -> list[list[float]]:
     return [[point.co.y for point in curve.keyframe_points] for curve in curves(action)]
 
 
-def turned_otherwise(held: HeldHand) -> None:
+def turned_otherwise(held: RigHand) -> None:
     """From now on its poses are keyed otherwise."""
-    armature_held(held).pose.bones["index-finger-phalanx-proximal"].rotation_mode = "XYZ"
+    held.armature_object().pose.bones["index-finger-phalanx-proximal"].rotation_mode = "XYZ"
 
 
 @pytest.mark.parametrize("which", ["as it was named", "renamed"])

@@ -10,8 +10,8 @@ from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from knuckle.hand.kinematics import Pose
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.apply_pose import armature_of
-from knuckle.rig.posing.posable_hand import HeldHand, Standing, show, standing, take
+from knuckle.rig.posing.posable_hand import take
+from knuckle.rig.posing.rig_hand import HandState, RigHand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats, motion
 
@@ -30,22 +30,22 @@ def armature(request: pytest.FixtureRequest) -> bpy.types.Object:
     return RIGS[request.param]()[0]
 
 
-def held_hands(armature: bpy.types.Object) -> list[HeldHand]:
+def held_hands(armature: bpy.types.Object) -> list[RigHand]:
     return [take(armature, found) for found in find_hands(armature)]
 
 
-def updated(held: HeldHand) -> Standing:
+def updated(held: RigHand) -> HandState:
     bpy.context.view_layer.update()
-    return standing(held)
+    return held.read()
 
 
 def channels(armature: bpy.types.Object) -> Floats:
     return np.array([bone.matrix_basis for bone in armature.pose.bones])
 
 
-def bone_tips(held: HeldHand) -> dict[str, Floats]:
+def bone_tips(held: RigHand) -> dict[str, Floats]:
     """digit -> (3,) m where the tail of its last bone, or the head of its tip's, is in the world."""
-    armature = armature_of(held.posed)
+    armature = held.find_armature()
     assert armature is not None
     found = next(found for found in find_hands(armature) if found.side == held.hand.side)
     places = {}
@@ -59,19 +59,19 @@ def bone_tips(held: HeldHand) -> dict[str, Floats]:
 @pytest.mark.parametrize("name", ["fist", "spread", "ok"])
 def test_what_is_shown_is_what_is_read(armature: bpy.types.Object, name: str) -> None:
     for held in held_hands(armature):
-        asked = Pose(held.hand, standing(held).pose.root, poses.angles(held.hand, name)[None])
-        show(held, Standing(asked))
+        asked = Pose(held.hand, held.read().pose.root, poses.angles(held.hand, name)[None])
+        held.write(HandState(asked))
         read = updated(held).pose
         np.testing.assert_allclose(read.root, asked.root, atol=2e-6)
-        has = [dof for dof, joint in enumerate(held.hand.axis_joint) if held.posed.binding.bones[joint]]
+        has = [dof for dof, joint in enumerate(held.hand.axis_joint) if held.binding.bones[joint]]
         np.testing.assert_allclose(np.rad2deg(read.angles[0, has]), np.rad2deg(asked.angles[0, has]), atol=0.05)
 
 
 def test_its_model_is_as_large_as_the_rig(armature: bpy.types.Object) -> None:
     for held in held_hands(armature):
-        root = standing(held).pose.root
+        root = held.read().pose.root
         for pose in motion(held.hand, 4).angles:
-            show(held, Standing(Pose(held.hand, root, pose[None])))
+            held.write(HandState(Pose(held.hand, root, pose[None])))
             read = updated(held).pose
             frames = kinematics.joint_frames(held.hand, read)[0]
             for digit, place in bone_tips(held).items():
@@ -82,13 +82,13 @@ def test_its_model_is_as_large_as_the_rig(armature: bpy.types.Object) -> None:
 def test_what_a_person_posed_as_no_hand_moves_stays(armature: bpy.types.Object) -> None:
     rng = np.random.default_rng(1)
     for held in held_hands(armature):
-        for joint in held.posed.binding.mapped:
-            bone = armature.pose.bones[str(held.posed.binding.bones[joint])]
+        for joint in held.binding.mapped:
+            bone = armature.pose.bones[str(held.binding.bones[joint])]
             bone.rotation_mode = "QUATERNION"
             bone.rotation_quaternion = [1.0, *(0.1 * rng.normal(size=3))]
         stands = updated(held)
         before = np.array([bone.matrix for bone in armature.pose.bones])
-        show(held, stands)
+        held.write(stands)
         bpy.context.view_layer.update()
         np.testing.assert_allclose([np.array(bone.matrix) for bone in armature.pose.bones], before, atol=1e-5)
 
@@ -98,8 +98,8 @@ def test_only_the_bones_of_the_joints_asked_for_move(armature: bpy.types.Object)
         stands, before = updated(held), channels(armature)
         fist = Pose(held.hand, stands.pose.root, poses.angles(held.hand, "fist")[None])
         index = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["index-finger"]]
-        show(held, Standing(fist, stands.beyond), index)
-        own = {held.posed.binding.bones[joint] for joint in index}
+        held.write(HandState(fist, stands.beyond), index)
+        own = {held.binding.bones[joint] for joint in index}
         moved = np.any(np.abs(channels(armature) - before) > 1e-6, axis=(1, 2))
         names = {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves}
         assert names and names <= own
@@ -110,4 +110,4 @@ def test_a_hand_that_is_gone_is_told() -> None:
     (held,) = held_hands(armature)
     bpy.data.objects.remove(armature)
     with pytest.raises(RigError, match="gone"):
-        standing(held)
+        held.read()

@@ -13,7 +13,7 @@ from knuckle.posing.sliders import ARCH, Slider, Sliders
 from knuckle.rig.armature_hands import find_hands
 from knuckle.rig.posing.following import Follower
 from knuckle.rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
-from knuckle.rig.posing.posable_hand import read, seen_frames, standing, take
+from knuckle.rig.posing.posable_hand import take
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, place, who
 from knuckle.tests.blender.test_held import channels
@@ -22,7 +22,7 @@ __all__ = ["armature", "who"]
 
 
 def pinned(who: Follower, pins: Sequence[Pin], driven: str | None = None) -> Pinned:
-    return take_pinned(who.held, standing(who.held), pins, driven, coupled=True)
+    return take_pinned(who.held, who.held.read(), pins, driven, coupled=True)
 
 
 def slid(of: Pinned, slider: Slider, value: float) -> frozenset[int]:
@@ -38,7 +38,7 @@ def world(who: Follower, *digits: str) -> list[Pin]:
 
 
 def rig_of(who: Follower) -> bpy.types.Object:
-    return bpy.data.objects[who.held.posed.binding.armature]
+    return bpy.data.objects[who.held.binding.armature]
 
 
 def off(who: Follower, pin: Pin) -> float:
@@ -48,10 +48,10 @@ def off(who: Follower, pin: Pin) -> float:
 
 def test_all_digits_are_curled_but_those_that_are_pinned(who: Follower) -> None:
     pins = world(who, "thumb", "index-finger")
-    before = read(who.held).angles[0]
+    before = who.held.read_pose().angles[0]
     slid(pinned(who, pins), Slider("curl"), 0.8)
     assert max(off(who, pin) for pin in pins) < 1e-2
-    after, sliders = read(who.held).angles[0], Sliders(who.held.hand)
+    after, sliders = who.held.read_pose().angles[0], Sliders(who.held.hand)
     for digit in ("middle-finger", "ring-finger", "pinky-finger"):
         if sliders.moves(Slider("curl", digit)):
             was, now = (sliders.read(angles, Slider("curl", digit)) for angles in (before, after))
@@ -62,7 +62,7 @@ def test_a_pinned_finger_makes_up_for_the_palm_that_is_cupped(who: Follower) -> 
     arched = take(rig_of(who), find_hands(rig_of(who))[-1], further=ARCH)
     pins = world(who, "ring-finger")
     pinky = place(who, TIPS["pinky-finger"])
-    of = take_pinned(arched, standing(arched), pins, None, coupled=True)
+    of = take_pinned(arched, arched.read(), pins, None, coupled=True)
     slid(of, Slider("cup"), 1.0)
     assert off(who, pins[0]) < 0.5
     if Sliders(arched.hand).moves(Slider("cup")):
@@ -73,7 +73,7 @@ def test_a_pinned_finger_makes_up_for_the_palm_that_is_cupped(who: Follower) -> 
 def test_a_finger_goes_along_with_the_one_that_it_is_pinned_to(who: Follower, digit: str, other: str) -> None:
     def gap() -> Floats:
         apart = place(who, TIPS[digit]) - place(who, TIPS[other])
-        turned: Floats = apart @ seen_frames(who.held)[0, :3, :3]
+        turned: Floats = apart @ who.held.seen_frames()[0, :3, :3]
         return turned
 
     before = gap()
@@ -82,7 +82,7 @@ def test_a_finger_goes_along_with_the_one_that_it_is_pinned_to(who: Follower, di
     was = sliders.read(of.stands.pose.angles[0], slider)
     slid(of, slider, was + 0.05)
     assert 1000 * np.linalg.norm(gap() - before) < 0.5
-    assert sliders.read(read(who.held).angles[0], slider) == pytest.approx(was + 0.05, abs=2e-3)
+    assert sliders.read(who.held.read_pose().angles[0], slider) == pytest.approx(was + 0.05, abs=2e-3)
 
 
 def test_what_is_posed_takes_its_own_pin_along_and_touches_no_other_digit(who: Follower) -> None:

@@ -14,7 +14,6 @@ from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.algebra import PARTS, AlgebraOf
 from knuckle.rig.posing.dragging import begin, move
 from knuckle.rig.posing.posable_cache import held_follower
-from knuckle.rig.posing.posable_hand import read, seen_frames
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.snapshot import snapshot
 
@@ -56,7 +55,7 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
     known = detection_cache.look(armature)
     of = begin(held_follower(armature, "right", known), "index-finger-tip", solver="cga")
-    way = seen_frames(of.who.held)[0, :3, :3] @ [0.002, -0.02, -0.025]
+    way = of.who.held.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
     course = move(of, of.place + 0.5 * way)
     course = move(of, of.place + way, course)
     bpy.context.view_layer.update()
@@ -68,7 +67,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
         forget()
     assert np.linalg.norm(named(trace, "T").centre - goals["index-finger"]) < 1e-6
     held = held_follower(armature, "right", known).held
-    stands = firm(read(held), seen_frames(held)[:, :3, 3])
+    stands = firm(held.read_pose(), held.seen_frames()[:, :3, 3])
     drawn = Tracer(stands.hand).solved(stands, "index-finger", goals["index-finger"])
     assert np.rad2deg(np.abs(drawn.angles - stands.angles).max()) < 0.1
 

@@ -21,7 +21,7 @@ from knuckle.posing.grasping.skin_samples import fitted
 from knuckle.rig.armature_hands import FoundHand, find_hands
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.grasping import Grasped, grasp, pose
-from knuckle.rig.posing.posable_hand import standing, take
+from knuckle.rig.posing.posable_hand import take
 from knuckle.rig.posing.rig_skin import flesh_of, skins
 from knuckle.rig.posing.solid_mesh import solid_of
 from knuckle.solvers.solver import limit_excess
@@ -50,7 +50,7 @@ def beside_hand(thing: bpy.types.Object, armature: bpy.types.Object, side: Side 
     """Scales a thing as a hand is larger than an adult's, and stands it before the palm; an arm at rest is nearly
     stretched, for that it stands nearer to the body."""
     held = take(armature, found_hand(armature, side))
-    root, size = standing(held).pose.root[0], contact_frames.length(held.hand) / 0.185
+    root, size = held.read().pose.root[0], contact_frames.length(held.hand) / 0.185
     place = root[:3, 3] + size * (root[:3, :3] @ [0.0, 0.03, -0.12])
     if len(armature.data.bones) > len(JOINTS):
         place[:2] *= 0.75
@@ -91,7 +91,7 @@ def held_skin(armature: bpy.types.Object, side: Side) -> Floats:
     """(V, 3) m, the skin that a hand without one of its own is closed with."""
     found = found_hand(armature, side)
     held = take(armature, found)
-    skin: Floats = flesh_of(armature, found, held).moved(joint_frames(held.hand, standing(held).pose))[0]
+    skin: Floats = flesh_of(armature, found, held).moved(joint_frames(held.hand, held.read().pose))[0]
     return skin
 
 
@@ -169,11 +169,11 @@ def rigify_with_a_skin(arm: Literal["IK", "FK"] = "IK") -> bpy.types.Object:
     held = take(armature, found_hand(armature))
     flesh = fitted(held.hand)
     data = bpy.data.meshes.new("Skin")
-    places = flesh.moved(joint_frames(held.hand, standing(held).pose))[0]
+    places = flesh.moved(joint_frames(held.hand, held.read().pose))[0]
     data.from_pydata(places.tolist(), [], surface(proportions.adult("right")).quads.tolist())
     skin = bpy.data.objects.new("Skin", data)
     bpy.context.scene.collection.objects.link(skin)
-    controls = held.posed.binding.bones
+    controls = held.binding.bones
     carried = [f"DEF-{controls[joint]}" if joint else "DEF-hand.R" for joint in range(len(JOINTS))]
     for row, (joints, weights) in enumerate(zip(flesh.joints.tolist(), flesh.weights.tolist(), strict=True)):
         for joint, weight in zip(joints, weights, strict=True):
@@ -216,7 +216,7 @@ def test_a_wrist_bends_no_further_than_a_person_bends_it(what: str, arm: Literal
     check(done, thing, what, things.evaluated(skin)[0])
     _, elbow, wrist = arm_places(armature, posed=True)
     forearm = (wrist - elbow) / np.linalg.norm(wrist - elbow)
-    x, y, z = forearm @ standing(done.who.held).pose.root[0, :3, :3]
+    x, y, z = forearm @ done.who.held.read().pose.root[0, :3, :3]
     assert np.rad2deg(np.arccos(y)) < 50.0
     assert abs(np.rad2deg(np.arctan2(z, y))) < 45.0 and abs(np.rad2deg(np.arcsin(x))) < 20.0
 
@@ -228,7 +228,7 @@ def test_the_control_of_an_arm_in_ik_alone_is_moved() -> None:
     done = grasp(armature, found_hand(armature), thing)
     now = {bone.name: np.array(bone.matrix_basis) for bone in armature.pose.bones}
     moved = {name for name, stood in before.items() if np.abs(now[name] - stood).max() > 1e-5}
-    fingers = {str(bone) for bone in done.who.held.posed.binding.bones[1:]}
+    fingers = {str(bone) for bone in done.who.held.binding.bones[1:]}
     assert "hand_ik.R" in moved and moved - {"hand_ik.R"} <= fingers
     pose(done, 0)
     for bone in armature.pose.bones:
@@ -330,7 +330,7 @@ def test_the_way_begins_where_the_hand_stood_and_keeps_clear_until_it_holds() ->
     armature, thing = own(), things.mug()
     beside_hand(thing, armature)
     found = found_hand(armature)
-    before = standing(take(armature, found)).pose
+    before = take(armature, found).read().pose
     done = grasp(armature, found, thing, steps=5)
     np.testing.assert_allclose(done.way.root[0], before.root[0], atol=1e-6)
     np.testing.assert_allclose(done.way.angles[0], before.angles[0], atol=1e-6)
@@ -507,7 +507,7 @@ def test_the_approach_is_keyed_if_asked_and_ends_as_the_hand_holds(scene: bpy.ty
     assert deepest <= 1 * MM
     held = take(scene, found_hand(scene))
     gaps = solid_of(chosen.target).distance(
-        flesh_of(scene, found_hand(scene), held).moved(joint_frames(held.hand, standing(held).pose))[0]
+        flesh_of(scene, found_hand(scene), held).moved(joint_frames(held.hand, held.read().pose))[0]
     )
     assert gaps.min() < 0.5 * MM
 

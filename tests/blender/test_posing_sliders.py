@@ -20,7 +20,7 @@ from knuckle.rig.keys.fcurves import curves_of
 from knuckle.rig.keys.take_scene import new_hand
 from knuckle.rig.posing.mirror_pose import digit_joints
 from knuckle.rig.posing.posable_cache import held_hand
-from knuckle.rig.posing.posable_hand import HeldHand, read
+from knuckle.rig.posing.rig_hand import RigHand
 from knuckle.tests.blender import rigs
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_held import default
@@ -66,7 +66,7 @@ def got(slider: Slider) -> float:
     return float(getattr(asked(), setting(slider)))
 
 
-def chosen(armature: bpy.types.Object) -> HeldHand:
+def chosen(armature: bpy.types.Object) -> RigHand:
     sides = [side for side in SIDES if side in detection_cache.look(armature).hands]
     asked().side = sides[0]
     return held_hand(armature, sides[0])
@@ -88,7 +88,7 @@ def test_a_slider_shows_what_it_was_set_to_and_poses_its_own_bones_alone(armatur
             put(slider, to)
             assert got(slider) == pytest.approx(to, abs=0.03), slider
             own = {digit_of(held.hand.joints[held.hand.axis_joint[dof]]) for dof in sliders.moves(slider)}
-            bones = held.posed.binding.bones
+            bones = held.binding.bones
             allowed = {bones[joint] for joint in range(len(bones)) if digit_of(held.hand.joints[joint]) in own}
             moved = np.any(np.abs(channels(armature) - before) > 1e-5, axis=(1, 2))
             names = {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves}
@@ -97,8 +97,8 @@ def test_a_slider_shows_what_it_was_set_to_and_poses_its_own_bones_alone(armatur
 
 def test_there_and_back_leaves_no_trace(two_hands: bpy.types.Object) -> None:
     held = chosen(two_hands)
-    for joint in held.posed.binding.mapped[3:6]:
-        bone = two_hands.pose.bones[str(held.posed.binding.bones[joint])]
+    for joint in held.binding.mapped[3:6]:
+        bone = two_hands.pose.bones[str(held.binding.bones[joint])]
         bone.matrix_basis = bone.matrix_basis @ Quaternion((1.0, 0.02, 0.03, 0.04)).to_matrix().to_4x4()
     bpy.context.view_layer.update()
     for slider in (Slider("spread"), Slider("oppose"), Slider("cup")):
@@ -113,7 +113,7 @@ def test_curled_fingers_come_to_the_palm_and_the_opposed_thumb_across_it(armatur
 
     def tips() -> Floats:
         """(5, 3) in the wrist's frame, in lengths of the hand."""
-        pose = read(held)
+        pose = held.read_pose()
         frames = joint_frames(held.hand, Pose(held.hand, np.eye(4)[None], pose.angles))[0]
         across = 1.0 if held.hand.side == "right" else -1.0
         size = np.linalg.norm(frames[JOINT_INDEX["middle-finger-tip"], :3, 3])
@@ -139,7 +139,7 @@ def test_cup_turns_metacarpals_where_the_rig_has_them(two_hands: bpy.types.Objec
     put(Slider("cup"), 1.0)
     moved = np.any(np.abs(channels(two_hands) - before) > 1e-5, axis=(1, 2))
     names = {bone.name for bone, moves in zip(two_hands.pose.bones, moved, strict=True) if moves}
-    bones = held.posed.binding.bones
+    bones = held.binding.bones
     assert names == {bones[JOINT_INDEX[f"{digit}-metacarpal"]] for digit in DIGITS[3:]}
 
 
@@ -165,7 +165,7 @@ def test_auto_key_keys_exactly_what_a_slider_moves_and_nothing_is_keyed_without_
     assert keyed(armature) == set()
     bpy.context.scene.tool_settings.use_keyframe_insert_auto = True
     put(Slider("curl", "index-finger"), 0.5)
-    bones = held.posed.binding.bones
+    bones = held.binding.bones
     own = {bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
     assert own <= keyed(armature)
     assert keyed(armature) - own <= {bones[JOINT_INDEX["index-finger-tip"]]}, "a tip that hangs on nothing goes along"
@@ -286,7 +286,7 @@ def all_keys(armature: bpy.types.Object) -> list[Any]:
 def test_a_hand_that_was_moved_by_other_means_is_shown_as_it_stands(two_hands: bpy.types.Object) -> None:
     held = chosen(two_hands)
     put(Slider("curl", "index-finger"), 0.0)
-    name = str(held.posed.binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][1]]])
+    name = str(held.binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][1]]])
     before = got(Slider("curl", "index-finger"))
     put(Slider("curl", "index-finger"), 0.7)
     two_hands.pose.bones[name].matrix_basis.identity()
@@ -301,13 +301,13 @@ def test_the_dip_lock_leaves_the_last_joint_to_itself_where_it_is_off(two_hands:
     put(Slider("curl", "index-finger"), 0.6)
     dip = held.hand.dof(CHAIN_JOINTS["index-finger"][2], "flexion")
     pip = held.hand.dof(CHAIN_JOINTS["index-finger"][1], "flexion")
-    angles = read(held).angles[0]
+    angles = held.read_pose().angles[0]
     assert dip is not None and pip is not None
     assert angles[dip] == pytest.approx(angles[pip] * 2 / 3, abs=0.01)
     asked().dip_lock = False
     put(tip, 0.0)
-    assert read(held).angles[0, dip] == pytest.approx(0.0, abs=0.01)
-    assert read(held).angles[0, pip] == pytest.approx(angles[pip], abs=0.01)
+    assert held.read_pose().angles[0, dip] == pytest.approx(0.0, abs=0.01)
+    assert held.read_pose().angles[0, pip] == pytest.approx(angles[pip], abs=0.01)
 
 
 def test_without_an_armature_or_a_hand_sliders_show_nothing_and_do_nothing() -> None:
@@ -332,22 +332,22 @@ def fist(side: Side) -> None:
 def test_a_mirrored_hand_is_the_mirror_image_bone_by_bone(two_hands: bpy.types.Object) -> None:
     fist("right")
     right, left = (held_hand(two_hands, side) for side in ("right", "left"))
-    index = str(right.posed.binding.bones[JOINT_INDEX["index-finger-phalanx-proximal"]])
+    index = str(right.binding.bones[JOINT_INDEX["index-finger-phalanx-proximal"]])
     bone = two_hands.pose.bones[index]
     bone.matrix_basis = bone.matrix_basis @ Quaternion((1.0, 0.0, 0.3, 0.0)).to_matrix().to_4x4()
     bpy.context.view_layer.update()
-    wrist = np.array(two_hands.pose.bones[str(left.posed.binding.bones[0])].matrix_basis)
+    wrist = np.array(two_hands.pose.bones[str(left.binding.bones[0])].matrix_basis)
     bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
     bpy.context.view_layer.update()
     for joint in digit_joints(left):
         ends = []
         for held in (right, left):
-            bone = two_hands.pose.bones[str(held.posed.binding.bones[joint])]
+            bone = two_hands.pose.bones[str(held.binding.bones[joint])]
             ends.append(np.array([bone.head, bone.tail]))
         off = np.abs(ends[0] * [-1.0, 1.0, 1.0] - ends[1]).max() / two_hands.dimensions.length
         assert off < 3e-4, f"{left.hand.joints[joint]}: {off:.5f} of the armature's size"
     np.testing.assert_allclose(
-        np.array(two_hands.pose.bones[str(left.posed.binding.bones[0])].matrix_basis), wrist, atol=1e-6
+        np.array(two_hands.pose.bones[str(left.binding.bones[0])].matrix_basis), wrist, atol=1e-6
     )
 
 
@@ -372,7 +372,7 @@ def test_hands_that_are_armatures_of_their_own_are_mirrored_where_both_are_selec
     left.select_set(True)
     bpy.ops.knuckle.pose_mirror(way="TO_LEFT")
     bpy.context.view_layer.update()
-    angles = [read(held_hand(one, side)).angles[0] for one, side in zip((left, right), SIDES, strict=True)]
+    angles = [held_hand(one, side).read_pose().angles[0] for one, side in zip((left, right), SIDES, strict=True)]
     np.testing.assert_allclose(angles[1], angles[0], atol=1e-3)
 
 
@@ -381,7 +381,7 @@ def test_reset_puts_the_bones_of_the_digits_to_rest_and_no_other(two_hands: bpy.
     put(Slider("curl"), 0.7)
     before = channels(two_hands)
     bpy.ops.knuckle.pose_reset(side=held.hand.side, digit="index-finger")
-    index = {str(held.posed.binding.bones[joint]) for joint in digit_joints(held, ("index-finger",))}
+    index = {str(held.binding.bones[joint]) for joint in digit_joints(held, ("index-finger",))}
     for name in index:
         np.testing.assert_allclose(np.array(two_hands.pose.bones[name].matrix_basis), np.eye(4), atol=1e-6)
     changed = np.any(np.abs(channels(two_hands) - before) > 1e-6, axis=(1, 2))
@@ -391,14 +391,14 @@ def test_reset_puts_the_bones_of_the_digits_to_rest_and_no_other(two_hands: bpy.
 def test_relax_comes_to_the_hand_at_ease(two_hands: bpy.types.Object) -> None:
     held = chosen(two_hands)
     put(Slider("curl"), 0.9)
-    far = np.abs(read(held).angles[0] - held.hand.neutral)
+    far = np.abs(held.read_pose().angles[0] - held.hand.neutral)
     bpy.ops.knuckle.pose_relax(side=held.hand.side, factor=0.5)
     bpy.context.view_layer.update()
-    half = np.abs(read(held).angles[0] - held.hand.neutral)
+    half = np.abs(held.read_pose().angles[0] - held.hand.neutral)
     np.testing.assert_allclose(half, far / 2, atol=np.deg2rad(2.0))
     bpy.ops.knuckle.pose_relax(side=held.hand.side, factor=1.0)
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(read(held).angles[0], held.hand.neutral, atol=np.deg2rad(0.1))
+    np.testing.assert_allclose(held.read_pose().angles[0], held.hand.neutral, atol=np.deg2rad(0.1))
 
 
 def selected(armature: bpy.types.Object) -> set[str]:
@@ -408,12 +408,12 @@ def selected(armature: bpy.types.Object) -> set[str]:
 def test_what_posing_moves_is_selected(two_hands: bpy.types.Object) -> None:
     left, right = (held_hand(two_hands, side) for side in SIDES)
     bpy.ops.knuckle.pose_select(side="left", digit="index-finger")
-    index = {left.posed.binding.bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
+    index = {left.binding.bones[JOINT_INDEX[joint]] for joint in CHAIN_JOINTS["index-finger"][:3]}
     assert selected(two_hands) == index
     bpy.ops.knuckle.pose_select(side="right", digit="ALL", extend=True, wrist=True)
     names = selected(two_hands)
-    assert index < names and right.posed.binding.bones[0] in names
-    assert {right.posed.binding.bones[joint] for joint in right.hand.axis_joint} <= names
+    assert index < names and right.binding.bones[0] in names
+    assert {right.binding.bones[joint] for joint in right.hand.axis_joint} <= names
     bpy.ops.object.mode_set(mode="OBJECT")
     assert not bpy.ops.knuckle.pose_select.poll()
 
@@ -452,7 +452,7 @@ def test_the_way_between_two_keyed_poses_has_no_turn_in_it(two_hands: bpy.types.
     angles = []
     for frame in range(1, 32):
         scene.frame_set(frame)
-        angles.append(np.rad2deg(read(held).angles[0]))
+        angles.append(np.rad2deg(held.read_pose().angles[0]))
     leap = np.abs(np.diff(angles, axis=0)).max()
     assert leap < 25, f"{leap:.0f} degrees from one frame to the next"
 

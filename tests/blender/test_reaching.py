@@ -13,7 +13,6 @@ from knuckle.rig.posing import pin_reach
 from knuckle.rig.posing.dragging import moved_bones, put_back
 from knuckle.rig.posing.following import Follower, standing_arm
 from knuckle.rig.posing.pin_reach import as_they_stand, reach_pins, shortfalls
-from knuckle.rig.posing.posable_hand import seen_frames
 from knuckle.tests.blender.making import Floats
 from knuckle.tests.blender.test_dragging import TIPS, armature, inwards, place, who
 from knuckle.tests.blender.test_held import channels
@@ -35,10 +34,10 @@ def off(who: Follower, pin: Pin) -> float:
 
 def test_fingers_that_reach_their_pins_leave_the_palm(who: Follower) -> None:
     pins = pins_at(who, inwards(who, (0.0, -0.03, -0.04)))
-    wrist = seen_frames(who.held)[0]
+    wrist = who.held.seen_frames()[0]
     reach_pins(who, pins)
     assert max(off(who, pin) for pin in pins) < 0.5
-    np.testing.assert_allclose(seen_frames(who.held)[0], wrist, atol=1e-5)
+    np.testing.assert_allclose(who.held.seen_frames()[0], wrist, atol=1e-5)
 
 
 def test_what_is_beyond_the_fingers_is_reached_by_the_palm_and_its_arm(who: Follower) -> None:
@@ -72,7 +71,7 @@ def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
         straight = np.linalg.norm(place(who, "wrist") - arm[1])
         assert straight > 0.97 * (arm[0].upper + arm[0].fore), "the arm stretches"
         assert (place(who, "wrist") - before) @ way > 0
-    rig = bpy.data.objects[who.held.posed.binding.armature]
+    rig = bpy.data.objects[who.held.binding.armature]
     exact = channels(rig)
     put_back(dragged)
     assert np.abs(channels(rig) - exact).max() > 1e-3 or not moved_bones(dragged)[0]
@@ -81,7 +80,7 @@ def test_what_is_out_of_reach_is_reached_for_and_told_of(who: Follower) -> None:
 def test_a_hand_that_cannot_be_brought_is_left_as_it_was(who: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     if who.fixed:
         pytest.skip("its wrist stays")
-    rig = bpy.data.objects[who.held.posed.binding.armature]
+    rig = bpy.data.objects[who.held.binding.armature]
     exact = channels(rig)
 
     def gone(*_: object) -> None:
@@ -103,7 +102,7 @@ def test_pins_that_are_not_met_hold_fingertips_where_they_are(who: Follower) -> 
         np.testing.assert_allclose(pin.place, place(who, TIPS[pin.digit]), atol=1e-9)
     assert max(shortfalls(who.held, stand[1:]).values()) < 1e-9
     middle, index = (JOINT_INDEX[CHAIN_JOINTS[digit][-1]] for digit in ("middle-finger", "index-finger"))
-    seen = seen_frames(who.held)
+    seen = who.held.seen_frames()
     np.testing.assert_allclose(seen[0, :3, :3] @ stand[-1].place, seen[middle, :3, 3] - seen[index, :3, 3], atol=1e-9)
     fewer = replace(who.held, digits=("thumb",))
     assert [pin.digit for pin in as_they_stand(fewer, pins)] == ["thumb"]

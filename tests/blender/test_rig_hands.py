@@ -26,7 +26,6 @@ from knuckle.rig.keys.take_scene import TakeTiming, bind_hands, write_take
 from knuckle.rig.mapping import PROPERTIES, Mapping, picked, save_mapping, saved_mapping, write_preset
 from knuckle.rig.mapping_corrections import flipped, mirrored, outward, own_mapping, turned, with_carrier
 from knuckle.rig.posing.posable_cache import held_hand
-from knuckle.rig.posing.posable_hand import show, standing
 from knuckle.tests.blender.making import find_hand, rig, take
 from knuckle.tests.blender.rigs import PLACES, RIGS, placed
 
@@ -134,8 +133,8 @@ def test_one_hand_that_is_broken_keeps_nobody_from_posing_and_keying_the_other(b
     assert known.usable == ("right",)
     assert not known.problem
     right = held_hand(armature, "right", known)
-    stands = standing(right)
-    show(right, stands.toward(right.hand.neutral, 1.0, right.posed.binding.mapped))
+    stands = right.read()
+    right.write(stands.toward(right.hand.neutral, 1.0, right.binding.mapped))
     for refused in (lambda: held_hand(armature, "left"), lambda: find_hands(armature, ["left"])):
         with pytest.raises(RigError, match="its own mapping of the left hand"):
             refused()

@@ -72,17 +72,17 @@ def held_hand(screen: "Screen", side: str = "right") -> Any:
 
 def bend(screen: "Screen", side: str = "right") -> None:
     """A hand at ease."""
-    held, kept = held_hand(screen, side), ours("rig.posing.posable_hand")
-    stands = kept.standing(held)
+    held = held_hand(screen, side)
+    stands = held.read()
     pose = ours("hand.kinematics").Pose(held.hand, stands.pose.root, held.hand.neutral[None])
-    kept.show(held, kept.Standing(pose, stands.beyond))
+    held.write(ours("rig.posing.rig_hand").HandState(pose, stands.beyond))
     screen.window.view_layer.update()
 
 
 def frame(screen: "Screen", joint: str, side: str = "right") -> Any:
     """(4, 4) in the world."""
     index = ours("hand.joints").JOINT_INDEX[joint]
-    return ours("rig.posing.posable_hand").seen_frames(held_hand(screen, side))[index]
+    return held_hand(screen, side).seen_frames()[index]
 
 
 def place(screen: "Screen", joint: str, side: str = "right") -> Any:
@@ -245,7 +245,7 @@ def pins(screen: "Screen") -> list[tuple[str, str, str, list[float]]]:
 def outside(screen: "Screen", side: str = "right") -> dict[str, float]:
     """Joint -> degrees by which its bone, as it is seen, is turned otherwise than within a hand's limits."""
     held = held_hand(screen, side)
-    beyond = ours("rig.posing.posable_hand").standing(held).beyond
+    beyond = held.read().beyond
     names = held.hand.joints
     return {
         names[joint]: 2 * float(np.degrees(np.arctan2(np.linalg.norm(q[1:]), abs(q[0]))))

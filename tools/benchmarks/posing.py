@@ -48,7 +48,7 @@ def opened(name: str) -> Any:
     from knuckle.rig import detection_cache
     from knuckle.rig.keys.take_scene import new_hand
     from knuckle.rig.posing.posable_cache import held_hand
-    from knuckle.rig.posing.posable_hand import Standing, show, standing
+    from knuckle.rig.posing.rig_hand import HandState
     from knuckle.tests.blender.rigs import rig_file
 
     if name == "default hand":
@@ -64,8 +64,8 @@ def opened(name: str) -> Any:
     bpy.context.view_layer.update()
     for side in detection_cache.look(armature).hands:
         held = held_hand(armature, side)
-        stands = standing(held)
-        show(held, Standing(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))
+        stands = held.read()
+        held.write(HandState(Pose(held.hand, stands.pose.root, held.hand.neutral[None]), stands.beyond))
     bpy.context.view_layer.update()
     return armature
 
@@ -107,7 +107,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
         solved.append(ended - began)
         evaluated.append(ended - posed)
     put_back(dragged)
-    binding = who.held.posed.binding
+    binding = who.held.binding
     from knuckle.hand.joints import CHAIN_JOINTS, JOINT_INDEX
 
     bone = armature.pose.bones[str(binding.bones[JOINT_INDEX[CHAIN_JOINTS["index-finger"][2]]])]

@@ -254,7 +254,7 @@ def pose(screen: "Screen", walk: Walk) -> "Steps":
     yield from screen.wait_until(lambda: told_last() == "KNUCKLE_OT_apply_hand_pose")
     yield 0.5
     held = ours("rig.posing.posable_cache").held_hand(armature(screen), "right")
-    angles = ours("rig.posing.posable_hand").standing(held).pose.angles[0]
+    angles = held.read().pose.angles[0]
     relaxed, joints = ours("hand.poses").angles(held.hand, "relaxed"), ours("rig.posing.hand_poses").posed_joints(held)
     own = np.isin(held.hand.axis_joint, joints)
     return walk.done(off=float(np.abs(np.degrees(angles - relaxed))[..., own].max()))
@@ -383,7 +383,7 @@ def place(screen: "Screen", joint: str) -> Any:
     """(3,) m in the world."""
     screen.window.view_layer.update()
     held = ours("rig.posing.posable_cache").held_hand(armature(screen), "right")
-    return ours("rig.posing.posable_hand").seen_frames(held)[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
+    return held.seen_frames()[ours("hand.joints").JOINT_INDEX[joint], :3, 3]
 
 
 def apart(one: Any, other: Any) -> float:

@@ -65,5 +65,5 @@ def between(screen: "Screen", name: str) -> "Steps":
 def angles(screen: "Screen") -> dict[str, Any]:
     """Degrees at which the joints of the hand are turned."""
     held = hands.held_hand(screen)
-    found = np.degrees(hands.ours("rig.posing.posable_hand").read(held).angles[0])
+    found = np.degrees(held.read_pose().angles[0])
     return {"angles": {held.hand.dof_name(index): float(value) for index, value in enumerate(found)}}

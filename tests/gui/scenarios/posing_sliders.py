@@ -144,7 +144,7 @@ def clicked(screen: "Screen", x: int, y: int) -> "Steps":
 def from_ease(screen: "Screen") -> float:
     """Degrees, in the mean, by which the right hand's joints are from how a hand hangs at ease."""
     held = hands.held_hand(screen)
-    angles = hands.ours("rig.posing.posable_hand").standing(held).pose.angles[0]
+    angles = held.read().pose.angles[0]
     return float(np.degrees(np.abs(angles - held.hand.neutral).mean()))
 
 

@@ -16,7 +16,7 @@ from knuckle.hand.model import HandModel
 from knuckle.pipeline import job as pipeline
 from knuckle.pipeline.job import SolveJob, Take
 from knuckle.pipeline.recipe import Recipe
-from knuckle.pipeline.retarget import RigHand
+from knuckle.pipeline.retarget import RestHand
 
 Floats = NDArray[np.float64]
 M = np.diag([-1.0, 1.0, 1.0])
@@ -99,8 +99,8 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
             asked.append(hand)
             return RigLimits({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
 
-        def built(self, hand: HandModel, limited: bool) -> RigHand:
-            return RigHand(proportions.world_frames(proportions.adult(hand.side))[:, :3, 3])
+        def built(self, hand: HandModel, limited: bool) -> RestHand:
+            return RestHand(proportions.world_frames(proportions.adult(hand.side))[:, :3, 3])
 
     job = SolveJob(replace(TAP, mirror=True), Rig())
     for _ in job.steps():

@@ -14,7 +14,7 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.proportions import adult, build, world_frames
 from knuckle.pipeline.recipe import KEEPS, SCALES
-from knuckle.pipeline.retarget import RetargetMode, RigHand, figures_of, keep
+from knuckle.pipeline.retarget import RestHand, RetargetMode, figures_of, keep
 from knuckle.pipeline.retarget import character as character_of
 from knuckle.solvers.solver import limit_excess
 
@@ -22,7 +22,7 @@ TIP_ROWS = [JOINT_INDEX[tip] for tip in TIPS]
 
 
 def character(performer, joints):
-    return character_of(performer, RigHand(joints))
+    return character_of(performer, RestHand(joints))
 
 
 def joints_of(proportions):

@@ -14,7 +14,7 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Site
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
-from knuckle.pipeline.retarget import RetargetMode, RigHand, character, figures_of, keep, seen_bones
+from knuckle.pipeline.retarget import RestHand, RetargetMode, character, figures_of, keep, seen_bones
 from knuckle.pipeline.retarget.bone_directions import CHAINS, EASE, LAST, LENGTH, WORTH, as_seen, bones
 from knuckle.solvers.solver import limit_excess
 
@@ -203,7 +203,7 @@ def test_a_hand_of_other_proportions_points_as_the_markers_do_and_the_report_say
     usual = adult(side)
     other = replace(usual, phalanges=usual.phalanges * [[1.3], [0.9], [1.1], [1.0], [0.7]]).scaled(2.0)
     places = kinematics.joint_frames(build(other), Pose(build(other), np.eye(4)[None], 0 * truth.angles[:1]))
-    of = character(truth.hand, RigHand(places[0, :, :3, 3]))
+    of = character(truth.hand, RestHand(places[0, :, :3, 3]))
     kept = keep(plain, of, RetargetMode("directions"), targets)
     off = degrees(bones(kept.pose), bones(truth))
     assert off.max() < 3
