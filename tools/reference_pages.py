@@ -106,7 +106,10 @@ def recipe_page() -> str:
         type is refused.
 
         ```json
-        {"capture": "take.c3d", "solver": "cga", "smoothing": "whole", "cleaning": {"cutoff": 12.0}}
+        {
+          "capture": "take.c3d", "solver": "cga", "smoothing": "whole",
+          "cleaning": {"cutoff": 12.0}
+        }
         ```
         """
     cleaning = (
