@@ -8,7 +8,7 @@ from typing import Any
 
 from ..hand.marker_sets import from_json
 from ..pipeline import performer, recipe
-from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, SCALES, UNITS, UP_AXES, Recipe, read_json
+from ..pipeline.recipe import DRIVES, HANDS, KEEPS, LABELS, MARKERS_ON, SCALES, UNITS, UP_AXES, Recipe, read_json
 from ..rig.mapping import read_preset, to_dict
 from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
@@ -136,6 +136,12 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
         choices=SCALES,
         help="scale of positions and distances that are kept: of the rig's hand (the default), or metres",
     )
+    parser.add_argument(
+        "--markers-on",
+        choices=MARKERS_ON,
+        help="skin fits the performer with the markers worn and ends with a least-squares finish over all of them; "
+        "joints leaves the solver's own answer, which meets fingertips; auto, the default, goes by the marker set",
+    )
     parser.add_argument("--solver", choices=sorted(SOLVERS), help="method that finds the joint angles")
     parser.add_argument(
         "--drive",
@@ -167,7 +173,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     stated = {
         name: getattr(options, name, None)
         for name in (
-            *("unit", "up", "start", "end", "hand", "subject", "mirror", "labels"),
+            *("unit", "up", "start", "end", "hand", "subject", "mirror", "labels", "markers_on"),
             *("rig", "armature", "arm", "rig_limits", "keep", "keep_scale", "solver", "drive", "smoothing", "fps"),
         )
     }

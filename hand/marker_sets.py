@@ -42,6 +42,8 @@ class MarkerSet:
     """A regular expression with the groups `side` and `label`; empty where the labels tell no side."""
     side: Side | None = None
     """The side that labels without one mean."""
+    on_skin: bool = False
+    """Whether the markers are worn on the skin or a glove, beside the joints that their labels name."""
 
 
 def _chain(digit: str, labels: Iterable[str]) -> dict[str, Spot]:
@@ -93,9 +95,23 @@ _WRIST_AND_KNUCKLES = {
     **{f"{word}tip": Spot(tip) for word, tip in zip(("thumb", "index", "middle", "ring", "little"), TIPS, strict=True)},
 }
 
+_NINETEEN = {
+    f"{word}{part}": Spot(joint)
+    for digit, word in zip(DIGITS, ("thumb", "index", "middle", "ring", "pinky"), strict=True)
+    for part, joint in zip(
+        ("cmc", "mcp", "ip", "tip") if digit == "thumb" else ("mcp", "pip", "", "tip"), CHAIN_JOINTS[digit], strict=True
+    )
+    if part
+} | {
+    "backhand1": Spot("wrist", (0.022, 0.062, _BACK_OF_HAND)),
+    "backhand2": Spot("wrist", (0.022, 0.030, _BACK_OF_HAND)),
+    "backhand3": Spot("wrist", (-0.012, 0.046, _BACK_OF_HAND)),
+}
+
 MARKER_SETS: tuple[MarkerSet, ...] = (
-    MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)"),
-    MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right"),
+    MarkerSet("optical finger glove", _GLOVE_LABELS, r"(?P<side>[lr])(?P<label>.+)", on_skin=True),
+    MarkerSet("tip and middle", _TIP_AND_MIDDLE, side="right", on_skin=True),
+    MarkerSet("19 markers on the skin (Han et al. 2018)", _NINETEEN, on_skin=True),
     MarkerSet(
         "FABRIK-CGA, 8 markers",
         {
@@ -184,6 +200,8 @@ class Suggestion:
     groups: Groups
     confidence: float
     """0..1, the share of five tips and three palm points that the hand with the most of them has."""
+    on_skin: bool = False
+    """See MarkerSet."""
 
 
 def suggest(names: Iterable[str]) -> Suggestion:
@@ -206,7 +224,8 @@ def suggest(names: Iterable[str]) -> Suggestion:
             f"none of the {len(names)} labels ({', '.join(names[:4])}{' …' if len(names) > 4 else ''}) "
             "is known as a point of a hand, a marker map must say which are"
         )
-    return Suggestion(name, groups, max(map(completeness, groups.values())))
+    on_skin = any(known.on_skin for known in MARKER_SETS if known.name == name)
+    return Suggestion(name, groups, max(map(completeness, groups.values())), on_skin)
 
 
 def claimed_side(group: str) -> Side | None:

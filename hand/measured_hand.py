@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import HandError
 from .calibration.joint_radii import by_size
+from .calibration.skin_markers.model import WornHand
 from .joints import CHAIN_JOINTS, DIGITS, Side, digit_of
 from .limits import DEFAULT_LIMITS, DIP_PER_PIP, AngleLimits, CouplingRow
 from .marker_sets import Spot
@@ -51,6 +52,8 @@ class MeasuredHand:
     """(N, D) rad, the angles of its model in frames of free motion; none where no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
     """Digits whose last joint does not follow its middle one."""
+    worn: WornHand | None = None
+    """The hand with the markers that it wore on its skin, where it was fitted with them."""
 
     def __post_init__(self) -> None:
         if not len(self.radii):
@@ -105,7 +108,7 @@ class MeasuredHand:
 
     def mirrored(self) -> "MeasuredHand":
         """The same person's other hand; where the markers sit on that one is not known."""
-        return replace(self, proportions=self.proportions.mirrored(), spots={})
+        return replace(self, proportions=self.proportions.mirrored(), spots={}, worn=None)
 
     def measure(self, kind: Kind, of: str) -> Measure | None:
         """How one of its values was measured, None where that is not known."""
@@ -124,6 +127,21 @@ class MeasuredHand:
             cells = [f"{digit:16}", *(f"{cell:12}" for cell in bones), f"{slope:15}", *(f"{cell:12}" for cell in radii)]
             lines.append("".join(cells).rstrip())
         return lines
+
+
+def with_markers(measured: MeasuredHand, worn: WornHand) -> MeasuredHand:
+    """A hand as it was fitted with the markers that it wore: its bones and limits are those of the fit."""
+    kept = tuple(one for one in measured.measures if one.kind in ("rho", "radius"))
+    limits = measured.limits | worn.limits
+    return replace(
+        measured,
+        proportions=worn.proportions,
+        spots=worn.spots(),
+        limits=limits,
+        measures=kept,
+        motion=_unknown(),
+        worn=worn,
+    )
 
 
 def _holds_back(row: CouplingRow, own: AngleLimits, fewer: AngleLimits) -> bool:

@@ -42,6 +42,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
         subject=chosen.subject,
         mirror=chosen.mirror,
         labels=chosen.labels,
+        markers_on=chosen.markers_on,
         markers=_decoded(chosen.marker_map, "marker map"),
         performer=performer_of(scene),
         cleaning=Cleaning(
@@ -114,6 +115,7 @@ def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
         "subject": ("subject", recipe.subject),
         "mirror": ("mirror", recipe.mirror),
         "labels": ("labels", recipe.labels),
+        "markers_on": ("markers_on", recipe.markers_on),
         "markers": ("marker_map", _encoded(recipe.markers)),
         "performer": ("performer", _encoded(recipe.performer)),
         "gap_limit": ("gap_limit", cleaning.gap_limit),

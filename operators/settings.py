@@ -154,6 +154,16 @@ class KnuckleSettings(bpy.types.PropertyGroup):
         precision=1,
         options=FIXED,
     )
+    markers_on: EnumProperty(
+        name="Markers On",
+        description="Where the markers sit on the hand",
+        items=[
+            ("auto", "Auto", "As the marker set says"),
+            ("joints", "Joints", "On the joints: the solver's own answer counts, which meets fingertips"),
+            ("skin", "Skin", "On the skin: the performer is fitted with them, and all of them count alike"),
+        ],
+        options=FIXED,
+    )
     solver: choice("solver", "How the joint angles are found", Recipe("").solver)
     solvers: settings_of_all("solver")
     drive: drive()

@@ -129,6 +129,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
         layout, chosen = self.layout, context.scene.knuckle
         layout.use_property_split = True
         layout.use_property_decorate = False
+        layout.row().prop(chosen, "markers_on", expand=True)
         layout.prop(chosen, "solver")
         if chosen.capture.endswith(SUFFIX):
             layout.row().prop(chosen, "drive", expand=True)

@@ -11,12 +11,13 @@ from ..capture.marker_labels import shown
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
+from ..hand.calibration.skin_markers import fit
 from ..hand.generators import finished
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import few_of
 from ..hand.labelling.handedness import handedness
 from ..hand.marker_sets import Groups, Spot, Suggestion, claimed_side, completeness, from_json, person_of, suggest
-from ..hand.measured_hand import MeasuredHand
+from ..hand.measured_hand import MeasuredHand, with_markers
 from . import performer
 from .labelling import LabelledMarkers, as_named, by_shape
 from .performer import Performer
@@ -24,6 +25,8 @@ from .recipe import Recipe
 
 Floats = NDArray[np.float64]
 
+FEWEST = 3
+"""Labels of a marker map that a capture must have."""
 SURE = 0.15
 """How sure a hand's shape must be of its side to overrule its label."""
 
@@ -36,6 +39,8 @@ class Assignment:
     confidence: float
     hands: dict[Side, dict[str, Spot]]
     warnings: tuple[str, ...]
+    on_skin: bool = False
+    """Whether the markers sit on the skin, beside the joints that their labels name."""
 
 
 def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
@@ -95,13 +100,14 @@ def assignment(recipe: Recipe, markers: Markers) -> Assignment:
         found = suggest(markers.names)
     hands: dict[Side, dict[str, Spot]] = {}
     warnings: list[str] = []
-    for group, spots in _fullest_first(_of_subject(recipe, markers, _present(found.groups, markers))):
+    for group, spots in _fullest_first(_of_subject(recipe, markers, _present(found.groups, markers, warnings))):
         side = _side(group, spots, markers, told=recipe.markers is not None, warnings=warnings)
         if side in hands:
             warnings.append(f"'{group}' is a second {side} hand and was left aside{_to_choose(group)}")
         else:
             hands[side] = spots
-    return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings))
+    on_skin = found.on_skin if recipe.markers_on == "auto" else recipe.markers_on == "skin"
+    return Assignment(found.name, found.confidence, _asked(recipe, markers, hands), tuple(warnings), on_skin)
 
 
 def _of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
@@ -130,15 +136,20 @@ def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[st
     return {"hand" if len(found) == 1 else f"hand {number}": tips for number, tips in enumerate(found, start=1)}
 
 
-def _present(groups: Groups, markers: Markers) -> Groups:
-    """The groups with the labels that the capture has. Raises MarkerMapError for a map that names another."""
+def _present(groups: Groups, markers: Markers, warnings: list[str]) -> Groups:
+    """The groups with the labels that the capture has. Raises MarkerMapError for a map of which too few are there."""
+    kept: Groups = {}
     for group, spots in groups.items():
-        for label in spots:
-            if label not in markers.names:
-                raise MarkerMapError(
-                    f"{markers.source}: the marker map's label '{label}' ({group}) is not in the capture"
-                )
-    return groups
+        kept[group] = {label: spot for label, spot in spots.items() if label in markers.names}
+        missing = [label for label in spots if label not in kept[group]]
+        if missing and len(kept[group]) < FEWEST:
+            raise MarkerMapError(
+                f"{markers.source}: the marker map's label '{missing[0]}' ({group}) is not in the capture, nor are "
+                f"{len(missing) - 1} others, expected {FEWEST} of its {len(spots)} labels"
+            )
+        if missing:
+            warnings.append(f"the marker map's {', '.join(map(shown, missing))} ({group}) are not in the capture")
+    return kept
 
 
 def _fullest_first(groups: Groups) -> list[tuple[str, dict[str, Spot]]]:
@@ -208,6 +219,10 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
         try:
             check_solvable(side, spots, markers)
             hands[side] = known.hand(side, spots) if known else _measured(side, spots, markers)
+            if assigned.on_skin and hands[side].worn is None:
+                hands[side] = _fitted(hands[side], spots, markers, warnings)
+            if not assigned.on_skin:
+                hands[side] = replace(hands[side], worn=None)
         except (MarkerMapError, HandError) as error:
             if recipe.hand != "auto":
                 raise
@@ -222,3 +237,13 @@ def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[P
 def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredHand:
     proportions, found = measuring.measure(side, tuple(spots.values()), positions_of(markers, spots))
     return MeasuredHand(proportions, dict(zip(spots, found, strict=True)))
+
+
+def _fitted(measured: MeasuredHand, spots: dict[str, Spot], markers: Markers, warnings: list[str]) -> MeasuredHand:
+    """The hand with the markers that it wore, fitted to the capture itself; as measured, where that cannot be."""
+    side = measured.proportions.side
+    try:
+        return with_markers(measured, fit(positions_of(markers, spots), markers.rate, spots, side))
+    except HandError as error:
+        warnings.append(f"the performer was not fitted to the markers on the skin: {error}")
+        return measured

@@ -23,10 +23,11 @@ from ..hand.calibration.marker_angles import flexions
 from ..hand.calibration.measuring import bone_measures, measure
 from ..hand.calibration.motion_fit import FittedHand, fitting, taken_over
 from ..hand.calibration.palm_joints import palm_measures
+from ..hand.calibration.skin_markers import fit
 from ..hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ..hand.limits import DIP_PER_PIP
 from ..hand.marker_sets import Spot, palm_together
-from ..hand.measured_hand import MeasuredHand
+from ..hand.measured_hand import MeasuredHand, with_markers
 from ..hand.measurements import Measure
 from ..hand.proportions import Proportions, in_palm
 from ..hand.targets import assign
@@ -117,6 +118,7 @@ class _Hand:
         if side not in moved.assigned.hands:
             raise MarkerMapError(f"{moved.markers.source}: holds no {side} hand, the still clip does")
         assigning.check_solvable(side, moved.assigned.hands[side], moved.markers)
+        self.on_skin = moved.assigned.on_skin
         self.places = moved.assigned.hands[side] | calm.assigned.hands[side]
         self.spots = tuple(dict.fromkeys(self.places.values()))
         """(M,) Markers of both clips at the same place of the hand are one."""
@@ -152,7 +154,10 @@ class _Hand:
             limits=limits,
             measures=tuple(measures),
         )
-        if self.choices.fit or (self.choices.fit is None and self.moved.format in MARKER_FORMATS):
+        if self.on_skin and self.choices.fit is not False:
+            yield 0.4, f"Fitting the {self.side} hand with the markers that it wore"
+            measured = self._with_markers(measured, rows)
+        elif self.choices.fit or (self.choices.fit is None and self.moved.format in MARKER_FORMATS):
             measured = yield from self._fitted(measured, found, rows)
         yield 0.98, f"Solving the {self.side} hand's free motion"
         # Clips of two devices may have two labels for a place. A hand has one: the still clip's.
@@ -160,16 +165,30 @@ class _Hand:
         spots = {label: measured.spots[label] for label in label_at.values()}
         self.result = replace(measured, spots=spots, motion=self._motion(measured, rows))
 
+    def _with_markers(self, hand: MeasuredHand, rows: range) -> MeasuredHand:
+        """The hand fitted with its markers where the skin wears them; as it was measured, where that cannot be."""
+        label_at = {spot: label for label, spot in self.places.items()}
+        takes = [self.positions[1][rows.start : rows.stop]]
+        if self.choices.motion_capture is not None:
+            takes.append(self.positions[0])
+        try:
+            worn = fit(takes, self.moved.rate, {label_at[spot]: spot for spot in self.spots}, self.side)
+        except HandError as error:
+            self.notes.append(f"the {self.side} hand was not fitted with its markers: {error}")
+            return hand
+        self.clips["fit"] = f"of {self.clips['motion']}: with the markers that it wore on its skin"
+        return with_markers(hand, worn)
+
     def _fitted(
         self, hand: MeasuredHand, found: tuple[Spot, ...], rows: range
     ) -> Generator[tuple[float, str], None, MeasuredHand]:
         """The hand with bones and markers as the free motion has them, if that is better on frames left out of it."""
         label_at = {spot: label for label, spot in self.places.items()}
         names = tuple(label_at[spot] for spot in self.spots)
-        fit = fitting(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
+        search = fitting(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
         while True:
             try:
-                yield 0.4 + 0.57 * next(fit), f"Fitting the {self.side} hand to its motion"
+                yield 0.4 + 0.57 * next(search), f"Fitting the {self.side} hand to its motion"
             except StopIteration as end:
                 fitted: FittedHand | str = end.value
                 break

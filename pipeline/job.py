@@ -22,6 +22,7 @@ from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..hand.targets import Targets, assign
 from ..solvers import Smoothing, Solver, State, beginning
+from ..solvers.skin_markers import SkinSolver
 from ..solvers.smoothing.observability import shown as digits_shown
 from ..solvers.unseen_fingers import accompanied
 from . import assignment as assigning
@@ -189,6 +190,9 @@ def _solve(
         pose, state = how.solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
+    if measured.worn is not None:
+        yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
+        pose = _finished(measured, hand, targets, list(spots), pose)
     pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
     pose, companions = accompanied(pose, np.any(digits_shown(hand, targets), axis=0))
     pose = as_told(hand, targets, pose) if how.drive == "joints" else pose
@@ -197,6 +201,19 @@ def _solve(
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen)
     return SolvedHand(hand.side, hand, proportions, shown, targets, pose, predicted, seen, companions)
+
+
+def _finished(measured: MeasuredHand, hand: HandModel, targets: Targets, labels: list[str], pose: Pose) -> Pose:
+    """The pose after a least-squares finish over all markers that the hand wore, within its own limits."""
+    assert measured.worn is not None
+    worn = replace(measured.worn, limits=measured.limits)
+    positions = np.full((len(targets), len(worn.markers), 3), np.nan)
+    for column, label in enumerate(worn.markers.labels):
+        if label in labels:
+            row = labels.index(label)
+            positions[:, column] = np.where(targets.weights[:, row, None] > 0, targets.positions[:, row], np.nan)
+    found, _ = SkinSolver().solve(worn, targets.times, positions, beginning=pose.angles)
+    return Pose(hand, found.root, found.angles)
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:

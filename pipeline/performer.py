@@ -1,7 +1,7 @@
 """The performer: the measures of one person's hands, in a readable file that is kept next to the recipe.
 
 The file is JSON in millimetres and degrees, by the names of joints. Version 1 held lengths only, version 2 no measures
-of markers.
+of markers, version 3 no markers worn on the skin.
 """
 
 from collections.abc import Iterable
@@ -20,10 +20,12 @@ from ..hand.marker_sets import to_json as spots_to_json
 from ..hand.measured_hand import MeasuredHand, Rho
 from ..hand.measurements import Kind, Measure
 from ..hand.proportions_json import from_json, to_json
+from .performer_markers import from_json as worn_from_json
+from .performer_markers import to_json as worn_to_json
 
 Floats = NDArray[np.float64]
 
-FORMAT, NEWEST = "knuckle performer", 3
+FORMAT, NEWEST = "knuckle performer", 4
 KEYS = ("format", "capture", "clips", "hands", "markers", "notes")
 HAND_KEYS = (
     "size_mm",
@@ -35,6 +37,7 @@ HAND_KEYS = (
     "limits_deg",
     "measures",
     "motion_deg",
+    "skin",
 )
 LARGEST_RADIUS = 100.0
 """mm"""
@@ -60,10 +63,14 @@ class Performer:
 
         Where only the other hand was measured this is its mirror image. A label that was measured sits where it was
         found, if it is still said to sit at that joint; one that was found to ride on the wrist, if on the palm.
+        Markers that the hand was fitted with are where the fit found them, whatever their names say.
         """
         if side not in self.hands:
             return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
         known = self.hands[side]
+        if known.worn is not None:
+            worn = known.worn.spots()
+            return replace(known, spots={label: worn.get(label, spot) for label, spot in spots.items()})
         found = {label: known.spots.get(label, spot) for label, spot in spots.items()}
         agreed = {label: found[label] if _agree(found[label], spot) else spot for label, spot in spots.items()}
         return replace(known, spots=agreed)
@@ -105,6 +112,7 @@ def _hand_to_dict(hand: MeasuredHand) -> dict[str, Any]:
             for measure in hand.measures
         ],
         "motion_deg": _motion_to_dict(hand),
+        **({} if hand.worn is None else {"skin": worn_to_json(hand.worn)}),
     }
 
 
@@ -166,6 +174,8 @@ def _hand(side: Side, data: object, spots: dict[str, Spot], where: str) -> Measu
         limits=_limits(_group(data, "limits_deg", where), where),
         measures=tuple(_measure(entry, where) for entry in measures),
     )
+    if "skin" in data:
+        found = replace(found, worn=worn_from_json(data["skin"], proportions, found.limits, f"{where}, skin"))
     return replace(found, motion=_motion(_group(data, "motion_deg", where), found, where))
 
 

@@ -16,6 +16,9 @@ HANDS: tuple[HandChoice, ...] = get_args(HandChoice)
 LabelChoice = Literal["auto", "names", "shape"]
 LABELS: tuple[LabelChoice, ...] = get_args(LabelChoice)
 
+MarkersOn = Literal["auto", "joints", "skin"]
+MARKERS_ON: tuple[MarkersOn, ...] = get_args(MarkersOn)
+
 KeepChoice = Literal["directions", "fingertips", "pinches"]
 KEEPS: tuple[KeepChoice, ...] = get_args(KeepChoice)
 
@@ -59,6 +62,9 @@ class Recipe:
     """Marker map, by side and label; null finds the marker set that fits."""
     labels: LabelChoice = "auto"
     """Label markers by `names`, or by `shape` and motion; `auto` uses names if they are understood."""
+    markers_on: MarkersOn = "auto"
+    """Where markers sit: `skin` fits the performer with the markers worn and ends with a least-squares fit to all of them,
+    `joints` keeps the solver's own result, which meets fingertips; `auto` goes by the marker set."""
     performer: dict[str, Any] | None = None
     """A performer, as `calibrate` saves it; null measures the capture itself."""
     cleaning: Cleaning = field(default_factory=Cleaning)
@@ -94,6 +100,7 @@ class Recipe:
         _expect("hand", self.hand, HANDS)
         _expect("labels", self.labels, LABELS)
         _expect("drive", self.drive, DRIVES)
+        _expect("markers_on", self.markers_on, MARKERS_ON)
         _expect("keep", self.keep, KEEPS)
         _expect("keep_scale", self.keep_scale, SCALES)
         _expect("unit", self.unit, UNITS)

@@ -74,16 +74,22 @@ class SkinSolver:
     """Most steps of a frame."""
 
     def solve(
-        self, worn: WornHand, times: Floats, positions: Floats, state: SkinState | None = None
+        self,
+        worn: WornHand,
+        times: Floats,
+        positions: Floats,
+        state: SkinState | None = None,
+        beginning: Floats | None = None,
     ) -> tuple[SkinPoses, SkinState]:
         """The poses at times (F,) s of markers (F, M, 3) m, in the hand's own order and NaN where not seen.
 
+        beginning (F, D) rad: angles that another solver found, from which a frame begins where these are the cheapest.
         In pieces as at once. A frame that shows fewer than three markers keeps the wrist where it was.
         """
         flipped = MIRROR if worn.side == "left" else np.ones(3)
         beliefs = beliefs_of(worn)
         seen = Seen.of(positions * flipped)
-        starts = np.concatenate([beliefs.mean[None], STARTS])
+        starts = [beliefs.mean, *STARTS, *([] if beginning is None else [beginning])]
         alone = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
         alone, _ = settled(beliefs, alone, seen, self.passes, 1e-5)
         poses, state = _filtered(worn, alone, seen, times, state)

@@ -62,7 +62,7 @@ class MeasuringBuffer:
         times = np.array([time for time, _, _ in seen])
         positions = np.stack([places for _, places, _ in seen])
         markers = Markers(self.labels, times, positions, source=recipe.capture, rate=0.0, unit="m")
-        own = replace(recipe, markers=_map_of(recipe, self.labels))
+        own = replace(recipe, markers=_map_of(recipe, self.labels), markers_on="joints")
         person, assigned = assigning.calibrate(own, markers, assigning.assignment(own, markers))
         (side,) = assigned.hands
         return MeasuringResult(

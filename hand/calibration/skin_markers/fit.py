@@ -132,24 +132,23 @@ def _chosen_bones(digits: Ints, choices: list[tuple[int, ...]], tips: Bools, see
 
     Digits are tried side by side: the k-th way of each in the k-th trial, since they meet in the palm alone.
     """
-    ways = []
-    for digit in range(len(DIGITS)):
-        mine = np.flatnonzero(digits == digit)
-        all_ways = itertools.product(*(choices[m] for m in mine))
-        ways.append([way for way in all_ways if list(way) == sorted(way)])
+    outwards = [sorted(np.flatnonzero(digits == digit), key=lambda m: choices[m]) for digit in range(len(DIGITS))]
+    ways = [
+        [way for way in itertools.product(*(choices[m] for m in mine)) if list(way) == sorted(way)] for mine in outwards
+    ]
     trials = max(map(len, ways))
     best, least = np.zeros(len(digits), int), np.full(len(DIGITS), np.inf)
     original = digits.copy()
     for trial in range(trials):
         tried_digits, bones = original.copy(), np.zeros(len(digits), int)
         for digit, own in enumerate(ways):
-            mine, way = np.flatnonzero(original == digit), np.array(own[min(trial, len(own) - 1)], int)
+            mine, way = outwards[digit], np.array(own[min(trial, len(own) - 1)], int)
             bones[mine] = np.maximum(way, 0)
             tried_digits[mine] = np.where(way == PALM, PALM, digit)
         cost = _digit_costs(original, tried_digits, bones, tips, seen)
         for digit, own in enumerate(ways):
             if trial < len(own) and cost[digit] < least[digit]:
-                mine = np.flatnonzero(original == digit)
+                mine = outwards[digit]
                 least[digit], best[mine] = cost[digit], bones[mine]
                 digits[mine] = tried_digits[mine]
     return best

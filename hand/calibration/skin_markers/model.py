@@ -100,8 +100,13 @@ class WornHand:
         for label, digit, bone, (x, y, z) in zip(
             self.markers.labels, self.markers.digits, self.markers.bones, self.markers.offsets.tolist(), strict=True
         ):
-            joint = "wrist" if digit == PALM else CHAIN_JOINTS[DIGITS[digit]][bone]
-            found[label] = Spot(joint, (x, y, z))
+            if digit == PALM:
+                found[label] = Spot("wrist", (x, y, z))
+                continue
+            # The last bone's markers are the fingertip's: what holds it is asked for by that joint.
+            tip = bone + 1 == len(self.proportions.phalanges[digit])
+            back = float(self.proportions.phalanges[digit, bone]) if tip else 0.0
+            found[label] = Spot(CHAIN_JOINTS[DIGITS[digit]][bone + tip], (x, y - back, z))
         return found
 
 

@@ -8,6 +8,7 @@ with a marker's residual in the frame that it rides in, over its spreads there, 
 counts little. It is found by Levenberg and Marquardt's method, frame by frame, in one batch.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -246,12 +247,13 @@ def laid(beliefs: Beliefs, angles: Floats, seen: Seen, counting: Bools) -> Poses
     return Poses(turns, there - np.einsum("fij,fj->fi", turns, middle), angles)
 
 
-def begun(beliefs: Beliefs, starts: Floats, seen: Seen, counting: Bools) -> Poses:
-    """In each frame the cheapest of starts (K, D) rad: the hand held so and laid on its markers."""
+def begun(beliefs: Beliefs, starts: Iterable[Floats], seen: Seen, counting: Bools) -> Poses:
+    """In each frame the cheapest of starts, each (D,) or (F, D) rad: the hand held so and laid on its markers."""
     best: Poses | None = None
     least = np.full(len(seen), np.inf)
     for start in starts:
-        tried = laid(beliefs, np.tile(np.clip(start, *beliefs.limits.T), (len(seen), 1)), seen, counting)
+        angles = np.broadcast_to(np.clip(start, *beliefs.limits.T), (len(seen), DOFS)).copy()
+        tried = laid(beliefs, angles, seen, counting)
         cost = costs(beliefs, tried, seen)
         if best is None:
             best, least = tried, cost

@@ -216,7 +216,7 @@ def test_real_gloves_tell_the_ratio_of_their_own_joints(shared):
 
 def test_a_fitted_thumb_points_where_its_markers_do(shared):
     """The glove's markers are in the thumb's joints, which turn about other axes than the model's."""
-    recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), hand="right")
+    recipe = Recipe(str(shared / "data/captures/two_hands_glove.c3d"), hand="right", markers_on="joints")
     person = calibrate.run(recipe, CalibrationChoices())
     told = [note for note in person.notes if "thumb stays as measured" in note]
     assert len(told) == 1

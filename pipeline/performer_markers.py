@@ -1,0 +1,93 @@
+"""The markers that a performer wore, as the performer's file holds them: millimetres and degrees."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RecipeError
+from ..hand.calibration.skin_markers.model import DOFS, PALM, PosePrior, SkinMarkers, WornHand
+from ..hand.joints import DIGITS
+from ..hand.limits import AngleLimits
+from ..hand.proportions import Proportions
+
+Floats = NDArray[np.float64]
+
+MOST_MARKERS = 200
+FARTHEST = 500.0
+"""mm, that a marker may be from its bone, slide or shake."""
+LARGEST = 1e6
+"""degrees², that an entry of a covariance may be."""
+PALM_NAME = "palm"
+NUMBERS = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
+HABITS = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}
+
+
+def to_json(worn: WornHand) -> dict[str, Any]:
+    """The markers by their labels, and how the joints are used."""
+    markers, degrees = worn.markers, np.rad2deg(1.0)
+    found = {}
+    for row, label in enumerate(markers.labels):
+        digit = int(markers.digits[row])
+        found[label] = {
+            "on": PALM_NAME if digit == PALM else DIGITS[digit],
+            "bone": int(markers.bones[row]) + 1,
+            "offset_mm": np.round(1000 * markers.offsets[row], 3).tolist(),
+            "slide_mm": np.round(1000 * markers.slides[row], 3).tolist(),
+            "spread_mm": np.round(1000 * markers.spreads[row], 3).tolist(),
+        }
+    habits = {
+        "mean_deg": np.round(degrees * worn.poses.mean, 3).tolist(),
+        "covariance_deg2": np.round(degrees**2 * worn.poses.covariance, 5).tolist(),
+        "change_deg2": np.round(degrees**2 * worn.poses.change, 5).tolist(),
+    }
+    return {"markers": found, "habits": habits}
+
+
+def from_json(data: object, proportions: Proportions, limits: AngleLimits, where: str) -> WornHand:
+    """The hand that wore the markers, from what `to_json` made. Raises RecipeError naming `where` and what is wrong."""
+    if not isinstance(data, dict) or not all(isinstance(data.get(name), dict) for name in ("markers", "habits")):
+        raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with 'markers' and 'habits'")
+    entries = data["markers"]
+    if not 0 < len(entries) <= MOST_MARKERS or not all(isinstance(entry, dict) for entry in entries.values()):
+        raise RecipeError(f"{where}: {len(entries)} markers, expected 1 to {MOST_MARKERS} objects")
+    numbers = {
+        name: np.stack([_array(entry, name, shape, FARTHEST, f"{where}, {label}") for label, entry in entries.items()])
+        for name, shape in NUMBERS.items()
+    }
+    if not np.all(numbers["spread_mm"] > 0):
+        raise RecipeError(f"{where}: a marker's spread_mm is not above zero")
+    places = [_place(entry, f"{where}, {label}") for label, entry in entries.items()]
+    digits, bones = (np.array(column, np.int64) for column in zip(*places, strict=True))
+    markers = SkinMarkers(
+        tuple(entries), digits, bones, *(numbers[name] / 1000 for name in ("offset_mm", "slide_mm", "spread_mm"))
+    )
+    habits = {name: _array(data["habits"], name, shape, LARGEST, where) for name, shape in HABITS.items()}
+    for name in ("covariance_deg2", "change_deg2"):
+        if not np.allclose(habits[name], habits[name].T) or np.linalg.eigvalsh(habits[name]).min() <= 0:
+            raise RecipeError(f"{where}: {name} is no covariance, expected a symmetric, positive matrix")
+    radian = np.deg2rad(1.0)
+    poses = PosePrior(
+        radian * habits["mean_deg"], radian**2 * habits["covariance_deg2"], radian**2 * habits["change_deg2"]
+    )
+    return WornHand(proportions, markers, poses, limits)
+
+
+def _place(entry: dict[str, Any], where: str) -> tuple[int, int]:
+    """The digit and the bone of a marker."""
+    on, bone = entry.get("on"), entry.get("bone")
+    if on not in (*DIGITS, PALM_NAME) or bone not in (1, 2, 3):
+        raise RecipeError(
+            f"{where}: on {on!r}, bone {bone!r}, expected one of {', '.join((*DIGITS, PALM_NAME))} and 1 to 3"
+        )
+    return (PALM, 0) if on == PALM_NAME else (DIGITS.index(on), int(bone) - 1)
+
+
+def _array(group: dict[str, Any], name: str, shape: tuple[int, ...], most: float, where: str) -> Floats:
+    try:
+        found = np.array(group.get(name), float)
+    except (TypeError, ValueError):
+        found = np.full(shape, np.nan)
+    if found.shape != shape or not np.all(np.abs(found) <= most):
+        raise RecipeError(f"{where}: {name} is not {' by '.join(map(str, shape))} numbers up to {most:g}")
+    return found

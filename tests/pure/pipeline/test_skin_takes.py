@@ -1,0 +1,140 @@
+"""Takes of markers on the skin, from file to pose: the performer is fitted and all markers count."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from knuckle.errors import MarkerMapError, RecipeError
+from knuckle.hand.marker_sets import suggest
+from knuckle.hand.measured_hand import MeasuredHand, with_markers
+from knuckle.pipeline import performer
+from knuckle.pipeline.job import run
+from knuckle.pipeline.performer import Performer
+from knuckle.pipeline.recipe import Recipe
+from knuckle.solvers.solver import residuals
+from knuckle.tests.pure.hand.skin_people import made, worn_by
+
+SHARED = Path(__file__).parents[4] / "shared" / "data"
+SIG18 = SHARED / "sig18" / "user1"
+GLOVE = SHARED / "captures" / "two_hands_glove.c3d"
+needs_takes = pytest.mark.skipif(not SIG18.exists() or not GLOVE.exists(), reason="the real captures are not here")
+
+
+@cache
+def solved(path, **choices):
+    return run(Recipe(capture=str(path), **choices))
+
+
+def off(hand):
+    """(F, T) mm from the markers that were seen to where the solved hand has them."""
+    return np.where(hand.measured, 1000 * residuals(hand.hand, hand.targets, hand.pose), np.nan)
+
+
+@needs_takes
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_take_of_skin_markers_is_met_by_all_markers_and_not_by_tips_alone(side):
+    take = solved(SIG18 / f"capture2_2_{side}.trc")
+    (hand,) = take.hands
+    mean = float(np.nanmean(off(hand)))
+    assert take.report["marker_set"]["name"] == "19 markers on the skin (Han et al. 2018)"
+    assert hand.side == side
+    assert len(hand.targets.sites) == 19
+    assert mean < 2.3, f"markers are {mean:.2f} mm off"
+    assert take.report["hands"][side]["limit_violations"] == 0
+
+
+@needs_takes
+def test_a_person_may_ask_for_fingertips():
+    (hand,) = solved(SIG18 / "capture2_2_right.trc", markers_on="joints").hands
+    tips = [number for number, site in enumerate(hand.targets.sites) if hand.hand.sites[site].name.endswith("-tip")]
+    assert np.nanmean(off(hand)[:, tips]) < 2.0
+
+
+@needs_takes
+def test_a_gloves_thumbs_have_no_kink():
+    """Where fingertips alone are met, a thumb's middle markers are up to 26 mm from its bones."""
+    for one in solved(GLOVE).hands:
+        missed, mean = off(one), float(np.nanmean(off(one)))
+        joints = [one.hand.joints[one.hand.sites[site].joint] for site in one.targets.sites]
+        thumb = float(np.nanmax(missed[[60, 240]][:, [joint.startswith("thumb") for joint in joints]]))
+        assert mean < 2.5, f"{one.side} hand: {mean:.2f} mm"
+        assert thumb < 4.0, f"{one.side} thumb: {thumb:.1f} mm"
+
+
+def test_the_19_markers_are_a_known_set():
+    digits = {"Thumb": ("CMC", "MCP", "IP", "Tip"), "Index": ("MCP", "PIP", "Tip"), "Pinky": ("MCP", "PIP", "Tip")}
+    names = [f"{digit}{part}" for digit, parts in digits.items() for part in parts]
+    found = suggest([*names, "BackHand1", "BackHand2", "BackHand3"])
+    assert found.on_skin
+    assert sum(map(len, found.groups.values())) == len(names) + 3
+
+
+def test_a_performers_file_holds_the_markers_worn():
+    worn = worn_by("left")
+    hand = with_markers(MeasuredHand(worn.proportions, {}), worn)
+    read = performer.from_dict(json.loads(json.dumps(performer.to_dict(Performer("take", {"left": hand})))), "file")
+    again = read.hands["left"].worn
+    assert again is not None
+    assert again.markers.labels == worn.markers.labels
+    np.testing.assert_array_equal(again.markers.digits, worn.markers.digits)
+    np.testing.assert_allclose(again.markers.offsets, worn.markers.offsets, atol=1e-6)
+    np.testing.assert_allclose(again.poses.covariance, worn.poses.covariance, atol=1e-5)
+    np.testing.assert_allclose(read.hands["left"].proportions.phalanges, worn.proportions.phalanges, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda skin: skin.pop("habits"), "'markers' and 'habits'"),
+        (lambda skin: skin["markers"]["thumbA"].update(on="toe"), "on 'toe'"),
+        (lambda skin: skin["markers"]["thumbA"].update(spread_mm=[0, 1, 1]), "not above zero"),
+        (lambda skin: skin["markers"]["thumbA"].update(offset_mm=[1, 2]), "offset_mm is not 3 numbers"),
+        (lambda skin: skin["habits"].update(mean_deg="x"), "mean_deg is not 26 numbers"),
+        (lambda skin: skin["habits"]["covariance_deg2"][0].__setitem__(0, -5.0), "no covariance"),
+    ],
+)
+def test_a_spoiled_file_is_refused_in_a_sentence(spoil, said):
+    worn = worn_by("right")
+    hand = with_markers(MeasuredHand(worn.proportions, {}), worn)
+    data = json.loads(json.dumps(performer.to_dict(Performer("take", {"right": hand}))))
+    spoil(data["hands"]["right"]["skin"])
+    with pytest.raises(RecipeError, match=said.replace("(", r"\(")):
+        performer.from_dict(data, "file")
+
+
+LABELS = tuple(f"m{number}" for number in range(18))
+
+
+def written(path, seed):
+    """The recipe of a made take, in a table, with a map of where its markers are."""
+    take = made("right", frames=60, seed=seed, noise=0.0005)
+    head = "time," + ",".join(f"{label}.{axis}" for label in LABELS for axis in "xyz")
+    rows = np.column_stack([take.times, take.positions.reshape(len(take.positions), -1)])
+    path.write_text(head + "\n" + "\n".join(",".join(f"{value:.6f}" for value in row) for row in rows) + "\n")
+    places = zip(LABELS, take.worn.spots().values(), strict=True)
+    spots = {label: {"joint": spot.joint, "offset": list(spot.offset)} for label, spot in places}
+    return Recipe(capture=str(path), unit="m", up="z", markers={"right": spots}, markers_on="skin")
+
+
+def test_a_performers_file_is_used_as_it_is(tmp_path):
+    worn = worn_by("right")
+    worn = replace(worn, markers=replace(worn.markers, labels=LABELS))
+    hand = with_markers(MeasuredHand(worn.proportions, {}), worn)
+    person = performer.to_dict(Performer("another take", {"right": hand}))
+    (found,) = run(replace(written(tmp_path / "take.csv", seed=9), performer=person)).hands
+    np.testing.assert_allclose(found.proportions.phalanges, worn.proportions.phalanges, atol=1e-5)
+    assert np.nanmean(off(found)) < 1.0
+
+
+def test_a_map_serves_a_take_that_lacks_some_of_its_labels(tmp_path):
+    recipe = written(tmp_path / "take.csv", seed=3)
+    assert recipe.markers is not None
+    take = run(replace(recipe, markers={"right": recipe.markers["right"] | {"gone": "thumb-metacarpal"}}))
+    assert any("gone" in warning for warning in take.report["warnings"])
+    assert np.nanmean(off(take.hands[0])) < 2.0
+    with pytest.raises(MarkerMapError, match="is not in the capture"):
+        run(replace(recipe, markers={"right": {"a": "wrist", "b": "thumb-tip", "m1": "index-finger-tip"}}))
