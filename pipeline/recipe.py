@@ -63,7 +63,7 @@ class Recipe:
     labels: LabelChoice = "auto"
     """Label markers by `names`, or by `shape` and motion; `auto` uses names if they are understood."""
     markers_on: MarkersOn = "auto"
-    """Where markers sit: `skin` fits the performer with the markers worn and ends with a least-squares fit to all of them,
+    """Where markers sit: `skin` fits the performer with the markers worn and ends with least squares over all of them,
     `joints` keeps the solver's own result, which meets fingertips; `auto` goes by the marker set."""
     performer: dict[str, Any] | None = None
     """A performer, as `calibrate` saves it; null measures the capture itself."""

@@ -29,7 +29,8 @@ def test_fingertips_in_the_saved_file_are_where_the_recording_has_them(shared, t
     ezc3d = pytest.importorskip("ezc3d")
     capture, out = shared / "data/captures/two_hands_glove.c3d", tmp_path / "take.blend"
     report = tmp_path / "report.json"
-    assert main(["solve", str(capture), "--out", str(out), "--report", str(report)]) == 0
+    exact = ["--markers-on", "joints"]
+    assert main(["solve", str(capture), "--out", str(out), "--report", str(report), *exact]) == 0
     bpy.ops.wm.open_mainfile(filepath=str(out))
     file = ezc3d.c3d(str(capture))
     labels = [label.split(":")[-1] for label in file["parameters"]["POINT"]["LABELS"]["value"]]
@@ -184,7 +185,7 @@ def test_fingertips_kept_in_the_world_are_as_far_from_each_other_as_the_recordin
     rig = shared / "data/rigs/makehuman_default.blend"
     found = {}
     for keep in ("directions", "fingertips"):
-        choice = ["--keep", keep, "--keep-scale", "world", "--start", "200", "--end", "260"]
+        choice = ["--keep", keep, "--keep-scale", "world", "--start", "200", "--end", "260", "--markers-on", "joints"]
         kept = ["solve", str(capture), "--rig", str(rig), "--out", str(out), "--report", str(report), *choice]
         assert main(kept) == 0
         assert f"on the rig {keep} are kept: fingertips" in capsys.readouterr().out
