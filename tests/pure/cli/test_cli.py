@@ -27,7 +27,7 @@ def test_calibrate_saves_what_solve_can_read(tmp_path, capsys):
     out = tmp_path / "me.json"
     assert main(["calibrate", str(DEMO_CAPTURE), "--out", str(out)]) == 0
     saved = json.loads(out.read_text())
-    assert saved["format"] == "knuckle performer 3"
+    assert saved["format"] == "knuckle performer 4"
     assert 150 < saved["hands"]["right"]["size_mm"] < 210
     told = capsys.readouterr().out
     assert "right hand:" in told
