@@ -65,7 +65,7 @@ def test_what_is_typed_is_what_is_kept(calm: str, tmp_path: Path) -> None:
     assert np.abs(1000 * found.hands["right"].radii[:2] - [[10.1, 9.2, 8.3], [11, 8, 7]]).max() < 1e-3
     path = str(tmp_path / "me.json")
     bpy.ops.knuckle.save_performer(filepath=path)
-    assert json.loads(Path(path).read_text())["format"] == "knuckle performer 3"
+    assert json.loads(Path(path).read_text())["format"] == "knuckle performer 4"
 
 
 def test_one_undo_takes_the_measures_away(calm: str) -> None:
