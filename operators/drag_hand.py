@@ -17,7 +17,7 @@ from ..rig import detection_cache
 from ..rig.posing.dragging import Dragged, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_follower
-from ..rig.posing.surface_contact import Padded, Spot, padded
+from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
 from .auto_key import key_posed
 from .drag_solver import solver_property
 from .mouse_picking import pressed_at, under_mouse
@@ -213,7 +213,7 @@ def _length(context: "Context", metres: float) -> str:
     return told
 
 
-def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> Spot | None:
+def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> SurfaceHit | None:
     """The first surface under the mouse that is not the hand's own."""
     graph = context.evaluated_depsgraph_get()
     origin = region_2d_to_origin_3d(context.region, context.region_data, spot)
@@ -225,7 +225,7 @@ def _surface(context: "Context", armature: "Object", spot: tuple[int, int]) -> S
             return None
         if obj.original in allowed:
             up = normal if normal.dot(along) < 0 else -normal
-            return Spot(obj.original, matrix, np.array(place), np.array(up))
+            return SurfaceHit(obj.original, matrix, np.array(place), np.array(up))
         origin = place + 1e-4 * along
     return None
 

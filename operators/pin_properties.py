@@ -16,7 +16,7 @@ from bpy.props import (
 
 from ..hand.joints import CHAIN_JOINTS, JOINT_INDEX, Side
 from ..posing.dragging import Pin
-from ..rig.posing.pins import NOWHERE, Spot, is_there, place_of, spot_on
+from ..rig.posing.pins import NOWHERE, SurfaceAnchor, is_there, place_of, spot_on
 from ..rig.posing.rig_hand import RigHand
 from .rig_hands import DIGIT_ITEMS, SIDE_ITEMS
 from .setting_properties import FIXED
@@ -110,7 +110,9 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
         place = np.array(pin.place)
         if pin.kind == "OBJECT":
             corners, shares = tuple(pin.corners), tuple(pin.shares)
-            place = place_of(pin.target, Spot(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices))
+            place = place_of(
+                pin.target, SurfaceAnchor(tuple(pin.home), corners, shares, tuple(pin.place), pin.vertices)
+            )
         other = pin.other if pin.kind == "DIGIT" else None
         found.append(Pin(pin.digit, size * place if other else place, other))
     return found

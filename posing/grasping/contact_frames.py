@@ -31,7 +31,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SkinSpot:
     """A place on the skin of a digit, as of a right hand."""
 
     digit: int
@@ -43,10 +43,10 @@ class Spot:
     """In the joint's frame: X to the little finger, Y along the bone, Z out of the back."""
 
 
-THUMB_PAD = Spot(0, 2, 0.46, (0.0, 0.0, -1.0))
-INDEX_PAD = Spot(1, 2, 0.44, (0.0, 0.0, -1.0))
-MIDDLE_SIDE = Spot(2, 2, 0.29, (-0.97, 0.0, 0.24))
-WEB = Spot(1, 0, 0.14, (-0.91, 0.0, 0.41))
+THUMB_PAD = SkinSpot(0, 2, 0.46, (0.0, 0.0, -1.0))
+INDEX_PAD = SkinSpot(1, 2, 0.44, (0.0, 0.0, -1.0))
+MIDDLE_SIDE = SkinSpot(2, 2, 0.29, (-0.97, 0.0, 0.24))
+WEB = SkinSpot(1, 0, 0.14, (-0.91, 0.0, 0.41))
 """The side of the index finger's knuckle, on which a pen lies."""
 
 
@@ -97,7 +97,7 @@ def web_seat(hand: HandModel, flesh: Flesh, radius: float, aside: float = 0.0) -
     return Seat(place, axis, rot.unit_vector(way - (way @ axis) * axis))
 
 
-def _skin(hand: HandModel, flesh: Flesh, frames: Floats, spot: Spot) -> tuple[Floats, Floats]:
+def _skin(hand: HandModel, flesh: Flesh, frames: Floats, spot: SkinSpot) -> tuple[Floats, Floats]:
     """(3,) m a place on the skin and (3,) how it faces, in the wrist's frame, with the joints at frames (J, 4, 4).
 
     Where there is no skin, on the bone.

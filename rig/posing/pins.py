@@ -22,7 +22,7 @@ NOWHERE = (-1, -1, -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SurfaceAnchor:
     """A place on an object that goes along with it."""
 
     home: tuple[float, float, float]
@@ -52,12 +52,12 @@ def check_there(*objects: "Object | None") -> None:
             raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
-def spot_on(obj: "Object", place: Floats) -> Spot:
+def spot_on(obj: "Object", place: Floats) -> SurfaceAnchor:
     """The spot of an object that is at a place (3,) m in the world, by the nearest point of its surface."""
     evaluated = _evaluated(obj)
     world = evaluated.matrix_world
     local = world.inverted_safe() @ Vector(place.tolist())
-    home = Spot((local.x, local.y, local.z))
+    home = SurfaceAnchor((local.x, local.y, local.z))
     mesh = _surface(evaluated)
     if mesh is None or not len(mesh.polygons):
         return home
@@ -76,7 +76,7 @@ def spot_on(obj: "Object", place: Floats) -> Spot:
     )
 
 
-def place_of(obj: "Object", spot: Spot) -> Floats:
+def place_of(obj: "Object", spot: SurfaceAnchor) -> Floats:
     """(3,) m in the world, where a spot of an object is now; where its mesh has lost it, it stays in the object's own
     space where it was."""
     evaluated = _evaluated(obj)

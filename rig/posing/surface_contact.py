@@ -40,7 +40,7 @@ STAYS = 5e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Spot:
+class SurfaceHit:
     """What is under the mouse. Holds an object of Blender's: not to be kept."""
 
     obj: "Object"
@@ -59,7 +59,7 @@ class Padded:
     dragged: Dragged
     skin: Flesh
 
-    def lay(self, on: Spot, last: DragStep | None = None) -> tuple[DragStep, Floats]:
+    def lay(self, on: SurfaceHit, last: DragStep | None = None) -> tuple[DragStep, Floats]:
         """Poses the hand with the skin on a surface, what is dragged above its place.
 
         last, raises: as dragging.move. Returns also (3,) m in the world, where what is dragged was brought for that.
@@ -74,7 +74,7 @@ class Padded:
         goal = on.place + thick * on.normal
         return move(self.dragged, goal, last), goal
 
-    def _thickness(self, pose: Pose, on: Spot, ground: "_Ground | None") -> float:
+    def _thickness(self, pose: Pose, on: SurfaceHit, ground: "_Ground | None") -> float:
         """m above its place on a surface at which what is dragged touches with its skin, as it is turned in a pose."""
         size, points = length(pose.hand), self.skin.moved(joint_frames(pose.hand, pose))[0]
         if not len(points):
@@ -107,7 +107,7 @@ class _Ground:
         return float(min(found, default=np.inf))
 
 
-def _ground(on: Spot) -> _Ground | None:
+def _ground(on: SurfaceHit) -> _Ground | None:
     """None for what has no mesh of its own at the place: curves, what geometry nodes make of it, what is flat."""
     seen = on.obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     if seen.type != "MESH" or abs(on.matrix.determinant()) < FLAT:

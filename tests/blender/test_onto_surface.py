@@ -14,7 +14,7 @@ from knuckle.rig.posing.dragging import begin
 from knuckle.rig.posing.following import Follower, follower
 from knuckle.rig.posing.rig_hand import HandState
 from knuckle.rig.posing.rig_skin import skins
-from knuckle.rig.posing.surface_contact import Spot, padded
+from knuckle.rig.posing.surface_contact import SurfaceHit, padded
 from knuckle.tests.blender import things
 from knuckle.tests.blender.test_posing_follow import opened
 from knuckle.tests.blender.test_posing_grasp import own, rigify_with_a_skin
@@ -50,9 +50,9 @@ def bend(who: Follower) -> None:
     bpy.context.view_layer.update()
 
 
-def spot(obj: bpy.types.Object, place: Floats, normal: Floats) -> Spot:
+def spot(obj: bpy.types.Object, place: Floats, normal: Floats) -> SurfaceHit:
     """As the mouse finds it."""
-    return Spot(obj, obj.matrix_world.copy(), place, normal)
+    return SurfaceHit(obj, obj.matrix_world.copy(), place, normal)
 
 
 def plane(place: Floats, normal: Floats) -> bpy.types.Object:
@@ -148,7 +148,7 @@ def index() -> tuple[bpy.types.Object, FoundHand, Follower, Floats]:
     return armature, found, who, frame
 
 
-def laid(index: tuple[bpy.types.Object, FoundHand, Follower, Floats], on: Spot) -> Floats:
+def laid(index: tuple[bpy.types.Object, FoundHand, Follower, Floats], on: SurfaceHit) -> Floats:
     """(V, 3) m, the skin of the last phalanx in the frame, laid on a spot."""
     armature, found, who, frame = index
     padded(begin(who, "index-finger-tip"), found).lay(on)
@@ -186,7 +186,7 @@ def test_skin_lies_on_an_instance_where_that_is_seen(
 ) -> None:
     frame = index[-1]
     block = boxes((np.array([0.1, 0.1, 0.01]), np.array([0.0, 0.0, -0.005])), frame=np.eye(4))
-    skin = laid(index, Spot(block, Matrix(frame.tolist()), frame[:3, 3], frame[:3, 2]))
+    skin = laid(index, SurfaceHit(block, Matrix(frame.tolist()), frame[:3, 3], frame[:3, 2]))
     assert abs(skin[:, 2].min()) < 0.5 * MM
 
 
