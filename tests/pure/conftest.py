@@ -1,4 +1,4 @@
-"""The standard hand problem, whose files are shared between the people of the project and not part of it."""
+"""The standard hand problem: its hand, its motion and its scoring, and our runner for it."""
 
 import sys
 from collections.abc import Iterator
@@ -8,17 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
+FOLDER = Path(__file__).parent / "standard_hand"
+BENCHMARKS = Path(__file__).parents[2] / "tools" / "benchmarks"
+
 
 @pytest.fixture(scope="session")
-def standard(shared: Path) -> Iterator[SimpleNamespace]:
-    """The standard hand problem: its hand, its motion and its scoring, and our runner for it."""
-    paths = [str(shared / "bench"), str(Path(__file__).parents[2] / "tools" / "benchmarks")]
+def standard() -> Iterator[SimpleNamespace]:
+    """The problem's own modules do not know Knuckle; the runner imports its hand by the name `hand`."""
+    paths = [str(FOLDER), str(BENCHMARKS)]
     sys.path[:0] = paths
-    yield SimpleNamespace(
-        hand=import_module("hand"),
-        motion=import_module("make_problem").motion,
-        score=import_module("harness").score,
-        runner=import_module("knuckle_runner"),
-    )
+    hand = import_module("hand")
+    yield SimpleNamespace(hand=hand, motion=hand.motion, score=hand.score, runner=import_module("knuckle_runner"))
     for path in paths:
         sys.path.remove(path)
