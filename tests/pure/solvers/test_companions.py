@@ -84,7 +84,7 @@ def test_a_recorded_hands_middle_and_ring_finger_are_nearer_to_what_they_did_tha
             positions=markers.positions[:, columns],
             predicted=markers.predicted[:, columns],
         )
-        monkeypatch.setattr(assigning, "read", lambda recipe: part)
+        monkeypatch.setattr(assigning, "read", lambda *_: part)
         take = job.run(Recipe("x", hand="right"))
         return take, take.hands[0].pose
 
