@@ -123,7 +123,11 @@ def metarig() -> Any:
 
     addon_utils.enable("rigify", default_set=True)
     bpy.ops.object.armature_human_metarig_add()
-    return bpy.context.object
+    armature = bpy.context.object
+    # A generated rig takes over what is selected, and its hidden bones could not be deselected any more.
+    for bone in armature.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = False
+    return armature
 
 
 def rigify() -> None:
