@@ -190,30 +190,30 @@ def _solve(
         pose, state = how.solver.solve(hand, targets.select(slice(start, start + PIECE)), state)
         poses.append(pose)
     pose = Pose(hand, np.concatenate([p.root for p in poses]), np.concatenate([p.angles for p in poses]))
+    filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
+    seen = (targets.weights > 0) & ~filled
     if measured.worn is not None:
         yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
-        pose = _finished(measured, hand, targets, list(spots), pose)
+        pose = _finished(measured, targets, pose)
     pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
     pose, companions = accompanied(pose, np.any(digits_shown(hand, targets), axis=0))
     pose = as_told(hand, targets, pose) if how.drive == "joints" else pose
-    filled = calm.markers.predicted[:, [markers.names.index(label) for label in spots]]
-    seen = (targets.weights > 0) & ~filled
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
-    predicted = predicted_joints(hand, targets, seen)
+    predicted = predicted_joints(hand, targets, seen, measured.worn is not None)
     return SolvedHand(hand.side, hand, proportions, shown, targets, pose, predicted, seen, companions)
 
 
-def _finished(measured: MeasuredHand, hand: HandModel, targets: Targets, labels: list[str], pose: Pose) -> Pose:
+def _finished(measured: MeasuredHand, targets: Targets, pose: Pose) -> Pose:
     """The pose after a least-squares finish over all markers that the hand wore, within its own limits."""
     assert measured.worn is not None
-    worn = replace(measured.worn, limits=measured.limits)
+    worn, labels = replace(measured.worn, limits=measured.limits), list(measured.spots)
     positions = np.full((len(targets), len(worn.markers), 3), np.nan)
     for column, label in enumerate(worn.markers.labels):
         if label in labels:
             row = labels.index(label)
             positions[:, column] = np.where(targets.weights[:, row, None] > 0, targets.positions[:, row], np.nan)
     found, _ = SkinSolver().solve(worn, targets.times, positions, beginning=pose.angles)
-    return Pose(hand, found.root, found.angles)
+    return Pose(pose.hand, found.root, found.angles)
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:
@@ -223,15 +223,16 @@ def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: 
     return seen
 
 
-def predicted_joints(hand: HandModel, targets: Targets, measured: Bools) -> Bools:
+def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, all_place_palm: bool = False) -> Bools:
     """(F, J) True where no marker measured in that frame holds the joint.
 
-    A joint of a digit is held by a marker on it or beyond it, the palm's joints by three markers on the palm.
-    measured (F, T): True where a target was seen and not filled in.
+    A joint of a digit is held by a marker on it or beyond it, the palm's joints by three markers on the palm, or by any
+    three where all markers place the palm. measured (F, T): True where a target was seen and not filled in.
     """
     result = np.ones((len(targets), len(hand.joints)), bool)
     sites = [hand.sites[site] for site in targets.sites]
-    palm = [i for i, site in enumerate(sites) if on_palm(Spot(hand.joints[site.joint], site.offset))]
+    on_back = [on_palm(Spot(hand.joints[site.joint], site.offset)) for site in sites]
+    palm = [i for i, on in enumerate(on_back) if on or all_place_palm]
     still = [j for j, name in enumerate(hand.joints) if name not in BENDING_JOINTS]
     result[:, still] = (measured[:, palm].sum(1) < 3)[:, None]
     for digit in DIGITS:
