@@ -27,7 +27,11 @@ from standard_page import fill, table
 from knuckle.capture.cleaning import Cleaning
 from knuckle.solvers import SOLVERS
 
+ON_JOINTS = {"markers_on": "joints"}
+"""What was done before performers were fitted with the markers that they wear."""
 METHODS: list[Method] = [
+    Default("`knuckle solve --markers-on joints`", ON_JOINTS),
+    Default("the same, whole take smoothed", {**ON_JOINTS, "smoothing": "whole"}),
     Default("`knuckle solve`"),
     Default("`knuckle solve`, whole take smoothed", {"smoothing": "whole"}),
     Calibrated("`knuckle calibrate` on another take"),
@@ -37,8 +41,8 @@ METHODS: list[Method] = [
 ]
 """On the real takes."""
 MADE: list[tuple[Method, tuple[skin_known.Case, ...]]] = [
-    *((Default(name, {"solver": name}), skin_known.CASES if name == "fabrik" else skin_known.MAIN) for name in SOLVERS),
-    (Calibrated("`knuckle calibrate`, fabrik"), skin_known.MAIN[:1]),
+    *((Default(f"{name}, on joints", {"solver": name, **ON_JOINTS}), skin_known.MAIN) for name in SOLVERS),
+    *((Default(name, {"solver": name}), skin_known.MAIN) for name in SOLVERS),
     (Worn("fitted hand"), (*skin_known.MAIN, (13, 0.2), (9, 0.2))),
 ]
 """On made hands, with the cases that each is tried on."""
@@ -47,6 +51,7 @@ HANDS = (0, 3, 5, 6, 9, 11)
 BLIND = Cleaning(gap_limit=0, spikes=False)
 """Cleaning that looks at no later frame."""
 HIDDEN: list[tuple[str, Method, Method]] = [
+    ("not smoothed, on joints", Default("live", {"cleaning": BLIND, **ON_JOINTS}), Default("whole", ON_JOINTS)),
     ("not smoothed", Default("live", {"cleaning": BLIND}), Default("whole")),
     (
         "smoothed",

@@ -14,8 +14,9 @@ from skin_takes import Clip, write_trc
 
 from knuckle.capture.cleaning import clean
 from knuckle.errors import KnuckleError
-from knuckle.hand.joints import JOINT_INDEX
+from knuckle.hand.joints import JOINT_INDEX, JOINTS
 from knuckle.hand.kinematics import joint_frames
+from knuckle.hand.measured_hand import MeasuredHand
 from knuckle.pipeline import assignment, calibration, job, performer
 from knuckle.pipeline.calibration_choices import CalibrationChoices
 from knuckle.pipeline.performer import Performer
@@ -103,12 +104,9 @@ class Default:
         frames = joint_frames(hand.hand, hand.pose)
         if hand.side not in known.hands:
             raise WrongSideError(f"{clip.name}: measured as the other hand")
-        spots = known.hands[hand.side].spots
-        at = frames[:, [JOINT_INDEX[spot.joint] for spot in spots.values()]]
-        offsets = np.array([spot.on(hand.side) for spot in spots.values()])
-        carried = np.einsum("flij,lj->fli", at[..., :3, :3], offsets) + at[..., :3, 3]
+        labels, carried = _carried(known.hands[hand.side], frames, hand.pose.angles)
         seconds = take.report["seconds"]["solve"]
-        return Solved(tuple(spots), carried, frames, hand.pose.angles, hand.hand.limits, seconds)
+        return Solved(labels, carried, frames, hand.pose.angles, hand.hand.limits, seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +126,25 @@ def _calibrated(take: Clip) -> Fitted:
         begin = time.perf_counter()
         person = calibration.run(Recipe(str(path)), CalibrationChoices())
         return Fitted(performer.to_dict(person), time.perf_counter() - begin)
+
+
+def _carried(known: MeasuredHand, frames: Floats, angles: Floats) -> tuple[tuple[str, ...], Floats]:
+    """Labels (L,), and where a hand with joints at frames (F, 25, 4, 4) and angles (F, D) has them (F, L, 3).
+
+    Skin carries a marker along as the joints at both ends of its bone flex, where that was fitted.
+    """
+    side, spots = known.proportions.side, known.spots if known.worn is None else known.worn.spots()
+    labels, places = tuple(spots), []
+    for number, spot in enumerate(spots.values()):
+        offset = np.tile(spot.offset, (len(frames), 1))
+        for end in (0, 1) if known.worn is not None else ():
+            dof = known.model.dof(JOINTS[min(JOINT_INDEX[spot.joint] + end, len(JOINTS) - 1)], "flexion")
+            if dof is not None and spot.joint != "wrist":
+                offset = offset + angles[:, dof, None] * known.worn.markers.slides[number, end]
+        offset = offset * ([1, 1, 1] if side == "right" else [-1, 1, 1])
+        at = frames[:, JOINT_INDEX[spot.joint]]
+        places.append(np.einsum("fij,fj->fi", at[:, :3, :3], offset) + at[:, :3, 3])
+    return labels, np.stack(places, axis=1)
 
 
 def _written(clip: Clip, folder: str, name: str) -> Path:
