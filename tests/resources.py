@@ -1,4 +1,4 @@
-"""Files that tests read: those of ../shared where it is, else what is bundled or what a script makes of it.
+"""Files that tests read: those of ../shared where it is, else what is bundled or made here.
 
     shared / "data/captures/leap_finger_tap.json"
 
@@ -14,6 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+
+from knuckle.files import make_folder, written_whole
+from knuckle.tests.pure.capture.files import stand_ins
 
 ROOT = Path(__file__).parents[1]
 SHARED = Path(os.environ.get("KNUCKLE_SHARED", ROOT.parent / "shared"))
@@ -43,6 +46,8 @@ class Folder:
             return BUNDLED[whole]
         if parent == "data/rigs":
             return made_rig(file)
+        if whole in stand_ins.FILES:
+            return stand_in(whole)
         if "." in file:
             pytest.skip(f"no {whole} beside the checkout (../shared)")
         return Folder(whole)
@@ -66,6 +71,16 @@ class Folder:
         if not folder.is_dir():
             pytest.skip(f"no {self._name} beside the checkout (../shared)")
         return folder
+
+
+@cache
+def stand_in(name: str) -> Path:
+    """A made-up capture of the same name, in build/test-captures, which each run writes anew."""
+    path = ROOT / "build" / "test-captures" / name
+    make_folder(path.parent)
+    with written_whole(path) as half:
+        half.write_bytes(stand_ins.FILES[name]())
+    return path
 
 
 @cache

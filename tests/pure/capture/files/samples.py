@@ -44,6 +44,16 @@ class C3D:
     """More parameters: group, name, record from the type on."""
     units: str = "mm"
     header_frames: int | None = None
+    left_out: tuple[str, ...] = ()
+    """Parameters of POINT that are not written."""
+    more_groups: tuple[str, ...] = ()
+    """Groups without a parameter, after the others."""
+    end: bytes = b"\0\0"
+    """What follows the last record."""
+    before: int = 0
+    """Blocks of 0xFF between the header and the parameters."""
+    between: int = 0
+    """Blocks of 0xFF between the parameters and the points."""
 
     @property
     def order(self) -> str:
@@ -78,14 +88,15 @@ class C3D:
             ),
             *self.parameters,
         ]
+        records = [record for record in records if record[0] != "POINT" or record[1] not in self.left_out]
         groups = list(dict.fromkeys(group for group, _, _ in records))
         body = b""
-        for number, group in enumerate(groups, start=1):
+        for number, group in enumerate((*groups, *self.more_groups), start=1):
             body += struct.pack("bb", len(group), -number) + group.encode() + struct.pack(f"{self.order}hB", 3, 0)
         for group, name, record in records:
             body += struct.pack("bb", len(name), groups.index(group) + 1) + name.encode()
             body += struct.pack(f"{self.order}h", len(record) + 3) + record + b"\0"
-        body += b"\0\0"
+        body += self.end
         blocks = -(-(len(body) + 4) // BLOCK)
         return (struct.pack("4B", 1, 0x50, blocks, self.processor) + body).ljust(blocks * BLOCK, b"\0")
 
@@ -102,11 +113,12 @@ class C3D:
     def bytes(self) -> bytes:
         section = self.section()
         frames = len(self.points) if self.header_frames is None else self.header_frames
-        start = 2 + len(section) // BLOCK
+        start = 2 + self.before + len(section) // BLOCK + self.between
         words = (self.points.shape[1], self.analog, 1, min(frames, 65535), 10)
-        header = struct.pack("2B", 2, 0x50) + struct.pack(f"{self.order}5H", *words)
+        header = struct.pack("2B", 2 + self.before, 0x50) + struct.pack(f"{self.order}5H", *words)
         header += self.real(self.scale) + struct.pack(f"{self.order}2H", start, 1) + self.real(self.rate)
-        return header.ljust(BLOCK, b"\0") + section + self.data()
+        before, between = (b"\xff" * (BLOCK * blocks) for blocks in (self.before, self.between))
+        return header.ljust(BLOCK, b"\0") + before + section + between + self.data()
 
 
 def c3d_points(positions: Floats) -> Floats:
