@@ -3,56 +3,101 @@
     python tools/fuzz.py --seconds 3600 [TESTS ...]        # or: make fuzz SECONDS=3600 TESTS=tests/pure/solvers
     python tools/fuzz.py --seed 4711 TESTS ...             # the same examples again
 
-What failed is tried first in the next run, from build/hypothesis.
+Files are tried one after the other in random order, again and again. A file that the end of the time cuts off counts
+as found only if a test had failed by then. What failed is tried first in the next run, from .hypothesis.
 """
 
 import argparse
 import random
+import signal
 import subprocess
 import sys
 import time
+from enum import Enum
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FAILED = 1
-"""pytest's exit status where tests failed."""
-TOLD = ("FAILED", "ERROR", "E   ", "Falsifying", "@reproduce", "    @")
+PASSED, FAILED = 0, 1
+"""pytest's exit statuses where all tests passed, and where some failed."""
+PRINTED = ("FAILED", "ERROR", "E   ", "Falsifying", "@reproduce", "    @")
+"""Beginnings of the lines of pytest's output that are printed."""
+GRACE = 60.0
+"""s that pytest may take to report what had failed when it is interrupted."""
 
 
-def run(tests: list[str], seed: int, seconds: float) -> tuple[int, str]:
-    """pytest's status and what it printed; status 0 where the time ended first."""
-    command = [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "--hypothesis-profile=fuzz"]
-    command += [f"--hypothesis-seed={seed}", "-p", "no:xdist", *tests]
-    try:
-        done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        return 0, ""
-    return done.returncode, done.stdout + done.stderr
+class Outcome(Enum):
+    """How a run of pytest ended."""
+
+    PASSED = "passed"
+    FAILED = "found something"
+    CUT_OFF = "cut off"
+    BROKEN = "could not run"
+
+
+def pytest(tests: list[str], *options: str) -> list[str]:
+    """The command that runs the laws among tests."""
+    return [sys.executable, "-m", "pytest", "-q", "-m", "hypothesis", "-p", "no:xdist", *options, *tests]
+
+
+def files(tests: list[str]) -> list[str]:
+    """The files among tests that have laws; tests that are named one by one stay as they are."""
+    if any("::" in test for test in tests):
+        return tests
+    done = subprocess.run(pytest(tests, "--collect-only"), cwd=ROOT, check=False, capture_output=True, text=True)
+    return list(dict.fromkeys(line.partition("::")[0] for line in done.stdout.splitlines() if "::" in line))
+
+
+def run(command: list[str], seconds: float) -> tuple[Outcome, str]:
+    """How pytest ended and what it printed. After `seconds` it is interrupted, and reports what had failed by then."""
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            printed, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
+            try:
+                printed, _ = process.communicate(timeout=GRACE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                printed, _ = process.communicate()
+            failed = any(line.startswith("FAILED") for line in printed.splitlines())
+            return Outcome.FAILED if failed else Outcome.CUT_OFF, printed
+    outcomes = {PASSED: Outcome.PASSED, FAILED: Outcome.FAILED}
+    return outcomes.get(process.returncode, Outcome.BROKEN), printed
 
 
 def main() -> int:
     """See above. Returns how many runs found something, 1 where pytest itself could not run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=600.0)
-    parser.add_argument("--seed", type=int, help="one run with this seed")
+    parser.add_argument("--seed", type=int, help="every file once, with this seed")
     parser.add_argument("tests", nargs="*", default=["tests/pure"])
     options = parser.parse_args()
-    end, failed, runs = time.monotonic() + options.seconds, 0, 0
+    end, outcomes = time.monotonic() + options.seconds, []
+    tests = files(options.tests)
+    if not tests:
+        sys.exit(f"fuzz: no law in {' '.join(options.tests)}")
     while time.monotonic() < end:
-        seed = random.randrange(2**31) if options.seed is None else options.seed
-        status, printed = run(options.tests, seed, max(1.0, end - time.monotonic()))
-        runs += 1
-        if status > FAILED:
-            print(printed)
-            return 1
-        if status == FAILED:
-            failed += 1
-            print("\n".join(line for line in printed.splitlines() if line.startswith(TOLD)))
-            print(f"again: {sys.executable} tools/fuzz.py --seed {seed} {' '.join(options.tests)}", flush=True)
+        random.shuffle(tests)
+        for test in tests:
+            seed = random.randrange(2**31) if options.seed is None else options.seed
+            command = pytest([test], "--hypothesis-profile=fuzz", f"--hypothesis-seed={seed}")
+            outcome, printed = run(command, max(1.0, end - time.monotonic()))
+            outcomes.append(outcome)
+            if outcome is Outcome.BROKEN:
+                print(printed)
+                return 1
+            if outcome is Outcome.FAILED:
+                print("\n".join(line for line in printed.splitlines() if line.startswith(PRINTED)))
+                print(f"again: {sys.executable} tools/fuzz.py --seed {seed} {test}", flush=True)
+            elif outcome is Outcome.CUT_OFF:
+                print(f"fuzz: the time ended in {test}")
+            if time.monotonic() > end:
+                break
         if options.seed is not None:
             break
-    print(f"fuzz: {runs} runs, {failed} found something")
-    return failed
+    counts = ", ".join(f"{outcomes.count(outcome)} {outcome.value}" for outcome in Outcome if outcome in outcomes)
+    print(f"fuzz: {len(outcomes)} runs of {len(tests)} files: {counts}")
+    return outcomes.count(Outcome.FAILED)
 
 
 if __name__ == "__main__":
