@@ -1,11 +1,11 @@
-"""Knuckle puts hands into Blender: recorded, live, or posed.
+"""Knuckle animates hands in Blender: from recordings, from live devices, and by hand.
 
     import knuckle
 
     take = knuckle.solve("take.c3d", smoothing="whole")
     knuckle.key(take, "take.blend")
 
-What `api` exports is imported when it is first used: Blender imports this module each time it starts.
+The names of `api` are imported on first use, because Blender imports this module at every start.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ __all__ = ["KnuckleError", "Markers", "Recipe", "SolvedHand", "Take", "joints", 
 
 
 def __getattr__(name: str) -> Any:
-    """What the API exports, and `__version__` as the manifest states it."""
+    """Return a name of the API, or `__version__` as the manifest states it."""
     if name in __all__:
         from . import api
 
@@ -32,19 +32,19 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Names for completion."""
+    """List the names that completion offers."""
     return sorted([*globals(), *__all__, "__version__"])
 
 
 def register() -> None:
-    """Called by Blender when the extension is enabled."""
+    """Register the extension; Blender calls this when it is enabled."""
     from . import registration
 
     registration.register()
 
 
 def unregister() -> None:
-    """Called by Blender when the extension is disabled."""
+    """Unregister the extension; Blender calls this when it is disabled."""
     from . import registration
 
     registration.unregister()

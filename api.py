@@ -1,4 +1,4 @@
-"""The Python API, as `import knuckle` gives it: read a capture, solve it, key a rig, pose a hand."""
+"""The Python API behind `import knuckle`: read a capture, solve it, key a rig, pose a hand."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,13 +45,13 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
     Args:
         capture: A file's path, markers that were read or made, or a recipe.
         choices: Fields of a recipe, such as `solver="cga"`, `smoothing="whole"`, `fps=24` or `rig="body.blend"`. They
-            overrule those of a recipe.
+            override those of a recipe.
 
     Returns:
         The take: `hands`, each with its `side`, `hand` (model) and `pose`, `times` (F,) in seconds, and `report`.
 
     Raises:
-        KnuckleError: If the capture holds no hand that can be solved, or a choice is not understood.
+        KnuckleError: If the capture holds no hand that can be solved, or a choice is not a field of a recipe.
     """
     markers = capture if isinstance(capture, Markers) else None
     if not isinstance(capture, Recipe):
@@ -69,7 +69,7 @@ def solve(capture: str | Path | Markers | Recipe, **choices: Any) -> Take:
 
 
 def _rig(recipe: Recipe) -> Rig | None:
-    """What solving asks of a recipe's rig; None for the hand that Knuckle builds."""
+    """Return what solving needs from a recipe's rig; None for the hand that Knuckle builds."""
     if recipe.rig == "default":
         return None
     expect_blender()
@@ -79,16 +79,16 @@ def _rig(recipe: Recipe) -> Rig | None:
 
 
 def joints(take: Take) -> dict[str, NDArray[Any]]:
-    """The solved joints as arrays, those that `knuckle solve --joints` writes.
+    """Return the joints of a solved take as arrays, the same ones that `knuckle solve --joints` writes.
 
     Args:
         take: A solved take of F frames.
 
     Returns:
-        `times` (F,) in seconds, and for each hand, here `left`: `left_positions` (F, 25, 3) in metres in the world, in
-        WebXR's joint order; `left_rotations` (F, 25, 4), quaternions wxyz of the joints' frames in the world, with the
-        same sign from frame to frame; `left_predicted` (F, 25); `left_angles` (F, 26) in radians; `left_angle_names`
-        (26,).
+        `times` (F,) in seconds, and for each hand, here the left one: `left_positions` (F, 25, 3) in metres in the
+        world, in WebXR's joint order; `left_rotations` (F, 25, 4), unit quaternions wxyz of the joint frames in the
+        world, whose signs do not flip between frames; `left_predicted` (F, 25); `left_angles` (F, 26) in radians;
+        `left_angle_names` (26,).
     """
     arrays: dict[str, NDArray[Any]] = {"times": take.times}
     for solved in take.hands:
@@ -104,7 +104,7 @@ def joints(take: Take) -> dict[str, NDArray[Any]]:
 
 
 def key(take: Take, out: str | Path) -> tuple[str, ...]:
-    """Key a take and save it as a Blender file. Replaces the file that is open in Blender's module.
+    """Key a take and save it as a Blender file. This replaces the file that is open in Blender's module.
 
     Args:
         take: A solved take. If it was solved for a `rig`, that rig's hands are keyed; otherwise a hand of the
@@ -112,10 +112,10 @@ def key(take: Take, out: str | Path) -> tuple[str, ...]:
         out: The .blend file to write.
 
     Returns:
-        Notes about the take on this rig, each in a sentence.
+        Notes about the take on this rig, one sentence each.
 
     Raises:
-        KnuckleError: If the rig or the file cannot be used. Then nothing is written.
+        KnuckleError: If the rig or the file cannot be used. Nothing is written then.
     """
     path = Path(out)
     expect_writable(path, ".blend", unlike=[Path(take.recipe.capture), Path(take.recipe.rig)])
@@ -130,20 +130,22 @@ def key(take: Take, out: str | Path) -> tuple[str, ...]:
 def pose(
     name: str, out: str | Path, *, rig: str = "default", armature: str | None = None, hand: str = "both"
 ) -> tuple[str, ...]:
-    """Pose a rig's hands by a pose's name and save a Blender file. Replaces the file that is open in Blender's module.
+    """Set a named pose on a rig's hands and save a Blender file.
+
+    This replaces the file that is open in Blender's module.
 
     Args:
         name: A pose, such as `fist` or `letter-a`; `knuckle pose --list` prints them all.
         out: The .blend file to write.
         rig: A .blend or .glb file with an armature; `default` builds a hand.
-        armature: The armature's name, if the rig's file has several with hands.
+        armature: The armature's name, if several in the rig's file have hands.
         hand: `left`, `right` or `both`.
 
     Returns:
-        Notes about the pose on this rig, each in a sentence.
+        Notes about the pose on this rig, one sentence each.
 
     Raises:
-        KnuckleError: If there is no such pose, or the rig or the file cannot be used. Then nothing is written.
+        KnuckleError: If there is no such pose, or the rig or the file cannot be used. Nothing is written then.
     """
     if hand not in (*SIDES, "both"):
         raise KnuckleError(f"hand is '{hand}', expected left, right or both")
@@ -160,10 +162,10 @@ def pose(
 
 
 def expect_blender() -> None:
-    """Look whether `rig` can be imported and used.
+    """Check that Blender's Python module is installed and runs without windows.
 
     Raises:
-        KnuckleError: If Blender's module is not installed, or has windows, whose file would be replaced.
+        KnuckleError: If it is not installed, or if it has windows, whose open file would be replaced.
     """
     try:
         from .rig import blend_file

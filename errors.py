@@ -1,23 +1,23 @@
-"""What can go wrong through no fault of the code: each error is one sentence for the person."""
+"""Errors that a user can cause. Each message is one sentence."""
 
 
 class KnuckleError(Exception):
-    """A problem to tell the person about: what was found, where, and what was expected.
+    """A problem for the user: the message says what was found, where, and what was expected.
 
-    Anything that is not a KnuckleError is a fault of ours and propagates with its traceback.
+    Any other exception is a bug in Knuckle and propagates with its traceback.
     """
 
 
 class CaptureError(KnuckleError):
-    """A recording that cannot be read, or holds nothing that can be used."""
+    """A recording that cannot be read, or holds nothing usable."""
 
 
 class MarkerMapError(KnuckleError):
-    """Labels that cannot be brought together with the joints of a hand."""
+    """Marker labels that cannot be matched with the joints of a hand."""
 
 
 class HandError(KnuckleError):
-    """A hand whose measures or settings contradict each other."""
+    """A hand whose measurements or settings contradict each other."""
 
 
 class RecipeError(KnuckleError):
@@ -25,16 +25,16 @@ class RecipeError(KnuckleError):
 
 
 class RigError(KnuckleError):
-    """An armature that cannot carry the hand."""
+    """An armature that cannot be used for the hand."""
 
 
 class SolverError(KnuckleError):
-    """A problem that a solver cannot take: numbers or settings that contradict each other."""
+    """A problem that a solver cannot solve: values or settings that contradict each other."""
 
 
 class StreamError(KnuckleError):
-    """A device that cannot be listened to: a port in use, a connection refused."""
+    """A device that cannot be read: a port in use, a connection refused."""
 
 
 class PacketError(KnuckleError):
-    """A packet that is not what its device sends. It is dropped and counted."""
+    """A packet that does not follow its device's format. It is dropped and counted."""

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write files completely or not at all."""
 
 import json
 import os
@@ -16,9 +16,10 @@ class FileError(KnuckleError):
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to; renamed to it at the end, removed if anything fails.
+    """Yield a temporary path beside `path`; rename it to `path` at the end, delete it if anything fails.
 
-    Raises FileError if the file cannot be written.
+    Raises:
+        FileError: If the file cannot be written.
     """
     half = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}").resolve()
     try:
@@ -32,7 +33,7 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Writes data as indented JSON. Raises FileError if the file cannot be written."""
+    """Write data as indented JSON. Raises FileError if the file cannot be written."""
     with written_whole(path) as half:
         half.write_text(
             json.dumps(data, indent=2, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace"
@@ -40,7 +41,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Makes a folder and those above it, if they are not there. Raises FileError."""
+    """Create a folder and its parents where they do not exist. Raises FileError if that fails."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -48,9 +49,9 @@ def make_folder(path: Path) -> None:
 
 
 def expect_writable(path: Path, suffix: str = "", unlike: Iterable[Path] = ()) -> Path:
-    """The path, if its folder is there, its suffix is the one expected and it is none of the files `unlike`.
+    """Return the path if its folder exists, its suffix is the expected one and it is none of the files `unlike`.
 
-    Asked before the work, not after. Raises FileError.
+    Call it before the work rather than after. Raises FileError otherwise.
     """
     if any(path.exists() and other.exists() and path.samefile(other) for other in unlike):
         raise FileError(f"{path}: is read from, expected another file to write to")

@@ -1,4 +1,4 @@
-"""Switches the extension on and off: what each module of operators and panels defines is registered with Blender.
+"""Registers what the modules of operators and panels define, when Blender enables and disables the extension.
 
 A module may define CLASSES, PROPERTIES (owner, name, property), MENUS (menu, draw function) and HANDLERS (list of
 handlers, handler), and functions `register` and `unregister` for anything else.
@@ -97,24 +97,24 @@ MODULES: tuple[ModuleType, ...] = (
     algebra_overlay,
     hand_tool,
 )
-"""In the order of registration: property groups before those that hold them, panels before their sub-panels."""
+"""In the order of registration: property groups before the groups that contain them, panels before their sub-panels."""
 
 
 def defined(name: str) -> Iterator[Any]:
-    """Everything that the modules list under a name."""
+    """Yield the entries of a list, such as CLASSES, from every module that defines it."""
     for module in MODULES:
         yield from getattr(module, name, ())
 
 
 def _command(arguments: list[str]) -> int:
-    """`blender --command knuckle ...`."""
+    """Run `blender --command knuckle ...`."""
     from .cli import main as cli
 
     return cli.main(arguments)
 
 
 class _Registered:
-    """What register() has to hand back to Blender in unregister()."""
+    """State that unregister() needs from register()."""
 
     command: Any = None
 

@@ -1,1 +1,1 @@
-"""The hand model: joints, limits, mesh, calibration and labelling. Knows no Blender."""
+"""The hand model: joints, limits, mesh, calibration and labelling. Runs without Blender."""

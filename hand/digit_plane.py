@@ -1,7 +1,8 @@
-"""The plane in which a digit curls, FABRIK-CGA (3.8), with limits: for one frame in floats or for many in arrays.
+"""The plane in which a digit curls, FABRIK-CGA (3.8), with joint limits.
 
-Everything here is in the frame of the digit's first joint at angles of zero, mirrored in X for a left hand, so that
-one convention serves both: a plane through the origin with the normal Rz(abduction) · Ry(twist) · X.
+The formulas serve one frame in floats and many frames in arrays (`scalar_math`). Points are in the frame of the digit's
+first joint at zero angles, mirrored in X for a left hand, so that one convention covers both hands. A plane goes
+through the origin and has the normal Rz(abduction) · Ry(twist) · X.
 """
 
 import numpy as np
@@ -9,27 +10,34 @@ import numpy as np
 from .scalar_math import MANY, Floats, N, NumberFunctions, Pick, Point
 
 Bounds = tuple[float, float]
-"""Lowest and highest, rad."""
+"""Lower and upper limit, rad."""
 
 AHEAD = 0.0001
-"""m. A fingertip right below its knuckle tells nothing about abduction: its other joints do, else the finger points
-straight ahead."""
+"""m. A fingertip right below its knuckle does not determine abduction. The digit's other joints then do; without them
+the finger points straight ahead."""
 UPRIGHT = 0.012
-"""m. Joints in a line tell nothing about twist; the plane then stands upright on the palm, as (3.8) has it."""
+"""m. Collinear joints do not determine twist. The plane then stands perpendicular to the palm, as in (3.8)."""
 ABDUCTION_SD, TWIST_SD = 8.0, 2.0
-"""Degrees by which bent fingers lean and tilt about their mean: in ten headset hands (npm handy-work) 2 to 5 and 0.2 to
-2.6, the leaning more in hands that spread."""
+"""Standard deviations in degrees of a bent finger's abduction and twist: in ten headset hands (npm handy-work) 2 to 5
+and 0.2 to 2.6, with more abduction in spread hands."""
 END_WEIGHT = 100.0
-"""How much the end counts against another point: a tenth of a point's distance is left to it."""
+"""Weight of the digit's end relative to its other points, which leaves it a tenth of their distance to the plane."""
 STEPS = 4
 
 
 def plane_of(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
-    """The plane nearest to all points seen, the end first; through the end where it is the only one.
+    """Fit a digit's plane to all points that are seen; to the end alone where no other is.
 
-    weights: of the points, above zero in the first.
+    Args:
+        m: functions for floats or for arrays.
+        points: the digit's points, m, the end first.
+        weights: weight of each point; above zero for the end.
+        limits: bounds of abduction and of twist, rad.
+
+    Returns:
+        Abduction and twist, rad.
     """
     return with_inner(m, tip_plane(m, points[0], limits), points, weights, limits)
 
@@ -37,7 +45,7 @@ def plane_of(
 def with_inner(
     m: NumberFunctions[N], alone: tuple[N, N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
-    """The plane that the end's point tells `alone`; where others are seen with it, the one nearest to all."""
+    """Return the plane `alone` of the end, or the plane nearest to all points where others have a weight."""
     if len(points) == 1:
         return alone
     others = weights[1]
@@ -53,9 +61,10 @@ def with_inner(
 
 
 def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
-    """Abduction and twist of the plane through a digit's end, as far as the limits let it.
+    """Abduction and twist of the plane through a digit's end, as far as the limits allow.
 
-    Twist takes the share of what is aside that fingers take by twisting, and more where abduction does not reach.
+    Twist takes the share of the lateral offset that it takes in real fingers, and more where abduction reaches its
+    limit.
     """
     abduction_limits, twist_limits = limits
     x, y, z = tip
@@ -77,11 +86,11 @@ def tip_plane(m: NumberFunctions[N], tip: Point[N], limits: tuple[Bounds, Bounds
 
 
 def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
-    """The likeliest of the twists that together with abduction bring a tip into the plane.
+    """The most likely twist among the pairs of abduction and twist that bring a tip into the plane.
 
-    With small angles the plane holds the tip where x + abduction · y = twist · z. Of these pairs the likeliest has the
-    least (abduction / ABDUCTION_SD)² + (twist / TWIST_SD)²: a tip ahead tells of abduction, one below the knuckle of
-    twist, and nothing turns at once as a tip passes from the one to the other.
+    For small angles the plane contains the tip where x + abduction · y = twist · z. The most likely of these pairs has
+    the least (abduction / ABDUCTION_SD)² + (twist / TWIST_SD)². A tip straight ahead then determines abduction, a tip
+    below the knuckle determines twist, and nothing jumps as the tip passes from one to the other.
     """
     x, y, z = tip
     by_twist = z * (TWIST_SD * TWIST_SD)
@@ -92,13 +101,14 @@ def likely_twist(m: NumberFunctions[N], tip: Point[N], limits: Bounds) -> N:
 def points_plane(
     m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
 ) -> tuple[N, N]:
-    """Abduction and twist of the plane nearest to all points of a digit within the limits, drawn to upright and ahead.
+    """Abduction and twist of the plane nearest to all points of a digit, within the limits.
 
-    The first point is the digit's end, which counts more than the others.
+    The first point is the digit's end and has a larger weight than the others. Regularisation draws the plane towards
+    upright and straight ahead where the points leave it open.
 
-    The least sum of weighted squared distances, by Newton's steps (Gauss-Newton) from the plane x + p y + q z = 0 of
-    least squares in x: where a limit stops the one angle the other goes on alone. Begun there and going downhill, it
-    stays with the points as they move; the two planes that hold the end alone would be exchanged at once.
+    Minimises the weighted squared distances by Gauss-Newton steps, starting from the linear least-squares plane x + p y
+    + q z = 0. Where a limit stops one angle, the other continues alone. Descending from that start, the result follows
+    the points continuously; of the two planes through the end alone, one would suddenly replace the other.
     """
     abduction_limits, twist_limits = limits
     xx, xy, xz, yy, yz, zz = _scatter(points, weights)
@@ -108,7 +118,7 @@ def points_plane(
     twist = m.clip(m.atan2(-q * m.cos(abduction), 1.0 + 0.0 * p), *twist_limits)
     for _ in range(STEPS):
         ca, sa, ct, st = m.cos(abduction), m.sin(abduction), m.cos(twist), m.sin(twist)
-        # Scatter times the normal (ca ct, sa ct, -st), then half the slopes and curves of their product by both angles.
+        # Scatter times the normal (ca ct, sa ct, -st), then half the gradient and Hessian of their product.
         nx, ny = ca * ct, sa * ct
         px, py, pz = xx * nx + xy * ny - xz * st, xy * nx + yy * ny - yz * st, xz * nx + yz * ny - zz * st
         lean, tilt = ny, ca * st
@@ -125,7 +135,7 @@ def points_plane(
         at = lean * (xx * tilt + xy * rise + xz * ct) - nx * (xy * tilt + yy * rise + yz * ct)
         aa, tt = aa + 1e-15, tt + 1e-15
         tilted = m.clip(twist - (aa * by_twist - at * by_abduction) / (aa * tt - at * at + 1e-30), *twist_limits)
-        # Newton's step of abduction once the twist is settled; the same the other way round.
+        # Newton's step of abduction given the new twist, then the same the other way round.
         leaning = m.clip(abduction - (by_abduction + at * (tilted - twist)) / aa, *abduction_limits)
         twist = m.clip(twist - (by_twist + at * (leaning - abduction)) / tt, *twist_limits)
         abduction = leaning
@@ -133,7 +143,7 @@ def points_plane(
 
 
 def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N]:
-    """The sums of weighted squares and products of coordinates, with what draws the plane to upright and ahead."""
+    """Weighted second moments of the points, with the regularisation towards upright and straight ahead."""
     zero = 0.0 * weights[0]
     xx, xy, xz, yy, yz, zz = zero, zero, zero, zero + AHEAD * AHEAD, zero, zero + UPRIGHT * UPRIGHT
     for index, ((x, y, z), weight) in enumerate(zip(points, weights, strict=True)):
@@ -145,13 +155,19 @@ def _scatter(points: list[Point[N]], weights: list[N]) -> tuple[N, N, N, N, N, N
 
 
 def planes_of(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) -> tuple[Floats, Floats]:
-    """Abduction and twist (N,) rad of digits' planes in N frames: points (N, S, 3) m, the end first, weights (N, S)."""
+    """Abduction and twist (N,) rad of a digit's plane in N frames.
+
+    Args:
+        points: (N, S, 3) m, the digit's end first.
+        weights: (N, S).
+        limits: bounds of abduction and of twist, rad.
+    """
     each = [(x, y, z) for x, y, z in np.moveaxis(points, 0, -1)]
     return plane_of(MANY, each, list(weights.T), limits)
 
 
 def plane_axes(abduction: Floats, twist: Floats) -> Floats:
-    """(N, 3, 3) rows: along the straight digit, towards the palm, and the plane's normal."""
+    """(N, 3, 3) axes of digit planes as rows: along the straight digit, towards the palm, and the plane's normal."""
     ca, sa, ct, st = np.cos(abduction), np.sin(abduction), np.cos(twist), np.sin(twist)
     along = np.stack([-sa, ca, np.zeros_like(ca)], -1)
     palmwards = -np.stack([ca * st, sa * st, ct], -1)

@@ -1,4 +1,4 @@
-"""Long work as generators: they tell what they do next, and return what came of it."""
+"""Long computations as generators that yield progress and return their result."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -7,7 +7,7 @@ Result = TypeVar("Result")
 
 
 def finished(work: Generator[object, None, Result]) -> Result:
-    """What comes of a work that is run to its end at once."""
+    """Run a generator to its end and return its result."""
     while True:
         try:
             next(work)

@@ -1,8 +1,8 @@
-"""How a hand's sites move and turn when its wrist and its joints do, over all frames at once.
+"""Jacobians of a hand's sites with respect to its wrist and joint angles, over all frames at once.
 
-A hand's velocity is ν = (v, ω, q̇), 6 + D numbers: how fast the wrist's origin moves, m/s, and how fast the wrist turns,
-rad/s, both in the world's axes, then the angles' rates, rad/s (Dynamical, section 2.2). A degree of freedom that turns
-about the world axis a through the point c moves a point p beyond it by a × (p − c) and turns what is there by a:
+A hand's velocity is ν = (v, ω, q̇), 6 + D numbers: the linear velocity of the wrist's origin, m/s, and its angular
+velocity, rad/s, both in world axes, then the joint velocities, rad/s (Dynamical, section 2.2). A degree of freedom with
+the world axis a through the point c moves a point p beyond it by a × (p − c) and rotates its frame by a:
 
     ṗ = v + ω × (p − p_wrist) + Σ a_d × (p − c_d) q̇_d        ω_site = ω + Σ a_d q̇_d
 """
@@ -21,11 +21,11 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 BASE = 6
-"""The numbers of ν that move the wrist; those of the angles follow."""
+"""Degrees of freedom of the wrist, the first entries of ν; the joint angles follow."""
 
 
 def cross_matrix(vectors: Floats) -> Floats:
-    """S(v) (..., 3, 3) of v (..., 3): S(v) u = v × u."""
+    """Skew-symmetric matrices S(v) (..., 3, 3) of vectors (..., 3): S(v) u = v × u."""
     columns = np.cross(vectors[..., None, :], np.eye(3))
     matrix: Floats = columns.swapaxes(-1, -2)
     return matrix
@@ -33,33 +33,33 @@ def cross_matrix(vectors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandTopology:
-    """What of a hand does not change with its pose, laid out so that a frame takes few steps of numpy."""
+    """The parts of a hand that do not depend on its pose, laid out for few NumPy operations per frame."""
 
     levels: tuple[tuple[Ints, Ints], ...]
-    """Joints that are as far from the root, and their parents; the root's is −1."""
+    """Joints at the same depth from the root, and their parents; the root's is −1."""
     rest_turns: Floats
-    """(J, 3, 3) of T_parent_joint."""
+    """(J, 3, 3) rotation of T_parent_joint."""
     rest_places: Floats
-    """(J, 3, 1) m of T_parent_joint."""
+    """(J, 3, 1) m, translation of T_parent_joint."""
     axes: Floats
-    """(D, 3, 1) unit, in the joint's frame."""
+    """(D, 3, 1) unit axes in the joint's frame."""
     crosses: Floats
     """(D, 3, 3) S(axis)"""
     squares: Floats
     """(D, 3, 3) S(axis)²"""
     turns: tuple[tuple[Ints, Ints], ...]
-    """The degrees of freedom that are first, second, ... of their joint, and those joints."""
+    """The degrees of freedom that come first, second, ... in their joint, and those joints."""
     joint_of: Ints
-    """(D,) the joint that a degree of freedom turns."""
+    """(D,) the joint of each degree of freedom."""
     below: Ints
-    """(D,) that joint's parent, −1 for the root's."""
+    """(D,) the parent of that joint, −1 for the root's."""
     moves: Bools
     """(J, D) whether a degree of freedom moves a joint's frame."""
 
 
 @lru_cache(maxsize=8)
 def linkage(hand: HandModel) -> HandTopology:
-    """The linkage of a hand; hands never change."""
+    """Return the topology of a hand; cached, since hands are immutable."""
     parents = np.array(hand.parents)
     depth = np.zeros(len(parents), int)
     moves = np.zeros((len(parents), hand.dofs), bool)
@@ -88,7 +88,7 @@ def linkage(hand: HandModel) -> HandTopology:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PosedJoints:
-    """Where a hand's joints are in the world in F frames, and what they turn about."""
+    """Joint frames and rotation axes of a hand in the world over F frames."""
 
     hand: HandModel
     turns: Floats
@@ -96,10 +96,10 @@ class PosedJoints:
     places: Floats
     """(F, J, 3) m."""
     axes: Floats
-    """(F, D, 3) unit, in the world; each goes through the place of its joint."""
+    """(F, D, 3) unit axes in the world; each goes through its joint's position."""
 
     def sites(self, sites: Ints) -> Floats:
-        """(F, T, 3) m, where some of the hand's sites are."""
+        """Positions (F, T, 3) m of some of the hand's sites (T,)."""
         chosen = [self.hand.sites[site] for site in sites]
         joints = [site.joint for site in chosen]
         offsets = np.array([site.offset for site in chosen]).reshape(-1, 3, 1)
@@ -107,7 +107,11 @@ class PosedJoints:
         return at
 
     def jacobians(self, sites: Ints) -> tuple[Floats, Floats]:
-        """(F, T, 3, 6 + D) m and rad per unit of ν: how the sites move, and how the joints they are on turn."""
+        """Linear and angular Jacobians of sites (T,).
+
+        Returns:
+            Two arrays (F, T, 3, 6 + D): how ν moves the sites, and how it rotates the joints that carry them.
+        """
         joints = np.array([self.hand.sites[site].joint for site in sites], int)
         at = self.sites(sites)
         link = linkage(self.hand)
@@ -124,7 +128,13 @@ class PosedJoints:
 
 
 def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
-    """The hand with its wrist at root (F, 4, 4) T_world_wrist and its joints at angles (F, D) rad."""
+    """Forward kinematics of a hand in F frames.
+
+    Args:
+        hand: the hand model.
+        root: (F, 4, 4) T_world_wrist, m.
+        angles: (F, D) rad.
+    """
     link = linkage(hand)
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
     turned = np.eye(3) + sine * link.crosses + (1.0 - cosine) * link.squares  # Rodrigues
@@ -132,10 +142,10 @@ def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
     local = np.broadcast_to(link.rest_turns, (count, joints, 3, 3)).copy()
     axes = np.empty((count, hand.dofs, 3, 1))
     for dofs, owners in link.turns:
-        # In the frame below the joint: the turns before this one have been made, those after it have not.
+        # In the parent's frame: the joint's earlier rotations are applied, its later ones are not.
         axes[:, dofs] = local[:, owners] @ link.axes[dofs]
         local[:, owners] = local[:, owners] @ turned[:, dofs]
-    # One row more than joints, so that the root, whose parent is −1, finds the wrist's frame there.
+    # One extra row at the end holds the wrist's frame, which the root's parent index −1 picks.
     turns, places = np.empty((count, joints + 1, 3, 3)), np.empty((count, joints + 1, 3, 1))
     turns[:, -1], places[:, -1] = root[:, :3, :3], root[:, :3, 3:]
     for level, parents in link.levels:
@@ -146,9 +156,9 @@ def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
 
 
 def log_errors(wanted: Floats, found: Floats) -> Floats:
-    """(..., 3) rad, the turn about the world's axes that leads the shortest way from R̂ found to R wanted (..., 3, 3).
+    """Rotation vectors (..., 3) rad in world axes that take rotations `found` to `wanted` (..., 3, 3), the shorter way.
 
-    Of the two ways about half a turn, one.
+    At half a turn, where both directions are equally short, it is one of them.
     """
     q = rot.from_matrix(wanted @ found.swapaxes(-1, -2))
     sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
@@ -158,9 +168,9 @@ def log_errors(wanted: Floats, found: Floats) -> Floats:
 
 
 def moved(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Floats]:
-    """Root (F, 4, 4) and angles (F, D) after a step ν dt (F, 6 + D), the turn by the exponential map.
+    """Integrate a step of the velocity: the root (F, 4, 4) and angles (F, D) after ν dt (F, 6 + D).
 
-    Rotations stay such: the step's is made of a unit quaternion, and the product is brought back to the nearest.
+    The wrist rotates by the exponential map, and the product is normalised so that it remains a rotation.
     """
     angle = np.linalg.norm(step[:, 3:BASE], axis=-1)
     axis = step[:, 3:BASE] / np.maximum(angle, 1e-300)[:, None]

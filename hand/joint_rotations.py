@@ -1,4 +1,4 @@
-"""A device's turns of joints, brought to the frames of the measured hand, and read as its angles."""
+"""Joint rotations reported by a device: aligned with the model's joint frames and converted to joint angles."""
 
 from dataclasses import replace
 
@@ -15,26 +15,37 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 STEADY = np.deg2rad(12.0)
-"""Turns that leave their mean by more than this (median) tell something else than the joint's frame."""
+"""A device's offset whose median deviation from its mean exceeds this is not a constant difference of frames."""
 
 
 def between(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Floats:
-    """(T, 4) what a device's turns of the joints of targets are multiplied by to be the hand's own; NaN where unknown.
+    """Offsets (T, 4) that turn a device's joint rotations into the model's; NaN where unknown.
 
-    pose: the hand as it was solved from the targets' places; device: (F, T, 4), NaN where not told.
+    Args:
+        hand: the hand model.
+        targets: the targets; T sites.
+        pose: the hand solved from the targets' positions.
+        device: (F, T, 4) unit quaternions wxyz in the world, NaN where missing.
+
+    Returns:
+        Unit quaternions by which the device's rotations are multiplied from the right.
     """
     joints = np.array([hand.sites[site].joint for site in targets.sites])
     own = rot.from_matrix(kinematics.joint_frames(hand, pose)[:, joints, :3, :3])
-    # The last bone of a digit whose tip is not seen may have been solved to any angle.
+    # If a digit's tip is not seen, its last bone may have any angle.
     own[:, ~observed(hand, joints, np.any(targets.weights > 0, axis=0))[joints]] = np.nan
     return as_before(hand, joints, offsets(device, own))
 
 
 def offsets(device: Floats, own: Floats) -> Floats:
-    """(T, 4) what a device's turn is multiplied by to be the joint frame's; NaN where the two do not go together.
+    """Constant offsets (T, 4) from a device's rotations to the model's; NaN where they are not constant.
 
-    device, own: (F, T, 4), what it told and what was solved from its positions; NaN where not told. Devices agree on
-    where joints are, and not on how frames stand in them: constant over time, and up to 20 degrees.
+    Devices agree on joint positions but not on the orientation of joint frames, which differs by a constant rotation of
+    up to 20 degrees.
+
+    Args:
+        device: (F, T, 4) rotations that the device reports, NaN where missing.
+        own: (F, T, 4) rotations solved from its positions, NaN where unknown.
     """
     apart = rot.multiply(rot.conjugate(device), own)
     result = np.full(apart.shape[1:], np.nan)
@@ -49,9 +60,12 @@ def offsets(device: Floats, own: Floats) -> Floats:
 
 
 def observed(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
-    """(J,) whether a joint's turn shows in where targets are: whether one that is seen, (T,), is beyond it.
+    """Whether each joint's rotation (J,) is observable: whether a target beyond it is seen.
 
-    joints: (T,) the joint that each target is in.
+    Args:
+        hand: the hand model.
+        joints: (T,) the joint of each target.
+        seen: (T,) whether the target is seen.
     """
     beyond = np.zeros(len(hand.joints), bool)
     for joint in joints[seen].tolist():
@@ -61,7 +75,7 @@ def observed(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools
 
 
 def as_before(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> Floats:
-    """offsets (T, 4) with those that are NaN taken from the joint before, which a device's digit has in common."""
+    """Fill offsets (T, 4) that are NaN with the parent joint's: a device uses one convention along a digit."""
     column = {joint: index for index, joint in enumerate(joints.tolist())}
     result = offsets.copy()
     for joint in sorted(column):
@@ -72,17 +86,23 @@ def as_before(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> 
 
 
 def _mean(q: Floats) -> Floats:
-    """(4,) the mean of unit quaternions (N, 4) of either sign (Markley 2007): the first eigenvector of Σ q qᵀ."""
+    """Mean (4,) of unit quaternions (N, 4) of either sign (Markley 2007): the principal eigenvector of Σ q qᵀ."""
     mean: Floats = np.linalg.eigh(q.T @ q)[1][:, -1]
     return mean
 
 
 def as_told(hand: HandModel, targets: Targets, pose: Pose) -> Pose:
-    """The pose with the angles that the turns of targets tell; what they do not tell is as it was solved."""
+    """Set the angles that the targets' rotations determine, and keep the others as they were solved.
+
+    Args:
+        hand: the hand model.
+        targets: targets whose rotations are in the model's joint frames.
+        pose: the pose solved from positions, F frames.
+    """
     if targets.rotations is None or targets.rotation_weights is None:
         return pose
     joints = np.array([hand.sites[site].joint for site in targets.sites])
-    # Frames in which the same joints are told are read together.
+    # Process together the frames that have the same joints' rotations.
     patterns, which = np.unique(targets.rotation_weights > 0, axis=0, return_inverse=True)
     result = pose.angles.copy()
     for number, told in enumerate(patterns):
@@ -97,10 +117,13 @@ def as_told(hand: HandModel, targets: Targets, pose: Pose) -> Pose:
 
 
 def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
-    """(F, D) rad, the angles inside its limits at which a hand's joints are turned as asked, NaN where none is.
+    """Joint angles (F, D) rad within the limits from joint rotations; NaN where they do not determine an angle.
 
-    turns (F, J, 4) wxyz in the world, known (J,). A joint is turned against the nearest known one before it, which must
-    be its digit's or the wrist's; those between are taken to stand as at rest.
+    Args:
+        hand: the hand model.
+        turns: (F, J, 4) unit quaternions wxyz in the world.
+        known: (J,) which joints have a rotation. A joint's angles are relative to its nearest known ancestor, which
+            must be on its digit or the wrist; joints between them are assumed to be at rest.
     """
     frames = rot.to_matrix(np.where(known[:, None], turns, rot.IDENTITY))
     result = np.full((len(turns), hand.dofs), np.nan)
@@ -117,12 +140,12 @@ def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
 
 
 def _of_joint(hand: HandModel, dofs: "NDArray[np.int64]", turn: Floats) -> Floats:
-    """(F, K) the angles of R = Rz(abduction) · Ry(twist) · Rx(flexion), of which a joint may have some."""
+    """Angles (F, K) rad of a joint's K degrees of freedom in R = Rz(abduction) · Ry(twist) · Rx(flexion)."""
     whole = {
         "abduction": np.arctan2(turn[:, 1, 0], turn[:, 0, 0]),
         "twist": np.arctan2(-turn[:, 2, 0], np.hypot(turn[:, 2, 1], turn[:, 2, 2])),
         "flexion": np.arctan2(turn[:, 2, 1], turn[:, 2, 2]),
     }
-    # A joint's axis is AXES' one, or its opposite on a left hand.
+    # A joint's axis is the one in AXES, negated on a left hand for abduction and twist.
     signs = [float(np.sum(hand.axes[dof])) for dof in dofs]
     return np.stack([whole[hand.movements[dof]] * sign for dof, sign in zip(dofs, signs, strict=True)], axis=1)

@@ -1,7 +1,7 @@
-"""The names of a hand's joints, bones and movements, spelled once.
+"""Names of a hand's joints, bones and movements.
 
-The 25 joints are those of the WebXR Hand Input module and OpenXR's XR_EXT_hand_tracking, which are also the
-25 joints of the hand in FABRIK-CGA section 3.4.1.
+The 25 joints are those of the WebXR Hand Input module and of OpenXR's XR_EXT_hand_tracking, which are also the joints
+of the hand in FABRIK-CGA section 3.4.1.
 """
 
 from typing import Literal
@@ -18,12 +18,12 @@ DIGIT_JOINTS: dict[str, tuple[str, ...]] = {
     digit: tuple(f"{digit}-{part}" for part in (_THUMB_PARTS if digit == "thumb" else _FINGER_PARTS))
     for digit in DIGITS
 }
-"""The joints of each digit from the wrist outwards, tip last: 4 for the thumb, 5 for a finger."""
+"""The joints of each digit from the wrist outwards: 4 for the thumb, 5 for a finger."""
 
 CHAIN_JOINTS: dict[str, tuple[str, str, str, str]] = {
     digit: (joints[-4], joints[-3], joints[-2], joints[-1]) for digit, joints in DIGIT_JOINTS.items()
 }
-"""The last four joints of each digit, those that bend and the tip: MCP, PIP, DIP, tip; thumb CMC, MCP, IP, tip."""
+"""The last four joints of each digit: MCP, PIP, DIP, tip; for the thumb CMC, MCP, IP, tip."""
 
 JOINTS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints))
 """The 25 joints in WebXR's order, parents before children."""
@@ -36,7 +36,7 @@ PARENTS: tuple[int, ...] = tuple(
 """(J,) the index of each joint's parent; −1 for the wrist."""
 
 BENDING_JOINTS: frozenset[str] = frozenset(joint for joints in CHAIN_JOINTS.values() for joint in joints[1:])
-"""The joints that a bend of a digit moves: all of its last four but the first."""
+"""The joints that move when a digit bends: the last three of each."""
 
 KNUCKLES = tuple(f"{digit}-phalanx-proximal" for digit in DIGITS[1:])
 """The MCP joints of the four fingers, from the index outwards."""
@@ -45,10 +45,10 @@ TIPS = tuple(f"{digit}-tip" for digit in DIGITS)
 
 
 def digit_words(digit: str) -> str:
-    """A digit as a sentence names it: "little finger"."""
+    """Return a digit's name as it appears in a sentence: "little finger"."""
     return digit.replace("pinky", "little").replace("-", " ")
 
 
 def digit_of(joint: str) -> str | None:
-    """The digit a joint belongs to, None for the wrist."""
+    """Return the digit that a joint belongs to, None for the wrist."""
     return next((digit for digit in DIGITS if joint.startswith(digit + "-")), None)

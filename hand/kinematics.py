@@ -1,4 +1,4 @@
-"""Forward kinematics over all frames at once: angles to rotations, to joint frames, to site positions."""
+"""Forward kinematics over all frames at once: from joint angles to rotations, joint frames and site positions."""
 
 from dataclasses import dataclass
 from functools import cached_property

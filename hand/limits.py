@@ -1,12 +1,14 @@
-"""How far the joints of a human hand turn, and which turn together: tables in degrees.
+"""Joint limits and couplings of a human hand, in degrees.
 
-The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 abduction and 120 flexion, PIP 100,
-DIP 60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives widths only: where each range
-begins follows from the straight finger and from how far a joint overextends. It names no twist; the passive
-axial play of an MCP and the pronation of the thumb's CMC are held to a few degrees. Some ranges are wider, as headset
-hands need them. Ten of npm handy-work: PIP 110, DIP 70, and 25 degrees of adduction from the splay of an adult's flat
-hand, of which they show 22.5. Fifty-five more, solved with all markers and wide limits: a DIP overextends by up to 16
-degrees as a straight finger presses, the thumb's IP by 26; its CMC flexes from -19 to 31 and its MCP to 66.
+The ranges are those of the thesis, section 2.2.1 (Human Hand Anatomy): MCP 30 abduction and 120 flexion, PIP 100, DIP
+60; thumb CMC 120 abduction and 45 flexion, MCP 30 and 50, IP 85. It gives only widths. Where each range begins follows
+from the straight finger and from how far a joint overextends. The thesis gives no twist; the passive axial play of an
+MCP and the pronation of the thumb's CMC are limited to a few degrees.
+
+Some ranges are wider because headset hands need it. Ten hands of npm handy-work: PIP 110, DIP 70, and 25 degrees of
+adduction from the spread of an adult's flat hand, of which they use 22.5. Fifty-five more, solved with all markers and
+wide limits: a DIP overextends by up to 16 degrees when a straight finger presses, the thumb's IP by 26; the thumb's CMC
+flexes from -19 to 31 degrees and its MCP to 66.
 """
 
 from dataclasses import dataclass
@@ -15,19 +17,19 @@ from .joints import CHAIN_JOINTS, DIGITS
 from .model import Movement
 
 AngleLimits = dict[tuple[str, Movement], tuple[float, float]]
-"""(joint, movement) -> lowest and highest angle in degrees."""
+"""(joint, movement) -> lower and upper limit in degrees."""
 
 
 @dataclass(frozen=True, slots=True)
 class RigLimits:
-    """What a rig lets a hand do that is to drive it."""
+    """The limits that a rig sets for the hand that drives it."""
 
     limits: AngleLimits
-    """Degrees, of the movements that it limits."""
+    """Degrees, for the movements that the rig limits."""
     bones: int = 0
-    """How many of its bones have limits that are obeyed."""
+    """How many of its bones have limits that are used."""
     notes: tuple[str, ...] = ()
-    """What a person should know of them, in sentences."""
+    """Remarks for the user, in sentences."""
 
 
 _CMC, _THUMB_MCP, _IP, _ = CHAIN_JOINTS["thumb"]
@@ -60,7 +62,7 @@ NEUTRAL: dict[tuple[str, Movement], float] = {
     (_THUMB_MCP, "flexion"): 15,
     (_IP, "flexion"): 10,
 }
-"""Degrees of a hand at ease; what is not named is at zero."""
+"""Angles of a relaxed hand in degrees; those not listed are zero."""
 for _digit in DIGITS[1:]:
     for _joint, _angle in zip(CHAIN_JOINTS[_digit], (20, 25, 25 * 2 / 3), strict=False):
         NEUTRAL[_joint, "flexion"] = _angle
@@ -68,7 +70,7 @@ for _digit in DIGITS[1:]:
 
 @dataclass(frozen=True, slots=True)
 class CouplingRow:
-    """lower <= sum of coefficient · angle <= upper, in degrees."""
+    """lower <= Σ coefficient · angle <= upper, in degrees."""
 
     terms: tuple[tuple[str, Movement, float], ...]
     lower: float = 0.0
@@ -77,7 +79,7 @@ class CouplingRow:
 
 
 DIP_PER_PIP = 2 / 3
-"""The DIP follows the PIP: the tendons' ratio most used in the field (Rijpkema & Girard 1991); thesis (4.2)'s ρ."""
+"""ρ, DIP flexion per PIP flexion: the ratio most used in the field (Rijpkema & Girard 1991), thesis (4.2)."""
 
 DEFAULT_COUPLINGS: tuple[CouplingRow, ...] = tuple(
     CouplingRow(((CHAIN_JOINTS[digit][2], "flexion", 1.0), (CHAIN_JOINTS[digit][1], "flexion", -DIP_PER_PIP)))

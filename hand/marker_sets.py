@@ -1,7 +1,7 @@
-"""Which label means which point of which hand: tables of known marker sets, and reading the words of any other.
+"""Marker sets: tables of known ones, and reading joint names from any other labels.
 
-Labels are sorted into groups, one a hand: by the subject or track before a colon, and by the side that they claim.
-Whether a group is really a left or a right hand is told by its shape (handedness.py).
+Labels are sorted into groups, one for each hand: by the subject or track before a colon, and by the side in the label.
+Whether a group really is a left or a right hand is decided by its shape (handedness.py).
 """
 
 import re
@@ -18,30 +18,30 @@ from .joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, SIDES, TIPS
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a marker sits: at a joint, or beside it."""
+    """Where a marker sits: at a joint, or at an offset from it."""
 
     joint: str
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """m: towards the little finger, along the bone, out of the back of the hand; the same words for both hands."""
+    """m: towards the little finger, along the bone, out of the back of the hand; the same axes for both hands."""
 
     def on(self, side: Side) -> tuple[float, float, float]:
-        """The offset in the joint's frame, whose X points towards the little finger on a right hand only."""
+        """Return the offset in the joint's frame, whose X points towards the little finger on a right hand only."""
         x, y, z = self.offset
         return (x if side == "right" else -x, y, z)
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerSet:
-    """A known way to put markers on a hand."""
+    """A known way to place and name the markers of a hand."""
 
     name: str
-    """For people."""
+    """Display name."""
     labels: dict[str, Spot]
-    """Label as plain() writes it, without the side's letter or word, to its spot."""
+    """Label, as `plain` normalises it and without the side, -> where the marker sits."""
     sided: str = ""
-    """A regular expression with the groups `side` and `label`; empty where the labels tell no side."""
+    """A regular expression with the groups `side` and `label`; empty where the labels have no side."""
     side: Side | None = None
-    """The side that labels without one mean."""
+    """The side of labels that name none."""
     on_skin: bool = False
     """Whether the markers are worn on the skin or a glove, beside the joints that their labels name."""
 
@@ -63,7 +63,7 @@ _GLOVE_LABELS = {
 }
 
 _BACK_OF_FINGER = 0.015
-"""m from a bone's axis to the middle of a marker on a glove's back: half a finger, glove and half a marker."""
+"""m from a bone's axis to the centre of a marker on a glove's back: half a finger, the glove and half a marker."""
 _BACK_OF_HAND = 0.022
 _BACK_OF_NAIL = 0.009
 
@@ -127,9 +127,9 @@ MARKER_SETS: tuple[MarkerSet, ...] = (
     ),
     MarkerSet("wrist, knuckles and tips", _WRIST_AND_KNUCKLES, side="right"),
 )
-"""The marker sets that words alone do not tell. FABRIK-CGA section 3.4.1 puts p and q on F1,2 and F4,2, r on the
-root. The middle markers of an optical glove ride near the end of the proximal phalanx, its hand markers on the back
-of the hand."""
+"""Marker sets whose labels do not spell out joint names. FABRIK-CGA section 3.4.1 puts p and q on F1,2 and F4,2, and r
+on the root. The middle markers of an optical glove sit near the end of the proximal phalanx, its hand markers on the
+back of the hand."""
 
 _SIDE_WORDS: dict[str, Side] = {
     "left": "left",
@@ -158,18 +158,18 @@ _WRIST_WORDS = ("wrist", "hand", "carpus")
 
 
 def plain(label: str) -> str:
-    """A label without subject prefix, case and separators: 'Human4:LIFT' -> 'lift'."""
+    """Normalise a label: without subject prefix, case and separators: 'Human4:LIFT' -> 'lift'."""
     return re.sub(r"[^a-z0-9]", "", label.rsplit(":", 1)[-1].lower())
 
 
 def words(label: str) -> list[str]:
-    """The words of a label: 'LeftHandIndex1_end' -> left, hand, index, 1, end. A track 'right:' counts as a word."""
+    """Split a label into words: 'LeftHandIndex1_end' -> left, hand, index, 1, end. 'right:' counts as a word."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)", " ", label)
     return [word for word in re.split(r"[^a-z0-9]+", spaced.lower()) if word]
 
 
 def read_words(label: str) -> tuple[Side | None, Spot] | None:
-    """The side a label claims, if any, and the joint it names; None where its words name no joint of a hand."""
+    """Return the side in a label, if any, and the joint that it names; None if it names no joint of a hand."""
     found = words(label)
     side = next((_SIDE_WORDS[word] for word in found if word in _SIDE_WORDS), None)
     digit = next((_DIGIT_WORDS[word] for word in found if word in _DIGIT_WORDS), None)
@@ -188,26 +188,27 @@ def read_words(label: str) -> tuple[Side | None, Spot] | None:
 
 
 Groups = dict[str, dict[str, Spot]]
-"""group -> label -> spot; in a group each spot has one label."""
+"""Group -> label -> where the marker sits. Within a group, no two labels share a spot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What the labels seem to mean."""
+    """The marker set that labels seem to belong to."""
 
     name: str
-    """The marker set's name, for people."""
+    """The marker set's display name."""
     groups: Groups
     confidence: float
-    """0..1, the share of five tips and three palm points that the hand with the most of them has."""
+    """0..1: of five tips and three palm points, the share that the most complete hand has."""
     on_skin: bool = False
     """See MarkerSet."""
 
 
 def suggest(names: Iterable[str]) -> Suggestion:
-    """The marker set that explains most of the labels.
+    """Return the marker set that explains most of the labels.
 
-    Raises MarkerMapError when no group of labels names three points of a hand.
+    Raises:
+        MarkerMapError: fewer than three labels of any group name points of a hand.
     """
     names = tuple(names)
     found = [(known.name, _match(known, names)) for known in MARKER_SETS]
@@ -229,19 +230,22 @@ def suggest(names: Iterable[str]) -> Suggestion:
 
 
 def claimed_side(group: str) -> Side | None:
-    """The side that a group's labels claim."""
+    """Return the side that a group's name contains, if any."""
     return next((_SIDE_WORDS[word] for word in reversed(words(group)) if word in _SIDE_WORDS), None)
 
 
 def person_of(group: str) -> str:
-    """The performer of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
+    """Return the performer of a group: 'Anna' of 'Anna left', '#2' of 'left#2', '' of 'left'."""
     first, _, last = group.rpartition(" ")
     side, mark, number = last.partition("#")
     return f"{first}{mark}{number}" if claimed_side(side) else ""
 
 
 def _group(label: str, side: Side | None) -> str:
-    """'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2', 'LeftHandIndex1' -> 'left'."""
+    """Return the group of a label: 'LeftHandIndex1' -> 'left'.
+
+    With a subject: 'Human4:LIFT' -> 'Human4 left', 'left#2:wrist' -> 'left#2'.
+    """
     subject = label.rpartition(":")[0]
     if not subject or side is None or claimed_side(subject) == side:
         return subject or side or "hand"
@@ -273,14 +277,14 @@ def _by_words(names: tuple[str, ...]) -> Groups:
 
 
 def _add(groups: Groups, group: str, label: str, spot: Spot) -> None:
-    """The first label of a spot is it: a duplicate or a helper joint with the same words is left aside."""
+    """Add a label to its group unless its spot is taken: duplicates and helper joints may have the same words."""
     own = groups.setdefault(group, {})
     if spot not in own.values():
         own[label] = spot
 
 
 def completeness(spots: dict[str, Spot]) -> float:
-    """0..1, the share of five tips and three palm points that are among the spots."""
+    """Return the share, 0..1, of five tips and three palm points that are among the spots."""
     tips = {spot.joint for spot in spots.values()} & set(TIPS)
     palm = sum(map(on_palm, spots.values()))
     return (len(tips) + min(palm, 3)) / 8
@@ -291,25 +295,36 @@ _PALM = {"wrist"} | {joint for digit in DIGITS[1:] for joint in DIGIT_JOINTS[dig
 
 
 def on_palm(spot: Spot) -> bool:
-    """Whether a marker rides on the palm: at a knuckle or on a metacarpal, not on a bone that moves.
+    """Whether a marker moves with the palm: at a knuckle or on a metacarpal, not on a phalanx.
 
-    The thumb's CMC is left out: it slides by a centimetre against the others, measured on headset captures.
+    The thumb's CMC is excluded: in headset captures it moves by a centimetre relative to the others.
     """
     return spot.joint in _PALM and not (spot.joint in _KNUCKLES and any(spot.offset))
 
 
 def palm_together(spots: tuple[Spot, ...], positions: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """(F,) the frames of positions (F, M, 3), NaN where not seen, in which three palm markers are seen."""
+    """Frames (F,) in which at least three palm markers are seen.
+
+    Args:
+        spots: where the M markers sit.
+        positions: (F, M, 3), NaN where not seen.
+    """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     together: NDArray[np.bool_] = np.sum(np.all(np.isfinite(positions[:, palm]), axis=-1), axis=1) >= 3
     return together
 
 
 def from_json(data: object, where: str) -> Groups:
-    """A marker map from decoded JSON: {"left": {"LIFT": "index-finger-tip", ...}, "right": {...}}.
+    """Read a marker map from decoded JSON: {"left": {"LIFT": "index-finger-tip", ...}, "right": {...}}.
 
-    A label goes to a joint's name or to {"joint": name, "offset": [x, y, z]}, the offset as Spot has it. Raises
-    MarkerMapError naming `where` and what is not understood.
+    A label maps to a joint's name or to {"joint": name, "offset": [x, y, z]}, the offset as in Spot.
+
+    Args:
+        data: the decoded JSON.
+        where: the source as it appears in error messages.
+
+    Raises:
+        MarkerMapError: an entry is not understood, or two labels have the same spot.
     """
     if not isinstance(data, dict) or not data or not set(data) <= set(SIDES):
         raise MarkerMapError(f"{where}: expected an object with 'left', 'right' or both")
@@ -341,7 +356,7 @@ def _spot(value: Any, where: str) -> Spot:
 
 
 def to_json(groups: Groups) -> dict[str, dict[str, Any]]:
-    """A marker map as JSON holds it: the inverse of from_json."""
+    """Convert a marker map for JSON: the inverse of from_json."""
     return {
         side: {
             label: {"joint": spot.joint, "offset": list(spot.offset)} if any(spot.offset) else spot.joint

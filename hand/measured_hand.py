@@ -1,4 +1,4 @@
-"""One hand of a performer: its measures, the couplings and limits that are its own, and the hand built of them."""
+"""One hand of a performer: its measurements, its own couplings and limits, and the model built from them."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,40 +20,42 @@ Floats = NDArray[np.float64]
 
 Rho = tuple[float | None, ...]
 LOST = 1.0
-"""Degrees of its own range that a joint may lose to one that follows it, for being limited."""
+"""Degrees of its range that a joint may lose through a coupling to a joint with narrower limits."""
 NO_RHO: Rho = (None,) * len(DIGITS)
 
 
 def _unknown() -> Floats:
-    """The shape of 'not given'."""
+    """Return an empty array, which stands for 'not given'."""
     return np.zeros((0, 3))
 
 
 @dataclass(frozen=True, eq=False)
 class MeasuredHand:
-    """One hand's measures, and where on it the markers were found to sit.
+    """A hand's measurements, and where its markers sit.
 
-    Raises HandError for limits or couplings that the hand does not have, or that no angles could fulfil.
+    Raises:
+        HandError: limits or couplings name movements that the hand does not have, or no angles fulfil them.
     """
 
     proportions: Proportions
     spots: dict[str, Spot]
-    """label -> spot."""
+    """Label -> where the marker sits."""
     rho: Rho = NO_RHO
-    """(5,) how much the last joint of each digit bends with its middle one, thesis (4.3). None: a finger's is the
-    usual one, a thumb's joints bend independently."""
+    """(5,) DIP flexion per PIP flexion of each digit, thesis (4.3). None: a finger's is the usual ratio; the thumb's
+    joints bend independently."""
     radii: Floats = field(default_factory=_unknown)
-    """(5, 3) m, of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); not given: by its size."""
+    """(5, 3) m, radii of each digit's MCP, PIP and DIP (thumb: CMC, MCP, IP), thesis (4.4); by default from the hand's
+    size."""
     limits: AngleLimits = field(default_factory=dict)
-    """Degrees, what differs from the usual limits."""
+    """Degrees, only those that differ from DEFAULT_LIMITS."""
     measures: tuple[Measure, ...] = ()
-    """How all this was measured, and how sure it is."""
+    """How all this was measured, and how certain it is."""
     motion: Floats = field(default_factory=_unknown)
-    """(N, D) rad, the angles of its model in frames of free motion; none where no such clip was solved."""
+    """(N, D) rad, the model's angles in frames of free motion; empty if no such clip was solved."""
     uncoupled: frozenset[str] = frozenset()
-    """Digits whose last joint does not follow its middle one."""
+    """Digits whose DIP does not follow the PIP."""
     worn: WornHand | None = None
-    """The hand with the markers that it wore on its skin, where it was fitted with them."""
+    """The fit with markers on the skin, if there was one."""
 
     def __post_init__(self) -> None:
         if not len(self.radii):
@@ -63,12 +65,12 @@ class MeasuredHand:
 
     @property
     def all_limits(self) -> AngleLimits:
-        """The usual limits, and the hand's own where it has them."""
+        """DEFAULT_LIMITS, overridden by the hand's own."""
         return DEFAULT_LIMITS | self.limits
 
     @property
     def couplings(self) -> tuple[CouplingRow, ...]:
-        """A row for each digit whose last joint follows its middle one: θ_dip = ρ θ_pip, thesis (4.2) put right."""
+        """A row θ_dip = ρ θ_pip for each digit that is coupled, thesis (4.2) with the misprinted sides exchanged."""
         usual = [None if digit == "thumb" else DIP_PER_PIP for digit in DIGITS]
         slopes = [other if own is None else own for own, other in zip(self.rho, usual, strict=True)]
         return tuple(
@@ -78,9 +80,12 @@ class MeasuredHand:
         )
 
     def within(self, allowed: AngleLimits) -> "MeasuredHand":
-        """The hand on a rig that allows it less. allowed: degrees, of the movements that the rig limits.
+        """Return the hand restricted to a rig's limits.
 
-        The last joint of a digit follows its middle one no more where the rig's limits would so hold the middle one.
+        A digit's DIP no longer follows its PIP where the rig's limits of the DIP would thereby restrict the PIP.
+
+        Args:
+            allowed: degrees, for the movements that the rig limits.
         """
         limits = self.limits | allowed
         held = (row for row in self.couplings if _holds_back(row, self.all_limits, self.all_limits | allowed))
@@ -90,11 +95,11 @@ class MeasuredHand:
         return replace(fitted, motion=motion)
 
     def thickness(self, digit: str) -> Floats:
-        """(3,) m, how deep a digit's joints lie below the line of its markers, thesis (4.4).
+        """Depth (3,) m of a digit's joints below the line of its markers, thesis (4.4).
 
-        Its radii where they were measured or typed, for markers that count as in the joints and are on their backs.
-        Zero where the radii are only the usual ones of a hand of this size, and where the markers are said to sit
-        beside the joints: those are not on that line.
+        These are the radii, if they were measured or entered and the markers, on the joints' backs, are placed at the
+        joints. Zero if the radii are only the usual ones for a hand of this size, or if markers are placed at offsets
+        from the joints, which already account for it.
         """
         row, joints = DIGITS.index(digit), CHAIN_JOINTS[digit]
         usual = np.allclose(self.radii[row], by_size(self.proportions)[row], rtol=0, atol=1e-5)
@@ -103,19 +108,19 @@ class MeasuredHand:
 
     @cached_property
     def model(self) -> HandModel:
-        """The hand that solvers solve."""
+        """The hand model that solvers use."""
         return build(self.proportions, self.all_limits, self.couplings)
 
     def mirrored(self) -> "MeasuredHand":
-        """The same person's other hand; where the markers sit on that one is not known."""
+        """Return the same person's other hand. Its marker positions are unknown."""
         return replace(self, proportions=self.proportions.mirrored(), spots={}, worn=None)
 
     def measure(self, kind: Kind, of: str) -> Measure | None:
-        """How one of its values was measured, None where that is not known."""
+        """Return how one of the values was measured, None if that is unknown."""
         return next((one for one in self.measures if (one.kind, one.of) == (kind, of)), None)
 
     def table(self) -> list[str]:
-        """The digits' measures in lines of text, each with its spread where it is known."""
+        """Format the digits' measurements as lines of text, with standard deviations where known."""
         lines = [f"{'':16}{'bones, mm':36}{'rho':15}joint radii, mm"]
         for row, digit in enumerate(DIGITS):
             joints, rho = CHAIN_JOINTS[digit][:3], self.rho[row]
@@ -130,7 +135,7 @@ class MeasuredHand:
 
 
 def with_markers(measured: MeasuredHand, worn: WornHand) -> MeasuredHand:
-    """A hand as it was fitted with the markers that it wore: its bones and limits are those of the fit."""
+    """Return a hand with the bones, limits and marker positions of a fit with markers on the skin."""
     kept = tuple(one for one in measured.measures if one.kind in ("rho", "radius"))
     limits = measured.limits | worn.limits
     return replace(
@@ -145,14 +150,14 @@ def with_markers(measured: MeasuredHand, worn: WornHand) -> MeasuredHand:
 
 
 def _holds_back(row: CouplingRow, own: AngleLimits, fewer: AngleLimits) -> bool:
-    """Whether a last joint that follows would hold its middle one more with fewer angles than with its own.
+    """Whether a DIP coupling would restrict the PIP more under limits `fewer` than under the hand's `own`.
 
-    A DIP that a rig lets bend by 30 degrees only would else keep the PIP at 45.
+    For example, a DIP that a rig limits to 30 degrees would limit the PIP to 45.
     """
     (last, of_last, _), (middle, of_middle, slope) = row.terms
 
     def room(limits: AngleLimits) -> tuple[float, float]:
-        """Degrees that the middle joint has, and how many of them the last joint cannot follow to."""
+        """Degrees of the PIP's range that the DIP can follow, and degrees that it cannot."""
         (low, high), (low_last, high_last) = limits[middle, of_middle], limits[last, of_last]
         shared = min(high, high_last / -slope) - max(low, low_last / -slope)
         return shared, high - low - shared
@@ -162,7 +167,7 @@ def _holds_back(row: CouplingRow, own: AngleLimits, fewer: AngleLimits) -> bool:
 
 
 def _check_limits(side: Side, limits: AngleLimits, couplings: tuple[CouplingRow, ...]) -> None:
-    """Raises HandError for a range whose ends are swapped, or that leaves a coupling no angles."""
+    """Raise HandError for a range whose ends are swapped, or that leaves a coupling no angles."""
     for (joint, movement), (low, high) in limits.items():
         if not low <= high:
             raise HandError(

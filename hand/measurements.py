@@ -1,4 +1,4 @@
-"""What was measured of a hand, how, and how sure it is: kept with the performer, for people who must judge it."""
+"""Measurements of a hand with their method and uncertainty, stored with the performer for users to judge."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -11,56 +11,58 @@ Bools = NDArray[np.bool_]
 
 Kind = Literal["bone", "palm", "rho", "radius", "marker"]
 FAR = 3.0
-"""Spreads from the middle at which a frame is left out: of normal noise, 1 frame in 370."""
+"""Standard deviations from the median beyond which a frame is an outlier: 1 in 370 frames of normal noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure: where nothing was measured there is no value, and `how` says why."""
+    """One measurement. It has no value where nothing was measured; `how` then says why."""
 
     kind: Kind
     of: str
-    """The joint at which a bone begins, that stands in the palm or that has a radius; for rho, the digit; for a
+    """For a bone, the joint at which it begins; for a palm joint or a radius, the joint; for rho, the digit; for a
     marker, its label."""
     how: str
-    """In words."""
+    """The method, in words."""
     value: float | None = None
-    """mm; for rho, a number without unit. Of a joint of the palm, from the wrist; of a marker, from its joint."""
+    """mm; for rho, a ratio. The distance of a palm joint is from the wrist, that of a marker from its joint."""
     spread: float | None = None
-    """In the unit of the value, one standard deviation: of a length, from frame to frame; of a rho or a radius, of the
-    value itself, as parts of the clip tell it; of what was fitted to free motion, as the fit's curvature has it."""
+    """One standard deviation, in the unit of the value. For a length it is from frame to frame; for a rho or a radius,
+    that of the value itself, by jackknife over parts of the clip; for what was fitted to free motion, from the fit's
+    curvature."""
     residual: float | None = None
-    """How far off the frames are from what the measure says, root mean square: degrees for rho, mm for a radius or a
-    marker."""
+    """Root mean square residual of the frames: degrees for rho, mm for a radius or a marker."""
     frames: int = 0
-    """Frames that were used."""
+    """How many frames were used."""
 
 
 def told(value: float, measure: Measure | None, digits: int) -> str:
-    """'45.8 ± 0.2': a value with its spread, where that is known."""
+    """Format a value with its standard deviation, where that is known: '45.8 ± 0.2'."""
     if measure is None or measure.spread is None:
         return f"{value:.{digits}f}"
     return f"{value:.{digits}f} ± {measure.spread:.{digits}f}"
 
 
 def kept(values: Floats, least: float = 0.0) -> Bools:
-    """(N,) the values (N,) that are known and not far from their median, in spreads as the median deviation tells it.
+    """Mask (N,) of values (N,) that are finite and no outliers, by the median absolute deviation.
 
-    `least`: the spread below which noise is taken to be no less.
+    Args:
+        values: (N,), NaN where unknown.
+        least: lower bound of the standard deviation that the median absolute deviation yields.
     """
     known = np.isfinite(values)
     if not known.any():
         return known
     away = np.abs(values - np.median(values[known]))
-    # 1.4826: a normal distribution's standard deviation against its median deviation.
+    # 1.4826: ratio of standard deviation to median absolute deviation of a normal distribution.
     result: Bools = known & (away <= FAR * max(1.4826 * float(np.median(away[known])), least, 1e-12))
     return result
 
 
 def mean_and_spread(values: Floats) -> tuple[float, float | None, int]:
-    """Mean and standard deviation of the values (N,) that are kept, and how many these are.
+    """Mean and standard deviation of the values (N,) without outliers, and how many these are.
 
-    The mean is NaN where none is known, the deviation None where there are not two.
+    The mean is NaN if no value is finite, the standard deviation None if fewer than two are.
     """
     good = values[kept(values)]
     if not len(good):
@@ -69,9 +71,12 @@ def mean_and_spread(values: Floats) -> tuple[float, float | None, int]:
 
 
 def jackknife(parts: Floats) -> Floats:
-    """(...) the standard deviation of an estimate; parts (B, ...) are the estimates without one of a clip's B parts.
+    """Standard deviation (...) of an estimate by the block jackknife (Kunsch 1989).
 
-    Frames that follow each other are alike, so whole parts are left out and not frames (Kunsch 1989).
+    Whole parts of a clip are left out rather than frames, because neighbouring frames are correlated.
+
+    Args:
+        parts: (B, ...) estimates, each without one of the clip's B parts.
     """
     count = len(parts)
     spread: Floats = np.sqrt((count - 1) / count * ((parts - parts.mean(0)) ** 2).sum(0))

@@ -1,8 +1,8 @@
-"""The other hand that moves alike: everything seen in a mirror that stands in the plane X = 0 of the world.
+"""Mirror hands, poses and targets in the plane X = 0 of the world.
 
 With M = diag(−1, 1, 1) a point p becomes M p. A joint's frame R becomes M R M, so that the mirrored hand is a hand
-again, with the same angles: movements are named alike on both hands (`model.py`). A velocity of turning, which is an
-axis with a sense, becomes −M w.
+again, with the same angles, since movements have the same sign on both hands (`model.py`). An angular velocity w is a
+pseudovector and becomes −M w.
 """
 
 from dataclasses import replace
@@ -18,20 +18,20 @@ from .targets import Targets
 Floats = NDArray[np.float64]
 
 POINTS = np.array([-1.0, 1.0, 1.0])
-"""What a place or a velocity is multiplied by."""
+"""Factors that mirror a position or a velocity."""
 TURNS = np.array([1.0, -1.0, -1.0])
-"""What an axis of a turn, or a velocity of turning, is multiplied by."""
+"""Factors that mirror a rotation axis or an angular velocity."""
 FRAMES = np.outer([*POINTS, 1.0], [*POINTS, 1.0])
-"""(4, 4) what a frame is multiplied by, number by number: M T M."""
+"""(4, 4) elementwise factors that mirror a frame: M T M."""
 
 
 def other(side: Side) -> Side:
-    """Left for right, and right for left."""
+    """Return left for right, and right for left."""
     return SIDES[1 - SIDES.index(side)]
 
 
 def model(hand: HandModel) -> HandModel:
-    """The other hand with the same measures, limits and couplings."""
+    """Return the other hand with the same proportions, limits and couplings."""
     sites = tuple(Site(site.name, site.joint, _point(site.offset)) for site in hand.sites)
     return replace(hand, side=other(hand.side), rest=FRAMES * hand.rest, axes=TURNS * hand.axes, sites=sites)
 
@@ -42,12 +42,12 @@ def _point(place: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 def pose(posed: Pose, hand: HandModel) -> Pose:
-    """The pose of the other hand, `hand`, that looks like `posed` in the mirror."""
+    """Mirror a pose on to `hand`, the model of the other hand."""
     return Pose(hand, FRAMES * posed.root, posed.angles)
 
 
 def targets(asked: Targets) -> Targets:
-    """What is to be asked of the other hand."""
+    """Mirror targets for the other hand."""
     turns = np.array([1.0, *TURNS])
     return replace(
         asked,

@@ -1,12 +1,13 @@
-"""HandModel: the joints of a hand, how far apart they are, how they bend and how far.
+"""HandModel: a hand's joints, degrees of freedom, limits, couplings and sites.
 
-Every joint's frame has its origin in the joint, +Y along the bone to the next joint, +Z out of the back of the
-hand and +X to complete a right-handed frame (towards the little finger on a right hand, towards the thumb on a
-left one). That is Blender's bone frame, and the palm frame of the wrist. Angles of zero are the straight finger.
+Every joint's frame has its origin in the joint, +Y along the bone to the next joint, +Z out of the back of the hand and
++X to complete a right-handed frame (towards the little finger on a right hand, towards the thumb on a left one). That
+is Blender's bone frame, and the palm frame of the wrist. At zero angles the fingers are straight.
 
-A joint turns by its degrees of freedom in their order: R = R_abduction · R_twist · R_flexion = Rz · Ry · Rx, which
-is Blender's Euler order XYZ. Abduction and twist thus choose the plane in which the digit curls (FABRIK-CGA's
-finger plane), and flexion moves within it.
+A joint's rotation is R = R_abduction · R_twist · R_flexion = Rz · Ry · Rx, which is Blender's Euler order XYZ.
+Abduction and twist thus choose the plane in which the digit curls (FABRIK-CGA's finger plane), and flexion moves within
+it.
+
 - abduction > 0 leans towards the thumb's side: about +Z on a right hand, −Z on a left one;
 - twist > 0 tilts the finger plane about the straight finger: about +Y on a right hand, −Y on a left one;
 - flexion > 0 curls towards the palm: about −X on both hands.
@@ -30,13 +31,13 @@ AXES: dict[Movement, tuple[float, float, float]] = {
     "twist": (0.0, 1.0, 0.0),
     "flexion": (-1.0, 0.0, 0.0),
 }
-"""The axis of each movement on a right hand, in the joint's frame, in the order in which a joint turns about them;
-a left hand is its mirror image in X."""
+"""The axis of each movement in the joint's frame of a right hand, in the order in which the rotations are multiplied. A
+left hand is its mirror image in X."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A named point fixed to a joint: a joint itself, or where a marker sits."""
+    """A named point fixed to a joint: the joint itself, or a marker's position."""
 
     name: str
     joint: int
@@ -46,7 +47,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coupling:
-    """A linear row over the angles: lower <= coefficients · angles <= upper. Soft ones yield to the targets."""
+    """A linear constraint on the angles: lower <= coefficients · angles <= upper. Soft ones yield to the targets."""
 
     coefficients: Floats
     """(D,)"""
@@ -59,7 +60,8 @@ class Coupling:
 class HandModel:
     """A hand of J joints with D degrees of freedom. Lengths in m, angles in rad.
 
-    Raises HandError when the arrays' shapes disagree, a limit's ends are swapped or a value is not finite.
+    Raises:
+        HandError: the arrays' shapes disagree, a limit's ends are swapped or a value is not finite.
     """
 
     side: Side
@@ -70,15 +72,15 @@ class HandModel:
     rest: Floats
     """(J, 4, 4) T_parent_joint at angles of zero; the root's is the identity."""
     movements: tuple[Movement, ...]
-    """(D,) what each degree of freedom is called."""
+    """(D,) the movement of each degree of freedom."""
     axes: Floats
-    """(D, 3) unit axis in the joint's frame."""
+    """(D, 3) unit axes in the joint's frame."""
     axis_joint: Ints
-    """(D,) the joint that each degree of freedom turns, ascending."""
+    """(D,) the joint of each degree of freedom, ascending."""
     limits: Floats
-    """(D, 2) lowest and highest angle."""
+    """(D, 2) lower and upper limits."""
     neutral: Floats
-    """(D,) the angles of a hand at ease."""
+    """(D,) the angles of a relaxed hand."""
     couplings: tuple[Coupling, ...]
     sites: tuple[Site, ...]
 
@@ -109,29 +111,29 @@ class HandModel:
         return len(self.movements)
 
     def dof(self, joint: str, movement: Movement) -> int | None:
-        """The index of a joint's degree of freedom, None where the joint does not move so."""
+        """Return the index of a joint's degree of freedom, None if the joint does not have that movement."""
         index = self.joints.index(joint)
         found = (d for d in range(self.dofs) if self.axis_joint[d] == index and self.movements[d] == movement)
         return next(found, None)
 
     def dof_name(self, index: int) -> str:
-        """For people: 'index-finger-phalanx-proximal flexion'."""
+        """Return a readable name: 'index-finger-phalanx-proximal flexion'."""
         return f"{self.joints[self.axis_joint[index]]} {self.movements[index]}"
 
     def site_index(self, name: str) -> int:
-        """The index of a site by its name. Raises HandError for a name the hand does not have."""
+        """Return the index of a site. Raises HandError for a name that the hand does not have."""
         for index, site in enumerate(self.sites):
             if site.name == name:
                 return index
         raise HandError(f"{self.side} hand: there is no site '{name}'")
 
     def with_sites(self, sites: tuple[Site, ...]) -> "HandModel":
-        """The same hand with further sites."""
+        """Return the same hand with further sites."""
         return replace(self, sites=self.sites + sites)
 
 
 def _check_couplings(side: Side, couplings: tuple[Coupling, ...], dofs: int) -> None:
-    """Raises HandError for rows that are not (D,), not finite, empty, swapped, or that no angles could fulfil."""
+    """Raise HandError for rows that are not (D,), not finite, all zero, with swapped bounds, or contradictory."""
     for number, row in enumerate(couplings, 1):
         if np.shape(row.coefficients) != (dofs,) or not np.isfinite([*row.coefficients, row.lower, row.upper]).all():
             raise HandError(f"{side} hand: coupling {number} is not {dofs} finite numbers between two bounds")

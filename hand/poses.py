@@ -1,7 +1,7 @@
-"""Named poses of any hand, made from joint angles: the table is poses.json.
+"""Named poses, defined by joint angles in poses.json.
 
-The angles are those of an adult's hand (proportions.py). On it, what a person's fingers touch in a pose touches, and
-nothing goes through anything: tests/blender/test_hand_poses.py measures both on the skin.
+The angles are tuned on an adult's hand (proportions.py), where fingers touch as they do on a person and nothing
+intersects: tests/blender/test_hand_poses.py measures both on the skin.
 """
 
 import json
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Degrees = dict[tuple[str, Movement], float]
 
 GROUPS: dict[str, str] = {"everyday": "Everyday", "grips": "Grips", "letters": "Sign Alphabet"}
-"""What kinds of poses there are, and what a person reads."""
+"""Groups of poses and their labels."""
 
 _THUMB: tuple[tuple[int, Movement], ...] = (
     (0, "abduction"),
@@ -33,25 +33,25 @@ _THUMB: tuple[tuple[int, Movement], ...] = (
     (2, "flexion"),
 )
 _FINGER: tuple[tuple[int, Movement], ...] = ((0, "flexion"), (1, "flexion"), (0, "abduction"), (0, "twist"))
-"""What the columns of the table are: joint of CHAIN_JOINTS and movement."""
+"""The columns of the table: index into CHAIN_JOINTS, and movement."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedPose:
-    """A pose that people know."""
+    """A pose with a name and metadata."""
 
     name: str
-    """For commands: 'letter-a'."""
+    """Identifier for commands: 'letter-a'."""
     label: str
-    """For people."""
+    """Display name."""
     group: str
     """A key of GROUPS."""
     about: str
-    """A sentence."""
+    """One sentence of description."""
     tags: tuple[str, ...]
-    """Other words by which people look for it."""
+    """Other search terms."""
     degrees: Degrees
-    """Joint and movement -> angle, of all digits; movements that are not named are at zero."""
+    """(joint, movement) -> angle, for all digits; those not listed are zero."""
 
 
 def _degrees(row: Mapping[str, Any]) -> Degrees:
@@ -82,23 +82,27 @@ def _read(path: Path) -> dict[str, NamedPose]:
 
 
 POSES: dict[str, NamedPose] = _read(Path(__file__).with_name("poses.json"))
-"""By name, in the order in which a person is shown them."""
+"""By name, in display order."""
 
 
 def of_group(group: str) -> tuple[str, ...]:
-    """The names of the poses of a group."""
+    """Return the names of a group's poses."""
     return tuple(pose.name for pose in POSES.values() if pose.group == group)
 
 
 def named(name: str) -> NamedPose:
-    """A pose by its name. Raises HandError for a name that is not known."""
+    """Return a pose by its name. Raises HandError for an unknown name."""
     if name not in POSES:
         raise HandError(f"there is no pose '{name}', only {', '.join(POSES)}")
     return POSES[name]
 
 
 def angles(hand: HandModel, name: str) -> Floats:
-    """(D,) rad, a named pose within the hand's limits. Raises HandError for a name that is not known."""
+    """Return the angles (D,) rad of a named pose, clipped to the hand's limits.
+
+    Raises:
+        HandError: there is no pose of that name.
+    """
     result = np.zeros(hand.dofs)
     for (joint, movement), degrees in named(name).degrees.items():
         dof = hand.dof(joint, movement)

@@ -1,4 +1,4 @@
-"""How large a hand is and where its fingers begin: what differs from performer to performer."""
+"""Proportions of a hand: bone lengths and palm joints, which differ between performers."""
 
 from dataclasses import dataclass, replace
 
@@ -16,23 +16,24 @@ from .value_equality import ValueEquality
 Floats = NDArray[np.float64]
 
 PALM_JOINTS: tuple[str, ...] = tuple(joint for digit in DIGITS for joint in DIGIT_JOINTS[digit][:-3])
-"""The joints that stand still in the palm: the thumb's CMC and, for each finger, metacarpal base and MCP."""
+"""The joints that do not move within the palm: the thumb's CMC and, for each finger, metacarpal base and MCP."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proportions(ValueEquality):
-    """A hand's measures in the wrist's frame: +Y along the straight middle finger's bones, +Z out of its back.
+    """A hand's dimensions in the wrist's frame: +Y along the straight middle finger, +Z out of the back.
 
-    Raises HandError for a length that is not above zero.
+    Raises:
+        HandError: a bone is not longer than 0.1 mm, or the palm joints coincide.
     """
 
     side: Side
     palm: Floats
-    """(9, 3) m, where PALM_JOINTS are."""
+    """(9, 3) m, positions of PALM_JOINTS."""
     phalanges: Floats
-    """(5, 3) m, the three bones of each digit that move: for the thumb, its metacarpal is the first."""
+    """(5, 3) m, lengths of each digit's three moving bones; the thumb's first is its metacarpal."""
     frames: Floats
-    """(5, 4) unit wxyz, how each digit's first moving joint stands in the wrist's frame at angles of zero."""
+    """(5, 4) unit quaternions wxyz, rotation of each digit's first moving joint in the wrist's frame at zero angles."""
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.palm).all() or not np.ptp(self.palm[:, 1]) > 0.01 * self.phalanges.max():
@@ -52,29 +53,29 @@ class Proportions(ValueEquality):
         return float(np.linalg.norm(knuckle) + self.phalanges[2].sum())
 
     def scaled(self, factor: float) -> "Proportions":
-        """The same hand, larger or smaller."""
+        """Return the same hand, larger or smaller."""
         return replace(self, palm=self.palm * factor, phalanges=self.phalanges * factor)
 
     def mirrored(self) -> "Proportions":
-        """The other hand of the same person: the mirror image in X."""
+        """Return the other hand of the same person: the mirror image in X."""
         return Proportions(
             side="left" if self.side == "right" else "right",
             palm=self.palm * [-1.0, 1.0, 1.0],
             phalanges=self.phalanges,
-            # A rotation seen in a mirror in X keeps its part about X and turns the other way about Y and Z.
+            # Mirroring a rotation in X keeps its component about X and negates those about Y and Z.
             frames=self.frames * [1.0, 1.0, -1.0, -1.0],
         )
 
 
 def _turned(z: float, x: float, y: float) -> Floats:
-    """Rz · Rx · Ry of angles in degrees: splay, then droop, then roll."""
+    """Quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
     turns = [rot.about(axis, np.deg2rad(angle)) for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)]
     return rot.multiply(rot.multiply(turns[0], turns[1]), turns[2])
 
 
 _ADULT = Proportions(
     side="right",
-    # Knuckles and bases of an adult hand, so that the metacarpals have the lengths of Buryanov & Kotiuk (2010).
+    # Palm joints of an adult hand; the metacarpals have the lengths of Buryanov & Kotiuk (2010).
     palm=np.array(
         [
             [-22.0, 24.0, -12.0],
@@ -100,9 +101,8 @@ _ADULT = Proportions(
         ]
     )
     / 1000,
-    # Splay as the fingers of a flat hand stand; roll so that curling fingers converge on the thumb's base, as the bent
-    # fingers of ten headset hands (npm handy-work) stand in their palms. The thumb points aside and palmwards and is
-    # rolled so that it flexes across the palm.
+    # The spread is that of a flat hand. The roll makes curling fingers converge on the thumb's base, as in ten headset
+    # hands (npm handy-work). The thumb points sideways and towards the palm, and is rolled so that it flexes across it.
     frames=np.stack(
         [_turned(50, -20, -70), _turned(5, 0, -5), _turned(0, 0, 0), _turned(-5, 0, 6), _turned(-12, 0, 15)]
     ),
@@ -110,9 +110,14 @@ _ADULT = Proportions(
 
 
 def adult(side: Side, size: float = _ADULT.size) -> Proportions:
-    """The measures of a mean adult hand, `size` m long from the wrist to the middle finger's tip.
+    """Return the proportions of a mean adult hand.
 
-    Raises HandError for a size outside 0.01..10 m.
+    Args:
+        side: 'left' or 'right'.
+        size: m, from the wrist to the middle finger's tip.
+
+    Raises:
+        HandError: the size is outside 0.01..10 m.
     """
     if not 0.01 <= size <= 10:
         raise HandError(f"a hand of {size:.4g} m was asked for, it must be from 0.01 to 10 m long")
@@ -121,7 +126,7 @@ def adult(side: Side, size: float = _ADULT.size) -> Proportions:
 
 
 def world_frames(proportions: Proportions) -> Floats:
-    """(J, 4, 4) T_wrist_joint of the hand with all angles zero."""
+    """Return T_wrist_joint (J, 4, 4) m of the hand at zero angles."""
     world = np.tile(np.eye(4), (len(JOINTS), 1, 1))
     digit_frames = rot.to_matrix(proportions.frames)
     for digit, name in enumerate(DIGITS):
@@ -139,7 +144,7 @@ def world_frames(proportions: Proportions) -> Floats:
 
 
 def rest_frames(proportions: Proportions) -> Floats:
-    """(J, 4, 4) T_parent_joint of the hand with all angles zero."""
+    """Return T_parent_joint (J, 4, 4) m of the hand at zero angles."""
     world = world_frames(proportions)
     parents = np.array(PARENTS)
     local = world.copy()
@@ -148,7 +153,7 @@ def rest_frames(proportions: Proportions) -> Floats:
 
 
 def site_places(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
-    """(M, 3) m in the wrist's frame, where spots are at angles of zero."""
+    """Return the positions (M, 3) m of spots in the wrist's frame at zero angles."""
     world = world_frames(proportions)[[JOINT_INDEX[spot.joint] for spot in spots]]
     offsets = np.array([spot.on(proportions.side) for spot in spots]).reshape(-1, 3)
     placed: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
@@ -156,7 +161,16 @@ def site_places(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
 
 
 def in_palm(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> Floats:
-    """(F, M, 3) m, markers seen (F, M, 3) in the wrist's frame: the hand laid on its palm markers frame by frame."""
+    """Transform markers into the wrist's frame, by fitting the hand to its palm markers in each frame.
+
+    Args:
+        proportions: the hand.
+        spots: where the M markers sit.
+        seen: (F, M, 3) m in the world, NaN where not seen.
+
+    Returns:
+        (F, M, 3) m.
+    """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     moves = rot.fit_seen(site_places(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
     local: Floats = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen - moves[:, None, :3, 3])
@@ -168,9 +182,10 @@ def build(
     limits: AngleLimits = DEFAULT_LIMITS,
     couplings: tuple[CouplingRow, ...] = DEFAULT_COUPLINGS,
 ) -> HandModel:
-    """The HandModel of these measures: 25 joints, a site on each, a degree of freedom per row of `limits`.
+    """Build the HandModel of these proportions: 25 joints, a site on each, and a degree of freedom per row of `limits`.
 
-    Raises HandError for limits whose ends are swapped or a coupling of a movement that the hand does not have.
+    Raises:
+        HandError: the ends of a limit are swapped, or a coupling names a movement that the hand does not have.
     """
     mirror = np.array([1.0, 1.0, 1.0] if proportions.side == "right" else [1.0, -1.0, -1.0])
     rows = sorted(limits.items(), key=lambda row: (JOINT_INDEX[row[0][0]], list(AXES).index(row[0][1])))

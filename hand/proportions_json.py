@@ -1,4 +1,4 @@
-"""A hand's measures as a performer file holds them."""
+"""Proportions of a hand in a performer file."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 
 def to_json(proportions: Proportions) -> dict[str, object]:
-    """A hand's measures as a performer file holds them: millimetres, by joint."""
+    """Convert proportions for a performer file: millimetres, by joint."""
     chains = [CHAIN_JOINTS[digit] for digit in DIGITS]
     return {
         "size_mm": round(proportions.size * 1000, 2),
@@ -31,7 +31,11 @@ def to_json(proportions: Proportions) -> dict[str, object]:
 
 
 def from_json(side: Side, data: object, where: str) -> Proportions:
-    """The inverse of to_json. Raises HandError naming `where` and the measure that is missing or no number."""
+    """Read proportions: the inverse of to_json.
+
+    Raises:
+        HandError: a value is missing or not a number; the message begins with `where`.
+    """
 
     def numbers(group: str, key: str, count: int) -> Floats:
         entry = data.get(group, {}).get(key) if isinstance(data, dict) and isinstance(data.get(group), dict) else None

@@ -1,6 +1,6 @@
-"""Rotations as unit quaternions (wxyz) and matrices, for any number of leading dimensions.
+"""Rotations as unit quaternions (wxyz) and matrices, with any number of leading dimensions.
 
-The formulas are those of Diebel, Representing Attitude (2006): (109) product, (125) matrix of a quaternion.
+Formulas from Diebel, Representing Attitude (2006): (109) product, (125) matrix of a quaternion.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
-    """Quaternions (..., 4) that turn by angle (...) rad about the unit axes (..., 3)."""
+    """Quaternions (..., 4) of rotations by angles (...) rad about unit axes (..., 3)."""
     half = np.asarray(angle, float)[..., None] / 2
     axis = np.asarray(axis, float)
     sine = np.sin(half) * axis
@@ -20,7 +20,7 @@ def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 
 def multiply(a: Floats, b: Floats) -> Floats:
-    """The rotation b followed by a, both (..., 4)."""
+    """Quaternion product (..., 4): the rotation b followed by a."""
     aw, ax, ay, az = np.moveaxis(a, -1, 0)
     bw, bx, by, bz = np.moveaxis(b, -1, 0)
     return np.stack(
@@ -35,13 +35,13 @@ def multiply(a: Floats, b: Floats) -> Floats:
 
 
 def conjugate(q: Floats) -> Floats:
-    """The inverse rotations of unit quaternions (..., 4)."""
+    """Inverse rotations of unit quaternions (..., 4)."""
     inverse: Floats = q * np.array([1.0, -1.0, -1.0, -1.0])
     return inverse
 
 
 def rotate(q: Floats, vectors: Floats) -> Floats:
-    """Vectors (..., 3) turned by q (..., 4)."""
+    """Rotate vectors (..., 3) by unit quaternions (..., 4)."""
     w, u = q[..., :1], q[..., 1:]
     twice = 2 * np.cross(u, vectors)
     turned: Floats = vectors + w * twice + np.cross(u, twice)
@@ -67,11 +67,11 @@ _OF_PRODUCTS: Floats = np.concatenate(
     ],
     axis=1,
 )
-"""(16, 10) from the products of a quaternion's numbers to q v q* of each axis v, and to the square of its length."""
+"""(16, 10) maps the products of a quaternion's components to q v q* for each axis v, and to its squared norm."""
 
 
 def columns(q: Floats) -> Floats:
-    """(N, 3, 3) the axes x, y, z as turned by quaternions (N, 4) of any length: to_matrix in less steps, transposed."""
+    """Transposed rotation matrices (N, 3, 3) of quaternions (N, 4) of any norm, in fewer operations than to_matrix."""
     squares = (q[:, :, None] * q[:, None, :]).reshape(-1, 16) @ _OF_PRODUCTS
     turned: Floats = (squares[:, :9] / squares[:, 9:]).reshape(-1, 3, 3)
     return turned
@@ -80,8 +80,8 @@ def columns(q: Floats) -> Floats:
 def from_matrix(matrices: Floats) -> Floats:
     """Unit quaternions (..., 4), w >= 0, of rotation matrices (..., 3, 3).
 
-    Of the four ways to begin (w, x, y or z first) the one with the largest square root is taken, so that
-    nothing small is divided by (Shepperd 1978).
+    Of the four formulas, starting from w, x, y or z, the one with the largest square root is used to avoid dividing by
+    small numbers (Shepperd 1978).
     """
     m = matrices
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
@@ -105,9 +105,9 @@ def from_matrix(matrices: Floats) -> Floats:
 
 
 def continuous(q: Floats) -> Floats:
-    """The same rotations (F, ..., 4), each with the sign that is nearer to the frame before it.
+    """Choose the signs of quaternions (F, ..., 4) so that each is nearest to the previous frame's.
 
-    Keyed quaternions are interpolated component by component: a change of sign would spin the bone.
+    Blender interpolates keyed quaternions by component, so a change of sign would spin the bone.
     """
     if len(q) < 2:
         return q.copy()
@@ -118,10 +118,10 @@ def continuous(q: Floats) -> Floats:
 
 
 def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
-    """Unit quaternions (..., 4) at a part 0..1 of the shorter arc from a to b; part broadcasts over their numbers."""
+    """Spherical interpolation of unit quaternions (..., 4) at `part` 0..1 of the shorter arc from a to b."""
     cosine = np.einsum("...k,...k->...", a, b)[..., None]
     b, angle = np.where(cosine < 0, -b, b), np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
-    # Where the arc is too short for sines the chord is as good.
+    # For very short arcs, linear interpolation avoids dividing by sin(0).
     sine, short = np.sin(angle), angle < 1e-6
     ways = [np.where(short, p, np.sin(p * angle) / np.where(short, 1.0, sine)) for p in (1 - part, part)]
     mixed = ways[0] * a + ways[1] * b
@@ -130,7 +130,7 @@ def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
 
 
 def basis(y: Floats, z: Floats) -> Floats:
-    """Matrices (..., 3, 3) whose columns are x, y, z: y along `y`, z as near to `z` as a right angle allows."""
+    """Rotation matrices (..., 3, 3) with the y axis along `y` and the z axis as near to `z` as orthogonality allows."""
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
     x = np.cross(y, z)
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
@@ -138,10 +138,10 @@ def basis(y: Floats, z: Floats) -> Floats:
 
 
 def nearest_to(products: Floats) -> Floats:
-    """Rotations R (..., 3, 3) of the greatest trace of R · Bᵀ, which come nearest to matrices B (..., 3, 3).
+    """Rotation matrices R (..., 3, 3) nearest to matrices B (..., 3, 3): those that maximise the trace of R · Bᵀ.
 
-    For the sum B of products there · hereᵀ they turn here to there by least squares (Kabsch 1976). A turn that B leaves
-    open is arbitrary; never a reflection.
+    For B = Σ target · sourceᵀ they rotate source to target by least squares (Kabsch 1976). Where B leaves a rotation
+    undetermined, the result is arbitrary, but never a reflection.
     """
     u, _, vt = np.linalg.svd(products)
     sign = np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)
@@ -151,17 +151,22 @@ def nearest_to(products: Floats) -> Floats:
 
 
 def unit_vector(vector: Floats) -> Floats:
-    """A vector (N,) at length 1, zeros where it has none."""
+    """Normalise a vector (N,); a zero vector stays zero."""
     length = float(np.linalg.norm(vector))
     unit: Floats = vector / length if length > 0 else np.zeros_like(vector)
     return unit
 
 
 def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
-    """Rigid moves (..., 4, 4) that bring points source (..., N, 3) nearest to target (..., N, 3).
+    """Rigid transforms (..., 4, 4) that take points `source` nearest to `target` by weighted least squares.
 
-    Weighted least squares, weights (..., N) >= 0. With fewer than three points that are not in
-    a line the turn about what is left open is arbitrary but finite; never a reflection.
+    Where fewer than three points that are not collinear leave a rotation undetermined, it is arbitrary but finite, and
+    never a reflection.
+
+    Args:
+        source: (..., N, 3).
+        target: (..., N, 3).
+        weights: (..., N) >= 0.
     """
     total = np.maximum(weights.sum(-1), 1e-12)[..., None]
     source_mid = (weights[..., None] * source).sum(-2) / total
@@ -176,7 +181,7 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
 
 
 def fit_seen(places: Floats, seen: Floats) -> Floats:
-    """Rigid moves (F, 4, 4) that lay places (N, 3) on the points seen (F, N, 3), NaN where one was not seen."""
+    """Rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
     known = np.all(np.isfinite(seen), axis=-1)
     target = np.where(known[..., None], seen, 0.0)
     return fit_rigid(np.broadcast_to(places, seen.shape), target, known.astype(float))

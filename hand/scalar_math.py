@@ -1,8 +1,8 @@
-"""One formula for one frame and for many: the functions of plain floats and of arrays under the same names.
+"""Functions on plain floats and on arrays under common names, so that one formula serves one frame and many.
 
-A hand at a time, plain floats are ten times as fast as arrays of one; over many frames arrays are a hundred times as
-fast as floats. A formula that is written with these functions and the arithmetic signs serves both. What is chosen
-between is worked out on both sides, so neither side may fail: no division by zero, no root of what is below zero.
+For a single hand, plain floats are ten times as fast as arrays of one element; for many frames, arrays are a hundred
+times as fast as floats. A formula written with these functions and arithmetic operators serves both. Both branches of a
+choice are evaluated, so neither may fail: no division by zero, no root of a negative number.
 """
 
 import math
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 N = TypeVar("N", float, Floats)
-"""A number of one frame, or one number for each of N frames (N,)."""
+"""A number for one frame, or an array (N,) for N frames."""
 Point = tuple[N, N, N]
-"""m"""
+"""Coordinates x, y, z in m."""
 Pick = Callable[[Any], Any]
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, slots=True)
 class NumberFunctions(Generic[N]):
-    """The functions of one kind of number."""
+    """The functions for one kind of number."""
 
     sin: Callable[[N], N]
     cos: Callable[[N], N]
@@ -32,14 +32,14 @@ class NumberFunctions(Generic[N]):
     acos: Callable[[N], N]
     atan2: Callable[[N, N], N]
     clip: Callable[[N, float, float], N]
-    """Within a lower and an upper bound."""
+    """Clip to a lower and an upper bound."""
     where: Callable[[Any, Any, Any], N]
-    """What of two, by a condition."""
+    """Choose between two values by a condition."""
     any: Callable[[Any], bool]
-    """Whether a condition holds for some."""
+    """Whether a condition holds anywhere."""
     mend: Callable[[Any, Any, Callable[[Pick], Any]], Any]
-    """Where a condition holds, values are replaced by what a function makes of those frames: mend(bad, values, again)
-    calls again(pick), where pick gives a number's share in the bad frames."""
+    """Recompute values where a condition holds: mend(bad, values, again) calls again(pick), where pick(x) selects the
+    elements of x in the bad frames."""
 
 
 def _clip(x: float, low: float, high: float) -> float:
@@ -64,7 +64,7 @@ def _clip_many(x: Floats, low: float, high: float) -> Floats:
 
 
 def _sin_many(x: Floats) -> Floats:
-    """By the tangent of half the angle: arrays have fast tangents, and sines and cosines eight times as slow."""
+    """Sine by the tangent of the half angle; NumPy's own sine and cosine take eight times as long as its tangent."""
     tangent = np.tan(0.5 * x)
     sine: Floats = 2.0 * tangent / (1.0 + tangent * tangent)
     return sine
@@ -102,5 +102,5 @@ MANY: NumberFunctions[Floats] = NumberFunctions(
 
 
 def wrapped(angle: N) -> N:
-    """The same angle in −π..π."""
+    """Wrap an angle to −π..π."""
     return (angle + math.pi) % (2 * math.pi) - math.pi

@@ -1,4 +1,4 @@
-"""Targets: the positions and rotations that a hand's sites should reach in each frame."""
+"""Targets: positions and rotations that a hand's sites should reach in each frame."""
 
 import math
 from dataclasses import dataclass, replace
@@ -22,14 +22,14 @@ ARRAYS: tuple[tuple[str, tuple[int, ...], str], ...] = (
     ("velocities", (3,), "weights"),
     ("angular_velocities", (3,), "rotation_weights"),
 )
-"""The arrays of Targets: name, shape after (F, T), and the array that holds their weights."""
+"""The arrays of Targets: name, shape after (F, T), and the name of the array with their weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Targets:
     """Input of a solver over F frames and T sites of one hand: positions, rotations and velocities in any combination.
 
-    Values without weight that are not finite are set to zero.
+    Values that are not finite are set to zero where their weight is zero.
 
     Raises:
         HandError: rotations come without weights or the reverse, the shapes disagree, a weight is negative or not
@@ -41,17 +41,17 @@ class Targets:
     sites: Ints
     """(T,) indices into HandModel.sites."""
     positions: Floats
-    """(F, T, 3) m in the world; finite where the weight is above zero."""
+    """(F, T, 3) m in the world; finite where the weight is positive."""
     weights: Floats
-    """(F, T) >= 0, of the positions; 0 = missing."""
+    """(F, T) >= 0, weights of the positions; 0 = missing."""
     rotations: Floats | None = None
-    """(F, T, 4) unit quaternions wxyz of the joints that carry the sites, in the world; None without any."""
+    """(F, T, 4) unit quaternions wxyz of the joints that carry the sites, in the world; None if there are none."""
     rotation_weights: Floats | None = None
-    """(F, T) >= 0, of the rotations; 0 = missing."""
+    """(F, T) >= 0, weights of the rotations; 0 = missing."""
     velocities: Floats | None = None
-    """(F, T, 3) m/s in the world, where a device measures them; with the positions' weights."""
+    """(F, T, 3) m/s in the world, if a device measures them; weighted as the positions."""
     angular_velocities: Floats | None = None
-    """(F, T, 3) rad/s in the world, where a device measures them; with the rotations' weights."""
+    """(F, T, 3) rad/s in the world, if a device measures them; weighted as the rotations."""
 
     def __post_init__(self) -> None:
         many = (len(self.times), len(self.sites))
@@ -61,7 +61,7 @@ class Targets:
                 continue
             if array.shape != many + width:
                 raise HandError(f"targets: {name} has the shape {array.shape}, expected {many + width}")
-            # The sum of all squares tells whether to look closer, and takes no time of a live frame.
+            # A sum of squares is a cheap test, which matters in a live frame.
             if not math.isfinite(np.vdot(array, array)) or (not weights and array.size and array.min() < 0):
                 self._mend(array, name, weights)
         if (self.rotations is None) != (self.rotation_weights is None):
@@ -72,7 +72,7 @@ class Targets:
                 self._refuse(squares == 0, "rotations", "rotation_weights", "of length zero")
 
     def _mend(self, array: Floats, name: str, weights: str) -> None:
-        """Reject invalid weights and weighted values that are not finite; set the rest of these to zero."""
+        """Reject invalid weights and weighted values that are not finite; set the other such values to zero."""
         if not weights:
             if not np.all(array >= 0) or not np.all(np.isfinite(array)):
                 frame, column = np.argwhere(~((array >= 0) & np.isfinite(array)))[0].tolist()
@@ -95,8 +95,8 @@ class Targets:
         return len(self.times)
 
     def select(self, frames: slice | NDArray[np.int64]) -> "Targets":
-        """The targets of the given frames."""
-        # What is a part of what was checked needs no checking: this is in the time of every live frame.
+        """Return the targets of the given frames."""
+        # A subset of valid targets is valid. Skipping the checks saves time in every live frame.
         part = object.__new__(Targets)
         object.__setattr__(part, "times", self.times[frames])
         object.__setattr__(part, "sites", self.sites)
@@ -106,7 +106,7 @@ class Targets:
         return part
 
     def with_sites(self, sites: Ints) -> "Targets":
-        """The same targets with more sites (M,), all of weight zero."""
+        """Return the same targets with further sites (M,) of weight zero."""
         more = {"sites": np.concatenate([self.sites, sites])}
         for name, width, _ in ARRAYS:
             array = getattr(self, name)
@@ -118,17 +118,18 @@ class Targets:
 def assign(
     hand: HandModel, spots: dict[str, Spot], times: Floats, positions: Floats, turns: Floats | None = None
 ) -> tuple[HandModel, Targets]:
-    """Make targets from markers, adding a site to the hand for each marker that does not sit on a joint.
+    """Make targets from markers, adding a site to the hand for each marker that does not sit at a joint.
 
     Args:
         hand: the hand model.
         spots: label -> where the marker sits, for T markers.
         times: (F,) s.
         positions: (F, T, 3) m in the world, NaN where a marker is not seen.
-        turns: (F, T, 4) unit quaternions wxyz of the joints that carry the markers, NaN where unknown; None without.
+        turns: (F, T, 4) unit quaternions wxyz of the joints that carry the markers, NaN where unknown; None if there
+            are none.
 
     Returns:
-        The hand with its further sites, and the targets.
+        The hand with the further sites, and the targets.
     """
     beside = tuple(
         Site(label, hand.joints.index(spot.joint), spot.on(hand.side))

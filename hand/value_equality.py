@@ -1,4 +1,4 @@
-"""Data that is compared by what it holds, arrays too, so that what was worked out of it can be remembered."""
+"""Dataclasses compared and hashed by value, arrays included, so that results computed from them can be cached."""
 
 from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 
 class ValueEquality:
-    """For dataclasses: equal are those of one class that hold the same, to the last bit of their arrays."""
+    """Mixin for dataclasses: equal if of the same class with the same values, bit by bit for arrays."""
 
     __slots__ = ()
 
@@ -20,7 +20,7 @@ class ValueEquality:
 
 
 def content(of: Any) -> Hashable:
-    """What a dataclass, a tuple or an array holds."""
+    """Return a hashable copy of what a dataclass, a tuple or an array contains."""
     if isinstance(of, np.ndarray):
         return of.shape, of.dtype.str, of.tobytes()
     if isinstance(of, tuple):

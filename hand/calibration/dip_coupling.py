@@ -1,4 +1,4 @@
-"""ρ, how much a finger's last joint bends with its middle one: the slope of DIP on PIP (thesis 4.3)."""
+"""ρ, how much a finger's DIP joint flexes with its PIP joint: the slope of DIP on PIP (thesis 4.3)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,39 +9,46 @@ Floats = NDArray[np.float64]
 
 LEAST_FRAMES = 30
 LEAST_RANGE = np.deg2rad(20)
-"""rad through which a PIP must bend: less is lost among noise and skin."""
+"""rad, the range through which a PIP must flex; smaller ranges are lost in noise and skin movement."""
 LEAST_NOISE = np.deg2rad(1)
-"""rad off the line that no measurement can tell from it."""
+"""rad, residuals below which frames are never outliers."""
 MOST_SPREAD = 0.1
-"""Of a ρ, beyond which it says less than the usual 2/3 does."""
+"""Standard deviation of a ρ above which the usual 2/3 is more certain."""
 LEAST_TOGETHER = 0.5
-"""Correlation of the two joints below which the one does not follow the other."""
+"""Correlation of the two joints below which one does not follow the other."""
 RANGE = (0.1, 1.5)
-"""Beyond these no finger's joints follow each other."""
+"""Plausible range of ρ."""
 PARTS = 10
-"""Parts of a clip, each left out once to see how much ρ depends on it."""
+"""Parts of a clip for the jackknife estimate of ρ's uncertainty."""
 SMOOTHED = 5
-"""Frames over which angles are averaged before (4.3): noise in the PIP makes the slope too small, and averaging both
-angles alike does not change how the one follows the other."""
+"""Frames of the moving average of angles before (4.3). Noise in the PIP biases the slope towards zero, and averaging
+both angles alike does not change their ratio."""
 LINE_POINTS = 200
-"""Frames that the first line is laid through: every pair of them is looked at."""
+"""Frames for the initial line, which takes every pair of them."""
 
 
 def slope(pip: Floats, dip: Floats) -> float:
-    """ρ of angles (N,) and (N,): the least-squares line's slope in the PIP-DIP plane.
+    """Slope ρ of the least-squares line through angles (N,) of PIP and DIP, thesis (4.3).
 
-    Thesis (4.3). (4.2) is printed the wrong way round: what follows it has θ_dip = ρ θ_pip.
+    The thesis prints (4.2) the wrong way round: its later equations have θ_dip = ρ θ_pip.
     """
     n = len(pip)
-    return float(
-        (n * (pip * dip).sum() - pip.sum() * dip.sum()) / (n * (pip**2).sum() - pip.sum() ** 2)  # Thesis (4.3)
-    )
+    return float((n * (pip * dip).sum() - pip.sum() * dip.sum()) / (n * (pip**2).sum() - pip.sum() ** 2))
 
 
 def rho(digit: str, pip: Floats, dip: Floats, smoothed: int = SMOOTHED) -> Measure:
-    """ρ of a digit from its angles (F,) rad over a clip of free motion, NaN where not seen; without value if unknown.
+    """Measure ρ of a digit over a clip of free motion.
 
-    Frames far off the line are left out, and each is averaged with so many around it, before (4.3).
+    Outliers from the line are left out, and the angles are smoothed by a moving average before (4.3).
+
+    Args:
+        digit: the digit's name.
+        pip: (F,) rad, NaN where not seen; the thumb's MCP.
+        dip: (F,) rad, NaN where not seen; the thumb's IP.
+        smoothed: frames of the moving average.
+
+    Returns:
+        The measurement; without a value if ρ cannot be determined, and `how` says why.
     """
 
     def unknown(why: str, frames: int) -> Measure:
@@ -73,9 +80,9 @@ def rho(digit: str, pip: Floats, dip: Floats, smoothed: int = SMOOTHED) -> Measu
 
 
 def _near_line(pip: Floats, dip: Floats) -> NDArray[np.bool_]:
-    """(N,) the frames that are not far off the line on which most of them lie.
+    """Mask (N,) of frames near the line on which most of them lie.
 
-    The line is Theil's, the median slope between any two points, which up to 29 wild ones in a hundred do not bend.
+    The line has Theil's slope, the median slope over all pairs of points, which tolerates up to 29 % outliers.
     """
     some = np.unique(np.linspace(0, len(pip) - 1, LINE_POINTS).astype(int))
     one, other = np.triu_indices(len(some), 1)
@@ -85,7 +92,7 @@ def _near_line(pip: Floats, dip: Floats) -> NDArray[np.bool_]:
 
 
 def _averaged(values: Floats, frames: int) -> Floats:
-    """(N,) each of the values with those around it, fewer at the ends."""
+    """Moving average (N,), over fewer values at the ends."""
     box = np.ones(frames)
     mean: Floats = np.convolve(values, box, "same") / np.convolve(np.ones(len(values)), box, "same")
     return mean

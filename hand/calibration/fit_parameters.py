@@ -1,11 +1,11 @@
-"""What a fit to free motion looks for in a hand, and what is known of it before a marker is seen.
+"""Parameters of a hand fitted to free motion, and their prior.
 
-Unknown and the same in all frames are the hand's size, where each digit begins in the palm and how it stands there, the
-lengths of its bones, how far each finger's DIP follows its PIP, and where on its joint each marker rides. Known before
-are a mean hand's proportions and where the marker set has the markers, each with a spread. They decide what no motion
-tells: a bone's length against an offset along it, the angle that counts as straight against an offset across the bone.
-AddBiomechanics (Werling et al. 2023) holds scales and marker offsets in this way, MoSh (Loper et al. 2014) its latent
-markers.
+Unknown and shared by all frames are the hand's size, the position and direction at which each digit begins in the palm,
+the lengths of its bones, how far each finger's DIP follows its PIP, and each marker's offset from its joint. The prior
+is a mean hand with the markers where the marker set has them, each with a standard deviation. It decides what no motion
+shows: a bone's length against an offset along it, the angle that counts as straight against an offset across the bone.
+AddBiomechanics (Werling et al. 2023) regularises scales and marker offsets in this way, MoSh (Loper et al. 2014) its
+latent markers.
 """
 
 from dataclasses import dataclass, replace
@@ -23,48 +23,50 @@ from ..proportions import PALM_JOINTS, Proportions, site_places
 Floats = NDArray[np.float64]
 
 FIRST = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
-"""The rows of a palm in which the digits' first joints are."""
+"""Rows of the digits' first joints in a palm."""
 SIZE_SPREAD = 0.1
-"""Of the size that the markers on the palm show: they sit where the marker set has them to a centimetre."""
+"""Relative standard deviation of the size that the palm markers indicate: they sit within a centimetre of where the
+marker set has them."""
 PALM_SPREAD = np.array([8.0, 4.0, 4.0, 4.0, 4.0]) / 1000
-"""(5,) m on each axis, by which digits begin elsewhere than a mean hand's of the same size."""
+"""(5,) m on each axis, standard deviations of the digits' first joints about those of a mean hand of the same size."""
 BONE_SPREAD = 0.07
-"""Of a bone's length, in hands of the same size: Buryanov & Kotiuk (2010) have 11 to 14 %, sizes and sexes mixed."""
+"""Relative standard deviation of a bone's length among hands of the same size. Buryanov & Kotiuk (2010) have 11 to 14 %
+for mixed sizes and sexes."""
 DIRECTION_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
-"""(5,) rad about each axis, by which digits stand otherwise."""
+"""(5,) rad about each axis, standard deviations of the digits' directions."""
 OFFSET_SPREAD = np.array([5.0, 8.0, 8.0]) / 1000
-"""(3,) m, by which markers sit elsewhere than the marker set has them: towards the little finger, along the bone, and
-out of the back, where markers over joints are half a finger and half a marker above them."""
+"""(3,) m, standard deviations of markers about the marker set's positions: towards the little finger, along the bone,
+and out of the back, where markers over joints are half a finger and half a marker above them."""
 
 ALONE = 0.1
-"""Of these, by which a digit's only marker may sit elsewhere: the digit bends to wherever such a marker is."""
+"""Factor on OFFSET_SPREAD for a digit's only marker: the digit can bend to wherever that marker is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedParameters:
-    """The unknowns that all frames share."""
+    """The parameters that all frames share."""
 
     size: float
-    """Of the mean hand that is expected."""
+    """Scale of the mean hand that serves as prior."""
     palm: Floats
-    """(5, 3) m, where the digits begin, in the wrist's frame."""
+    """(5, 3) m, positions of the digits' first joints in the wrist's frame."""
     frames: Floats
-    """(5, 4) unit wxyz, how the digits stand in the wrist's frame."""
+    """(5, 4) unit quaternions wxyz, rotations of the digits in the wrist's frame."""
     lengths: Floats
-    """(5, 3) m"""
+    """(5, 3) m, bone lengths."""
     rho: Floats
-    """(5,) DIP per PIP, thesis (4.3); the thumb's IP and MCP."""
+    """(5,) DIP flexion per PIP flexion, thesis (4.3); for the thumb IP per MCP."""
     offsets: Floats
-    """(M, 3) m, the markers in the frames of the joints that they ride on."""
+    """(M, 3) m, the markers in the frames of the joints that carry them."""
 
     def vector(self) -> Floats:
-        """(P,) its numbers, with zeros for the turns of the digits."""
+        """Return the parameters (P,), with zeros for the digits' rotations."""
         turns = np.zeros(3 * len(DIGITS))
         parts = ([self.size], self.palm.ravel(), turns, self.lengths.ravel(), self.rho, self.offsets.ravel())
         return np.concatenate(parts)
 
     def moved(self, step: Floats) -> "SharedParameters":
-        """After a step (P,): numbers are added, digits turn about the wrist's axes. Bones keep a length."""
+        """Return the parameters after a step (P,). Digits rotate about the wrist's axes; bone lengths stay positive."""
         turns = step[TURNS].reshape(-1, 3)
         angles = np.linalg.norm(turns, axis=-1)
         turned = rot.multiply(rot.about(turns / np.maximum(angles, 1e-300)[:, None], angles), self.frames)
@@ -80,56 +82,56 @@ class SharedParameters:
 
 
 PALM, TURNS, LENGTHS, RHO, OFFSETS = slice(1, 16), slice(16, 31), slice(31, 46), slice(46, 51), 51
-"""Where the numbers of an Anatomy are in its vector; the size comes first."""
+"""Slices of the parameter vector; the size comes first, OFFSETS is where the offsets begin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitMarkers:
-    """The markers as the fit takes them: those of the palm ride on the wrist, others on the joint they are said at."""
+    """The markers in the fit: palm markers are carried by the wrist, others by the joint of the marker set."""
 
     spots: tuple[Spot, ...]
-    """(M,) as they were said to be."""
+    """(M,) positions by the marker set."""
     joints: tuple[int, ...]
-    """(M,) what they ride on."""
+    """(M,) the joints that carry them."""
 
     @classmethod
     def of(cls, spots: tuple[Spot, ...]) -> "FitMarkers":
-        """Which joints these spots ride on."""
+        """Find the joints that carry these spots."""
         return cls(spots, tuple(0 if on_palm(spot) else JOINT_INDEX[spot.joint] for spot in spots))
 
     def digit(self, marker: int) -> int | None:
-        """The row of the digit that a marker rides on, None of the palm's."""
+        """Return the row of the digit that carries a marker, None for the palm."""
         return _CHAIN[self.joints[marker]][0] if self.joints[marker] else None
 
     def places(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
-        """(M, 3) m, such spots of a hand in the frames that the markers ride on."""
+        """Positions (M, 3) m of spots in the frames of the joints that carry the markers."""
         beside = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)
         return np.where(np.array(self.joints)[:, None] == 0, site_places(hand, spots), beside)
 
     def begin(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> SharedParameters:
-        """The unknowns of a hand with its markers at these spots."""
+        """Return the parameters of a hand with its markers at these spots."""
         return SharedParameters(1.0, hand.palm[FIRST], hand.frames, hand.phalanges, rho, self.places(hand, spots))
 
     def proportions(self, mean: Proportions, anatomy: SharedParameters) -> Proportions:
-        """The hand; what no digit's markers tell of is the mean hand's at this size."""
+        """Return the proportions; palm joints that no parameter covers are the mean hand's, scaled."""
         palm = mean.palm * anatomy.size
         palm[FIRST] = anatomy.palm
         return replace(mean, palm=palm, phalanges=anatomy.lengths, frames=anatomy.frames)
 
     def sites(self, anatomy: SharedParameters) -> tuple[Site, ...]:
-        """(M,) the markers on the hand."""
+        """Return the markers as sites (M,) of the hand."""
         rows = anatomy.offsets.tolist()
         return tuple(Site(f"marker {i}", joint, (*rows[i],)) for i, joint in enumerate(self.joints))
 
     def found(self, side: str, anatomy: SharedParameters) -> tuple[Spot, ...]:
-        """(M,) where the markers were found to sit."""
+        """Return the fitted positions of the markers (M,)."""
         mirror = 1.0 if side == "right" else -1.0
         names = list(JOINT_INDEX)
         rows = anatomy.offsets.tolist()
         return tuple(Spot(names[joint], (mirror * x, y, z)) for joint, (x, y, z) in zip(self.joints, rows, strict=True))
 
     def jacobian(self, placed: PosedJoints, markers: Floats) -> Floats:
-        """(F, M, 3, P) how the markers (F, M, 3) m in the world move with what all frames share."""
+        """Jacobian (F, M, 3, P) of marker positions (F, M, 3) m in the world with respect to the shared parameters."""
         count = len(markers)
         slopes = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
         wrist = placed.turns[:, 0]
@@ -152,23 +154,30 @@ _CHAIN = {
     for row, digit in enumerate(DIGITS)
     for place, joint in enumerate(CHAIN_JOINTS[digit])
 }
-"""Joint -> its digit's row and its place in the chain."""
+"""Joint -> row of its digit, and index in the digit's chain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitPrior:
-    """What is known before: residuals in spreads, linear but for how the digits stand."""
+    """The prior of the shared parameters, as residuals in standard deviations."""
 
     rows: Floats
-    """(R, P) of what is linear, divided by the spreads."""
+    """(R, P) the linear residuals' matrix, divided by the standard deviations."""
     right: Floats
-    """(R,)"""
+    """(R,) their right-hand side."""
     frames: Floats
-    """(5, 4) how a mean hand's digits stand."""
+    """(5, 4) unit quaternions, directions of a mean hand's digits."""
 
     @classmethod
     def of(cls, mean: Proportions, riders: FitMarkers, rho: Floats, rho_spread: Floats) -> "FitPrior":
-        """A mean hand of the size that the palm shows, with its markers where they are said to be; rho (5,)."""
+        """Build the prior: a mean hand of the size that the palm markers indicate, with markers at their spots.
+
+        Args:
+            mean: the mean hand.
+            riders: the markers.
+            rho: (5,) expected ρ.
+            rho_spread: (5,) its standard deviations.
+        """
         many = OFFSETS + 3 * len(riders.joints)
         columns = np.eye(many)
         size = columns[:1]
@@ -194,7 +203,7 @@ class FitPrior:
             known = _CHAIN.get(JOINT_INDEX[spot.joint])
             if joint:
                 blocks.append((own, places[m], spread))
-            elif known is not None:  # over a knuckle, wherever that is
+            elif known is not None:  # A marker over a knuckle moves with the knuckle's position.
                 blocks.append((own - columns[1 + 3 * known[0] : 4 + 3 * known[0]], np.zeros(3), spread))
             else:
                 blocks.append((own - places[m][:, None] * size, np.zeros(3), spread))
@@ -205,7 +214,7 @@ class FitPrior:
         )
 
     def residuals(self, anatomy: SharedParameters) -> tuple[Floats, Floats]:
-        """(R + 15,) in spreads, and their derivatives (R + 15, P)."""
+        """Residuals (R + 15,) in standard deviations, and their Jacobian (R + 15, P)."""
         away = _logarithms(rot.multiply(anatomy.frames, rot.conjugate(self.frames)))
         spreads = DIRECTION_SPREAD[:, None]
         slopes = np.zeros((15, self.rows.shape[1]))
@@ -216,7 +225,7 @@ class FitPrior:
 
 
 def _logarithms(q: Floats) -> Floats:
-    """(N, 3) rad, the turn vectors of unit quaternions (N, 4), the short way."""
+    """Rotation vectors (N, 3) rad of unit quaternions (N, 4), the shorter way."""
     q = q * np.where(q[:, :1] < 0, -1.0, 1.0)
     sine = np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
     scale = np.where(sine > 1e-9, 2 * np.arctan2(sine, q[:, :1]) / np.maximum(sine, 1e-9), 2.0)
@@ -225,7 +234,7 @@ def _logarithms(q: Floats) -> Floats:
 
 
 def _log_slope(turn: Floats) -> Floats:
-    """(3, 3) how log(exp(δ) exp(turn)) begins to change with δ: the inverse of SO(3)'s left Jacobian."""
+    """Derivative (3, 3) of log(exp(δ) exp(turn)) with respect to δ at 0: the inverse of SO(3)'s left Jacobian."""
     angle = float(np.linalg.norm(turn))
     cross = cross_matrix(turn)
     if angle < 1e-4:

@@ -1,9 +1,9 @@
-"""Digits that a fit has turned away from their markers, and how they are kept as they were measured.
+"""Detect digits that a fit has tilted away from their markers, and keep them as they were measured before.
 
-A digit whose joints turn about other axes than the model's can be met by a hand whose bones point elsewhere than its
-markers: offsets on all of its markers make up for it, and the distances to the markers do not show it. Where markers
-are said to be in two joints of a digit, the line between them shows where its bones point, up to how far such markers
-sit beside their joints.
+If a digit's real joints bend about other axes than the model's, the fit may point its bones away from the markers:
+offsets of all its markers compensate, and the distances to the markers do not reveal it. Where a marker set places
+markers in two joints of a digit, the line between them shows the direction of its bones, to within the distance of such
+markers from their joints.
 """
 
 from dataclasses import replace
@@ -20,15 +20,15 @@ from .least_squares import FitProblem, FitState
 Floats = NDArray[np.float64]
 
 MOST_ASKEW = 0.008
-"""m across the line of two markers by which a fit may have their joints stand otherwise than measures did: each marker
-as far beside its joint as markers are, to opposite sides. It is 5 degrees of a finger, 10 of a first bone."""
+"""m across the line between two markers, by which a fit may tilt their joints more than the previous hand did: each
+marker as far from its joint as markers are, on opposite sides. It corresponds to 5 degrees of a finger, 10 of a first
+bone."""
 
 
 def askew(problem: FitProblem, state: FitState) -> Floats:
-    """(5, 2) of each digit m and degrees by which two of its joints stand otherwise than their markers.
+    """Tilt of each digit's joints against its markers, as (5, 2): m across the line between two markers, and degrees.
 
-    Of the pair that is worst, in the middle of the frames; zero where no two markers are in joints. m are across the
-    line between the markers.
+    It is that of the digit's worst pair, the median over the frames; zero where no two markers are in joints.
     """
     places = problem.placed(state).places
     found = np.zeros((len(DIGITS), 2))
@@ -43,13 +43,13 @@ def askew(problem: FitProblem, state: FitState) -> Floats:
 
 
 def _in_joints(riders: FitMarkers, joints: list[int]) -> list[tuple[int, int]]:
-    """(joint, marker), outwards, of the markers that are said to be in these joints."""
+    """Pairs (joint, marker), from the wrist outwards, of markers that the marker set places in these joints."""
     said = {JOINT_INDEX[spot.joint]: m for m, spot in enumerate(riders.spots) if not any(spot.offset)}
     return [(joint, said[joint]) for joint in joints if joint in said]
 
 
 def _between(bones: Floats, shown: Floats) -> tuple[float, float]:
-    """m across the second of two lines (F, 3), and degrees between them, in the middle of the frames."""
+    """Median distance in m across the second of two lines (F, 3), and median angle between them in degrees."""
     along, length = np.sum(bones * shown, axis=-1), np.linalg.norm(shown, axis=-1)
     angles = np.arctan2(np.linalg.norm(np.cross(bones, shown), axis=-1), along)
     across = length * np.where(along > 0, np.sin(angles), 1.0)
@@ -59,7 +59,14 @@ def _between(bones: Floats, shown: Floats) -> tuple[float, float]:
 def keeping(
     riders: FitMarkers, fitted: SharedParameters, measured: SharedParameters, rows: tuple[int, ...]
 ) -> SharedParameters:
-    """What was fitted, with some digits as they were measured, brought to where the palm's markers are now."""
+    """Return the fitted parameters, with some digits as they were measured, moved with the palm markers.
+
+    Args:
+        riders: the markers.
+        fitted: the fit.
+        measured: the hand before the fit.
+        rows: the digits to take from `measured`.
+    """
     palm = [m for m, joint in enumerate(riders.joints) if joint == 0]
     move = rot.fit_seen(measured.offsets[palm], fitted.offsets[None, palm])[0]
     digits, markers = list(rows), [m for m in range(len(riders.joints)) if riders.digit(m) in rows]

@@ -1,9 +1,10 @@
-"""Radii of the joints, half a finger's thickness: estimated from markers on the skin, or by the hand's size.
+"""Radii of the joints, half a finger's thickness: from markers on the skin, or from the hand's size.
 
-The thesis (4.2.1) takes the thickness with a caliper. Its circular joint (4.4) can also be turned round: between
-markers on the back of a finger, a bent joint puts the hidden link d = 2 r sin(θ/2), turned by θ/2 from the bone before
-it (4.7). So the markers' places in the finger's plane tell bones, radii and, frame by frame, angles at once. A marker
-over a joint is taken to ride on the middle of its arc; the one over the knuckle stands still on the palm.
+The thesis (4.2.1) measures the thickness with a caliper. Its circular joint (4.4) can also be inverted: between markers
+on the back of a finger, a bent joint inserts the hidden link d = 2 r sin(θ/2), at an angle of θ/2 to the bone before it
+(4.7). The markers' positions in the finger's plane thus determine bone lengths, radii and, in each frame, joint angles.
+A marker over a joint is assumed to stay in the middle of the joint's arc; the one over the knuckle is fixed to the
+palm.
 """
 
 from dataclasses import dataclass
@@ -21,23 +22,23 @@ from .marker_angles import PlanarMarkers, flexions, in_plane
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]
-"""Real, or complex where a derivative is taken."""
+"""Real numbers, or complex ones for complex-step derivatives."""
 
 MOST_FRAMES = 200
-"""Frames that the radii are fitted to: they do not get better with more."""
+"""Frames that the radii are fitted to; more do not improve them."""
 LEAST_FRAMES = 30
 PARTS = 5
-"""Parts of a clip, each left out once to see how much the radii depend on it."""
+"""Parts of a clip for the jackknife estimate of the radii's uncertainty."""
 PLAUSIBLE = (0.6, 1.7)
-"""Of the radius that goes with the hand's size: beyond these, what was fitted is no finger."""
+"""Plausible range of a fitted radius, relative to the radius by the hand's size."""
 MOST_SPREAD = 0.25
-"""Of the same, beyond which the fit knows less than the hand's size tells."""
+"""Largest useful standard deviation, relative to the same: above it the hand's size is more certain."""
 
 
 def by_size(hand: Proportions) -> Floats:
-    """(5, 3) m, half the mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP) of a hand of this size.
+    """Usual joint radii (5, 3) m of a hand: half its mean thickness at MCP, PIP and DIP (thumb: CMC, MCP, IP).
 
-    Greiner (1991), Hand anthropometry of US Army personnel: the depths that the hand's skin is built with.
+    Greiner (1991), Hand anthropometry of US Army personnel, the same depths as the skin's.
     """
     half = np.empty((len(DIGITS), 3))
     for row, thickness in enumerate(THICKNESS):
@@ -49,11 +50,18 @@ def by_size(hand: Proportions) -> Floats:
 
 
 def radii(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> tuple[list[Measure], Floats | None]:
-    """The radii of a digit's three joints, estimated from its markers, all of them (F, M, 3) m in the wrist's frame.
+    """Estimate the radii of a digit's three joints from its markers.
 
-    Where the markers cannot tell, the radius is that of the hand's size, and the measure says why. Where they tell of
-    PIP and DIP, the second result is how far the three joints were bent (N, 3) rad in the frames that were looked at:
-    markers on the skin slide over a bent joint, and these angles take that into account.
+    Args:
+        hand: the hand's proportions.
+        spots: where the M markers sit.
+        local: (F, M, 3) m, all markers in the wrist's frame, NaN where not seen.
+        digit: the digit's name.
+
+    Returns:
+        A measurement for each joint; where the markers do not determine a radius it is that of the hand's size, and
+        the measurement says why. Then flexions (N, 3) rad in the frames that were used, if PIP and DIP were
+        determined, else None. These account for the sliding of skin markers over a bent joint.
     """
     usual = by_size(hand)[DIGITS.index(digit)]
     joints = CHAIN_JOINTS[digit]
@@ -72,7 +80,7 @@ def _plausible(radius: float, size: float) -> bool:
 
 
 def _measure(fitted: "_Fit", bone: int, joint: str, size: float) -> Measure:
-    """The radius of one joint: what was fitted, unless it is too unsure or no finger's."""
+    """Return the fitted radius of one joint, or the usual one if the fit is too uncertain or implausible."""
     value, spread = float(fitted.radii[bone]), float(fitted.spreads[bone])
     if not _plausible(value, size):
         return _usual(joint, size, f"the markers would make it {1000 * value:.1f} mm")
@@ -92,20 +100,20 @@ class _Fit:
     radii: Floats
     """(3,) m"""
     spreads: Floats
-    """(3,) m"""
+    """(3,) m, standard deviations."""
     residual: float
-    """m"""
+    """m, root mean square."""
     angles: Floats
     """(N, 3) rad"""
 
 
 def _fitted(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> _Fit | str:
-    """The fit, or why there is none."""
+    """Return the fit, or why there is none."""
     joints = CHAIN_JOINTS[digit]
     markers = in_plane(hand, spots, local, digit)
     skin = [i for i, spot in enumerate(markers.spots) if spot.joint != joints[0] or any(spot.offset)]
     knuckle = any(spot.joint == joints[0] and not any(spot.offset) for spot in markers.spots)
-    # A frame has three angles: two markers tell four numbers.
+    # A frame has three unknown angles; two markers give four coordinates.
     if not knuckle or len(skin) < 2:
         return "too few markers on this digit"
     places = markers.places[:, skin]
@@ -134,8 +142,8 @@ def _fitted(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: st
 class _Chain:
     """The thesis's links with hidden links between them, (4.4)-(4.8), and the markers on them.
 
-    What is fixed over the clip, (G,): three lengths m, three radii m, how much the palm's back droops rad, and how far
-    along its bone m each marker sits that is beside a joint. What is not: three angles a frame.
+    Fixed over the clip are (G,): three bone lengths m, three radii m, the slope of the palm's back rad, and the
+    position along its bone m of each marker that is not over a joint. Each frame has three angles.
     """
 
     def __init__(self, markers: PlanarMarkers, joints: tuple[str, ...]) -> None:
@@ -146,7 +154,7 @@ class _Chain:
         )
 
     def places(self, fixed: Numbers, angles: Numbers) -> Numbers:
-        """(F, S, 2) m, where the markers are by the model."""
+        """Model positions (F, S, 2) m of the markers."""
         length, radius, droop, along = fixed[:3], fixed[3:6], fixed[6], iter(fixed[7:])
         starts, over, ways = [], [], []
         at: Numbers = np.zeros(2)
@@ -155,7 +163,7 @@ class _Chain:
             bend = angles[:, bone]
             over.append(at + _link(radius[bone], bend / 2, way))
             at = at + _link(radius[bone], bend, way)
-            way = way + bend  # Thesis (4.7): half of it at each end of the hidden link.
+            way = way + bend  # Thesis (4.7): half at each end of the hidden link.
             starts.append(at)
             ways.append(way)
             at = at + length[bone] * _heading(way)
@@ -167,39 +175,39 @@ class _Chain:
         return np.stack(found, axis=1)
 
     def off(self, fixed: Floats, angles: Floats, rows: NDArray[np.intp]) -> Floats:
-        """(N, S) m, how far the markers are from where they are seen in these rows (N,)."""
+        """Distances (N, S) m between the markers' model positions and where they are seen in these frames (N,)."""
         distances: Floats = np.linalg.norm(self.places(fixed, angles) - self.seen[rows], axis=-1)
         return distances
 
 
 def _heading(way: Numbers) -> Numbers:
-    """(F, 2) unit vectors at angles (F,) from the straight digit towards the palm."""
+    """Unit vectors (F, 2) at angles (F,) from the straight digit towards the palm."""
     return np.stack([np.cos(way), np.sin(way)], axis=-1)
 
 
 def _link(radius: float, bend: Numbers, way: Numbers) -> Numbers:
-    """(F, 2) m from where an arc begins to where it has turned by `bend` (F,): the hidden link, thesis (4.4), (4.7)."""
+    """The hidden link (F, 2) m of an arc that bends by (F,) rad, thesis (4.4), (4.7)."""
     link: Numbers = (2 * radius * np.sin(bend / 2))[:, None] * _heading(way + bend / 2)
     return link
 
 
 PASSES = 30
 TINY = 1e-30
-"""The imaginary step by which derivatives are taken, exact to rounding (Squire & Trapp 1998)."""
+"""Imaginary step for derivatives that are exact to rounding (Squire & Trapp 1998)."""
 
 
 def _solve(chain: _Chain, fixed: Floats, angles: Floats, rows: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """What is fixed (G,) and the angles (N, 3) that bring the model's markers nearest to those seen in these rows.
+    """Fit the fixed parameters (G,) and the angles (N, 3) to the markers in these frames.
 
     Levenberg-Marquardt; the angles of each frame are eliminated first, as in bundle adjustment (Triggs et al. 2000,
-    6.1). Markers far off count less (Huber's weights).
+    6.1). Outliers have Huber weights.
     """
     seen = chain.seen[rows]
 
     def cost(fixed: Floats, angles: Floats) -> tuple[float, Floats, Floats]:
         off = chain.places(fixed, angles) - seen
         far = np.linalg.norm(off, axis=-1)
-        # Three usual distances; 1e-5 m where the fit is exact.
+        # Three median distances, at least 1e-5 m for exact fits.
         most = max(3 * float(np.median(far)), 1e-5)
         weights = np.minimum(1.0, most / np.maximum(far, 1e-12))
         return float((weights * far**2).sum()), off, weights
@@ -224,7 +232,7 @@ def _solve(chain: _Chain, fixed: Floats, angles: Floats, rows: NDArray[np.intp])
 
 
 def _derivatives(chain: _Chain, fixed: Floats, angles: Floats) -> tuple[Floats, Floats]:
-    """(N, S, 2, G) and (N, S, 2, 3): how the markers move with what is fixed and with the angles."""
+    """Jacobians (N, S, 2, G) and (N, S, 2, 3) of the markers with respect to fixed parameters and angles."""
     steps = 1j * TINY * np.eye(len(fixed))
     by_fixed = [chain.places(fixed + step, angles).imag / TINY for step in steps]
     by_angles = [chain.places(fixed, angles + step).imag / TINY for step in 1j * TINY * np.eye(3)]
@@ -232,7 +240,7 @@ def _derivatives(chain: _Chain, fixed: Floats, angles: Floats) -> tuple[Floats, 
 
 
 def _step(by_fixed: Floats, by_angles: Floats, off: Floats, weights: Floats, damping: float) -> tuple[Floats, Floats]:
-    """The damped step of what is fixed (G,) and of the angles (N, 3)."""
+    """Damped step of the fixed parameters (G,) and of the angles (N, 3)."""
     w = weights[..., None]
     a = np.einsum("nsig,nsih->gh", by_fixed * w[..., None], by_fixed)
     b = np.einsum("nsia,nsig->nag", by_angles * w[..., None], by_fixed)

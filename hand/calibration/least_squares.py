@@ -1,7 +1,7 @@
-"""The least-squares problem of a hand fitted to free motion, and its normal equations.
+"""The least-squares problem of fitting a hand to free motion, and its normal equations.
 
-What is small: the markers' distances in noises, the shared unknowns' distances from what is known before, and those of
-the poses from a hand at ease, in spreads. Markers that are far off count less (Huber).
+It minimises the markers' residuals relative to their noise, and the deviations of the shared parameters from their
+prior and of the poses from a relaxed hand, in standard deviations. Outlying markers have Huber weights.
 """
 
 from dataclasses import dataclass, replace
@@ -20,20 +20,20 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 POSE_SPREAD = {"abduction": np.deg2rad(30.0), "twist": np.deg2rad(7.0), "flexion": np.deg2rad(60.0)}
-"""rad, by which the angles of a clip differ from those of a hand at ease."""
+"""rad, standard deviations of a clip's angles about those of a relaxed hand."""
 FOLLOWS = np.deg2rad(3.0)
-"""rad, by which the last joint of a digit strays from what the middle one has it do: solvers hold them together where
-markers do not tell, so a finger must be long enough for its tip when they are."""
+"""rad, standard deviation of a DIP about what its PIP predicts. Solvers couple the two where markers do not determine
+them, so a finger must be long enough for its tip when they are coupled."""
 INDEPENDENT = 20.0
-"""Frames as good as which all of a clip tell of the hand: skin slides in the same way each time a finger bends, so that
-what it makes of a bone is not averaged out."""
+"""The number of independent frames to which a clip is equivalent: skin slides in the same way each time a finger bends,
+so its effect on a bone's length does not average out."""
 OUTLIER = 3.0
-"""Noises from which on a marker counts less."""
+"""Residual, relative to the noise, from which a marker's weight decreases."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitState:
-    """What is looked for: what all frames share, and the pose of each."""
+    """The unknowns: the shared parameters and the pose of each frame."""
 
     anatomy: SharedParameters
     root: Floats
@@ -44,7 +44,7 @@ class FitState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NormalEquations:
-    """Half the squares' second and first derivatives (Gauss and Newton's): by pose, by pose and shared, by shared."""
+    """Gauss-Newton normal equations, in blocks: Hessian (poses, poses-shared, shared) and descent direction."""
 
     poses: Floats
     """(F, 6 + D, 6 + D)"""
@@ -53,18 +53,18 @@ class NormalEquations:
     shared: Floats
     """(P, P)"""
     down_poses: Floats
-    """(F, 6 + D)"""
+    """(F, 6 + D) negative gradient."""
     down_shared: Floats
-    """(P,)"""
+    """(P,) negative gradient."""
 
 
 @dataclass(frozen=True, eq=False)
 class FitProblem:
-    """Markers that are to be met, and what is known before."""
+    """The markers to fit and the priors."""
 
     mean: Proportions
     usual: HandModel
-    """For its limits and the angles at ease."""
+    """Source of the limits and the relaxed angles."""
     riders: FitMarkers
     prior: FitPrior
     positions: Floats
@@ -72,16 +72,16 @@ class FitProblem:
     seen: Bools
     """(F, M)"""
     noise: float
-    """m on each axis"""
+    """m on each axis."""
 
     def placed(self, state: FitState) -> PosedJoints:
-        """The hand in each frame, with its markers as sites."""
+        """Pose the hand in each frame, with its markers as sites."""
         rest = rest_frames(self.riders.proportions(self.mean, state.anatomy))
         hand = replace(self.usual, rest=rest, sites=self.riders.sites(state.anatomy))
         return place(hand, state.root, state.angles)
 
     def off(self, state: FitState) -> Floats:
-        """(F, M, 3) m from where markers are seen to where the hand has them; zero where not seen."""
+        """Residuals (F, M, 3) m, modelled minus seen positions of markers; zero where not seen."""
         return self._off(self.placed(state))
 
     def _off(self, placed: PosedJoints) -> Floats:
@@ -89,7 +89,7 @@ class FitProblem:
         return np.where(self.seen[..., None], away, 0.0)
 
     def costs(self, state: FitState) -> tuple[Floats, float]:
-        """(F,) of each frame, and of what is shared: half the squares, in spreads."""
+        """Half the weighted squares: (F,) of each frame, and of the shared parameters."""
         far = np.linalg.norm(self.off(state), axis=-1) / self.noise
         markers = np.where(far <= OUTLIER, far**2 / 2, OUTLIER * (far - OUTLIER / 2)).sum(axis=1)
         at_ease, follows = self._pose_residuals(state)
@@ -99,7 +99,7 @@ class FitProblem:
 
     @property
     def emphasis(self) -> float:
-        """What is known before counts this many times, against frames that tell the same."""
+        """Weight of the prior, to balance more frames than are independent."""
         return max(len(self.positions) / INDEPENDENT, 1.0)
 
     @cached_property
@@ -108,7 +108,7 @@ class FitProblem:
         return np.array([POSE_SPREAD[movement] for movement in self.usual.movements])
 
     def _pairs(self) -> list[tuple[int, int, int]]:
-        """Digit, middle and last joint's flexion, of the fingers."""
+        """Return the digit, PIP flexion and DIP flexion of each finger."""
         pairs = []
         for row, digit in enumerate(DIGITS[1:], 1):
             middle, last = (self.usual.dof(joint, "flexion") for joint in CHAIN_JOINTS[digit][1:3])
@@ -117,14 +117,14 @@ class FitProblem:
         return pairs
 
     def _pose_residuals(self, state: FitState) -> tuple[Floats, Floats]:
-        """(F, D) and (F, 4) in spreads: from a hand at ease, and of the last joints from what the middle ones say."""
+        """Residuals (F, D) and (F, 4) in standard deviations: from a relaxed hand, and of DIPs from their PIPs."""
         strays = [
             state.angles[:, last] - state.anatomy.rho[row] * state.angles[:, mid] for row, mid, last in self._pairs()
         ]
         return (state.angles - self.usual.neutral) / self._pose_spreads, np.stack(strays, axis=1) / FOLLOWS
 
     def normal(self, state: FitState) -> NormalEquations:
-        """The normal equations at a state, markers weighted by how far off they are."""
+        """Build the normal equations at a state, with markers weighted by their residuals."""
         placed = self.placed(state)
         off = self._off(placed) / self.noise
         far = np.linalg.norm(off, axis=-1)
@@ -149,7 +149,7 @@ class FitProblem:
         return found
 
     def _with_poses(self, normal: NormalEquations, state: FitState) -> None:
-        """Adds what is known of poses to the normal equations."""
+        """Add the poses' prior to the normal equations."""
         at_ease, follows = self._pose_residuals(state)
         spreads, spread = self._pose_spreads, FOLLOWS
         dofs = BASE + np.arange(len(spreads))
@@ -166,12 +166,12 @@ class FitProblem:
             normal.down_shared[RHO.start + row] -= by_rho @ stray
 
     def after(self, state: FitState, by_pose: Floats, by_shared: Floats) -> FitState:
-        """A step (F, 6 + D) of the poses, which stay within the limits, and (P,) of what is shared."""
+        """Apply a step (F, 6 + D) to the poses, within the limits, and (P,) to the shared parameters."""
         root, angles = moved(state.root, state.angles, by_pose)
         return FitState(state.anatomy.moved(by_shared), root, np.clip(angles, *self.usual.limits.T))
 
     def held(self, state: FitState, down: Floats) -> Bools:
-        """(F, 6 + D) which numbers of the poses stand at a limit that they would leave."""
+        """Mask (F, 6 + D) of pose variables at a limit that the step would cross."""
         low, high = self.usual.limits.T
         angles, ways = state.angles, down[:, BASE:]
         held = np.zeros(down.shape, bool)

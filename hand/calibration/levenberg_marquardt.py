@@ -1,7 +1,8 @@
-"""The search for the least squares of a hand fitted to free motion: Levenberg and Marquardt's.
+"""Levenberg-Marquardt optimisation of a hand fitted to free motion.
 
-Frames meet in nothing but what they share, so that each frame's pose is eliminated by itself first: the bordered block
-diagonal of bundle adjustment (Triggs et al. 2000, 6.1). Angles that would leave their limits stand still in a step.
+Frames are coupled only through the shared parameters, so each frame's pose is eliminated by itself first: the bordered
+block-diagonal structure of bundle adjustment (Triggs et al. 2000, 6.1). Angles at a limit that a step would cross stay
+fixed in that step.
 """
 
 from collections.abc import Iterator
@@ -17,15 +18,15 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 NOISE = (0.0005, 0.004)
-"""m on each axis: the noise, and the skin's sliding, that are told from what the fit leaves are between these."""
+"""m on each axis: bounds of the noise, which includes skin sliding and is estimated from the fit's residuals."""
 POSING, FIRST_PASSES, PASSES = 20, 8, 40
-"""Steps, at most: of the poses alone, of all until the noise is told, and after."""
+"""Maximum numbers of steps: of the poses alone, of everything until the noise is estimated, and after that."""
 TOLERANCE = 1e-5
-"""Of the cost, that a step must win for another to be made."""
+"""Relative decrease of the cost below which the search ends."""
 
 
 def posed(problem: FitProblem, state: FitState) -> FitState:
-    """The poses brought to the hand as it is, each frame with a damping of its own."""
+    """Fit only the poses, with separate damping for each frame."""
     damping = np.full(len(state.angles), 1e-2)
     costs = problem.costs(state)[0]
     nothing = np.zeros(len(state.anatomy.vector()))
@@ -47,13 +48,13 @@ def posed(problem: FitProblem, state: FitState) -> FitState:
 
 
 class MotionFit:
-    """A hand fitted to a clip, step by step. Iterate `steps()` to the end, then read the rest."""
+    """A fit of a hand to a clip in steps. Iterate `steps()` to the end, then read `problem` and `state`."""
 
     def __init__(self, problem: FitProblem, state: FitState) -> None:
         self.problem, self.state = problem, state
 
     def steps(self) -> Iterator[float]:
-        """How far it is, 0..1."""
+        """Run the fit, yielding progress 0..1."""
         self.state = posed(self.problem, self.state)
         yield 0.2
         for done in self._all(FIRST_PASSES):
@@ -63,7 +64,7 @@ class MotionFit:
             yield 0.5 + 0.5 * done
 
     def _all(self, passes: int) -> Iterator[float]:
-        """Levenberg-Marquardt over everything; each step yields how far it is."""
+        """Optimise all variables; yield progress 0..1."""
         problem = self.problem
         damping, cost = 1e-3, _total(problem.costs(self.state))
         normal = None
@@ -89,7 +90,7 @@ def _total(costs: tuple[Floats, float]) -> float:
 
 
 def _free(normal: NormalEquations, held: Bools) -> tuple[Floats, Floats, Floats]:
-    """poses, mixed and down_poses of the normal equations, with what is held by a limit standing still."""
+    """Blocks `poses`, `mixed` and `down_poses` of the normal equations, with variables held by a limit fixed."""
     free = ~held
     poses = np.where(free[:, :, None] & free[:, None, :], normal.poses, 0.0)
     rows = np.arange(held.shape[1])
@@ -98,7 +99,7 @@ def _free(normal: NormalEquations, held: Bools) -> tuple[Floats, Floats, Floats]
 
 
 def _damped(matrix: Floats, damping: Floats | float) -> Floats:
-    """Marquardt's: the diagonal is made larger by a share of itself."""
+    """Marquardt's damping: increase the diagonal by a fraction of itself."""
     rows = np.arange(matrix.shape[-1])
     larger = matrix.copy()
     larger[..., rows, rows] *= 1 + damping
@@ -107,13 +108,13 @@ def _damped(matrix: Floats, damping: Floats | float) -> Floats:
 
 
 def _solved(matrix: Floats, right: Floats) -> Floats:
-    """X of matrix · X = right (..., N, K)."""
+    """Solve matrix · X = right (..., N, K)."""
     found: Floats = np.linalg.solve(matrix, right).astype(float, copy=False)
     return found
 
 
 def _step(normal: NormalEquations, held: Bools, damping: float) -> tuple[Floats, Floats]:
-    """The step of the poses (F, 6 + D) and of what is shared (P,): each frame's pose is eliminated first."""
+    """Step of the poses (F, 6 + D) and of the shared parameters (P,); each frame's pose is eliminated first."""
     poses, mixed, down = _free(normal, held)
     solved = _solved(_damped(poses, damping), np.concatenate([mixed, down[..., None]], axis=-1))
     reduced, right = _reduced(_damped(normal.shared, damping), normal.down_shared, mixed, solved)
@@ -122,14 +123,14 @@ def _step(normal: NormalEquations, held: Bools, damping: float) -> tuple[Floats,
 
 
 def _reduced(shared: Floats, down: Floats, mixed: Floats, solved: Floats) -> tuple[Floats, Floats]:
-    """Schur's complement (P, P) of the poses, and its right side (P,)."""
+    """Schur complement (P, P) after elimination of the poses, and its right-hand side (P,)."""
     many = mixed.shape[-1]
     taken = mixed.reshape(-1, many).T @ solved.reshape(-1, many + 1)
     return shared - taken[:, :-1], down - taken[:, -1]
 
 
 def spreads(problem: FitProblem, state: FitState) -> Floats:
-    """(P,) standard deviations of what is shared, from the curvature at the solution; limits that are met hold."""
+    """Standard deviations (P,) of the shared parameters by the curvature at the solution, active limits fixed."""
     normal = problem.normal(state)
     poses, mixed, down = _free(normal, problem.held(state, normal.down_poses))
     solved = _solved(_damped(poses, 0.0), np.concatenate([mixed, down[..., None]], axis=-1))
@@ -139,22 +140,23 @@ def spreads(problem: FitProblem, state: FitState) -> Floats:
 
 
 def told_noise(problem: FitProblem, state: FitState) -> float:
-    """m on each axis, the noise of the markers: what is left, over the numbers that it is left of.
+    """Estimate the markers' noise in m on each axis from the residuals and the number of degrees of freedom.
 
-    By the median, so that outliers are none; poses take up a part of the noise, of few markers almost all.
+    It uses the median, to ignore outliers. Poses absorb part of the noise; with few markers almost all of it, and then
+    the problem's noise is returned.
     """
     far = np.linalg.norm(problem.off(state), axis=-1)[problem.seen]
     numbers = 3 * problem.seen.sum(axis=1)
     free = np.maximum(numbers - _moving(problem), 0).sum()
     if free < 0.15 * numbers.sum():
         return problem.noise
-    # 1.538: the median length of three normal numbers.
+    # 1.538: median norm of a standard normal vector in three dimensions.
     raw = float(np.median(far)) / 1.538 * np.sqrt(numbers.sum() / free)
     return float(np.clip(raw, *NOISE))
 
 
 def _moving(problem: FitProblem) -> Ints:
-    """(F,) the numbers of a pose that the markers seen can move."""
+    """Number (F,) of pose variables that the markers seen depend on."""
     moves = np.zeros((len(problem.riders.joints), problem.usual.dofs), bool)
     for m, joint in enumerate(problem.riders.joints):
         above = [joint]

@@ -1,4 +1,4 @@
-"""Joint angles straight from markers, without any solver: what the calibration learns couplings and radii from."""
+"""Joint angles directly from markers, without a solver: the calibration estimates couplings and radii from them."""
 
 from dataclasses import dataclass
 
@@ -14,14 +14,14 @@ from ..proportions import PALM_JOINTS, Proportions
 Floats = NDArray[np.float64]
 
 OPEN = (-1.4, 1.4)
-"""rad, for looking at the plane in which a digit stands before any limit is laid on it."""
+"""rad, wide bounds for the plane of a digit before any limits apply."""
 LEAST_APART = 0.008
-"""m between two markers of a bone from which on they tell its direction."""
+"""m, the least distance between two markers of a bone that gives its direction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarMarkers:
-    """One digit's markers in the plane in which it bends, seen from its first joint's place in the palm."""
+    """One digit's markers in the plane in which it bends, with the first joint at the origin."""
 
     spots: tuple[Spot, ...]
     """(S,)"""
@@ -30,14 +30,21 @@ class PlanarMarkers:
 
 
 def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> PlanarMarkers:
-    """A digit's markers, laid in its plane; local (F, M, 3) m are all markers in the wrist's frame."""
+    """Project a digit's markers on to its plane.
+
+    Args:
+        hand: the hand's proportions.
+        spots: where the M markers sit.
+        local: (F, M, 3) m, all markers in the wrist's frame.
+        digit: the digit's name.
+    """
     joints, row = CHAIN_JOINTS[digit], DIGITS.index(digit)
     own = [i for i, spot in enumerate(spots) if spot.joint in joints]
     mine = tuple(spots[i] for i in own)
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     first = hand.palm[PALM_JOINTS.index(joints[0])]
     points = (local[:, own] - first) @ rot.to_matrix(hand.frames[row]) * mirror
-    # A marker on the first joint stands where all planes meet: it tells of none.
+    # All planes go through the first joint, so a marker there does not determine one.
     outer = [s for s, spot in enumerate(mine) if spot.joint != joints[0] or any(spot.offset)]
     if not outer:
         return PlanarMarkers(mine, np.full((len(local), len(own), 2), np.nan))
@@ -55,10 +62,16 @@ def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
 
 
 def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats:
-    """(F, 3) rad, how far a digit's joints are bent: MCP, PIP and DIP (thumb: CMC, MCP, IP); NaN where not seen.
+    """Flexion (F, 3) rad of a digit's joints, MCP, PIP and DIP (thumb: CMC, MCP, IP); NaN where not seen.
 
-    Each bone's direction is that of the two markers farthest apart on it. Its first joint's place in the palm stands in
-    for a marker there.
+    Each bone's direction is that of the two markers farthest apart on it. If no marker sits on the digit's first joint,
+    that joint's position in the palm serves as one.
+
+    Args:
+        hand: the hand's proportions.
+        spots: where the M markers sit.
+        local: (F, M, 3) m, all markers in the wrist's frame.
+        digit: the digit's name.
     """
     markers = in_plane(hand, spots, local, digit)
     lengths = hand.phalanges[DIGITS.index(digit)]
@@ -69,7 +82,7 @@ def flexions(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
 
 
 def _direction(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -> Floats:
-    """(F,) rad, how far a bone is turned towards the palm from the straight digit; NaN where no two markers tell."""
+    """Angle (F,) rad of a bone from the straight digit towards the palm; NaN where no two markers give it."""
     joints, frames = CHAIN_JOINTS[digit], len(markers.places)
     on_bone = [(_on_bone(spot, joints, bone, lengths), markers.places[:, s]) for s, spot in enumerate(markers.spots)]
     known = [(own, places) for own, places in on_bone if own is not None]
@@ -77,7 +90,7 @@ def _direction(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -
         known.append((np.zeros(2), np.zeros((frames, 2))))
     result = np.full(frames, np.nan)
     pairs = [(a, b) for b in range(len(known)) for a in range(b)]
-    # The farthest pair last: it overwrites what the nearer ones say.
+    # The farthest pair comes last and overwrites the nearer ones.
     for a, b in sorted(pairs, key=lambda pair: float(np.linalg.norm(known[pair[0]][0] - known[pair[1]][0]))):
         own, seen = known[b][0] - known[a][0], known[b][1] - known[a][1]
         if np.linalg.norm(own) >= LEAST_APART:
@@ -87,7 +100,7 @@ def _direction(markers: PlanarMarkers, digit: str, bone: int, lengths: Floats) -
 
 
 def _on_bone(spot: Spot, joints: tuple[str, ...], bone: int, lengths: Floats) -> Floats | None:
-    """(2,) m along a bone and towards the palm, where a marker sits on it; None if it moves with another."""
+    """Position (2,) m of a marker along a bone and towards the palm; None if it moves with another bone."""
     joint = joints.index(spot.joint)
     _, along, dorsal = spot.offset
     if joint == bone:

@@ -1,9 +1,8 @@
-"""A performer's measures from a capture of them: measured where markers sit on joints, else scaled.
+"""Measure a performer's proportions from a capture, directly where markers sit at joints, else by scaling.
 
-The hand begins as a mean adult's and is brought to the markers in four steps: its size from the distances on the
-palm, its knuckles from markers on them or from the spheres on which finger markers circle them, its bones from
-markers at both of their ends or from how far the fingertip reaches, and the direction in which each digit stands
-from the angles it takes.
+A mean adult's hand is fitted to the markers in four steps: its size from the distances on the palm, its knuckles from
+markers on them or from the spheres on which finger markers move about them, its bones from markers at both ends or from
+the reach of the fingertip, and each digit's direction from the angles that it takes.
 """
 
 from dataclasses import replace
@@ -25,21 +24,29 @@ from .palm_joints import ENOUGH, at, realigned, with_palm
 Floats = NDArray[np.float64]
 
 MOST_FRAMES = 2000
-"""Frames looked at, evenly through the take: measures do not get better with more."""
+"""Frames that are used, evenly spaced over the take; more do not improve the result."""
 SMALLEST, LARGEST = 0.04, 0.6
-"""m from wrist to middle fingertip, a doll's and a giant's: beyond these the capture's unit is wrong."""
+"""m from wrist to middle fingertip, of a doll and a giant: outside this range the capture's unit is wrong."""
 
 
 def measure(
     side: Side, spots: tuple[Spot, ...], positions: Floats, lengths: Floats | None = None
 ) -> tuple[Proportions, tuple[Spot, ...]]:
-    """The Proportions of the hand whose markers (F, M, 3) m, NaN where not seen, sit at `spots` (M,).
+    """Measure the proportions of a hand from its markers.
 
-    lengths (5, 3) m of bones that are known better, NaN where they are not, are taken as they are. The spots come back
-    as they were found: where no marker sits on a joint of the palm, those on its back are moved so that the knuckles
-    which the fingers circle lie where a palm has its knuckles.
+    Args:
+        side: 'left' or 'right'.
+        spots: where the M markers sit.
+        positions: (F, M, 3) m, NaN where not seen.
+        lengths: (5, 3) m, bone lengths that are known already, NaN where not; used as they are.
 
-    Raises HandError when no three palm markers are ever seen together: nothing says where the hand is.
+    Returns:
+        The proportions, and the markers' corrected spots: if no marker sits at a palm joint, those on the back of the
+        hand are moved so that the centres about which the fingers move coincide with the knuckles.
+
+    Raises:
+        HandError: no frame shows three palm markers, so the hand's position is unknown; or the hand's size is outside
+            SMALLEST..LARGEST.
     """
     positions = positions[:: max(1, len(positions) // MOST_FRAMES)]
     hand = mean_hand(side, spots, positions)
@@ -58,18 +65,20 @@ def measure(
 
 
 def mean_hand(side: Side, spots: tuple[Spot, ...], positions: Floats) -> Proportions:
-    """A mean adult's hand of the size that the palm markers of positions (F, M, 3) m show.
+    """Scale a mean adult's hand to the size that the palm markers show; positions (F, M, 3) m.
 
-    Raises HandError when no three of them are ever seen together.
+    Raises:
+        HandError: no frame shows three palm markers.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     return _sized(adult(side), spots, positions[palm_seen(side, spots, positions)], palm)
 
 
 def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray[np.bool_]:
-    """(F,) the frames in which three palm markers are seen: these tell where the hand is.
+    """Frames (F,) with three palm markers, which determine the position of the hand.
 
-    Raises HandError when there is none.
+    Raises:
+        HandError: there is no such frame.
     """
     together = palm_together(spots, positions)
     if not together.any():
@@ -81,7 +90,7 @@ def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray
 
 
 def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
-    """The hand, scaled so that its palm markers are as far apart as those seen."""
+    """Scale the hand so that the mean distance between its palm markers is the observed one."""
     places = site_places(hand, tuple(spots[i] for i in palm))
     pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
     apart = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
@@ -91,14 +100,16 @@ def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[
 
 
 def _median(values: Floats) -> float:
-    """Of what is known; NaN where nothing is."""
+    """Median of the finite values; NaN if there is none."""
     known = values[np.isfinite(values)]
     return float(np.median(known)) if len(known) else float("nan")
 
 
 def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> Proportions:
-    """The hand with the lengths (5, 3) that are known, those of bones seen at both ends, and long enough for the
-    fingertip's reach where none of them are known."""
+    """Set bone lengths: the known ones (5, 3), then those of bones with markers at both ends.
+
+    Digits with unknown bones are made long enough for the reach of their fingertips.
+    """
     phalanges = np.where(np.isfinite(lengths), lengths, hand.phalanges)
     for row, digit in enumerate(DIGITS):
         chain = [at(spots, local, joint) for joint in CHAIN_JOINTS[digit]]
@@ -118,7 +129,14 @@ def _with_bones(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengt
 
 
 def bone_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats, lengths: Floats) -> list[Measure]:
-    """How sure those bones of a measured hand are of which no length (5, 3) was known; local as for its palm."""
+    """Method and uncertainty of a measured hand's bones.
+
+    Args:
+        hand: the measured proportions.
+        spots: where the M markers sit.
+        local: (F, M, 3) m, the markers in the wrist's frame.
+        lengths: (5, 3) m, lengths that were known before; only bones that are NaN here are reported.
+    """
     result = []
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
@@ -138,15 +156,15 @@ def bone_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats, len
 
 
 MOST_STRETCH = 1.05
-"""Beyond the bones' median lengths, where all are measured: noise reaches farther than any finger."""
+"""Largest factor on the bones' median lengths if all of them are measured: noise reaches farther than any finger."""
 
 
 def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) -> float:
-    """m, how far from its first joint the digit's tip is seen; 0 where it has no marker.
+    """Distance m from the first joint to the digit's tip when straight; 0 if the tip has no marker.
 
-    Devices stretch bones by a few per cent from frame to frame. A digit too short for a target leaves it visibly
-    untouched, one a little too long bends a degree more: so nearly the farthest counts, not the mean. Seen from a
-    knuckle that was itself guessed, the farthest is chance.
+    Devices stretch bones by a few per cent from frame to frame. A digit that is too short for a target visibly misses
+    it, one that is slightly too long bends by a degree more. So nearly the largest distance is used, not the mean. If
+    the knuckle was estimated, the largest distance depends on chance, and a lower quantile is used.
     """
     measured = at(spots, local, CHAIN_JOINTS[digit][0]) is not None
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
@@ -156,13 +174,13 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
     apart = apart[np.isfinite(apart)]
     if len(apart) < min(ENOUGH, len(local)):
         return 0.0
-    # Straight, the marker stands at the bones' reach plus its offset along them, and beside them by the rest.
+    # On a straight finger the marker is at the bones' length plus its offset along them, and beside them by the rest.
     x, y, z = spots[tips[0]].offset
     return float(np.sqrt(max(np.quantile(apart, 0.99 if measured else 0.9) ** 2 - x**2 - z**2, 0.0)) - y)
 
 
 def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """The hand with each digit turned by as little as brings the angles it takes inside the limits."""
+    """Rotate each digit's base by the least angle that brings its joint angles inside the limits."""
     frames = hand.frames.copy()
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     for row, digit in enumerate(DIGITS):
@@ -177,27 +195,27 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
         else:
             tips = [i for i, spot in enumerate(spots) if spot.joint == joints[3] and digit != "thumb"]
             turn = _least_splay(joints[0], (local[:, tips] - first) @ base * mirror)
-        # Seen in the mirror, turns about Y and Z go the other way.
+        # Mirroring in X negates rotations about Y and Z.
         frames[row] = rot.multiply(frames[row], turn * [1.0, 1.0, mirror[0], mirror[0]])
     return replace(hand, frames=frames)
 
 
 STRAIGHT_ON = 0.5
-"""The share of a bone's length along the straight digit from which its bearing tells abduction."""
+"""The share of a bone's length along the straight digit from which on its direction determines abduction."""
 
 
 def _least_splay(joint: str, tips: Floats) -> Floats:
-    """(4,) the turn that brings a digit's abduction inside its limits, from its tip's markers (N, S, 3) alone."""
+    """Quaternion (4,) that brings a digit's abduction inside the limits, from the tip's markers (N, S, 3) alone."""
     tips = tips[np.isfinite(tips).all(-1)]
     ahead = tips[tips[:, 1] > STRAIGHT_ON * np.linalg.norm(tips, axis=-1)]
     return rot.about([0.0, 0.0, 1.0], _shift(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction"))
 
 
 def _least_turn(joint: str, points: Floats) -> Floats:
-    """(4,) the turn of a digit's base that brings its abduction, flexion and twist inside the limits.
+    """Quaternion (4,) by which a digit's base must rotate for its abduction, flexion and twist to be inside the limits.
 
-    points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone tells
-    abduction and flexion; twist is told by the plane of the bend, in the frames that bend most.
+    points (N, 3, 3) m are the bones' ends in the base's frame, mirrored for a left hand. The first bone determines
+    abduction and flexion; the plane of the bend determines twist, in the half of the frames that bend most.
     """
     bone = points[:, 0] / np.linalg.norm(points[:, 0], axis=-1, keepdims=True)
     ahead = bone[:, 1] > STRAIGHT_ON
@@ -213,13 +231,13 @@ def _least_turn(joint: str, points: Floats) -> Floats:
 
 
 LOOSE = (-1.4, 1.4)
-"""rad, for looking at what angles a digit takes before the limits are laid on it."""
+"""rad, wide bounds for finding a digit's angles before the joint limits apply."""
 
 
 def _shift(angles: Floats, joint: str, movement: Movement) -> float:
-    """rad by which angles must be moved so that the bulk of them lies inside the joint's limits.
+    """Angle in rad to add to a digit's base so that most angles are inside the joint's limits.
 
-    Outside at both ends, the middle of what is taken goes to the middle of what is allowed.
+    If they exceed both limits, the middle of the observed range is moved to the middle of the allowed one.
     """
     if not len(angles):
         return 0.0

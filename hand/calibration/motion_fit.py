@@ -1,11 +1,11 @@
-"""Bones and marker offsets fitted together to a clip of free motion.
+"""Fit bone lengths and marker offsets together to a clip of free motion.
 
-Each marker rides somewhere on its joint, each bone has a length, and in each frame the hand has a pose: all at once are
-what brings the hand's markers nearest to those seen, and the hand nearest to a mean one where the markers do not tell.
-Joint centres follow from how the markers move about them, as in the functional methods (Ehrig et al. 2006, SCoRE), but
-on a whole hand whose joints bend within their limits and whose DIPs lean to their PIPs. The markers' offsets are
-unknowns as in MoSh (Loper et al. 2014) and AddBiomechanics (Werling et al. 2023), over some hundred frames that show
-most of the motion, as optical hands are calibrated by Han et al. (2018).
+Each marker has an unknown offset from its joint, each bone an unknown length, and the hand an unknown pose in each
+frame. The fit brings the hand's markers nearest to those seen, and the hand nearest to a mean one where the markers do
+not determine it. Joint centres follow from how the markers move about them, as in functional methods (Ehrig et al.
+2006, SCoRE), but on a whole hand whose joints have limits and whose DIPs tend to follow the PIPs. The markers' offsets
+are unknowns as in MoSh (Loper et al. 2014) and AddBiomechanics (Werling et al. 2023), over some hundred frames that
+show most of the motion, as Han et al. (2018) calibrate optical hands.
 """
 
 from collections.abc import Generator
@@ -34,25 +34,31 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
 MOST_FRAMES = 200
-"""Frames that a hand is fitted to, and as many others on which it is tried."""
+"""Frames that a hand is fitted to; as many others validate the fit."""
 LEAST_FRAMES = 60
-"""Of which every other one is left for the trial."""
+"""Every other one of these is held out for validation."""
 LEAST_MOTION = 0.02
-"""m through which the outermost marker of some digit must move in the palm."""
+"""m by which the outermost marker of some digit must move in the palm."""
 FIRST_NOISE = 0.0015
-"""m on each axis, until the noise is told."""
+"""m on each axis, until the noise is estimated."""
 RHO_SPREAD, RHO_TOLD = 0.15, 0.05
-"""Of DIP per PIP: from person to person, and up to which the fit tells it."""
+"""Standard deviations of ρ: between people, and the largest with which the fit determines it."""
 BETTER = 0.8
-"""Of what the hand as measured otherwise leaves on frames that were not fitted, a fit must leave less."""
+"""On held-out frames, the fit's residual must be below this fraction of the previous hand's."""
 
 
 def telling_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, most: int = MOST_FRAMES) -> Ints:
-    """(N,) the frames that show most of the motion; local (F, M, 3) m are the markers in the wrist's frame.
+    """Select frames (N,) that show most of the motion.
 
-    Half of them evenly in time, the others evenly through the range of each digit's outermost marker on each axis of
-    the palm: a finger that is bent once counts as much as one that is bent for a minute. The outermost hundredth of
-    each range is left out, since it may be a swap.
+    Half of them are evenly spaced in time, the others evenly spaced over the range of each digit's outermost marker on
+    each axis of the palm: a finger that bends once counts as much as one that bends for a minute. The outermost
+    hundredth of each range is left out, since it may be a swap.
+
+    Args:
+        hand: the hand's proportions.
+        spots: where the M markers sit.
+        local: (F, M, 3) m, the markers in the wrist's frame.
+        most: N, at most.
     """
     seen = np.all(np.isfinite(local), axis=-1)
     usable = np.flatnonzero(seen.any(axis=1))
@@ -74,7 +80,7 @@ def telling_frames(hand: Proportions, spots: tuple[Spot, ...], local: Floats, mo
 
 
 def _outermost(spots: tuple[Spot, ...], seen: Bools, digit: str) -> int | None:
-    """The marker of a digit that is farthest out, of those that are seen in a tenth of the frames."""
+    """The outermost of a digit's markers that are seen in a tenth of the frames."""
     joints = CHAIN_JOINTS[digit]
     often = seen.mean(axis=0) > 0.1
     own = [m for m, spot in enumerate(spots) if spot.joint in joints and not on_palm(spot) and often[m]]
@@ -83,31 +89,39 @@ def _outermost(spots: tuple[Spot, ...], seen: Bools, digit: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedHand:
-    """A hand as a clip of free motion has it."""
+    """The result of a fit to free motion."""
 
     proportions: Proportions
     spots: tuple[Spot, ...]
-    """(M,) where the markers sit. Those of the palm ride on the wrist."""
+    """(M,) where the markers sit. Palm markers are carried by the wrist."""
     rho: tuple[float | None, ...]
-    """(5,) where the fit tells it."""
+    """(5,) None where the fit does not determine it."""
     measures: tuple[Measure, ...]
     before: float = 0.0
-    """m that markers were off, in the middle of frames that were not fitted: of the hand as it was measured before."""
+    """m, median distance of markers in held-out frames for the hand as it was measured before."""
     after: float = 0.0
-    """m, of this hand."""
+    """m, the same for this hand."""
     notes: tuple[str, ...] = ()
-    """A sentence of each digit that stays as it was measured before."""
+    """A sentence for each digit that stays as it was measured before."""
 
 
 def fitting(
     hand: MeasuredHand, at: tuple[Spot, ...], spots: tuple[Spot, ...], names: tuple[str, ...], positions: Floats
 ) -> Generator[float, None, FittedHand | str]:
-    """Fits a hand to free motion; yields how far it is, 0..1, and returns it, or in words why it stays as it is.
+    """Fit a hand to free motion, yielding progress 0..1.
 
-    hand: as measured otherwise, from where the search begins, with its markers at the spots `at` (M,). spots, names
-    (M,): where the markers are said to be, and their labels. positions (F, M, 3) m, NaN where not seen.
+    Args:
+        hand: the hand as measured before, where the search starts.
+        at: (M,) where its markers sit.
+        spots: (M,) where the marker set has them.
+        names: (M,) their labels.
+        positions: (F, M, 3) m, NaN where not seen.
 
-    Raises HandError where no frame shows the palm.
+    Returns:
+        The fit, or in words why the hand stays as it is.
+
+    Raises:
+        HandError: no frame shows three palm markers.
     """
     start = hand.proportions
     positions = positions[palm_seen(start.side, spots, positions)]
@@ -136,7 +150,7 @@ def fitting(
 
 
 def _turned(problem: FitProblem, before: FitState, after: FitState) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The digits (rows) that a fit turns away from their markers, and a sentence of each."""
+    """Rows of the digits that a fit tilts away from their markers, and a sentence for each."""
     was, now = askew(problem, before), askew(problem, after)
     rows = tuple(row for row in range(len(DIGITS)) if now[row, 0] > was[row, 0] + MOST_ASKEW)
     told = [
@@ -148,7 +162,13 @@ def _turned(problem: FitProblem, before: FitState, after: FitState) -> tuple[tup
 
 
 def taken_over(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Spot]) -> MeasuredHand:
-    """The hand with what was fitted; spots: label -> where it was found to sit. Radii by its size go with it."""
+    """Apply a fit to a measured hand. Radii that come from the hand's size are updated with it.
+
+    Args:
+        hand: the hand as measured before.
+        fitted: the fit.
+        spots: label -> where the marker sits by the fit.
+    """
     usual, now = by_size(hand.proportions), by_size(fitted.proportions)
     by_its_size = np.isclose(hand.radii, usual, rtol=0, atol=1e-6)
     told = {(measure.kind, measure.of) for measure in fitted.measures}
@@ -171,7 +191,7 @@ def taken_over(hand: MeasuredHand, fitted: FittedHand, spots: dict[str, Spot]) -
 
 
 def _motion(spots: tuple[Spot, ...], local: Floats) -> float:
-    """m through which the liveliest digit's outermost marker moves, along the palm's axes."""
+    """Range of motion m of the digits' outermost markers along the palm's axes, the largest of all."""
     seen = np.all(np.isfinite(local), axis=-1)
     ends = [end for digit in DIGITS if (end := _outermost(spots, seen, digit)) is not None]
     spans = [np.ptp(np.quantile(local[seen[:, end], end], [0.02, 0.98], axis=0), axis=0).max() for end in ends]
@@ -181,14 +201,14 @@ def _motion(spots: tuple[Spot, ...], local: Floats) -> float:
 def _held_out(
     problem: FitProblem, start: Proportions, at: tuple[Spot, ...], positions: Floats
 ) -> tuple[FitProblem, FitState]:
-    """The problem of other frames (F, M, 3), and the hand as measured before in them."""
+    """The problem for held-out frames (F, M, 3), and the previous hand as its state."""
     seen = np.all(np.isfinite(positions), axis=-1)
     other = replace(problem, positions=np.where(seen[..., None], positions, 0.0), seen=seen)
     return other, _beginning(other, start, at, np.full(len(DIGITS), DIP_PER_PIP), positions)
 
 
 def _left(problem: FitProblem, state: FitState) -> float:
-    """m, the median distance of the markers once each frame is posed."""
+    """Median distance m of the markers after fitting the poses."""
     off = np.linalg.norm(problem.off(posed(problem, state)), axis=-1)
     return float(np.median(off[problem.seen]))
 
@@ -196,7 +216,15 @@ def _left(problem: FitProblem, state: FitState) -> float:
 def prepared(
     start: Proportions, at: tuple[Spot, ...], spots: tuple[Spot, ...], positions: Floats, known: HandModel
 ) -> MotionFit:
-    """The fit of a hand to all of these frames (F, M, 3) m, as `fitting` has them. known: for its limits."""
+    """Set up the fit of a hand to all of these frames (F, M, 3) m; arguments as in `fitting`.
+
+    Args:
+        start: the proportions where the search starts.
+        at: (M,) where its markers sit.
+        spots: (M,) where the marker set has them.
+        positions: (F, M, 3) m, NaN where not seen.
+        known: the hand whose limits are used.
+    """
     mean = mean_hand(start.side, spots, positions)
     riders = FitMarkers.of(spots)
     rho = np.full(len(DIGITS), DIP_PER_PIP)
@@ -209,14 +237,14 @@ def prepared(
 def _beginning(
     problem: FitProblem, start: Proportions, at: tuple[Spot, ...], rho: Floats, positions: Floats
 ) -> FitState:
-    """The hand at ease, laid on the palm's markers of each frame."""
+    """The relaxed hand, fitted to the palm markers of each frame."""
     palm = [m for m, spot in enumerate(at) if on_palm(spot)]
     root = rot.fit_seen(site_places(start, tuple(at[m] for m in palm)), positions[:, palm])
     return FitState(problem.riders.begin(start, at, rho), root, np.tile(problem.usual.neutral, (len(root), 1)))
 
 
 def _fitted(fit: MotionFit, names: tuple[str, ...], anatomy: SharedParameters, kept: tuple[int, ...]) -> FittedHand:
-    """The hand that was found, and how sure each measure is of the digits that are not kept (rows) as they were."""
+    """The fitted hand, with the uncertainty of each measurement except those of digits in `kept` (rows)."""
     problem = fit.problem
     spread = spreads(problem, fit.state)
     spots = problem.riders.found(problem.mean.side, anatomy)
@@ -250,7 +278,7 @@ def _bones(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Measu
 
 
 def _knuckles(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Measure]:
-    """Of the digits' first joints: how far from the wrist, the spread along that line."""
+    """Distance of each digit's first joint from the wrist, with the standard deviation along that line."""
     how = "fitted to free motion: about which its digit's markers move"
     found = []
     for digit, place, sure in zip(DIGITS, anatomy.palm, spread[PALM].reshape(-1, 3), strict=True):
@@ -261,7 +289,7 @@ def _knuckles(anatomy: SharedParameters, spread: Floats, frames: int) -> list[Me
 
 
 def _markers(names: tuple[str, ...], spots: tuple[Spot, ...], spread: Floats, off: Floats) -> list[Measure]:
-    """Of each marker how far it sits from its joint, where, and what is left of it."""
+    """Distance of each marker from its joint, with its offset and residual."""
     found = []
     ways = ("towards the little finger", "along the bone", "out of the back")
     for name, spot, sure, left in zip(names, spots, 1000 * spread[OFFSETS:].reshape(-1, 3), off.T, strict=True):

@@ -1,4 +1,4 @@
-"""Where a hand's palm joints are: under markers on them, or where finger markers circle about them."""
+"""Positions of a hand's palm joints: under markers on them, or at the centres about which finger markers move."""
 
 from dataclasses import replace
 
@@ -14,11 +14,11 @@ from ..proportions import PALM_JOINTS, Proportions, world_frames
 Floats = NDArray[np.float64]
 
 ENOUGH = 5
-"""Frames in which a thing must be seen to be measured, or all of a shorter capture."""
+"""Frames in which something must be seen to be measured, or all frames of a shorter capture."""
 
 
 def at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:
-    """(F, 3) the marker that sits on a joint, None where there is none or it is hardly ever seen."""
+    """Return the marker (F, 3) at a joint, None if there is none or it is seen in too few frames."""
     for i, spot in enumerate(spots):
         if spot.joint == joint and not any(spot.offset):
             known = np.isfinite(local[:, i]).all(-1).sum()
@@ -27,7 +27,7 @@ def at(spots: tuple[Spot, ...], local: Floats, joint: str) -> Floats | None:
 
 
 def with_palm(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
-    """The hand with its palm joints where their markers stand on average, its wrist in the wrist's marker."""
+    """Set the palm joints to the median positions of their markers, and the wrist to its marker."""
     palm = hand.palm.copy()
     for index, joint in enumerate(PALM_JOINTS):
         marker = at(spots, local, joint)
@@ -44,16 +44,16 @@ def with_palm(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Prop
 _KNUCKLE_OF = {CHAIN_JOINTS[digit][0]: digit for digit in DIGITS[1:]}
 
 PRIOR = 0.4
-"""How much the mean hand's knuckle counts against the sphere's: settles it across the arc, where nothing moved."""
+"""Weight of the mean hand's knuckle against the fitted sphere: it decides the directions in which nothing moved."""
 WEAK = 0.03
-"""The same where the four knuckles together turn the palm."""
+"""The same weight where the four knuckles together rotate the palm."""
 
 
 def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, prior: float) -> Floats:
-    """(3,) the knuckle that the marker on the digit's first bone circles, if there is one; else the guess.
+    """Estimate a knuckle (3,) as the centre about which the marker on the digit's first bone moves.
 
-    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, drawn to the guess by a part of its weight, and to
-    the planes in which the finger stands.
+    Least squares for |p|² = 2 c·p + (r² − |c|²) over the frames, regularised towards `guess` and towards the planes in
+    which the finger stands. Without such a marker, the guess is returned.
     """
     rider = _rider(spots, local, digit)
     if rider is None:
@@ -63,7 +63,7 @@ def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, 
     p = points - middle
     scale = 2 * np.sqrt((p**2).sum(-1).mean())
     share = 1 / np.sqrt(len(p))
-    # Rows are scaled by the spread so that the prior counts alike for an ample and a small movement.
+    # Rows are scaled by the spread so that the prior has the same effect for large and small movements.
     across, offsets = _across(spots, local, digit, rider)
     rows = [2 * p * share, prior * scale * np.eye(3), IN_LINE * scale * across]
     right = [(p**2).sum(-1) * share, prior * scale * (guess - middle), IN_LINE * scale * (offsets - across @ middle)]
@@ -74,11 +74,11 @@ def _circled(spots: tuple[Spot, ...], local: Floats, digit: str, guess: Floats, 
 
 
 IN_LINE = 0.2
-"""How much it counts that a knuckle lies in the plane in which its finger's markers stand on the palm."""
+"""Weight of the constraint that a knuckle lies in the plane of its finger's markers."""
 
 
 def _rider(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats | None:
-    """(F, 3) the marker on a finger's first bone, which circles about its knuckle; None where hardly one is seen."""
+    """The marker (F, 3) on a finger's first bone, which moves about the knuckle; None if it is rarely seen."""
     first, second = CHAIN_JOINTS[digit][:2] if digit else ("", "")
     riders = [i for i, spot in enumerate(spots) if spot.joint == first and any(spot.offset)]
     riders += [i for i, spot in enumerate(spots) if spot.joint == second and not any(spot.offset)]
@@ -88,16 +88,16 @@ def _rider(spots: tuple[Spot, ...], local: Floats, digit: str) -> Floats | None:
 
 
 def _across(spots: tuple[Spot, ...], local: Floats, digit: str, rider: Floats) -> tuple[Floats, Floats]:
-    """Unit normals (N, 3) of the upright planes through a digit's marker and its tip's, and their offsets (N,) m.
+    """Unit normals (N, 3) of upright planes through a digit's marker and its tip's, and the planes' offsets (N,) m.
 
-    Both are divided by the root of their number.
+    Both are divided by the square root of N.
     """
     tips = [i for i, spot in enumerate(spots) if spot.joint == CHAIN_JOINTS[digit][3]]
     if not tips:
         return np.zeros((0, 3)), np.zeros(0)
     normals = np.cross(local[:, tips[0]] - rider, [0.0, 0.0, 1.0])
     length = np.linalg.norm(normals, axis=-1)
-    # A finger that points at the palm has no upright plane.
+    # A finger perpendicular to the palm has no unique upright plane.
     clear = length > 0.02
     normals, points = normals[clear] / length[clear, None], rider[clear]
     share = 1 / np.sqrt(max(len(normals), 1))
@@ -105,7 +105,7 @@ def _across(spots: tuple[Spot, ...], local: Floats, digit: str, rider: Floats) -
 
 
 def realigned(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tuple[Spot, ...]:
-    """The spots, those on the back of the palm turned with it so that its knuckles meet the circled ones."""
+    """Rotate the spots on the back of the hand so that the knuckles coincide with the fingers' centres of motion."""
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
     if not all(any(spots[i].offset) for i in palm):
         return spots
@@ -125,10 +125,15 @@ def realigned(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tupl
 
 
 def palm_measures(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> list[Measure]:
-    """How sure the palm's joints are, from markers (F, M, 3) m in the wrist's frame: values are distances to the wrist.
+    """Method and uncertainty of a measured hand's palm joints; values are distances to the wrist.
 
-    The spread of a joint under a marker is how far the marker strays, that of a circled one how much its finger's
-    marker comes nearer and goes away.
+    The standard deviation is that of the marker's position for a joint under a marker, and that of the radius for a
+    joint about which a finger's marker moves.
+
+    Args:
+        hand: the measured proportions.
+        spots: where the M markers sit.
+        local: (F, M, 3) m, the markers in the wrist's frame.
     """
     result = []
     for joint, place in zip(PALM_JOINTS, hand.palm, strict=True):

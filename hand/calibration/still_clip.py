@@ -1,4 +1,4 @@
-"""Lengths of bones from a still hand, as the thesis takes them: the mean over 30 frames (sections 4.2.1 and 5.1)."""
+"""Bone lengths from a still hand, as in the thesis: the mean over 30 frames (sections 4.2.1 and 5.1)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,18 @@ Floats = NDArray[np.float64]
 FRAMES = 30
 """Half a second at 60 Hz, thesis 5.1."""
 MOST_MOVEMENT = 0.005
-"""m by which the markers of a still hand may stray: beyond it the hand moves, or nothing can be told of it."""
+"""m by which the markers of a still hand may move about their median."""
 
 
 def calmest(positions: Floats, frames: int = FRAMES) -> int:
-    """The first frame of the stretch of so many in which the hand's markers (F, M, 3) move least.
+    """First frame of the window in which the hand moves least.
 
-    Of the stretches in which most markers are seen, the one whose liveliest marker moves least about its mean place.
+    Among the windows in which most markers are seen, it is the one whose most mobile marker has the least standard
+    deviation.
+
+    Args:
+        positions: (F, M, 3) m, NaN where not seen.
+        frames: length of the window.
     """
     frames = min(frames, len(positions))
     seen = np.all(np.isfinite(positions), axis=-1)
@@ -35,14 +40,14 @@ def calmest(positions: Floats, frames: int = FRAMES) -> int:
 
 
 def _windows(values: Floats, frames: int) -> Floats:
-    """(F − frames + 1, ...) the sums over each stretch of so many frames of values (F, ...)."""
+    """Sums (F − frames + 1, ...) of values (F, ...) over each window."""
     total = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
     sums: Floats = total[frames:] - total[:-frames]
     return sums
 
 
 def movement(positions: Floats) -> float:
-    """m, how far the liveliest marker of positions (F, M, 3) strays: nine of ten frames are nearer to its usual place.
+    """Movement in m of the most mobile marker of positions (F, M, 3): the 0.9 quantile of the distance to its median.
 
     0 where no marker is seen twice.
     """
@@ -55,9 +60,15 @@ def movement(positions: Floats) -> float:
 
 
 def lengths(spots: tuple[Spot, ...], positions: Floats, where: str) -> tuple[Floats, list[Measure]]:
-    """(5, 3) m, the mean lengths of the digits' bones in a still clip (F, M, 3), NaN where a bone shows but one end.
+    """Mean lengths (5, 3) m of the digits' bones in a still clip, and their measurements.
 
-    The measures tell the spread from frame to frame; `where` says in words which frames these are.
+    Args:
+        spots: where the M markers sit.
+        positions: (F, M, 3) m, NaN where not seen.
+        where: the clip's name in `how`.
+
+    Returns:
+        Lengths, NaN where a bone has not a marker at both ends; measurements with standard deviations over the frames.
     """
     result = np.full((len(DIGITS), 3), np.nan)
     measures = []

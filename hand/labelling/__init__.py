@@ -1,6 +1,6 @@
-"""Which trajectory is which spot of which hand, told by shape and motion, for captures whose labels say nothing.
+"""Identify unlabelled trajectories as markers of hands, by shape and motion.
 
-`tracks` follows trajectories over frames and cuts them where they leap, `shapes` says where a hand's markers may be,
-`matching` assigns one to the other at the least cost, `palms` begins that from markers that keep their distances,
-and `find` puts it together over a whole capture.
+`trajectories` follows markers over frames and cuts where they jump, `shape_model` says where a hand's markers may be,
+`hungarian` assigns one to the other at minimum cost, `palm_candidates` starts that from markers at constant distances,
+and `label_search` does all this over a whole capture.
 """

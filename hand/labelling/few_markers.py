@@ -1,4 +1,4 @@
-"""What can be known of three markers on a palm, or of fingertips alone: never a pose, often which is which."""
+"""Identify three markers on a palm, or fingertips alone: they determine no pose, but often which marker is which."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,48 +19,54 @@ Ints = NDArray[np.int64]
 
 FRAMES = 100
 FARTHEST = 0.3
-"""m between two markers of one hand, at most."""
+"""m, the largest distance between two markers of one hand."""
 STEADY = 0.004
-"""m by which distances on a palm stray at most."""
+"""m, the largest standard deviation of a distance between palm markers."""
 CLEAR = 1.25
-"""By how much every other reading must cost more for a marker to be told: at 0.7 one in fourteen was wrong."""
+"""Margin in cost that every other assignment needs for a marker to be identified: at 0.7 one in fourteen was wrong."""
 SURER = np.log(13.0) / 0.7
-"""By how much a unit of cost raises the logit of a marker's confidence: at 0.7 thirteen in fourteen were right."""
+"""Increase of the logit of a marker's confidence per unit of cost: at 0.7 thirteen in fourteen were right."""
 CLEAR_WRIST = 0.5
-"""The same for the wrist's marker of a palm, by its distances."""
+"""The same margin for the wrist marker of a palm, by its distances."""
 STRAY = 0.008
-"""m by which a person's tips stand aside of the mean hand's, and their markers of the tips."""
+"""m, standard deviation of a person's fingertips about the mean hand's, and of markers about the tips."""
 OWN_SIZE = 0.1
-"""How much larger or smaller a person's hand is than the mean adult's."""
+"""Relative standard deviation of hand size."""
 LIKELY = 4.0
-"""Of squared deviations, for each distance: with more, no order of the tips is a hand's."""
+"""Mean squared deviation per distance above which no assignment of the tips is plausible."""
 SETS: dict[int, tuple[tuple[str, ...], ...]] = {5: (TIPS,), 3: ((*TIPS[:2], TIPS[4]), TIPS[:3])}
-"""The tips that sets of so many markers show: of three, the thumb's, the index finger's and one more."""
+"""Number of markers -> the tips that they may show; three are the thumb's, the index finger's and one more."""
 NEEDED = "add three markers that keep their distances: at the wrist and two knuckles, or on the back of the hand"
 
 
 @dataclass(frozen=True, slots=True)
 class FewMarkers:
-    """What is known of a few markers that stand together like a hand's."""
+    """A group of few markers that are as near to each other as a hand's."""
 
     sentence: str
+    """What is known of them, for the user."""
     tips: dict[str, tuple[str, float]]
-    """label -> the tip's joint and its confidence, of those that are clear."""
+    """Label -> the tip's joint and its confidence, for markers that are identified."""
 
 
 def told_of_few(positions: Floats, labels: tuple[str, ...]) -> tuple[str, ...]:
-    """A sentence about each three or five of the markers (F, M, 3) m that stand together like a hand's."""
+    """Describe each group of three or five markers that look like a hand's, in a sentence."""
     return tuple(few.sentence for few in few_of(positions, labels))
 
 
 def few_of(positions: Floats, labels: tuple[str, ...]) -> tuple[FewMarkers, ...]:
-    """Each three or five of the markers (F, M, 3) m that stand together like a hand's."""
+    """Find groups of three or five markers that look like a hand's.
+
+    Args:
+        positions: (F, M, 3) m, NaN where not seen.
+        labels: (M,).
+    """
     found = [_told(positions[:, group], [labels[i] for i in group]) for group in _groups(positions)]
     return tuple(few for few in found if few is not None)
 
 
 def _groups(positions: Floats) -> list[Ints]:
-    """Markers that are no farther from each other than those of a hand, and from all others farther."""
+    """Groups of markers within a hand's size of each other and farther from all others."""
     apart = TrajectorySample.of(_some(positions)).apart if positions.size else np.zeros((0, 0))
     near = np.nan_to_num(apart, nan=np.inf) < FARTHEST
     rows = {tuple(np.flatnonzero(row).tolist()) for row in near}
@@ -68,7 +74,7 @@ def _groups(positions: Floats) -> list[Ints]:
 
 
 def _some(positions: Floats) -> Floats:
-    """Frames (N, M, 3) evenly through those that show most of the markers."""
+    """Select frames (N, M, 3) evenly from those that show most of the markers."""
     seen = np.all(np.isfinite(positions), axis=-1).sum(axis=1)
     rows = np.flatnonzero(seen == seen.max(initial=0))
     some: Floats = positions[rows[np.unique(np.linspace(0, len(rows) - 1, FRAMES).astype(int))]]
@@ -107,16 +113,19 @@ def _digit(tip: str) -> str:
 
 
 def tips_told(places: Floats) -> dict[int, str] | None:
-    """Which of three or five markers (N, M, 3) m is which tip, of those that are clear; None where none is a hand's."""
+    """Identify fingertips among three or five markers (N, M, 3) m: marker -> tip.
+
+    Ambiguous markers are left out. None if the markers do not look like a hand's.
+    """
     clear = _clear_tips(places)
     return None if clear is None else {marker: tip for marker, (tip, _) in clear.items()}
 
 
 def _clear_tips(places: Floats) -> dict[int, tuple[str, float]] | None:
-    """The same, each with its confidence.
+    """Identify fingertips with their confidence, as `tips_told`.
 
-    Each reading costs what the distances of the tips, all together in a frame, stray from a mean hand's, measured by
-    how they stray over its poses. A marker is told where all readings that cost hardly more agree.
+    The cost of an assignment is the Mahalanobis distance of the tips' mutual distances from a mean hand's over its
+    poses. A marker is identified if all assignments of nearly the least cost agree on it.
     """
     readings = [reading for tips in SETS[places.shape[1]] for reading in _readings(places, tips)]
     least = min(cost for cost, _, _ in readings)
@@ -132,7 +141,7 @@ def _clear_tips(places: Floats) -> dict[int, tuple[str, float]] | None:
 
 
 def _readings(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float, tuple[str, ...]]]:
-    """Of each order of the tips what it costs, the squared deviation of a distance, and each marker's tip."""
+    """For each assignment of tips: its cost, the mean squared deviation per distance, and each marker's tip."""
     middle, inverse, size = _expected(tips)
     found = []
     for order in permutations(range(len(tips))):
@@ -145,8 +154,10 @@ def _readings(places: Floats, tips: tuple[str, ...]) -> list[tuple[float, float,
 
 @lru_cache(maxsize=8)
 def _expected(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
-    """Mean (P,) m and inverse covariance (P, P) of the distances of tips, and the log determinant of the latter's
-    inverse: over poses, and over people by their size and by each tip."""
+    """Mean (P,) m and inverse covariance (P, P) of the distances between tips, and the covariance's log determinant.
+
+    The covariance is over poses, and over people by their size and by each tip.
+    """
     middle, spread = mean_distances(tuple(Spot(tip) for tip in tips))
     spread += OWN_SIZE**2 * np.outer(middle, middle) + STRAY**2 * np.eye(len(middle))
     inverse: Any = np.linalg.inv(spread)
@@ -154,7 +165,7 @@ def _expected(tips: tuple[str, ...]) -> tuple[Floats, Floats, float]:
 
 
 def _wrist(sample: TrajectorySample) -> int | None:
-    """The marker at the wrist of a palm's three, where every order that has another there costs clearly more."""
+    """The wrist marker among a palm's three, if any assignment with another marker there costs clearly more."""
     spots = PALM_ONLY.spots
     costs = Costs(np.zeros((3, 4)), pair_costs(mean_shape("right", tuple(spots.values())), sample, 1.0))
     at = list(spots).index("wrist")

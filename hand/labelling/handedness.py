@@ -1,4 +1,4 @@
-"""Left or right, told by a hand's shape: labels are wrong too often (mirrored cameras, swapped gloves)."""
+"""Decide between left and right by a hand's shape: labels are wrong too often (mirrored cameras, swapped gloves)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,17 @@ Floats = NDArray[np.float64]
 
 
 def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None, float]:
-    """The side of a hand and how sure that is, 0..1, from marker positions (F, M, 3) m, NaN where not seen.
+    """Decide the side of a hand and its confidence, 0..1.
 
-    A right hand's palm is laid on the palm markers. They are nearly flat, so on a left hand it comes to lie upside
-    down. Fingers curl and the thumb opposes towards the palm: if they stand on the back, it is a left hand. None
-    where fewer than three palm markers are seen together or the fingers tell nothing.
+    A right hand's palm is fitted to the palm markers. Because these are nearly coplanar, it lies upside down on a left
+    hand. Fingers curl and the thumb opposes towards the palm: if they are on the back, it is a left hand.
+
+    Args:
+        spots: where the M markers sit.
+        positions: (F, M, 3) m, NaN where not seen.
+
+    Returns:
+        None and 0 if no frame shows three palm markers, or the fingers do not leave the palm's plane.
     """
     digits = [i for i, spot in enumerate(spots) if spot.joint in BENDING_JOINTS]
     together = palm_together(spots, positions)

@@ -1,4 +1,4 @@
-"""Assignment at the least cost: the Hungarian method, and its refinement where pairs of choices have costs too."""
+"""Minimum-cost assignment: the Hungarian method, and local search where pairs of choices have costs too."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 IMPOSSIBLE = 1e6
-"""A cost that is taken only where there is no other choice."""
+"""A cost that is chosen only where there is no alternative."""
 
 
 def least_cost(costs: Floats) -> Ints:
-    """(R,) the column of each row, so that the sum of costs (R, N), R <= N, all finite, is least; each column once.
+    """Column (R,) of each row that minimises the sum of costs (R, N), R <= N, all finite; each column at most once.
 
-    Kuhn's method with potentials and shortest augmenting paths (Jonker & Volgenant 1987), R² N steps at most.
+    Kuhn's method with potentials and shortest augmenting paths (Jonker & Volgenant 1987), in O(R² N).
     """
     rows, columns = costs.shape
     potential_row, potential = np.zeros(rows + 1), np.zeros(columns + 1)
@@ -51,28 +51,28 @@ def least_cost(costs: Floats) -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """What it costs that marker m is at spot c: M markers, C spots. The last marker, M − 1, stands for 'none'."""
+    """Costs of assigning M markers to C spots. The last marker, M − 1, stands for 'none'."""
 
     single: Floats
     """(C, M)"""
     pairs: Floats
-    """(C, C, M, M) for the markers at two spots, alike both ways; zero for a spot and itself."""
+    """(C, C, M, M) for the markers at two spots, symmetric; zero for a spot and itself."""
 
     def of(self, labels: Ints) -> float:
-        """The cost of the markers (C,) of all spots."""
+        """Total cost of assigning markers (C,) to the spots."""
         spots = np.arange(len(labels))
         together = self.pairs[spots[:, None], spots, labels[:, None], labels]
         return float(self.single[spots, labels].sum() + together.sum() / 2)
 
     def each(self, labels: Ints) -> Floats:
-        """(C, M) what each marker would cost at each spot while the other spots keep theirs."""
+        """Cost (C, M) of each marker at each spot while the other spots keep theirs."""
         spots = np.arange(len(labels))
         total: Floats = self.single + self.pairs[:, spots, :, labels].sum(0)
         return total
 
 
 def assigned(costs: Costs) -> Ints:
-    """(C,) the marker of each spot, M − 1 for none, at a cost that no exchange of two makes less."""
+    """Assign a marker (C,) to each spot, M − 1 for none, such that no exchange of two lowers the cost."""
     labels = _one_each(costs.single)
     best = costs.of(labels)
     for _ in range(10):
@@ -85,7 +85,7 @@ def assigned(costs: Costs) -> Ints:
 
 
 def _one_each(single: Floats) -> Ints:
-    """(C,) the markers of least cost where pairs do not count; 'none' may be taken by any number of spots."""
+    """Markers (C,) of least cost without pair costs; any number of spots may get 'none'."""
     spots, none = single.shape[0], single.shape[1] - 1
     widened = np.concatenate([single[:, :none], np.full((spots, spots), IMPOSSIBLE)], axis=1)
     widened[np.arange(spots), none + np.arange(spots)] = single[:, none]
@@ -94,7 +94,7 @@ def _one_each(single: Floats) -> Ints:
 
 
 def _exchanged(costs: Costs, labels: Ints) -> Ints:
-    """The labels after the exchanges that lower the cost, best first."""
+    """Apply the exchanges that lower the cost, best first."""
     labels = labels.copy()
     for _ in range(100):
         gain, move = _best_move(costs, labels)
@@ -106,7 +106,7 @@ def _exchanged(costs: Costs, labels: Ints) -> Ints:
 
 
 def _best_move(costs: Costs, labels: Ints) -> tuple[float, list[tuple[int, int]]]:
-    """By how much the best exchange of two spots, or of a spot with what is free, changes the cost, and what it is."""
+    """The best exchange of two spots, or of a spot's marker for a free one, as the change in cost and the new pairs."""
     swaps, changes = moves(costs, labels)
     a, b = np.unravel_index(int(swaps.argmin()), swaps.shape)
     spot, marker = np.unravel_index(int(changes.argmin()), changes.shape)
@@ -116,9 +116,10 @@ def _best_move(costs: Costs, labels: Ints) -> tuple[float, list[tuple[int, int]]
 
 
 def moves(costs: Costs, labels: Ints) -> tuple[Floats, Floats]:
-    """((C, C) what exchanging the markers of two spots adds to the cost, (C, M) what giving a spot a free marker adds).
+    """Change in cost of every exchange; infinite where there is nothing to exchange.
 
-    Infinite where there is nothing to exchange.
+    Returns:
+        (C, C) for exchanging the markers of two spots, (C, M) for giving a spot a free marker.
     """
     spots, none = np.arange(len(labels)), costs.single.shape[1] - 1
     each = costs.each(labels)
@@ -127,7 +128,7 @@ def moves(costs: Costs, labels: Ints) -> tuple[Floats, Floats]:
     changes[:, np.setdiff1d(labels, [none])] = np.inf
     changes[spots, labels] = np.inf
     crossed = each[spots[:, None], labels[None]]
-    # The pair itself is counted by both with the other's old marker: put right.
+    # Both terms count the pair with the other's old marker: correct that.
     a, b = spots[:, None], spots[None]
     la, lb = labels[:, None], labels[None]
     pair = costs.pairs[a, b, lb, la] + costs.pairs[a, b, la, lb] - costs.pairs[a, b, lb, lb] - costs.pairs[a, b, la, la]

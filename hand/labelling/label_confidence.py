@@ -1,8 +1,8 @@
-"""How likely a reading is right, from how much worse the next best is: as it was on stripped recordings.
+"""Probability that an assignment is right, from how much the next best costs, calibrated on stripped recordings.
 
-About 3500 pieces of 200 hands of the four recordings and of made hands, docs/explanation/labelling.md. A margin is
-half of a sum of squared deviations, but no likelihood: people's hands and their markers differ by more than what
-costs are counted in.
+The data are about 3500 pieces of 200 hands, from the four recordings and from synthetic hands,
+docs/explanation/labelling.md. A margin is half a sum of squared deviations but no likelihood: people's hands and
+markers differ by more than the costs assume.
 """
 
 import numpy as np
@@ -15,24 +15,23 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 OUTER = frozenset(joint for digit in DIGITS[2:] for joint in CHAIN_JOINTS[digit][1:])
-"""What moves of the middle, ring and little finger."""
+"""Moving joints of the middle, ring and little finger."""
 
 OF_MARKER = 0.6
-"""The margin of a marker at which its reading is wrong by 1/e as often as at none."""
+"""Margin at which a marker is wrong by 1/e as often as at margin 0."""
 OF_SIDE = 0.4
-"""The same of a side, its margin counted for each spot."""
+"""The same for a side; its margin is per spot."""
 MOST = 0.985
-"""What no margin of a marker is beyond: some are wrong by far."""
+"""Upper bound of a marker's confidence: some are wrong by a large margin."""
 
 
 LONE = 0.75
-"""Of a tip that is the only one beyond the index finger's: of eight recordings so stripped one was told wrongly, of
-four with the ring finger's alone all."""
+"""Factor for a tip that is the only one beyond the index finger's: of eight recordings stripped like this one was
+wrong; with only the ring finger's tip, all four were."""
 
 
 def of_lone_tip(spots: tuple[Spot, ...], shown: Bools) -> Floats:
-    """(C,) by what a marker's chance is multiplied, for which spots (C,) have a marker: which finger a lone tip is on
-    is told by no neighbour."""
+    """Factors (C,) on the confidence for markers at the spots in `shown` (C,): a lone outer tip is ambiguous."""
     outer = [c for c, spot in enumerate(spots) if shown[c] and spot.joint in OUTER]
     factors = np.ones(len(spots))
     if len(outer) == 1:
@@ -41,13 +40,13 @@ def of_lone_tip(spots: tuple[Spot, ...], shown: Bools) -> Floats:
 
 
 def of_marker(margin: Floats) -> Floats:
-    """0.5..1: with no margin, two readings are as likely."""
+    """Confidence 0.5..1 of markers; without a margin, two assignments are equally likely."""
     chance: Floats = MOST * _chance(margin, OF_MARKER)
     return chance
 
 
 def of_side(margin: float) -> float:
-    """0.5..1, of a hand being where it was found and on this side."""
+    """Confidence 0.5..1 that a hand is where it was found and of this side."""
     return float(_chance(np.array(margin), OF_SIDE))
 
 

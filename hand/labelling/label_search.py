@@ -1,4 +1,4 @@
-"""Hands found in a capture by shape and motion: which column is which spot in which frames, and how sure that is."""
+"""Find hands in a capture by shape and motion: which column is which marker in which frames."""
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
@@ -26,27 +26,27 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 FRAMES = 100
-"""Frames looked at to find a hand."""
+"""Frames used to find a hand."""
 MOST_TRACKS = 120
-"""Trajectories among which a hand is looked for; the longest."""
+"""Number of trajectories, the longest ones, among which a hand is sought."""
 HELD = 0.008
-"""m by which a performer's markers are elsewhere in the palm than in poses that are drawn."""
+"""m, standard deviation of a performer's markers in the palm beyond that of sampled poses."""
 NEAR = 0.02
-"""m within which a performer's marker is the one that a set has there."""
+"""m within which a performer's marker is the one that a layout has there."""
 LONG = 50
-"""Frames from which on a trajectory is long: where most of the long ones are seen, a hand is looked for first."""
+"""Frames from which a trajectory is long: the search starts where most of the long ones are seen."""
 MOST_HANDS = 2
-"""Further ones, of other people, are left as they are."""
+"""Hands of further people are not labelled."""
 LEAST_FILLED = 0.6
-"""Of a layout's spots so many must have a marker."""
+"""Share of a layout's spots that must have a marker."""
 LEAST_FIT = -2.5
-"""What a spot may cost on average, at most, for a hand to be one; what is no hand costs more."""
+"""Highest mean cost per spot for a hand; what is no hand costs more."""
 SIZES = (0.7, 1.4)
-"""How large a hand may be, as a part of the mean adult's."""
+"""Range of hand sizes, relative to the mean adult's."""
 SIDE_SURE = 0.85
-"""Below this, left or right is not told: of those that were 0.5 to 0.83, four of seven were wrong."""
+"""Confidence below which the side is not decided: of hands at 0.5 to 0.83, four of seven were wrong."""
 MOST_WINDOWS = 8
-"""Times that a hand which was lost whole is looked for again."""
+"""How often a hand that was lost completely is sought again."""
 
 
 UNTOLD = "say which hand is wanted, left or right, or give a marker map or a performer's measures"
@@ -58,11 +58,15 @@ def find(
     known: Mapping[Side, MeasuredHand] | None = None,
     asked: Side | None = None,
 ) -> Labelling:
-    """The hands in positions (F, M, 3) m at times (F,) s, NaN where not seen.
+    """Find the hands in a capture without usable labels.
 
-    known: hands that were measured, with their markers' labels and spots; only these are looked for, where there are
-    any. Else mean hands with the sets of `shapes.LAYOUTS`, and a hand that was found is measured before the rest of
-    its markers is. asked: the side of a hand that could be either.
+    Args:
+        times: (F,) s.
+        positions: (F, M, 3) m, NaN where not seen.
+        known: measured hands with their markers' labels and spots. If there are any, only these are sought; otherwise
+            mean hands with the markers of `shape_model.LAYOUTS`, and a hand that was found is measured before the
+            rest of its markers are identified.
+        asked: the side to assume for a hand that could be either.
     """
     return finished(finding(times, positions, known, asked))
 
@@ -73,7 +77,7 @@ def finding(
     known: Mapping[Side, MeasuredHand] | None = None,
     asked: Side | None = None,
 ) -> Generator[str, None, Labelling]:
-    """`find` step by step: what it does next, in words."""
+    """Run `find` as a generator that yields descriptions of its steps."""
     yield "Following the markers"
     tracks = follow(times, positions)
     if not len(tracks.first):
@@ -116,14 +120,17 @@ class _Seen:
 
 
 def _shapes(known: Mapping[Side, MeasuredHand]) -> list[tuple[MarkerLayout, HandShape]]:
-    """What is looked for: mean hands with the known sets, or performers' with their own markers."""
+    """Shapes to search for: mean hands with the known layouts, or performers' hands with their own markers."""
     if known:
         return [each for hand in known.values() for each in _of_performer(hand)]
     return [(layout, mean_shape(side, tuple(layout.spots.values()))) for layout in LAYOUTS for side in SIDES]
 
 
 def _of_performer(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]:
-    """With all of its markers, and with those that are a known set: a take may have fewer than the measured one."""
+    """A performer's hand with all of its markers, and with those of each known layout.
+
+    A take may have fewer markers than the capture in which the hand was measured.
+    """
     found = [(MarkerLayout(PERFORMERS, hand.spots), _known_shape(hand, hand.spots))] if len(hand.spots) >= 4 else []
     for layout in LAYOUTS:
         own = _own_spots(hand, layout)
@@ -133,9 +140,9 @@ def _of_performer(hand: MeasuredHand) -> list[tuple[MarkerLayout, HandShape]]:
 
 
 def _own_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | None:
-    """The performer's markers that are a layout's, None where one is lacking.
+    """The performer's markers that correspond to a layout's, None where one is missing.
 
-    A marker that was measured may be off its place by a centimetre, and one of the palm rides on the wrist.
+    A measured marker may be a centimetre from its nominal position, and palm markers are attached to the wrist.
     """
     if not hand.spots:
         return None
@@ -155,13 +162,13 @@ def _own_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | No
 
 
 def _known_shape(hand: MeasuredHand, spots: dict[str, Spot]) -> HandShape:
-    """Bones are known; how this performer holds the hand in this take is not, and poses are drawn as for anybody."""
+    """Shape of a performer's hand: its bones are known, its poses in this take are sampled as for anybody."""
     shape = shape_of(hand.model, tuple(spots.values()), exact=True)
     return replace(shape, spread=shape.spread + HELD**2 * np.eye(3))
 
 
 def _seeds(tracks: Trajectories, free: Bools, frames: Bools) -> _Seen:
-    """The free trajectories at the frame, of those asked for (F,), at which the longest ones are seen."""
+    """Free trajectories at the frame, among those marked (F,), at which the longest ones are seen."""
     length = np.where(free, tracks.count, 0)
     value = np.where(tracks.ids >= 0, np.minimum(length, LONG)[tracks.ids], 0).sum(1)
     at = int(np.argmax(np.where(frames, value, -1)))
@@ -174,7 +181,7 @@ def _seeds(tracks: Trajectories, free: Bools, frames: Bools) -> _Seen:
 
 
 def _windows(tracks: Trajectories, free: Bools) -> list[_Seen]:
-    """What is seen together in the thirds of a capture; one of them where that is the same everywhere."""
+    """Trajectories seen together in each third of a capture, without duplicates."""
     thirds = np.array_split(np.arange(len(tracks.ids)), min(3, len(tracks.ids)))
     found: dict[bytes, _Seen] = {}
     for third in thirds:
@@ -188,7 +195,7 @@ def _windows(tracks: Trajectories, free: Bools) -> list[_Seen]:
 def _best(
     tracks: Trajectories, windows: list[_Seen], shapes: list[tuple[MarkerLayout, HandShape]]
 ) -> Generator[str, None, tuple[MarkerLayout, ShapeFit, float, _Seen] | None]:
-    """The layout and side that explain most, how sure the side is, and where; None where nothing looks like a hand."""
+    """Find the layout and side that explain most, the confidence of the side, and where; None where nothing fits."""
     samples = [
         (seen, TrajectorySample.of(tracks.places(seen.frames, seen.which)))
         for seen in windows
@@ -208,7 +215,7 @@ def _best(
 
 
 def _on_side(laid: ShapeFit, side: Side | None) -> ShapeFit | None:
-    """The same markers as a hand of the side that was asked for; None where none was, or they are none of its."""
+    """Fit a hand of the requested side to the same markers; None if there is no request, or that hand does not fit."""
     if side is None or laid.shape.side == side:
         return laid if side else None
     other = lay(laid.sample, mirrored(laid.shape))
@@ -216,21 +223,22 @@ def _on_side(laid: ShapeFit, side: Side | None) -> ShapeFit | None:
 
 
 def _side_sure(laid: ShapeFit) -> float:
-    """0.5..1, by how much worse the other hand fits the same markers."""
+    """Confidence 0.5..1 of the side, by how much worse the other hand fits the same markers."""
     own = np.sort(laid.labels[laid.labels < len(laid.sample.apart)])
     other = lay(laid.sample.only(own), mirrored(laid.shape))
-    # A mirrored hand that fits as well must not do so by leaving out what does not fit it.
+    # A mirrored hand must not win by leaving out the markers that do not fit it.
     rival = 0.0 if other is None else min(_worth(other), 0.0)
     gap = (rival / _filled(laid) - laid.cost) / len(laid.labels)
     return of_side(gap)
 
 
 def _filled(laid: ShapeFit) -> float:
+    """Share of the spots that have a marker."""
     return float((laid.labels < len(laid.sample.apart)).mean())
 
 
 def _worth(laid: ShapeFit) -> float:
-    """What it costs, times the share of its spots that have a marker: a larger set must not win by its empty spots."""
+    """The cost times the share of spots that have a marker, so that a larger set does not win by its empty spots."""
     return laid.cost * _filled(laid)
 
 
@@ -241,9 +249,9 @@ def _is_hand(laid: ShapeFit) -> bool:
 
 
 def _measured(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> HandShape:
-    """The shape of the hand that was found: as it was seen, and as its measures say where it was not.
+    """Shape of the hand that was found: measured where seen, by its proportions where not.
 
-    Which spots ride on the palm, and which are neighbours, stays as it was said to be.
+    Which spots are on the palm, and which are neighbours, stays as in the layout.
     """
     spots = np.flatnonzero(laid.labels < len(seen.which))
     places = tracks.places(seen.frames, seen.which[laid.labels[spots]])
@@ -259,7 +267,7 @@ def _measured(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> HandShape:
 
 
 def _as_growth(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> TrajectoryStats:
-    """What laying the hand has told."""
+    """Assignment and confidence of the trajectories in a fit."""
     spot, confidence = np.full(len(tracks.first), -1), np.zeros(len(tracks.first))
     chances = of_marker(margins(laid))
     for c, label in enumerate(laid.labels):
@@ -270,7 +278,7 @@ def _as_growth(tracks: Trajectories, seen: _Seen, laid: ShapeFit) -> TrajectoryS
 
 
 def margins(laid: ShapeFit) -> Floats:
-    """(C,) by how much the cost rises where a spot's marker is another's, another free one, or none."""
+    """Increase of cost (C,) if a spot's marker is exchanged for another's, a free one, or none."""
     swaps, changes = moves(laid.costs, laid.local)
     np.fill_diagonal(swaps, np.inf)
     least: Floats = np.minimum(swaps.min(1), changes.min(1))
@@ -280,7 +288,7 @@ def margins(laid: ShapeFit) -> Floats:
 def _everywhere(
     tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools
 ) -> Generator[str, None, TrajectoryStats]:
-    """From the frames in which the hand was found to all others, also to those after it was lost whole."""
+    """Extend the labels from the frames in which the hand was found to all others, also to those after it was lost."""
     growth = yield from grow(tracks, shape, start, free)
     for _ in range(MOST_WINDOWS):
         columns = columns_of(tracks, growth, len(shape.spots))
@@ -291,7 +299,7 @@ def _everywhere(
             break
         seen = _seeds(tracks, open_ones, enough)
         laid = lay(TrajectorySample.of(tracks.places(seen.frames, seen.which)), shape)
-        # What is seen while this hand is not may be the other one.
+        # Markers seen while this hand is lost may be the other hand's.
         if laid is None or not _is_hand(laid) or _side_sure(laid) < SIDE_SURE:
             break
         more = _as_growth(tracks, seen, laid)

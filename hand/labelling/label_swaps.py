@@ -1,4 +1,4 @@
-"""Two markers of a hand that go by each other's name for a while: found by their ways, judged by their distances."""
+"""Find markers of a hand that exchanged labels for a while, by their trajectories and their distances."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,29 +13,33 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 FRAMES = 200
-"""Frames from which distances are known, evenly through a capture; and of a swap, those that are looked at."""
+"""Frames from which mutual distances are computed, evenly spaced; also the frames of a swap that are checked."""
 ENOUGH = 10
 MOST = 100
-"""Trajectories that change columns which are looked at; with more, the labels are no labels."""
+"""Trajectories that change columns, at most; if there are more, the labels mean nothing."""
 CLEAR = 0.25
-"""A swap is clear where distances fit after the exchange with less than this part of what they miss before it."""
+"""A swap is clear if exchanging the labels reduces the squared error of the distances below this fraction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Two columns that show each other's marker over some frames."""
+    """Two columns that contain each other's marker over some frames."""
 
     columns: tuple[int, int]
     first: int
     last: int
     clear: bool
-    """Whether the distances to the hand's other markers say so too."""
+    """Whether the distances to the hand's other markers confirm it."""
 
 
 def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
-    """The swaps among the markers of one hand, (F, M, 3) m at times (F,) s, NaN where not seen.
+    """Find the swaps among the markers of one hand.
 
-    Two trajectories that each change into the other's column, and are elsewhere than where they are seen most.
+    These are two trajectories, each of which moves into the other's usual column.
+
+    Args:
+        times: (F,) s.
+        positions: (F, M, 3) m, NaN where not seen.
     """
     tracks = follow(times, positions)
     homes = _homes(tracks)
@@ -48,7 +52,7 @@ def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
     where = {int(track): _where(tracks, int(track)) for track in moved}
     home = np.ones(len(times), bool)
     home[row[column != homes[owner]]] = False
-    # Distances are known from frames without a swap, where there are enough.
+    # Compute the usual distances from frames without a swap, if there are enough.
     good = np.flatnonzero(home) if home.sum() >= ENOUGH else np.arange(len(times))
     usual = TrajectorySample.of(positions[good[np.unique(np.linspace(0, len(good) - 1, FRAMES).astype(int))]])
     found = []
@@ -62,14 +66,14 @@ def swaps(times: Floats, positions: Floats) -> tuple[Swap, ...]:
 
 
 def _where(tracks: Trajectories, track: int) -> Ints:
-    """(F,) the column of a trajectory; where it is not seen, a column that is no trajectory's: −1."""
+    """Column (F,) of a trajectory, −1 where it is not seen."""
     is_it = tracks.ids == track
     column: Ints = np.where(is_it.any(1), is_it.argmax(1), -1)
     return column
 
 
 def _homes(tracks: Trajectories) -> Ints:
-    """(K,) the column in which each trajectory is seen most."""
+    """Column (K,) in which each trajectory is seen most."""
     counts = np.zeros((len(tracks.first), tracks.ids.shape[1]), int)
     row, column = np.nonzero(tracks.ids >= 0)
     np.add.at(counts, (tracks.ids[row, column], column), 1)
@@ -78,7 +82,7 @@ def _homes(tracks: Trajectories) -> Ints:
 
 
 def _told_by_distances(positions: Floats, usual: TrajectorySample, pair: tuple[int, int], run: Ints) -> bool:
-    """Whether distances to the other markers fit far better once the pair is exchanged in the frames of `run`."""
+    """Whether the distances to other markers fit far better with the pair exchanged in the frames of `run`."""
     rows = run[np.unique(np.linspace(0, len(run) - 1, FRAMES).astype(int))]
     others = np.setdiff1d(np.arange(positions.shape[1]), pair)
     missed = []
@@ -95,7 +99,7 @@ def _told_by_distances(positions: Floats, usual: TrajectorySample, pair: tuple[i
 
 
 def exchanges(frames: int, count: int, found: tuple[Swap, ...]) -> Ints:
-    """(F, M) which column holds what belongs in each, with the clear swaps put right."""
+    """Column (F, M) that contains the data of each column, with clear swaps corrected."""
     order = np.tile(np.arange(count), (frames, 1))
     for swap in found:
         if swap.clear:

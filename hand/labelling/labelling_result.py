@@ -1,4 +1,4 @@
-"""What was found in a capture: hands, and which column is which of their spots in which frames."""
+"""Result of labelling a capture: hands, and which column contains which of their markers in which frames."""
 
 from dataclasses import dataclass
 
@@ -15,19 +15,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PERFORMERS = "the performer's"
-"""What the markers of a hand that was measured are called as a set."""
+"""Name of the layout of a performer's own markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSpan:
-    """A stretch of a column that is one spot."""
+    """A range of frames in which a column contains one marker of the hand."""
 
     column: int
     spot: str
     first: int
     last: int
     confidence: float
-    """0..1, how often such a reading is right."""
+    """0..1, the probability that it is right."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,10 +36,10 @@ class LabelledHand:
 
     side: Side
     sure: float
-    """0..1, of the side."""
+    """0..1, confidence of the side."""
     layout: MarkerLayout
     columns: Ints
-    """(F, C) which column shows each spot, −1 where none does."""
+    """(F, C) the column of each spot, −1 where none has it."""
     confidence: Floats
     """(C,) 0..1, mean over the frames in which the spot is seen; 0 for a spot that never is."""
     pieces: tuple[LabelledSpan, ...]
@@ -47,16 +47,16 @@ class LabelledHand:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """What a capture's trajectories are."""
+    """The hands and trajectories in a capture."""
 
     hands: tuple[LabelledHand, ...]
     tracks: Trajectories
     notes: tuple[str, ...]
-    """Sentences about what cannot be told."""
+    """Sentences about what could not be decided."""
 
 
 def columns_of(tracks: Trajectories, growth: TrajectoryStats, spots: int) -> Ints:
-    """(F, C) which column shows each spot, −1 where none does."""
+    """Column (F, C) of each spot, −1 where none has it."""
     columns = np.full((len(tracks.ids), spots), -1)
     row, column = np.nonzero(tracks.ids >= 0)
     spot = growth.spot[tracks.ids[row, column]]
@@ -67,7 +67,7 @@ def columns_of(tracks: Trajectories, growth: TrajectoryStats, spots: int) -> Int
 def found_hand(
     tracks: Trajectories, layout: MarkerLayout, side: Side, sure: float, growth: TrajectoryStats
 ) -> LabelledHand:
-    """A hand by what is known of each trajectory, and how sure its side is."""
+    """Build the result for a hand from what is known of each trajectory, and the confidence of its side."""
     names = tuple(layout.spots)
     pieces: list[LabelledSpan] = []
     rows_of = tracks.rows()

@@ -1,4 +1,4 @@
-"""Palm first: three markers that keep their distances are laid on three spots of a palm, and tell where all else is."""
+"""Find a palm first: three markers at constant distances are fitted to three spots of a palm and locate the rest."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,49 +16,49 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MOST_TRIPLES = 240
-"""Threes of markers that are looked at, for each three spots: those most like them."""
+"""Triples of markers per triple of spots, the most similar ones."""
 QUICK = 16
 """Frames in which these are compared."""
 MOST_TRIED = 6
 """Palms for which all markers are assigned."""
 RIGID = (0.0006, 0.004)
-"""m: distances of markers on one bone stray by this much at least and at most, through noise and skin."""
+"""m: bounds of the standard deviation of distances between markers on one bone, through noise and skin."""
 OWN = 0.12
-"""How much a person's distances differ from the mean hand's, as a part of them."""
+"""Relative standard deviation of a person's distances about the mean hand's."""
 ASIDE = 0.008
-"""m by which a marker is put beside its spot."""
+"""m, standard deviation of a marker's position about its spot."""
 EXACT = 0.25
-"""How much of these is left where the performer was measured."""
+"""Factor on both if the performer was measured."""
 UNIT = 0.04
-"""m: what costs are counted in; a marker that could be anywhere within so much tells nothing."""
+"""m, unit of the costs: a marker that may be anywhere within this distance says nothing."""
 STRAY = 0.003
-"""m by which a marker on the palm strays, skin over bone."""
+"""m, standard deviation of a palm marker through skin movement."""
 TOLD = 2.5
-"""What a spot without a marker costs, against what a marker of no hand would cost there."""
+"""Cost of a spot without a marker, relative to that of a marker of no hand."""
 PROMISING = 0.6
-"""Palms that promise less than this part of what the best one does are not tried."""
+"""Palms whose estimate is below this fraction of the best one's are not tried."""
 UNUSUAL = 2.5
-"""What it costs that a finger has a marker on its tip where one that is more often given one has none."""
+"""Cost of a fingertip with a marker beside one that usually has a marker first but has none."""
 LEAST_SEEN = 3
 """Frames in which two markers must be seen together to be compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrajectorySample:
-    """Some trajectories in some frames."""
+    """Some trajectories in some frames, and the distances between them."""
 
     positions: Floats
     """(N, T, 3) m, NaN where not seen."""
     apart: Floats
     """(T, T) m, mean distances; NaN where two are not seen together."""
     sway: Floats
-    """(T, T) m², their variances without wild values."""
+    """(T, T) m², variances of the distances, without outliers."""
     rigid: float
-    """m by which distances that do not change stray in this capture."""
+    """m, standard deviation of constant distances in this capture."""
 
     @classmethod
     def of(cls, positions: Floats) -> "TrajectorySample":
-        """Worked out from positions (N, T, 3)."""
+        """Compute the distances of positions (N, T, 3) m, NaN where not seen."""
         count = positions.shape[1]
         apart, sway = np.full((count, count), np.nan), np.full((count, count), np.nan)
         for index in range(count):
@@ -67,7 +67,7 @@ class TrajectorySample:
             enough = known.sum(0) >= min(LEAST_SEEN, len(positions))
             ordered = np.sort(distance[:, enough], axis=0)
             many = known.sum(0)[enough]
-            # Of each pair the tenth at both ends is left out: swaps and spikes are not how it moves.
+            # Leave out a tenth of each pair's distances at both ends: swaps and spikes.
             row = np.arange(len(ordered))[:, None]
             cut = many // 10
             kept = (row >= cut) & (row < many - cut)
@@ -78,13 +78,13 @@ class TrajectorySample:
         return cls(positions, apart, sway, _least_stray(apart, sway))
 
     def only(self, which: Ints) -> "TrajectorySample":
-        """The same of some of the trajectories."""
+        """Return the same for some of the trajectories."""
         grid = np.ix_(which, which)
         return TrajectorySample(self.positions[:, which], self.apart[grid], self.sway[grid], self.rigid)
 
 
 def _least_stray(apart: Floats, sway: Floats) -> float:
-    """m: what the distance to its steadiest neighbour strays by, of most trajectories."""
+    """m: the median over trajectories of the distance's standard deviation to the steadiest neighbour."""
     near = np.where((apart < 0.15) & (apart > 1e-9), sway, np.inf).min(axis=1, initial=np.inf)
     near = near[np.isfinite(near)]
     return float(np.clip(1.5 * np.sqrt(np.median(near)), *RIGID)) if len(near) else RIGID[1]
@@ -92,33 +92,33 @@ def _least_stray(apart: Floats, sway: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeFit:
-    """A hand's shape laid on a sample."""
+    """A hand's shape fitted to a sample."""
 
     sample: TrajectorySample
     shape: HandShape
     cost: float
     labels: Ints
-    """(C,) which trajectory is at each spot, T for none."""
+    """(C,) the trajectory at each spot, T for none."""
     costs: Costs
     local: Ints
-    """(C,) the same labels as the costs count them, over the trajectories near the hand."""
+    """(C,) the same as indices of `costs`, which only has the trajectories near the hand."""
     scale: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalmProposal:
-    """A palm that may be there: three trajectories on three spots of a shape."""
+    """A hypothetical palm: three trajectories on three spots of a shape."""
 
     sample: TrajectorySample
     shape: HandShape
     anchors: Ints
     triple: Ints
     promise: float
-    """About what the hand will cost, times the share of its spots that will have a marker."""
+    """Estimate of the hand's cost, times the share of its spots that will have a marker."""
 
 
 def propose(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
-    """The likeliest palms of a shape in a sample, the likeliest first."""
+    """Propose palms of a shape in a sample, the most likely first."""
     found: list[PalmProposal] = []
     few = sample.positions[:: max(1, len(sample.positions) // QUICK)]
     for anchors in _anchors(shape):
@@ -128,7 +128,7 @@ def propose(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
         means, spreads, _ = _in_palms(few, shape, anchors, triples, sample)
         single = np.minimum(_single(shape, means, spreads), 0.0)
         least = single.min(axis=2)
-        # Each marker is at one spot and each spot has one marker: the fit is no better than either allows.
+        # The fit is no better than every spot with its best marker, nor than every marker at its best spot.
         promise = np.maximum(least.sum(1), single.min(axis=1).sum(1)) * (least < 0).mean(1)
         best = np.argsort(promise, kind="stable")[:MOST_TRIED]
         found += [PalmProposal(sample, shape, anchors, triples[h], float(promise[h])) for h in best]
@@ -136,7 +136,7 @@ def propose(sample: TrajectorySample, shape: HandShape) -> list[PalmProposal]:
 
 
 def settled(proposals: list[PalmProposal]) -> list[ShapeFit]:
-    """All markers assigned, for the most promising palms of one shape."""
+    """Assign all markers for the most promising palms of one shape."""
     ordered = sorted(proposals, key=lambda each: each.promise)[:MOST_TRIED]
     laid = []
     for each in ordered:
@@ -149,12 +149,12 @@ def settled(proposals: list[PalmProposal]) -> list[ShapeFit]:
 
 
 def lay(sample: TrajectorySample, shape: HandShape) -> ShapeFit | None:
-    """The assignment of least cost of a sample's T trajectories to a shape's C spots; None where nothing is rigid."""
+    """Assign a sample's T trajectories to a shape's C spots at least cost; None if there is no rigid triple."""
     return min(settled(propose(sample, shape)), key=lambda laid: laid.cost, default=None)
 
 
 def _anchors(shape: HandShape) -> list[Ints]:
-    """Threes of spots on the palm that span most, each without the first spot of those before it."""
+    """Triples of palm spots that span the largest area, each without the first spot of those before it."""
     spots = np.flatnonzero(shape.palm)
     found: list[Ints] = []
     while len(spots) >= 3 and len(found) < 2:
@@ -170,7 +170,7 @@ def _anchors(shape: HandShape) -> list[Ints]:
 
 
 def _triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
-    """(H, 3) trajectories that keep distances like those of three spots, the likest first."""
+    """Triples (H, 3) of trajectories with distances like those of three spots, the most similar first."""
     wanted = shape.apart[np.ix_(anchors, anchors)]
     edges = ((0, 1), (0, 2), (1, 2))
     wide = 0.3 if shape.exact else 0.6
@@ -192,9 +192,11 @@ def _triples(sample: TrajectorySample, shape: HandShape, anchors: Ints) -> Ints:
 def _in_palms(
     positions: Floats, shape: HandShape, anchors: Ints, triples: Ints, sample: TrajectorySample
 ) -> tuple[Floats, Floats, Floats]:
-    """Mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in the palms laid on triples (H, 3), and their scales.
+    """Fit palms to triples of trajectories, and describe all trajectories in the palms' frames.
 
-    In the shape's unit; NaN where a trajectory is not seen with the palm.
+    Returns:
+        Mean (H, T, 3) and covariance (H, T, 3, 3) of the trajectories in the shape's unit, NaN where a trajectory is
+        not seen with the palm; and the palms' scales (H,).
     """
     corner = positions[:, triples]
     seen = np.all(np.isfinite(corner), axis=(2, 3))
@@ -209,7 +211,7 @@ def _in_palms(
 
 
 def _in_frames(positions: Floats, moves: Floats, seen: Bools, scale: Floats) -> tuple[Floats, Floats]:
-    """((H, T, 3), (H, T, 3, 3)) mean and covariance of trajectories in palms' frames (N, H, 4, 4), of unit size.
+    """Mean (H, T, 3) and covariance (H, T, 3, 3) of trajectories in palms' frames (N, H, 4, 4), in the shape's unit.
 
     NaN where a trajectory is not seen with the palm.
     """
@@ -229,9 +231,10 @@ def _in_frames(positions: Floats, moves: Floats, seen: Bools, scale: Floats) -> 
 
 
 def _single(shape: HandShape, means: Floats, spreads: Floats) -> Floats:
-    """(H, C, T) what a trajectory of this mean and covariance costs at each spot, below zero where it fits well.
+    """Cost (H, C, T) of trajectories with this mean and covariance at each spot, below zero where they fit well.
 
-    Half of the negative log likelihoods that its mean is the person's, and that it moves about it as the spot does.
+    Half the negative log likelihoods of the mean under the variation between people, and of the covariance under the
+    spot's motion.
     """
     person = (ASIDE * (EXACT if shape.exact else 1.0)) ** 2
     eye = np.eye(3)
@@ -247,7 +250,7 @@ def _single(shape: HandShape, means: Floats, spreads: Floats) -> Floats:
 
 
 def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floats:
-    """(C, C, T + 1, T + 1) what two trajectories' distance costs at two spots, weighted; zero with 'none'."""
+    """Weighted cost (C, C, T + 1, T + 1) of two trajectories' distance at two spots; zero with 'none'."""
     person = (OWN * shape.apart * (EXACT if shape.exact else 1.0) + STRAY) ** 2
     stray = (sample.rigid + 0.01 * shape.apart) ** 2
     mean, moves = shape.sway + person, shape.sway + stray
@@ -268,8 +271,10 @@ def pair_costs(shape: HandShape, sample: TrajectorySample, scale: float) -> Floa
 
 
 def _in_turn(shape: HandShape) -> list[tuple[int, int]]:
-    """Of a set that shows no more of the digits than their tips, the spots of which the second has no marker where
-    the first has none: the ring finger's is left away before the middle finger's, and that before the index's."""
+    """Pairs of fingertip spots, the second of which has no marker if the first has none, in sets with only tips.
+
+    The ring finger's marker is omitted before the middle finger's, and that before the index finger's.
+    """
     only_tips = all(inside or spot.joint in TIPS for spot, inside in zip(shape.spots, shape.palm, strict=True))
     if shape.exact or not only_tips:
         return []
@@ -278,7 +283,7 @@ def _in_turn(shape: HandShape) -> list[tuple[int, int]]:
 
 
 def _settled(sample: TrajectorySample, shape: HandShape, mean: Floats, spread: Floats, scale: float) -> ShapeFit:
-    """Assigned, the hand laid on all that was assigned, and assigned again until nothing changes."""
+    """Assign the markers, fit the hand to all of them, and repeat until nothing changes."""
     near = np.flatnonzero(_single(shape, mean[None], spread[None])[0].min(0) < 30.0)
     few = sample.only(near)
     mean, spread = mean[near], spread[near]
@@ -298,7 +303,7 @@ def _settled(sample: TrajectorySample, shape: HandShape, mean: Floats, spread: F
 
 
 def _relaid(shape: HandShape, labels: Ints, mean: Floats, spread: Floats, scale: float) -> tuple[Floats, Floats, float]:
-    """Means and covariances after the move and the scale that bring those that are assigned nearest to their spots."""
+    """Means and covariances after the similarity transform that brings the assigned markers nearest to their spots."""
     spots = np.flatnonzero(labels < len(mean))
     if len(spots) < 3:
         return mean, spread, scale

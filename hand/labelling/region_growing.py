@@ -1,4 +1,4 @@
-"""From the trajectories that are known to those that are not: fragments are told by the hand that they belong to."""
+"""Extend labels from known trajectories to unknown fragments, which are identified by the hand that they belong to."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 LOOKS = 12
-"""Frames of a fragment that are looked at."""
+"""Frames of a fragment that are compared."""
 MOST_FRAGMENTS = 3000
-"""The longest ones; what is left is noise."""
+"""The longest ones; the rest is noise."""
 MARGIN = (1.0, 0.2)
-"""By how much the best spot must be better than the next: while others are still open, and in the end."""
+"""Margin in cost of the best spot over the next: while other fragments are open, and in the last pass."""
 WORST = 10.0
-"""Half of squared deviations per spot and neighbour beyond which a fragment is none of this hand's."""
+"""Half the squared deviations per spot and neighbour above which a fragment is not of this hand."""
 LINKED = 0.5
-"""s over which where a spot was last tells where it is."""
+"""s, longest gap over which a spot's last position predicts its next."""
 PACE = 1.0
-"""m/s by which a marker's way over a gap may differ from a straight one."""
+"""m/s, speed of a marker over a gap."""
 SHARED = 0.02
-"""Part of a fragment's frames in which its spot may be shown by another: what swaps leave over."""
+"""Share of a fragment's frames in which another trajectory may have its spot: remainders of swaps."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,22 +37,22 @@ class TrajectoryStats:
     """What is known of K trajectories."""
 
     spot: Ints
-    """(K,) −1 where it is none of the hand's, or not known."""
+    """(K,) −1 for those that are none of the hand's, or unknown."""
     confidence: Floats
     """(K,) 0..1"""
 
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """Where the hand's C spots are known to be in F frames; changed as fragments are told."""
+    """Known positions of the hand's C spots in F frames; updated as fragments are identified."""
 
     places: Floats
-    """(F, C, 3) m, NaN where not known."""
+    """(F, C, 3) m, NaN where unknown."""
     known: Bools
     """(F, C)"""
 
     def add(self, rows: Ints, spot: int, places: Floats) -> None:
-        """A fragment's places (N, 3) in frames (N,), where the spot is not known yet."""
+        """Add a fragment's positions (N, 3) in frames (N,), where the spot is not known yet."""
         new = ~self.known[rows, spot]
         self.places[rows[new], spot] = places[new]
         self.known[rows[new], spot] = True
@@ -61,9 +61,9 @@ class _State:
 def grow(
     tracks: Trajectories, shape: HandShape, start: TrajectoryStats, free: Bools
 ) -> Generator[str, None, TrajectoryStats]:
-    """Spots of free (K,) trajectories, by their places in the palm, beside known neighbours and after known places.
+    """Identify free trajectories (K,) by their position in the palm, their neighbours, and continuity in time.
 
-    Step by step, a look at a fragment each: what it does next, in words.
+    A generator that yields a description at each fragment.
     """
     times, positions = tracks.times, tracks.positions
     spot, confidence = start.spot.copy(), start.confidence.copy()
@@ -96,7 +96,7 @@ def grow(
 
 
 def _costs(times: Floats, places: Floats, rows: Ints, state: _State, shape: HandShape) -> Floats:
-    """(C,) what a fragment, at places (N, 3) in frames (N,), costs at each spot; infinite where it cannot be."""
+    """Cost (C,) at each spot of a fragment with positions (N, 3) in frames (N,); infinite where it cannot be."""
     taken = state.known[rows].mean(0) > SHARED
     looks = np.unique(np.linspace(0, len(rows) - 1, LOOKS).astype(int))
     palm = (state.known[rows[looks]] & shape.palm).sum(1) >= 3
@@ -120,13 +120,13 @@ def _costs(times: Floats, places: Floats, rows: Ints, state: _State, shape: Hand
 
 
 def _scale(log_of: Floats, sizes: int) -> Floats:
-    """Half of a log determinant, against that of a palm's spot."""
+    """Half a log determinant, relative to that of a palm's spot."""
     scaled: Floats = (log_of - sizes * 2 * np.log(0.004)) / 2 / 3
     return scaled
 
 
 def _beside(apart: Floats, known: Bools, shape: HandShape) -> Floats:
-    """(C,) what distances (N, C) to the known spots (N, C) cost at each spot: mean over frames and spots."""
+    """Cost (C,) at each spot of distances (N, C) to the known spots (N, C): the mean over frames and spots."""
     variance = shape.sway + (0.03 * shape.apart + STRAY) ** 2
     off = (apart[:, None] - shape.apart) ** 2 / variance / 2
     each = np.minimum(off + np.log(variance / STRAY**2) / 4, 12.0)
@@ -136,8 +136,7 @@ def _beside(apart: Floats, known: Bools, shape: HandShape) -> Floats:
 
 
 def _after(times: Floats, places: Floats, rows: Ints, state: _State) -> Floats:
-    """(C,) what it costs that a spot is lost where it was seen last and found where the fragment begins, or the other
-    way round at its end."""
+    """Cost (C,) of a spot's jump from its last position to the fragment's start, and from its end to the next."""
     total = np.zeros(state.known.shape[1])
     for row, place, step in ((rows[0], places[0], -1), (rows[-1], places[-1], 1)):
         reach = int(np.searchsorted(times, times[row] + step * LINKED))

@@ -1,4 +1,4 @@
-"""Where the markers of a hand may be: of each spot its place in the palm, of each pair its distance, over poses."""
+"""Statistics of marker positions on a hand over its poses: positions in the palm, and mutual distances."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,17 +20,17 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 POSES = 300
-"""Poses over which a hand's markers are spread."""
+"""Number of sampled poses."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkerLayout:
-    """A set of markers by where they sit, without labels that anyone wrote."""
+    """A set of markers by their positions, without labels."""
 
     name: str
-    """For people."""
+    """Display name."""
     spots: dict[str, Spot]
-    """What a marker is called once it is found -> where it sits."""
+    """Label for a marker that is found -> where it sits."""
 
 
 def _joints(*joints: str) -> dict[str, Spot]:
@@ -53,14 +53,14 @@ LAYOUTS: tuple[MarkerLayout, ...] = (
     MarkerLayout("back of the hand and five tips", _part_of(MARKER_SETS[1], "hand", "tip")),
     MarkerLayout("wrist, knuckles and five tips", MARKER_SETS[3].labels),
 )
-"""The sets that show a palm and fingers: 20 markers with the wrist's or without, 25, 13, 8, 8 and 9; and the same with
-fewer tips."""
+"""The layouts with a palm and fingers: 20 joints with the wrist's or without, 25, 13, 8, 8 and 9 markers; and the same
+with fewer tips."""
 PALM_ONLY = MarkerLayout("three on the palm", _joints(*_PQR))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandShape:
-    """A hand's C markers over its poses, in the wrist's frame, in m."""
+    """Statistics of a hand's C markers over its poses, in the wrist's frame, in m."""
 
     side: Side
     spots: tuple[Spot, ...]
@@ -73,15 +73,15 @@ class HandShape:
     sway: Floats
     """(C, C) m², variances of the distances."""
     palm: Bools
-    """(C,) which ride on the palm."""
+    """(C,) which are palm markers."""
     weight: Floats
-    """(C, C) how much a pair's distance counts: neighbours on a digit and on the palm most."""
+    """(C, C) weight of each pair's distance: highest for neighbours on a digit and on the palm."""
     exact: bool
-    """Whether it is a performer's that was measured, not the mean hand's."""
+    """Whether it is a performer's measured hand, not the mean one."""
 
 
 def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> HandShape:
-    """A hand's shape over poses between open and closed, each digit on its own."""
+    """Compute a hand's shape over poses between open and closed, each digit separately."""
     places = _places(model, spots)
     mean = places.mean(0)
     away = places - mean
@@ -101,18 +101,24 @@ def shape_of(model: HandModel, spots: tuple[Spot, ...], exact: bool = False) -> 
 
 
 def mirrored(shape: HandShape) -> HandShape:
-    """The same of the other hand: distances are alike, places are seen in the mirror."""
+    """Return the shape of the other hand."""
     flip = np.array([-1.0, 1.0, 1.0])
     side: Side = "left" if shape.side == "right" else "right"
     return replace(shape, side=side, mean=shape.mean * flip, spread=shape.spread * np.outer(flip, flip))
 
 
 BEYOND = 0.3
-"""How much of the spread over all poses is added to the one that was seen: the rest of the take shows other poses."""
+"""Share of the variance over all poses that is added to the observed one: the rest of the take has other poses."""
 
 
 def as_seen(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
-    """The shape with its markers at some spots (S,) where they were seen, places (F, S, 3) m, NaN where not."""
+    """Update a shape with observed markers at some spots (S,).
+
+    Args:
+        shape: the shape.
+        spots: (S,) indices of the spots.
+        places: (F, S, 3) m, NaN where not seen.
+    """
     known = np.all(np.isfinite(places), axis=-1)
     held = known & shape.palm[spots]
     rows = held.sum(1) >= 3
@@ -140,12 +146,12 @@ def as_seen(shape: HandShape, spots: Ints, places: Floats) -> HandShape:
 
 @lru_cache(maxsize=32)
 def mean_shape(side: Side, spots: tuple[Spot, ...]) -> HandShape:
-    """The shape of a mean adult's hand."""
+    """Return the shape of a mean adult's hand."""
     return shape_of(build(adult(side)), spots)
 
 
 def distances(places: Floats) -> Floats:
-    """(N, P) m between each two of the markers (N, C, 3)."""
+    """Mutual distances (N, P) m of markers (N, C, 3)."""
     one, other = np.triu_indices(places.shape[1], 1)
     apart: Floats = np.linalg.norm(places[:, one] - places[:, other], axis=-1)
     return apart
@@ -161,12 +167,12 @@ def mean_distances(spots: tuple[Spot, ...]) -> tuple[Floats, Floats]:
 
 
 def _places(model: HandModel, spots: tuple[Spot, ...]) -> Floats:
-    """(N, C, 3) m: the spots over poses drawn evenly; the same ones each time."""
+    """Spot positions (N, C, 3) m in sampled poses; the same poses each time."""
     rng = np.random.default_rng(0)
     labels = {str(index): spot for index, spot in enumerate(spots)}
     hand, targets = assign(model, labels, np.zeros(1), np.zeros((1, len(spots), 3)))
     low, high = hand.limits.T
-    # Hands at work are more often half open than closed, and seldom at the ends of what they can.
+    # Hands are more often half open than closed, and seldom at their limits.
     share = rng.beta(1.2, 2.2, (POSES, hand.dofs))
     curl = rng.beta(1.2, 2.0, (POSES, len(DIGITS)))
     bends = np.array([movement == "flexion" for movement in hand.movements])

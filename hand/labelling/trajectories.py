@@ -1,4 +1,4 @@
-"""Trajectories: columns of positions are cut where they leap, and the pieces joined where one continues another."""
+"""Trajectories: columns of positions are split where they jump, and pieces joined where one continues another."""
 
 from dataclasses import dataclass
 
@@ -10,40 +10,40 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 LEAST = 0.004
-"""m: a step that differs by less from the steps beside it is noise, never a leap."""
+"""m: a step that differs by less from its neighbours is noise, never a jump."""
 ACCELERATION = 150.0
-"""m/s², more than a fingertip has: a larger change of pace between two frames is a leap to another marker."""
+"""m/s², more than a fingertip reaches: a larger change of velocity between two frames is a jump to another marker."""
 LONGEST_GAP = 0.3
-"""s over which a trajectory is joined to another; beyond, where the hand is tells more than where the marker was."""
+"""s over which trajectories are joined; over longer gaps the hand's position is a better predictor."""
 DRIFT = 20.0
-"""m/s², how much a marker's pace may change while it is not seen."""
+"""m/s², change of a marker's velocity while it is not seen."""
 WIDEST = 0.03
-"""m by which a marker may miss its prediction over a gap, at most: about the distance of two fingers."""
+"""m, the largest prediction error over a gap: about the distance of two fingers."""
 WAITING = 0.1
-"""m/s: of two that would go on from it alike, the one that begins sooner is it."""
+"""m/s, penalty on a gap's duration: of two equally good continuations the earlier one is chosen."""
 CLEAR = 2.0
-"""A join is clear where the next best would miss by this many times as much."""
+"""A join is clear if the next best has an error this many times as large."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectories:
-    """Trajectories over F frames of M columns, each unbroken but for short gaps; K of them."""
+    """K trajectories over F frames of M columns, each continuous except for short gaps."""
 
     times: Floats
     """(F,) s"""
     positions: Floats
     """(F, M, 3) m, NaN where not seen."""
     ids: Ints
-    """(F, M) which trajectory a column's position belongs to, −1 where the column is not seen."""
+    """(F, M) the trajectory of each column's position, −1 where the column is not seen."""
     first: Ints
     """(K,) the first frame of each."""
     last: Ints
     """(K,) the last frame of each."""
     count: Ints
-    """(K,) in how many frames each is seen."""
+    """(K,) number of frames in which each is seen."""
 
     def places(self, frames: Ints, which: Ints) -> Floats:
-        """(N, T, 3) m, where the trajectories `which` (T,) are in some frames (N,), NaN where not seen."""
+        """Positions (N, T, 3) m of the trajectories `which` (T,) in some frames (N,), NaN where not seen."""
         place = np.full(len(self.first), -1)
         place[which] = np.arange(len(which))
         ids = self.ids[frames]
@@ -55,7 +55,7 @@ class Trajectories:
         return result
 
     def rows(self) -> list[tuple[Ints, Ints]]:
-        """Of each trajectory its frames and columns (N,), (N,), in the frames' order."""
+        """Frames and columns (N,), (N,) of each trajectory, in the order of the frames."""
         row, column = np.nonzero(self.ids >= 0)
         owner = self.ids[row, column]
         order = np.argsort(owner, kind="stable")
@@ -64,11 +64,11 @@ class Trajectories:
 
 
 def follow(times: Floats, positions: Floats) -> Trajectories:
-    """The trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
+    """Find the trajectories in positions (F, M, 3) m at times (F,) s, NaN where not seen."""
     seen: Bools = np.all(np.isfinite(positions), axis=-1)
     begins = seen.copy()
     begins[1:] &= ~seen[:-1] | leaps(times, positions)[1:]
-    # Pieces are numbered column by column, so that those of a column follow each other.
+    # Pieces are numbered by column, so that those of a column are consecutive.
     number = np.cumsum(begins.T.ravel()).reshape(begins.T.shape).T - 1
     pieces: Ints = np.where(seen, number, -1)
     column, first = np.nonzero(begins.T)
@@ -86,10 +86,10 @@ def follow(times: Floats, positions: Floats) -> Trajectories:
 
 
 def leaps(times: Floats, positions: Floats) -> Bools:
-    """(F, M) True where a column goes on elsewhere than it was: a swap or a jump between this frame and the one before.
+    """Mask (F, M) of jumps: columns that contain another marker than in the frame before.
 
-    The step there differs from both steps beside it, by more than a hand can change its pace, or by enough that
-    another column stands at least twice as near to where this one was going.
+    At a jump, the step differs from both neighbouring steps by more than a hand can accelerate, or by enough that
+    another column is at most half as far from the predicted position.
     """
     result = np.zeros(positions.shape[:2], bool)
     if len(positions) < 3:
@@ -120,14 +120,14 @@ def leaps(times: Floats, positions: Floats) -> Bools:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ends:
-    """Where pieces begin and end; (P,) each, ordered by column and frame."""
+    """Starts and ends (P,) of pieces, ordered by column and frame."""
 
     column: Ints
     first: Ints
     last: Ints
 
     def velocity(self, times: Floats, positions: Floats, at_end: bool) -> Floats:
-        """(P, 3) m/s over up to three steps at the end or at the beginning; zero for a single position."""
+        """Velocity (P, 3) m/s over up to three steps at the start or end; zero for a single position."""
         steps = np.minimum(self.last - self.first, 3)
         a = self.last - steps if at_end else self.first
         b = a + steps
@@ -137,9 +137,9 @@ class _Ends:
 
 
 def _joined(ends: _Ends, times: Floats, positions: Floats) -> Ints:
-    """(P,) the first piece of the trajectory that each piece belongs to.
+    """First piece (P,) of the trajectory to which each piece belongs.
 
-    A piece continues another where both predict each other better than any other piece, and clearly.
+    A piece continues another if each is the other's best prediction by a clear margin.
     """
     pieces = len(ends.first)
     root = np.arange(pieces)
@@ -172,7 +172,7 @@ def _joined(ends: _Ends, times: Floats, positions: Floats) -> Ints:
 
 
 def _best(owner: Ints, miss: Floats, owners: int) -> tuple[Ints, Floats]:
-    """((O,) the row of each owner's least miss, −1 for none; (O,) its second least miss, infinite for none)."""
+    """Row (O,) of each owner's least miss, −1 for none, and its second least miss (O,), infinite for none."""
     order = np.lexsort((miss, owner))
     sorted_owner = owner[order]
     begin = np.searchsorted(sorted_owner, np.arange(owners), "left")

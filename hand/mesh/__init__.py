@@ -1,1 +1,1 @@
-"""The skin of a hand: a closed quad mesh with nails, creases and weights."""
+"""The skin of a hand: a closed quad mesh with nails, creases and skin weights."""

@@ -1,7 +1,7 @@
 """The flesh on a right hand's bones: limbs for digits, palm and webs, from tables in mm of an adult hand.
 
-Widths and depths are those of a hand 185 mm long, between the means of women and men (Greiner 1991, Hand
-anthropometry of US Army personnel); how they run along a digit was drawn by eye.
+Widths and depths are those of a hand 185 mm long, between the means of women and men (Greiner 1991, Hand anthropometry
+of US Army personnel); their profiles along a digit were drawn by eye.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ FINGER = np.array(
     ]
 )
 THICKNESS = (1.0, 1.0, 1.03, 0.96, 0.86)
-"""Of each digit against the table."""
+"""Scale of each digit relative to its table."""
 
 # Stations: 0 the CMC, 1 the MCP, 2 the IP, 3 the tip.
 THUMB = np.array(
@@ -78,46 +78,49 @@ METACARPAL = np.array(
 # Along the forearm's axis in mm: half-width, back, palm side.
 WRIST = np.array([[-36, 26.0, 18.5, 18.5], [-14, 26.0, 16.5, 17.5], [8, 27.0, 12.5, 15.5], [30, 23, 8, 11]])
 WRIST_MIDDLE = (1.0, -1.0)
-"""mm, in x and z, of the forearm's axis."""
+"""Position of the forearm's axis in x and z, mm."""
 LEAST_ROOM = 0.5
-"""A finger is not thinned below this share of its width."""
+"""Lower bound of the factor by which a finger may be thinned."""
 WRIST_SHIFT = (-35.0, 0.0)
-"""mm that the forearm may begin behind its usual place."""
+"""mm, range by which the start of the forearm may be moved back."""
 TIP_LENGTH = 1.25
-"""Of a rounded fingertip, against its half-width."""
+"""Length of a rounded fingertip, relative to its half-width."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FleshVolume:
-    """The volume of a right hand."""
+    """The volume of a right hand, as limbs."""
 
     hand: HandModel
     joints: Floats
     """(25, 4, 4) T_wrist_joint at angles of zero."""
     scale: float
-    """Of the tables."""
+    """Scale relative to the tables."""
     digits: tuple[Limb, ...]
     """Thumb first; each from its first moving joint to its tip."""
     reach: Floats
-    """(5, 4) m along each digit's axis, where its joints are: 0 first."""
+    """(5, 4) m, positions of each digit's joints along its axis, starting with 0."""
     wrist: Limb
     palm: tuple[tuple[Limb, float, float], ...]
-    """What lies under the digits, and how wide each is filleted into those before it on the back and in the palm, m."""
+    """The limbs of the palm, and the width in m by which each is blended into those before it on the back and in the
+    palm."""
 
     def palm_distance(self, points: Floats) -> Floats:
-        """(N,) m to the palm without its digits."""
+        """Signed distance (N,) m to the palm without its digits."""
         result = np.full(len(points), 1.0)
-        # The back shows its bones, the palm side is padded over.
+        # Bones show on the back of the hand; the palm side is padded.
         padded = ramp(-points[:, 2], 0, 0.008 * self.scale)
         for limb, back, front in self.palm:
             result = blend(result, limb.distance(points), back + (front - back) * padded)
         return result
 
     def distance(self, points: Floats, owner: Ints) -> Floats:
-        """(N,) m to the skin about the palm and where the digits leave it; below zero inside.
+        """Signed distance (N,) m to the skin of the palm and the digits' bases, negative inside.
 
-        A point of a digit, `owner` (N,), is kept to that digit and the palm however near the next digit is; −1
-        is a point of the palm, kept to all.
+        Args:
+            points: (N, 3) m.
+            owner: (N,) digit of each point, which then only sees that digit and the palm however near the next digit is;
+                −1 for a point of the palm, which sees all.
         """
         palm = self.palm_distance(points)
         result = palm.copy()
@@ -129,7 +132,7 @@ class FleshVolume:
         return result
 
     def _fillet(self, digit: int, points: Floats) -> Floats:
-        """(N,) m, how wide a digit is blended into the palm: the thumb widely, but not beyond its MCP."""
+        """Blend width (N,) m of a digit into the palm: wide for the thumb, but not beyond its MCP."""
         if digit:
             return np.full(len(points), 0.0035 * self.scale)
         y = self.digits[0].local(points)[:, 1]
@@ -138,7 +141,7 @@ class FleshVolume:
 
 
 def anatomy(proportions: Proportions) -> FleshVolume:
-    """The volume of a right hand of these measures."""
+    """Build the volume of a right hand with these proportions."""
     hand = build(proportions)
     joints = joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     scale = _scale(proportions)
@@ -160,7 +163,7 @@ def anatomy(proportions: Proportions) -> FleshVolume:
 
 
 def _scale(proportions: Proportions) -> float:
-    """How thick the hand is against the tables: by its length and its breadth alike."""
+    """Thickness of the hand relative to the tables: the geometric mean of length and breadth."""
     standard = adult("right")
 
     def breadth(hand: Proportions) -> float:
@@ -173,7 +176,7 @@ ROOM_STATIONS = np.array([0.3, 0.42, 0.6, 0.8, 1, 1.25, 1.5, 1.75, 2, 2.25, 2.5,
 
 
 def _room(joints: Floats, reach: Floats, thick: Floats) -> Floats:
-    """(5, ROOM_STATIONS) how much of its width each digit keeps, so that neighbours standing close do not touch."""
+    """Factors (5, ROOM_STATIONS) on each digit's width that keep neighbouring digits from touching."""
     keep = np.ones((5, len(ROOM_STATIONS)))
     lines, widths = [], []
     for digit in range(1, 5):
@@ -192,7 +195,7 @@ def _digit(digit: int, joints: Floats, reach: Floats, thick: float, room: Floats
     table = THUMB if digit == 0 else FINGER
     stations = np.interp(table[:, 0], [-1, 0, 1, 2, 3], [-reach[1], *reach])
     profile = table[:, 1:] / 1000 * thick
-    # Before the web the width is the palm's.
+    # Proximal to the web, the palm determines the width.
     profile[:, 0] *= np.interp(table[:, 0], [0, *ROOM_STATIONS], [1, *room])
     frame = joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[digit]][0]]]
     return Limb.through(frame, stations, profile, 2.3, back=2.2, tip=TIP_LENGTH * profile[-1, 0])
@@ -206,7 +209,7 @@ def _metacarpal(digit: int, joints: Floats, scale: float) -> Limb:
 
 
 def _wrist(proportions: Proportions, scale: float) -> Limb:
-    """The wrist and the forearm's end. It begins further back where a performer's palm does."""
+    """The wrist and the end of the forearm, which starts further back for a longer palm."""
     mm = scale / 1000
     cmc, bases = proportions.palm[0, 1], proportions.palm[1::2, 1].mean()
     usual = adult("right").palm[:, 1]
@@ -218,24 +221,24 @@ def _wrist(proportions: Proportions, scale: float) -> Limb:
 
 
 def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
-    """The fold of skin between two fingers, out to half of their proximal phalanges on the palm side."""
+    """The web between two fingers, out to half of their proximal phalanges on the palm side."""
     a, b = (joints[JOINT_INDEX[CHAIN_JOINTS[DIGITS[d]][0]]] for d in (digit, digit + 1))
     bone = min(reach[digit, 1], reach[digit + 1, 1])
     along, back, across = a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2], b[:3, 3] - a[:3, 3]
     frame = np.eye(4)
     frame[:3, :3] = rot.basis(across, back)
     frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone - back / 2 * 0.0025 * scale
-    # The bar lies across: its half-width runs along the fingers.
+    # The limb's axis is across the hand, so its half-width is along the fingers.
     profile = np.array([[0.24 * bone, 0.0085 * scale, 0.0098 * scale]] * 2)
     return Limb.through(frame, [0, float(np.linalg.norm(across))], profile, 2.2, back=2.0)
 
 
 def _first_web(joints: Floats, scale: float) -> Limb:
-    """The sheet of muscle and skin between the thumb's metacarpal and the index finger's."""
+    """The muscle and skin between the metacarpals of thumb and index finger."""
     cmc, mcp, _, _ = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"])
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["index-finger"][:2])
     thumb = cmc + 0.62 * (mcp - cmc)
-    # As far ahead of the thumb's end as in the standard hand, wherever the thumb begins.
+    # As far distal of the thumb's end as in the standard hand, wherever the thumb begins.
     ahead = (thumb[1] + 0.026 * scale - base[1]) / (knuckle[1] - base[1])
     index = base + np.clip(ahead, 0.3, 0.66) * (knuckle - base)
     root, across = (cmc + base) / 2, index - thumb
@@ -250,7 +253,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
 
 
 def _pad(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
-    """A muscle's belly from a to b, its profile (K, 3) mm at even steps."""
+    """A muscle's belly from a to b, with its profile (K, 3) mm at equal steps."""
     frame = np.eye(4)
     frame[:3, :3], frame[:3, 3] = rot.basis(b - a, back), a
     stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))
@@ -262,7 +265,7 @@ def _thenar(joints: Floats, scale: float) -> Limb:
     cmc, mcp = (joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     middle = joints[JOINT_INDEX["middle-finger-metacarpal"]][:3, 3]
     a = 0.62 * cmc + 0.38 * middle + np.array([0, -0.018, -0.004]) * scale
-    # Where the thumb stands far out of the palm its ball still begins in the wrist.
+    # Even if the thumb starts far from the palm, its ball begins at the wrist.
     a[2] = max(a[2], -0.0112 * scale)
     b = mcp + 0.06 * (cmc - mcp) + np.array([0.004, 0.002, 0]) * scale
     profile = np.array([[8, 8, 7], [12.5, 10, 11.5], [15, 10, 14], [12.5, 9, 12], [8.5, 8, 8.5]])
@@ -270,7 +273,7 @@ def _thenar(joints: Floats, scale: float) -> Limb:
 
 
 def _hypothenar(joints: Floats, scale: float) -> Limb:
-    """The muscles along the little finger's edge of the palm."""
+    """The muscles along the little finger's side of the palm."""
     base, knuckle = (joints[JOINT_INDEX[name]][:3, 3] for name in DIGIT_JOINTS["pinky-finger"][:2])
     a = base + np.array([-1.0, -26, -4]) / 1000 * scale
     b = base + 0.86 * (knuckle - base) + np.array([1.5, 0, -4]) / 1000 * scale

@@ -1,4 +1,4 @@
-"""What is drawn into the skin after it is laid: creases, tendons, hollows. Each moves it along its normals."""
+"""Details of the skin: creases, tendons and hollows, which displace vertices along their normals."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,19 +16,19 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CreaseLine:
-    """A line on the skin and what it does to it."""
+    """A line on the skin, and the displacement around it."""
 
     line: Floats
     """(K, 3) m, its corners."""
     height: float
-    """m, raised above zero, sunk below."""
+    """m, positive outwards."""
     radius: float
-    """m, at which exp(−1) of the height is left."""
+    """m, distance at which the displacement drops to exp(−1)."""
     facing: float = 0.0
-    """1 marks the back of the hand only, −1 the palm only, however high the skin is there; 0 what the line is near."""
+    """1 for the back of the hand only, −1 for the palm only, at any height of the skin; 0 for skin near the line."""
 
 
-# Joint station, angles in the section from and to, height and radius in mm.
+# Station in joints, start and end angle in the section, height and radius in mm.
 _FINGER_LINES = (
     (0.50, 205, 335, -0.6, 2.0),
     (0.965, 210, 330, -0.35, 0.9),
@@ -48,7 +48,7 @@ _THUMB_LINES = (
 
 
 def mark(anatomy: FleshVolume, points: Floats, quads: Ints) -> None:
-    """Moves the vertices (V, 3) under every mark, in place."""
+    """Displace the vertices (V, 3) by every line, in place."""
     moves = np.zeros(len(points))
     out = normals(points, quads)
     flat = points * [1.0, 1.0, 0.0]
@@ -63,7 +63,7 @@ def mark(anatomy: FleshVolume, points: Floats, quads: Ints) -> None:
 
 
 def normals(points: Floats, quads: Ints) -> Floats:
-    """(V, 3) unit, each the mean of its quads' by area."""
+    """Vertex normals (V, 3), unit: the area-weighted mean of the adjacent quads'."""
     a, b, c, d = (points[quads[:, i]] for i in range(4))
     face = np.cross(c - a, d - b)
     result = np.zeros_like(points)
@@ -74,7 +74,7 @@ def normals(points: Floats, quads: Ints) -> Floats:
 
 
 def distance_to_line(points: Floats, line: Floats) -> Floats:
-    """(N,) m from points (N, 3) to the nearest of a line's segments (K, 3)."""
+    """Distance (N,) m from points (N, 3) to a polyline (K, 3)."""
     best = np.full(len(points), np.inf)
     for a, b in pairwise(line):
         along = np.clip((points - a) @ (b - a) / max(float((b - a) @ (b - a)), 1e-18), 0, 1)
@@ -83,7 +83,7 @@ def distance_to_line(points: Floats, line: Floats) -> Floats:
 
 
 def marks(anatomy: FleshVolume) -> list[CreaseLine]:
-    """The lines of a right hand."""
+    """Return the lines of a right hand."""
     return [*_digit_marks(anatomy), *_palm_marks(anatomy)]
 
 
@@ -121,12 +121,12 @@ def _palm_marks(anatomy: FleshVolume) -> list[CreaseLine]:
 
 
 def _by(point: Floats, x: float, y: float) -> Floats:
-    """(3,) a point moved in the palm's plane."""
+    """Move a point (3,) in the palm's plane."""
     return np.asarray(point + np.array([x, y, 0.0]))
 
 
 def _palm_creases(knuckles: list[Floats], bases: list[Floats]) -> list[tuple[list[Floats], float, float, float]]:
-    """The three long lines of the palm, in mm: round the thumb's eminence, and the two across."""
+    """The three long creases of the palm, in mm: around the thumb's ball, and two across."""
     i, m, r, p = knuckles
     round_thumb = [
         _by(i, -11, -20),

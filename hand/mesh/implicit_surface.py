@@ -1,8 +1,8 @@
-"""The hand's volume as a function of space: limbs of varying cross-section, blended into each other.
+"""The hand's volume as an implicit surface: limbs of varying cross-section, blended into each other.
 
-A limb is a straight axis with a profile: at each station along it a half-width to its sides and a height above
-and below the axis. Its distance is measured from the axis outwards, which is exact on the surface and good
-enough beside it to blend and to project by.
+A limb is a straight axis with a profile: at each station along it a half-width to its sides, and a height above and
+below the axis. Distances are measured radially from the axis, which is exact on the surface, and near it accurate
+enough for blending and projection.
 """
 
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 SAMPLES = 160
-"""Stations at which a profile is kept: 1 mm apart on a long limb."""
+"""Samples of a profile: 1 mm apart on a long limb."""
 
 TIP_POWER = 2.2
-"""Of a rounded end's outline, as the sections'."""
+"""Exponent of a rounded end's outline, a superellipse as the sections."""
 
 
 def smooth_curve(knots: ArrayLike, values: Floats, at: ArrayLike) -> Floats:
-    """Values (K, ...) at ascending knots (K,), read at (N,): a cubic through the knots without overshoot.
+    """Evaluate values (K, ...) at ascending knots (K,) at positions (N,): a monotone piecewise cubic without overshoot.
 
-    Slopes as Fritsch & Butland (1984): the weighted harmonic mean of the neighbours, 0 at a turning point.
+    Slopes by Fritsch & Butland (1984): the weighted harmonic mean of the neighbours, 0 at a turning point.
     """
     x = np.asarray(knots, float)
     at = np.clip(np.asarray(at, float), x[0], x[-1])
@@ -47,20 +47,20 @@ def smooth_curve(knots: ArrayLike, values: Floats, at: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limb:
-    """A straight part of the hand, in m."""
+    """A straight part of the hand. Lengths in m."""
 
     frame: Floats
-    """(4, 4) its axis is the frame's Y, its back towards Z."""
+    """(4, 4) its axis is the frame's Y, its back faces Z."""
     start: float
     end: float
     profile: Floats
-    """(SAMPLES, 5) at even steps from start to end: half-width, height above, depth below, middle in x and z."""
+    """(SAMPLES, 5) at equal steps from start to end: half-width, height above, depth below, centre in x and z."""
     power: float
-    """Of the cross-section |x|^power + |z|^power = 1: 2 is an ellipse, more is squarer."""
+    """Exponent of the cross-section |x|^power + |z|^power = 1: 2 is an ellipse, more is squarer."""
     back_power: float
     """The same for the half above the axis."""
     tip: float = 0.0
-    """m before the end over which it is rounded off; 0 leaves the end flat."""
+    """Length in m over which the end is rounded off; 0 leaves it flat."""
 
     @classmethod
     def through(
@@ -73,7 +73,7 @@ class Limb:
         back: float | None = None,
         tip: float = 0,
     ) -> "Limb":
-        """A limb whose profile (K, 3..5) is given at stations (K,) m along its axis."""
+        """Build a limb whose profile (K, 3..5) is given at stations (K,) m along its axis."""
         stations = np.asarray(stations, float)
         full = np.zeros((len(stations), 5))
         full[:, : profile.shape[1]] = profile
@@ -82,7 +82,7 @@ class Limb:
         return cls(frame, float(even[0]), float(even[-1]), sampled, power, back or power, tip)
 
     def read(self, y: Floats) -> Floats:
-        """(N, 5) the profile at (N,) m along the axis, its ends kept beyond them."""
+        """Interpolate the profile (N, 5) at (N,) m along the axis, constant beyond its ends."""
         place = np.clip((y - self.start) / (self.end - self.start), 0, 1) * (SAMPLES - 1)
         i = np.minimum(place.astype(np.int64), SAMPLES - 2)
         t = (place - i)[:, None]
@@ -90,17 +90,17 @@ class Limb:
         return result
 
     def local(self, points: Floats) -> Floats:
-        """World points (N, 3) in the limb's frame."""
+        """Transform points (N, 3) from the world into the limb's frame."""
         moved: Floats = (points - self.frame[:3, 3]) @ self.frame[:3, :3]
         return moved
 
     def world(self, points: Floats) -> Floats:
-        """Points (..., 3) of the limb's frame in the world."""
+        """Transform points (..., 3) from the limb's frame into the world."""
         moved: Floats = points @ self.frame[:3, :3].T + self.frame[:3, 3]
         return moved
 
     def section(self, y: Floats, angle: Floats) -> Floats:
-        """(N, 3) the surface in the limb's frame at y (N,) m and angle (N,) rad, 0 towards X, 90 degrees the back."""
+        """Surface points (N, 3) in the limb's frame at y (N,) m and angle (N,) rad, from X towards the back."""
         w, up, down, cx, cz = self.read(y).T
         c, s = np.cos(angle), np.sin(angle)
         height = np.where(s > 0, up, down)
@@ -109,21 +109,21 @@ class Limb:
         return np.stack([cx + w * radius * c, y, cz + height * radius * s], -1)
 
     def drawn(self, y: Floats) -> Floats:
-        """(N,) what the rounded tip leaves of the section at y (N,) m: 1 before it, 0 at the end."""
+        """Factor (N,) on the section at y (N,) m in the rounded tip: 1 before it, 0 at the end."""
         if not self.tip:
             return np.ones_like(y)
         along = np.clip((y - self.end + self.tip) / self.tip, 0, 1)
         return np.asarray(np.maximum(1 - along**TIP_POWER, 0) ** (1 / TIP_POWER))
 
     def skin(self, y: Floats, angle: Floats) -> Floats:
-        """(N, 3) world points on the limb with its rounded end."""
+        """World points (N, 3) on the limb, with its rounded end."""
         local = self.section(y, angle)
         middle = self.read(y)[:, 3:5]
         local[:, [0, 2]] = middle + (local[:, [0, 2]] - middle) * self.drawn(y)[:, None]
         return self.world(local)
 
     def distance(self, points: Floats) -> Floats:
-        """(N,) m, below zero inside."""
+        """Signed distance (N,) m, negative inside."""
         x, y, z = self.local(points).T
         w, up, down, cx, cz = self.read(y).T
         x, z = x - cx, z - cz
@@ -134,13 +134,13 @@ class Limb:
 
 
 def blend(a: Floats, b: Floats, width: ArrayLike) -> Floats:
-    """(N,) the union of two distances, filleted where they differ by less than `width` m (quadratic smooth minimum)."""
+    """Union (N,) of signed distances, filleted where they differ by less than `width` m (quadratic smooth minimum)."""
     wide = np.maximum(np.asarray(width, float), 1e-9)
     h = np.maximum(wide - np.abs(a - b), 0) / wide
     return np.asarray(np.minimum(a, b) - h * h * wide / 4)
 
 
 def ramp(value: Floats, low: ArrayLike, high: ArrayLike) -> Floats:
-    """0 below low, 1 above high, smooth between."""
+    """Smoothstep: 0 below low, 1 above high."""
     t = np.clip((value - np.asarray(low)) / (np.asarray(high) - np.asarray(low)), 0, 1)
     return np.asarray(t * t * (3 - 2 * t))

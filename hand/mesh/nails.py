@@ -1,4 +1,4 @@
-"""Nails: a plate on the back of each last phalanx, in a fold of the skin and over the fingertip."""
+"""Nails: a plate on the back of each distal phalanx, in a fold of the skin and beyond the fingertip."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,23 +9,23 @@ from .topology import NailPlate, outline
 Floats = NDArray[np.float64]
 
 INSET = 0.10
-"""Of the nail's half-width, from the skin's fold to the plate."""
+"""Distance from the skin's fold to the plate, relative to the nail's half-width."""
 OVERHANG = 0.6
 """mm of free edge beyond the skin."""
 FOLD = 0.28
-"""mm that the skin stands up around the nail."""
+"""mm by which the skin is raised around the nail."""
 HALF_WIDTH = 7.6
-"""mm, of the finger that these millimetres are for; other digits' nails are larger or smaller with them."""
+"""mm, half-width of the finger for which lengths here are given; other digits' nails scale with theirs."""
 
 
 def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles: Floats) -> None:
-    """Puts groove and plate where `rows` (B+1,) m along the digit and `angles` (A+1,) rad in its section say."""
+    """Place a nail's groove and plate at `rows` (B+1,) m along the digit and `angles` (A+1,) rad in its section."""
     mm = limb.read(rows[:1])[0, 0] / HALF_WIDTH
     u = np.linspace(-1, 1, len(angles))[:, None] * np.ones(len(rows))
     v = np.linspace(0, 1, len(rows)) * np.ones(len(angles))[:, None]
 
     def at(inset: float, overhang: float, height: Floats, roundness: float) -> Floats:
-        """(A+1, B+1, 3): the window's grid drawn in by a share, lifted, its end less rounded than the skin's."""
+        """The window's grid (A+1, B+1, 3), inset by a fraction and lifted, its end less rounded than the skin's."""
         across = u * (1 - inset)
         angle = np.interp(across, u[:, 0], angles)
         start = rows[0] + inset * 5.5 * mm
@@ -39,12 +39,15 @@ def place_nail(points: Floats, limb: Limb, nail: NailPlate, rows: Floats, angles
 
 
 def bow(along: Floats) -> Floats:
-    """mm that a nail's corners lie beyond its middle, from its rear (0) to its free edge (1): both ends are round."""
+    """mm by which a nail's corners are beyond its middle, from the rear (0) to the free edge (1).
+
+    Both ends are round.
+    """
     return np.asarray(1.3 - 2.7 * along)
 
 
 def _lifted(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: float) -> Floats:
-    """(A+1, B+1, 3) points `height` above the digit; roundness 1 follows its tip, less stays straighter."""
+    """Points (A+1, B+1, 3) at `height` above the digit; roundness 1 follows its tip, less is straighter."""
     flat, turn = y.ravel(), angle.ravel()
     local = limb.section(flat, turn)
     middle = limb.read(flat)[:, 3:5]
@@ -56,7 +59,7 @@ def _lifted(limb: Limb, y: Floats, angle: Floats, height: Floats, roundness: flo
 
 
 def _raise_fold(points: Floats, limb: Limb, nail: NailPlate, height: float) -> None:
-    """The skin stands up around the nail, but not under its free edge."""
+    """Raise the skin around the nail, except under its free edge."""
     a, b = nail.plate.shape[0] - 1, nail.plate.shape[1] - 1
     sides = b - 2
     fold = np.concatenate([nail.rim[: a + 1 + sides], nail.rim[-sides:]])

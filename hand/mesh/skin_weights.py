@@ -1,4 +1,4 @@
-"""How far each joint carries each vertex of the skin."""
+"""Skin weights: how much each joint moves each vertex."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BEND = 5.5
-"""mm before and behind an interphalangeal joint over which its bend is spread."""
+"""mm before and after an interphalangeal joint over which its bend is distributed."""
 WRIST = np.eye(6)[5]
 MOST = 4
-"""Joints per vertex."""
+"""Largest number of joints per vertex."""
 
 
 def weigh(anatomy: FleshVolume, points: Floats) -> Floats:
-    """(V, 25) weights of the skin's vertices (V, 3) m, rows sum to 1, at most MOST joints each."""
+    """Skin weights (V, 25) of vertices (V, 3) m; rows sum to 1, with at most MOST joints each."""
     top = topology()
     weights = np.zeros((top.count, len(JOINT_INDEX)))
     share = _shares(anatomy, points, top)
@@ -32,7 +32,7 @@ def weigh(anatomy: FleshVolume, points: Floats) -> Floats:
 
 
 def sparse(weights: Floats) -> Floats:
-    """The MOST largest of each row, summing to 1."""
+    """Keep the MOST largest weights of each row and normalise."""
     least = np.sort(weights, axis=1)[:, -MOST, None]
     kept = np.where((weights >= least) & (weights > 1e-3), weights, 0.0)
     result: Floats = kept / kept.sum(1, keepdims=True)
@@ -40,7 +40,7 @@ def sparse(weights: Floats) -> Floats:
 
 
 def _shares(anatomy: FleshVolume, points: Floats, top: Topology) -> Floats:
-    """(V, 6) how far each vertex belongs to each digit's chain, last to the wrist: its columns and tubes tell."""
+    """Share (V, 6) of each digit's chain, and of the wrist, in each vertex: by the mesh's columns and tubes."""
     share = np.zeros((top.count, 6))
     columns = np.arange(COLUMNS + 1)
     column_share = np.zeros((COLUMNS + 1, 6))
@@ -66,7 +66,7 @@ def _shares(anatomy: FleshVolume, points: Floats, top: Topology) -> Floats:
 
 
 def _thumb_share(anatomy: FleshVolume, points: Floats) -> Floats:
-    """(V,) how far the thumb's metacarpal carries the palm: by the distances to it and to the rest of the palm."""
+    """Share (V,) of the thumb's metacarpal in the palm, by the distances to it and to the rest of the palm."""
     base, knuckle = (anatomy.joints[JOINT_INDEX[name]][:3, 3] for name in CHAIN_JOINTS["thumb"][:2])
     to_thumb = segment_distance(points, base + 0.25 * (knuckle - base), knuckle)
     others = []
@@ -81,13 +81,13 @@ def _thumb_share(anatomy: FleshVolume, points: Floats) -> Floats:
 
 
 def segment_distance(points: Floats, a: Floats, b: Floats) -> Floats:
-    """(N,) m from points (N, 3) to the segment from a to b."""
+    """Distance (N,) m from points (N, 3) to the segment from a to b."""
     along = np.clip((points - a) @ (b - a) / ((b - a) @ (b - a)), 0, 1)
     return np.asarray(np.linalg.norm(points - a - along[:, None] * (b - a), axis=-1))
 
 
 def _along(anatomy: FleshVolume, digit: int, points: Floats) -> Floats:
-    """(V, 25) the weights of one digit's chain, by how far along it a vertex lies."""
+    """Weights (V, 25) of one digit's chain, by the vertices' positions along it."""
     name, reach = DIGITS[digit], anatomy.reach[digit]
     _, y, z = anatomy.digits[digit].local(points).T
     mm = anatomy.scale / 1000
@@ -96,7 +96,7 @@ def _along(anatomy: FleshVolume, digit: int, points: Floats) -> Floats:
         base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
         weights[:, base] = ramp(points[:, 1], 5 * mm, 40 * mm)
         weights[:, 0] = 1 - weights[:, base]
-        # The palm side folds further out than the knuckle: at the crease, not over the joint.
+        # The palm side folds at the crease, which is more distal than the joint.
         fold = 3 * mm - 0.45 * np.minimum(z, 0)
         passed = [ramp(y, fold - 10 * mm, fold + 10 * mm)]
     else:
@@ -109,7 +109,7 @@ def _along(anatomy: FleshVolume, digit: int, points: Floats) -> Floats:
 
 
 def _smooth(weights: Floats, top: Topology) -> Floats:
-    """Evens the palm's weights out; the digits' stay."""
+    """Smooth the palm's weights; those of the digits stay."""
     table, share = neighbours()
     digits = np.concatenate([tube.rings[4 if d else FADE :].ravel() for d, tube in enumerate(top.tubes)])
     caps = np.concatenate([[*tube.cap.ravel(), *tube.nail.groove, *tube.nail.plate.ravel()] for tube in top.tubes])

@@ -1,4 +1,4 @@
-"""What Blender's armature modifier does to the skin, for measuring it without Blender."""
+"""Blender's armature modifier reimplemented, to measure the skin without Blender."""
 
 from typing import Literal
 
@@ -17,9 +17,15 @@ Ints = NDArray[np.int64]
 def skin(
     surface: Surface, hand: HandModel, angles: Floats, method: Literal["linear", "dual quaternion"] = "dual quaternion"
 ) -> Floats:
-    """(V, 3) m, the skin's vertices in the wrist's frame at angles (D,) rad.
+    """Deform the skin: vertices (V, 3) m in the wrist's frame at angles (D,) rad.
 
     'dual quaternion' is the modifier's Preserve Volume: dual quaternion linear blending (Kavan et al. 2007).
+
+    Args:
+        surface: the skin at zero angles.
+        hand: the hand model of the same proportions.
+        angles: (D,) rad.
+        method: the kind of blending.
     """
     both = np.stack([np.zeros_like(angles), angles])
     frames = joint_frames(hand, Pose(hand, np.tile(np.eye(4), (2, 1, 1)), both))
@@ -30,7 +36,7 @@ def skin(
     real = rot.from_matrix(moves[:, :3, :3])
     shift = np.concatenate([np.zeros((len(moves), 1)), moves[:, :3, 3]], axis=1)
     dual = 0.5 * rot.multiply(shift, real)
-    # Of q and −q, which turn alike, the one nearer to the joint that carries the vertex most.
+    # q and −q are the same rotation: choose the sign nearer to the joint with the largest weight.
     heaviest = real[np.argmax(surface.weights, axis=1)]
     signed = surface.weights * np.where(heaviest @ real.T < 0, -1.0, 1.0)
     real_v, dual_v = signed @ real, signed @ dual
@@ -41,7 +47,7 @@ def skin(
 
 
 def volume(vertices: Floats, quads: Ints) -> float:
-    """m³ inside a closed mesh, below zero when it is inside out."""
+    """Volume in m³ of a closed mesh, negative if it is inside out."""
     first = vertices[quads[:, 0]]
     total = 0.0
     for i, j in ((1, 2), (2, 3)):

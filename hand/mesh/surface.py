@@ -1,4 +1,4 @@
-"""The skin of a hand of any measures: a closed mesh of quads with weights for its joints, built by code."""
+"""The skin of a hand with given proportions: a closed mesh of quads with skin weights."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,21 +18,21 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """A polygonal hand at angles of zero."""
+    """A hand's mesh at zero angles."""
 
     vertices: Floats
     """(V, 3) m in the wrist's frame."""
     quads: Ints
-    """(Q, 4) vertices, anticlockwise seen from outside."""
+    """(Q, 4) vertex indices, anticlockwise seen from outside."""
     weights: Floats
-    """(V, 25) how far each joint carries each vertex, in the order of JOINTS; rows sum to 1, at most 4 are not 0."""
+    """(V, 25) skin weights in the order of JOINTS; rows sum to 1, with at most 4 joints each."""
     nails: NDArray[np.bool_]
-    """(Q,) which quads are a nail."""
+    """(Q,) whether a quad belongs to a nail."""
 
 
 @lru_cache(maxsize=8)  # of a few performers, each left hand beside its right one
 def surface(proportions: Proportions) -> Surface:
-    """The skin over these measures, not to be changed. The left hand is the right one's mirror image."""
+    """Build the skin for these proportions, read-only and cached. The left hand mirrors the right one."""
     if proportions.side == "left":
         return _mirrored(surface(proportions.mirrored()))
     flesh = anatomy(proportions)
@@ -48,7 +48,7 @@ def _mirrored(skin: Surface) -> Surface:
 
 
 def _kept(skin: Surface) -> Surface:
-    """All who ask for it get the same."""
+    """Make the arrays read-only, since callers share them."""
     for array in (skin.vertices, skin.quads, skin.weights, skin.nails):
         array.setflags(write=False)
     return skin

@@ -1,8 +1,8 @@
-"""The hand's quads: a sleeve for the palm, closed at the wrist, with tubes for the digits set into it.
+"""Topology of the hand's mesh: a sleeve for the palm, closed at the wrist, with tubes for the digits.
 
-The layout is the box-modelled hand: a box of C columns and T layers whose far end has a window of 4 x 4 quads for
-each finger, two columns of web between neighbours, and a window in the thumb's side for the thumb. Loops run
-round every digit, so that joints bend along edges. It is the same for every hand; only positions differ.
+The layout is that of a box-modelled hand: a box of C columns and T layers whose far end has a window of 4 x 4 quads for
+each finger, two columns of web between neighbours, and a window in the thumb's side for the thumb. Edge loops run
+around every digit, so that joints bend along edges. It is the same for every hand; only positions differ.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ FINGER_COLUMNS = 4
 WEB_COLUMNS = 2
 COLUMNS = 4 * FINGER_COLUMNS + 3 * WEB_COLUMNS
 ROWS = 30
-"""Rows of quads from the wrist's end to the fingers."""
+"""Rows of quads from the wrist to the fingers."""
 THUMB_ROWS = (14, 20)
 """The rows of the sleeve between which the thumb's window lies."""
 FINGER_RINGS = 34
@@ -30,41 +30,42 @@ THUMB_RINGS = 35
 
 
 NAIL_RINGS = (27, 33)
-"""The rings of every digit, counted to its last, between which the nail lies; see FINGER_STATIONS."""
+"""Rings of a finger between which the nail lies; the thumb's are equally far from its last ring. See
+FINGER_STATIONS."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NailPlate:
-    """A plate set into a digit's back: the skin's rim, the groove around it and the plate, each a grid's outline."""
+    """A nail's vertices: the skin around it, the groove and the plate."""
 
     rim: Ints
-    """(2·(A+B),) vertices of the skin around the nail, from the rear corner on the thumb's side along the rear edge."""
+    """(2·(A+B),) the skin around the nail, from the rear corner on the thumb's side along the rear edge."""
     groove: Ints
-    """(2·(A+B),) beside them, below the plate's edge."""
+    """(2·(A+B),) adjacent to the rim, below the plate's edge."""
     plate: Ints
     """(A+1, B+1) the plate itself, across and along."""
     half: int
-    """A/2: ring places from the nail's middle to its sides."""
+    """A/2: vertices of a ring from the nail's middle to its sides."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitTube:
-    """A digit's part of the mesh. Rings run from the window outwards."""
+    """A digit's part of the mesh, in rings from the window outwards."""
 
     rings: Ints
-    """(K+1, N) vertices; the first ring is the window's rim. Each begins in the middle of the window's back."""
+    """(K+1, N) vertices; the first ring is the window's rim. Each starts in the middle of the window's back."""
     cap: Ints
     """(A+1, B+1) vertices of the grid that closes the tip; its rim is the last ring."""
     cap_start: int
-    """Where on the ring the cap's corner [0, 0] is."""
+    """Index on the ring of the cap's corner [0, 0]."""
     middle: int
-    """The place on a ring of the middle of the digit's back."""
+    """Index on a ring of the middle of the digit's back."""
     nail: NailPlate
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Topology:
-    """Vertices by their place and the quads over them; outward on a right hand."""
+    """Vertices by their location in the layout, and the quads; these face outwards on a right hand."""
 
     count: int
     quads: Ints
@@ -74,15 +75,15 @@ class Topology:
     wrist: Ints
     """(COLUMNS+1, LAYERS+1) the grid that closes the wrist."""
     end: Ints
-    """(COLUMNS+1, LAYERS+1) the far end, −1 inside the fingers' windows."""
+    """(COLUMNS+1, LAYERS+1) the grid at the far end, −1 inside the fingers' windows."""
     tubes: tuple[DigitTube, ...]
     """Thumb first."""
     nails: Ints
-    """The quads that are nail plates."""
+    """Indices of the quads of nail plates."""
 
 
 def rim(column: int, layer: int) -> int:
-    """The place on a sleeve's ring of a point on the box's outline: back, little finger's side, palm, thumb's side."""
+    """Index on a sleeve's ring of a point of the box's outline, in the order back, little finger, palm, thumb."""
     if layer == 0:
         return column
     if column == COLUMNS:
@@ -93,7 +94,7 @@ def rim(column: int, layer: int) -> int:
 
 
 def finger_columns(finger: int) -> tuple[int, int]:
-    """The first and last column line of a finger, 0 for the index."""
+    """First and last column line of a finger, 0 for the index."""
     first = finger * (FINGER_COLUMNS + WEB_COLUMNS)
     return first, first + FINGER_COLUMNS
 
@@ -112,7 +113,7 @@ class _Builder:
         self.quads.append((int(a), int(b), int(c), int(d)))
 
     def tube(self, loop: Ints, rings: int, middle: int, sides: tuple[int, int]) -> DigitTube:
-        """A tube on a window whose rim is `loop`, closed by a grid whose first side has its middle on the back."""
+        """Extrude a window's rim `loop` to a tube, closed by a grid whose first side is centred on the back."""
         ids, around = [loop], len(loop)
         half = sides[0] // 2
         first, last = (rings - FINGER_RINGS + ring for ring in NAIL_RINGS)
@@ -129,7 +130,7 @@ class _Builder:
         return DigitTube(table, self.grid(np.roll(ids[-1], -start), sides), start, middle, nail)
 
     def nail(self, window: Ints) -> NailPlate:
-        """A plate inset twice into a window (A+1, B+1) of the skin, whose inner vertices it takes over."""
+        """Inset a window (A+1, B+1) of the skin twice into a plate, which takes over the window's inner vertices."""
         rim = outline(window)
         groove, edge = self.new(len(rim)), self.new(len(rim))
         for outer, inner in ((rim, groove), (groove, edge)):
@@ -148,10 +149,10 @@ class _Builder:
         skip: tuple[tuple[int, int], ...] = (),
         inner: Ints | None = None,
     ) -> Ints:
-        """Fills a loop with a grid of a x b quads, the loop running round it from [0, 0] along the first side.
+        """Fill a loop, which runs from [0, 0] along the first side, with a grid of a x b quads.
 
-        The columns from skip[0] to skip[1] stay open, and the vertices inside them do not exist. Others inside are
-        new ones or `inner` (A-1, B-1).
+        The columns from skip[0] to skip[1] stay open, without vertices. Other inner vertices are new or `inner` (A-1,
+        B-1).
         """
         a, b = sides
         grid = np.full((a + 1, b + 1), -1, np.int64)
@@ -170,7 +171,7 @@ class _Builder:
 
 
 def outline(grid: NDArray[Scalar]) -> NDArray[Scalar]:
-    """What lies around a grid (A+1, B+1, ...), from [0, 0] along its first side."""
+    """Border of a grid (A+1, B+1, ...), from [0, 0] along its first side."""
     return np.concatenate([grid[:, 0], grid[-1, 1:], grid[-2::-1, -1], grid[0, -2:0:-1]])
 
 
@@ -191,7 +192,7 @@ def _sleeve(build: _Builder) -> Ints:
 
 
 def _thumb_loop(sleeve: Ints) -> Ints:
-    """The rim of the thumb's window from the middle of its back, the way the fingers' rims run."""
+    """The rim of the thumb's window from the middle of its back, in the order of the fingers' rims."""
     first, last = THUMB_ROWS
     back, palm = 0, rim(0, LAYERS)
     middle = (first + last) // 2
@@ -208,7 +209,7 @@ def _thumb_loop(sleeve: Ints) -> Ints:
 
 @lru_cache(maxsize=1)
 def topology() -> Topology:
-    """The layout, built once."""
+    """Return the layout, built once."""
     build = _Builder()
     sleeve = _sleeve(build)
     wrist = build.grid(sleeve[0], (COLUMNS, LAYERS))

@@ -1,4 +1,4 @@
-"""Puts the template's vertices on the skin: digits by their sections, the palm by relaxing and projecting."""
+"""Place the mesh's vertices on the skin: digits by their sections, the palm by relaxation and projection."""
 
 from functools import lru_cache
 
@@ -14,7 +14,7 @@ from .topology import COLUMNS, FINGER_RINGS, LAYERS, NAIL_RINGS, ROWS, DigitTube
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Where each ring of a digit stands, in joints; those from 3 on are hundreds of degrees round the tip, counted from 3.
+# Station of each ring of a digit, in joints; from 3 on, the fraction is the angle round the tip in hundreds of degrees.
 # fmt: off
 FINGER_STATIONS = np.array([
     0.29, 0.36, 0.43, 0.5, 0.57, 0.64, 0.71, 0.78, 0.84, 0.89, 0.93, 0.965, 1, 1.045, 1.1, 1.17, 1.27, 1.4,
@@ -26,15 +26,15 @@ THUMB_STATIONS = np.array([
 ])
 # fmt: on
 THUMB_PHASE = np.deg2rad(36)
-"""The angle in the thumb's section of the middle of its window's back: the window lies aslant to the nail."""
+"""Angle in the thumb's section of the middle of its window's back: the window is rotated against the nail."""
 FADE = 7
-"""Rings over which a digit's loops turn from the slant of its window to straight across."""
+"""Rings over which a digit's loops change from the slant of its window to perpendicular."""
 FREE_RINGS = 5
-"""Of a finger, which relax with the palm; the thumb's are FADE."""
+"""Rings of a finger that relax with the palm; FADE for the thumb."""
 
 
 def place(anatomy: FleshVolume) -> Floats:
-    """(V, 3) m, the vertices of a right hand in the wrist's frame, before its nails."""
+    """Place the vertices (V, 3) m of a right hand in the wrist's frame."""
     top = topology()
     points = np.zeros((top.count, 3))
     for digit, tube in enumerate(top.tubes):
@@ -48,7 +48,7 @@ def place(anatomy: FleshVolume) -> Floats:
 
 
 def _place_tube(points: Floats, anatomy: FleshVolume, digit: int, tube: DigitTube) -> None:
-    """A digit's rings on its limb: slanted at the window, straight beyond FADE, drawn in round the tip."""
+    """Place a digit's rings on its limb: slanted at the window, perpendicular beyond FADE, shrinking at the tip."""
     limb, reach = anatomy.digits[digit], anatomy.reach[digit]
     stations = THUMB_STATIONS if digit == 0 else FINGER_STATIONS
     angles = ring_angles(digit, tube.rings.shape[1])
@@ -71,7 +71,7 @@ def nail_rings(tube: DigitTube) -> tuple[int, int]:
 
 
 def _nail_bow(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
-    """(K+1, N) m, how far the loops swing forth and back around the nail's round ends, fading out below."""
+    """Shift (K+1, N) m of the loops that follow the nail's round ends, fading out below."""
     first, last = nail_rings(tube)
     rings = np.arange(len(tube.rings), dtype=float)
     along = (rings - first) / (last - first)
@@ -84,20 +84,20 @@ def _nail_bow(limb: Limb, tube: DigitTube, angles: Floats) -> Floats:
 
 
 def ring_angles(digit: int, around: int) -> Floats:
-    """(N,) rad, where a ring's vertices stand in the digit's section."""
+    """Angles (N,) rad of a ring's vertices in the digit's section."""
     return np.asarray((THUMB_PHASE if digit == 0 else np.pi / 2) - np.arange(around) * (2 * np.pi / around))
 
 
 def _slant(digit: int, angles: Floats) -> Floats:
-    """(N,) how far before its ring's station the window's rim lies, in first bones."""
+    """Offset (N,) of the window's rim from its ring's station, in lengths of the first bone."""
     if digit == 0:
-        # The web's side reaches far out, the side of the wrist hardly.
+        # The rim is much more distal on the side of the web than on that of the wrist.
         return np.asarray(0.22 * np.cos(angles - THUMB_PHASE + np.pi / 2) + 0.05 * np.cos(angles - THUMB_PHASE))
     return np.asarray(-0.17 * np.sin(angles))
 
 
 def _place_cap(points: Floats, limb: Limb, tube: DigitTube, last: float) -> None:
-    """The grid on the tip: a square drawn on to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
+    """Place the cap on the tip: a square mapped to a disc (u·sqrt(1 − v²/2), v·sqrt(1 − u²/2)), domed."""
     a, b = tube.cap.shape
     u, v = np.meshgrid(np.linspace(-1, 1, a), np.linspace(1, -1, b), indexing="ij")
     x, z = u * np.sqrt(1 - v * v / 2), v * np.sqrt(1 - u * u / 2)
@@ -108,7 +108,7 @@ def _place_cap(points: Floats, limb: Limb, tube: DigitTube, last: float) -> None
 
 
 def _place_sleeve(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
-    """A first guess: straight lines from the wrist's outline to the digits' rims."""
+    """Initialise the palm by straight lines from the wrist's outline to the digits' rims."""
     wrist = anatomy.wrist
     for finger in range(3):
         low = finger_columns(finger)[1]
@@ -131,7 +131,7 @@ def _place_sleeve(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
 
 @lru_cache(maxsize=1)
 def neighbours() -> tuple[Ints, Floats]:
-    """(V, 5) each vertex's neighbours, itself where it has fewer, and (V, 5) which of them count."""
+    """Each vertex's neighbours (V, 5), padded with the vertex itself, and their weights (V, 5)."""
     top = topology()
     edges = np.concatenate([top.quads[:, [i, (i + 1) % 4]] for i in range(4)])
     edges = edges[np.argsort(edges[:, 0], kind="stable")]
@@ -145,7 +145,7 @@ def neighbours() -> tuple[Ints, Floats]:
 
 
 def _relax(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
-    """Evens the palm's loops out and lays them on the skin."""
+    """Smooth the palm's vertices and project them on to the skin."""
     digits = {int(i) for tube in top.tubes for i in tube.rings.ravel()}
     palm = np.setdiff1d(top.sleeve[1:], [*digits, -1])
     web = np.setdiff1d(top.end, [*digits, *palm.tolist(), -1])
@@ -171,10 +171,7 @@ def _relax(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
 
 
 def _soften(points: Floats, top: Topology) -> None:
-    """Takes the ripple out of the palm that its columns leave, without moving it in or out on the whole.
-
-    A step towards the neighbours and a little more than that back (Taubin 1995).
-    """
+    """Smooth ripples out of the palm without shrinking it (Taubin 1995)."""
     table, share = neighbours()
     digits = np.concatenate([tube.rings[4 if d == 0 else 3 :].ravel() for d, tube in enumerate(top.tubes)])
     ids = np.setdiff1d(np.concatenate([top.sleeve[1:].ravel(), top.end.ravel()]), [*digits, -1])
@@ -184,7 +181,7 @@ def _soften(points: Floats, top: Topology) -> None:
 
 
 def _project(points: Floats, anatomy: FleshVolume, ids: Ints, owner: Ints, times: int) -> None:
-    """Newton's steps along the gradient on to the skin."""
+    """Project vertices on to the skin by Newton steps along the gradient."""
     step = 1e-5 * anatomy.scale
     for _ in range(times):
         at = points[ids]
@@ -197,7 +194,7 @@ def _project(points: Floats, anatomy: FleshVolume, ids: Ints, owner: Ints, times
 
 
 def _close_wrist(points: Floats, anatomy: FleshVolume, top: Topology) -> None:
-    """The stump's end, slightly domed."""
+    """Fill the wrist's end, slightly domed."""
     t = np.linspace(0, 1, LAYERS + 1)[1:-1, None]
     for column in range(1, COLUMNS):
         back, palm = points[top.wrist[column, 0]], points[top.wrist[column, LAYERS]]

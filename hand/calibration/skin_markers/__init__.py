@@ -1,4 +1,4 @@
-"""Markers on the skin: the hand that wore them, fitted from takes of it, and its pose in each frame."""
+"""Fit a hand with markers on its skin to takes, and find its pose in each frame."""
 
 from .fit import fit
 from .model import WornHand

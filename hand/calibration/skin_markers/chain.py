@@ -1,7 +1,7 @@
-"""Where a right hand has its markers, in the wrist's frame, and how they move with its angles, wrist and measures.
+"""Marker positions on a right hand in the wrist's frame, and their Jacobians.
 
-Frames come last in the arrays of a chain, so that each step of its trigonometry is one operation over all of them.
-With a the axis of an angle through the joint c, a marker at p moves by a × (p − c) a radian, and by its slide.
+Frames are the last axis of a chain's arrays, so that each step of its trigonometry is one operation over all of them.
+With a the axis of an angle through the joint c, the derivative of a marker p is a × (p − c), plus its skin slide.
 """
 
 from dataclasses import dataclass
@@ -18,49 +18,49 @@ Ints = NDArray[np.int64]
 SEGMENTS, SLOTS = 3, len(MOVEMENTS)
 JOINT_OF_SLOT = np.array([joint for joint, _ in MOVEMENTS])
 FLEXION = np.array([2, 4, 5])
-"""The slot of each joint's flexion."""
+"""The slot of each moving joint's flexion."""
 BASE = 6
-"""The numbers that move the wrist, before those of the angles: m along and rad about its own axes."""
+"""Degrees of freedom of the wrist, which come before the angles: m along and rad about its own axes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What the frames of a take share, of a right hand."""
+    """The parameters of a right hand that all frames of a take share."""
 
     size: float
-    """Of the mean hand that is expected."""
+    """Scale of the mean hand that serves as prior."""
     palm: Floats
-    """(5, 3) m, the digits' first joints."""
+    """(5, 3) m, positions of the digits' first joints."""
     bases: Floats
-    """(5, 3, 3) how the digits stand at angles of zero."""
+    """(5, 3, 3) rotations of the digits at zero angles."""
     lengths: Floats
-    """(5, 3) m"""
+    """(5, 3) m, bone lengths."""
     digits: Ints
-    """(M,) PALM on the palm."""
+    """(M,) row in DIGITS; PALM for a palm marker."""
     bones: Ints
-    """(M,)"""
+    """(M,) index of the bone that carries the marker."""
     offsets: Floats
-    """(M, 3) m"""
+    """(M, 3) m, in the bone's frame."""
     slides: Floats
-    """(M, 2, 3) m/rad"""
+    """(M, 2, 3) m/rad, skin slide per flexion of the joints at both ends of the bone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chains:
-    """The digits' bones over F frames, in the wrist's frame."""
+    """The digits' bones in the wrist's frame over F frames."""
 
     turned: Floats
-    """(3 bones, 3 columns, 3 components, 5, F)"""
+    """(3 bones, 3 columns, 3 components, 5, F) rotation matrices."""
     joints: Floats
-    """(3 bones, 3, 5, F) m, each bone's near joint."""
+    """(3 bones, 3, 5, F) m, the bones' proximal joints."""
     axes: Floats
     """(6, 3, 5, F) unit"""
     angles: Floats
-    """(5, 6, F) rad, zero where the digit lacks the movement."""
+    """(5, 6, F) rad, zero for movements that the digit does not have."""
 
 
 def chains(shape: Shape, angles: Floats) -> Chains:
-    """The bones at angles (F, D) rad, in closed form: Rz(abduction) Ry(twist) Rx(−flexion), joint after joint."""
+    """Forward kinematics of the digits at angles (F, D) rad: Rz(abduction) Ry(twist) Rx(−flexion) at each joint."""
     frames = len(angles)
     slots = np.zeros((len(DIGITS), SLOTS, frames))
     slots[HAS] = angles.T[COLUMNS[HAS]]
@@ -70,7 +70,7 @@ def chains(shape: Shape, angles: Floats) -> Chains:
     axes = np.empty((SLOTS, 3, len(DIGITS), frames))
 
     def mixed(first: Floats, second: Floats, slot: int) -> tuple[Floats, Floats]:
-        """Both columns after a turn that brings the first towards the second."""
+        """Rotate two columns by a slot's angle, the first towards the second."""
         c, s = cosine[:, slot], sine[:, slot]
         return c * first + s * second, c * second - s * first
 
@@ -96,21 +96,21 @@ def chains(shape: Shape, angles: Floats) -> Chains:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carried:
-    """Where the markers are over F frames, in the wrist's frame, and the bones that carry them."""
+    """Marker positions in the wrist's frame over F frames, and the bones that carry them."""
 
     chains: Chains
     on: Ints
-    """The markers that are on a digit."""
+    """Indices of the markers on digits."""
     places: Floats
     """(3, M, F) m"""
     turned: Floats
-    """(3 columns, 3 components, M, F) the frame each marker rides in."""
+    """(3 columns, 3 components, M, F) rotation of the frame that carries each marker."""
     bends: Floats
-    """(2, len(on), F) rad, the flexions at both ends of a marker's bone; zero beyond the last joint."""
+    """(2, len(on), F) rad, flexion of the joints at both ends of a marker's bone; zero beyond the last joint."""
 
 
 def carried(shape: Shape, angles: Floats) -> Carried:
-    """The markers of a hand at angles (F, D) rad."""
+    """Compute the markers of a hand at angles (F, D) rad."""
     found = chains(shape, angles)
     frames, count = len(angles), len(shape.digits)
     on = np.flatnonzero(shape.digits != PALM)
@@ -133,7 +133,7 @@ def _cross(a: Floats, b: Floats) -> Floats:
 
 
 def by_pose(shape: Shape, now: Carried) -> Floats:
-    """(F, M, 3, 6 + D) how the markers move with the wrist, along and about its own axes, and with the angles."""
+    """Jacobian (F, M, 3, 6 + D) of the markers: by the wrist, along and about its own axes, and by the angles."""
     count, frames = now.places.shape[1:]
     result = np.zeros((BASE + DOFS, 3, count, frames))
     result[[0, 1, 2], [0, 1, 2]] = 1.0
@@ -157,16 +157,17 @@ def by_pose(shape: Shape, now: Carried) -> Floats:
 
 
 SIZE, FIRST, STANDING, LENGTHS, MARKERS = 0, 1, 16, 31, 46
-"""Where the shape's numbers begin: its size, the first joints, how the digits stand, bones, then offsets and slides."""
+"""Where a shape's parameters begin in its vector: size, first joints, rotations, bone lengths; then offsets and
+slides."""
 
 
 def numbers(markers: int) -> int:
-    """How many numbers a shape has."""
+    """Number of parameters of a shape with so many markers."""
     return MARKERS + 9 * markers
 
 
 def by_shape(shape: Shape, now: Carried) -> Floats:
-    """(F, M, 3, S) how the markers move with the shape's numbers; standing: rad about the wrist's axes."""
+    """Jacobian (F, M, 3, S) of the markers by the shape's parameters; digits rotate about the wrist's axes, rad."""
     count, frames = now.places.shape[1:]
     result = np.zeros((frames, count, 3, numbers(count)))
     turned = now.turned.transpose(3, 2, 1, 0)

@@ -1,4 +1,4 @@
-"""The hand that wore the markers of one take or of several."""
+"""Fit the hand that wore the markers of one or several takes."""
 
 import itertools
 from collections.abc import Sequence
@@ -25,24 +25,34 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MOST_FRAMES, SHAPE_FRAMES, FIRST_FRAMES, TRIAL_FRAMES = 300, 120, 60, 40
-"""Frames that the last rounds of a fit look at, the first ones, and the choice of the markers' bones."""
+"""Frames in the last rounds of a fit, in the middle rounds, in the first rounds, and in the choice of the markers'
+bones."""
 CANDIDATES = 1500
 """Frames among which these are chosen."""
 LEAST_FRAMES = 20
 FIRST_SPREAD = 0.003
-"""m, of every marker before any was looked at."""
+"""m, initial standard deviation of every marker."""
 CHANGE_LAG = 6
-"""Frames over which the joints' change is told from the markers' noise."""
+"""Frames apart at which poses are compared, to separate the joints' motion from the markers' noise."""
 MIRROR = np.array([-1.0, 1.0, 1.0])
 TIP = 3
-"""The last joint of a digit's four: nothing but the last bone carries a marker there."""
+"""Index of a digit's tip in its chain; only the last bone carries a marker there."""
 
 
 def fit(takes: Floats | Sequence[Floats], rate: float, spots: dict[str, Spot], side: Side) -> WornHand:
-    """The hand of takes (F, M, 3) m at a rate of 1/s, NaN where a marker is not seen.
+    """Fit a hand with its markers to one or several takes.
 
-    spots: label -> where its name says that it sits (M,). The digit is believed; which of the bones beside the joint it
-    rides on, and where, is found. Raises HandError where too few frames show enough of the hand.
+    Each marker's digit follows from its label. Which of the bones at the labelled joint carries it, and where, is
+    fitted.
+
+    Args:
+        takes: (F, M, 3) m each, NaN where a marker is not seen.
+        rate: frames per second.
+        spots: label -> where the marker sits by its label, for M markers.
+        side: 'left' or 'right'.
+
+    Raises:
+        HandError: too few frames show half of the markers.
     """
     takes = [takes] if isinstance(takes, np.ndarray) else list(takes)
     if side == "left":
@@ -74,9 +84,9 @@ FIRST_ROUNDS, LAST_ROUNDS, PASSES = 3, 2, 8
 
 
 def informative(positions: Floats, many: int) -> Ints:
-    """(N,) frames of positions (F, M, 3) that show most markers and differ most in how far these are apart.
+    """Select frames (N,) of positions (F, M, 3) that show many markers and differ most in the distances between them.
 
-    The farthest from those chosen comes next (Gonzalez 1985).
+    Farthest-point sampling (Gonzalez 1985).
     """
     shown = np.isfinite(positions).all(axis=-1).mean(axis=1)
     candidates = np.flatnonzero((shown >= np.median(shown)) & (shown >= 0.5))
@@ -100,12 +110,12 @@ def informative(positions: Floats, many: int) -> Ints:
 
 
 def _spread(seen: Seen, many: int) -> Seen:
-    """As many frames, evenly."""
+    """Select so many frames, evenly spaced."""
     return seen.select(np.unique(np.linspace(0, len(seen) - 1, min(many, len(seen))).astype(int)))
 
 
 def _told(spots: dict[str, Spot]) -> tuple[Ints, list[tuple[int, ...]], Bools]:
-    """The digit of each marker (M,), the bones that it may ride on (PALM among them), whether it is on a nail (M,)."""
+    """Return each marker's digit (M,), the bones that may carry it (or PALM), and whether it is on a nail (M,)."""
     digits: list[int] = []
     choices: list[tuple[int, ...]] = []
     tips: list[bool] = []
@@ -128,9 +138,10 @@ def _told(spots: dict[str, Spot]) -> tuple[Ints, list[tuple[int, ...]], Bools]:
 
 
 def _chosen_bones(digits: Ints, choices: list[tuple[int, ...]], tips: Bools, seen: Seen) -> Ints:
-    """(M,) the bones with which each digit explains its markers best; digits (M,) of those on the palm become PALM.
+    """Choose the bones (M,) with which each digit fits its markers best.
 
-    Digits are tried side by side: the k-th way of each in the k-th trial, since they meet in the palm alone.
+    Markers that turn out to be on the palm get PALM in `digits`. Digits share only the palm, so they are tried in
+    parallel: the k-th trial has the k-th option of each.
     """
     outwards = [sorted(np.flatnonzero(digits == digit), key=lambda m: choices[m]) for digit in range(len(DIGITS))]
     ways = [
@@ -155,7 +166,7 @@ def _chosen_bones(digits: Ints, choices: list[tuple[int, ...]], tips: Bools, see
 
 
 def _digit_costs(whose: Ints, digits: Ints, bones: Ints, tips: Bools, seen: Seen) -> Floats:
-    """(5,) what a hand with markers on these bones leaves of each digit's, in spreads, after a short fit."""
+    """Cost (5,) of each digit's markers with these bones, after a short fit."""
     prior = shape_prior(digits, bones, tips)
     one = fitted(_begun(digits, bones, tips, seen), seen, prior, TRIAL_PASSES)
     expected = prior.off(one.beliefs.shape) ** 2
@@ -175,7 +186,10 @@ TRIAL_PASSES = 8
 
 
 def _begun(digits: Ints, bones: Ints, tips: Bools, seen: Seen) -> Fitted:
-    """A mean hand with markers on these bones, laid on its digits' markers; its palm's are put where they are seen."""
+    """Start from a mean hand with markers on these bones, placed on the digits' markers.
+
+    Palm markers get the positions at which they are then seen.
+    """
     shape = mean_shape(digits, bones, tips)
     mean, precision = usual_poses()
     limits = usual_limits() + LOOSER * np.array([-1.0, 1.0])
@@ -202,8 +216,11 @@ def _posed(beliefs: Beliefs, seen: Seen, passes: int = 10) -> Fitted:
 
 
 def _change(beliefs: Beliefs, takes: list[Floats], rate: float) -> Floats:
-    """(D, D) rad²/s, how far the joints wander: what two frames differ by that are several apart, less what neighbours
-    do, in which the markers' noise is the same."""
+    """Covariance of the joints' motion (D, D) rad²/s, from pose differences.
+
+    It is the covariance of differences over CHANGE_LAG frames less that of differences between neighbouring frames,
+    which contain the same noise of the markers.
+    """
     far, near = np.zeros((2, DOFS, DOFS))
     budget = 0
     for take in sorted(takes, key=len, reverse=True):
@@ -224,7 +241,7 @@ def _change(beliefs: Beliefs, takes: list[Floats], rate: float) -> Floats:
 
 CHANGE_FRAMES = 1200
 LEAST_CHANGE = np.deg2rad(0.1)
-"""rad in a frame, which every joint may wander."""
+"""rad per frame, a lower bound of every joint's motion."""
 
 
 def _as_hand(now: Fitted, change: Floats, spots: dict[str, Spot], side: Side) -> WornHand:
@@ -237,7 +254,7 @@ def _as_hand(now: Fitted, change: Floats, spots: dict[str, Spot], side: Side) ->
 
 
 def proportions(shape: Shape) -> Proportions:
-    """A right hand's measures; the bases of its metacarpals are those of a mean hand of the same size."""
+    """Proportions of a right hand; the metacarpal bases are those of a mean hand of the same size."""
     palm = MEAN.palm * shape.size
     for row, digit in enumerate(DIGITS):
         palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])] = shape.palm[row]
@@ -245,7 +262,7 @@ def proportions(shape: Shape) -> Proportions:
 
 
 def _limits(poses: Poses) -> AngleLimits:
-    """Degrees, where the hand was seen to pass the usual limits."""
+    """Limits in degrees where the hand exceeded the usual ones."""
     low, high = np.rad2deg(np.quantile(poses.angles, [0.002, 0.998], axis=0))
     found: AngleLimits = {}
     keys = sorted(DEFAULT_LIMITS, key=lambda key: (JOINT_INDEX[key[0]], ORDER.index(key[1])))
@@ -261,4 +278,4 @@ def _limits(poses: Poses) -> AngleLimits:
 
 ORDER = tuple(AXES)
 ROOM = 10
-"""Degrees beyond what was seen."""
+"""Degrees beyond the observed range."""

@@ -1,7 +1,7 @@
-"""What is known of a hand and of its markers before a frame is looked at, each with a spread. Right hands, m and rad.
+"""Priors of a hand and its markers, with standard deviations. Right hands, m and rad.
 
-A mean hand's bones and palm (Buryanov & Kotiuk 2010), and where markers are worn: on the back of a bone or on the nail,
-some millimetres from the bone's axis. The skin slides by about a millimetre a radian.
+The mean hand's bones and palm are those of Buryanov & Kotiuk (2010). Markers are worn on the back of a bone or on the
+nail, some millimetres from the bone's axis. The skin slides by about a millimetre per radian.
 """
 
 from dataclasses import dataclass, replace
@@ -28,33 +28,33 @@ MEAN_BASES = rot.to_matrix(MEAN.frames)
 
 SIZE_SPREAD = 0.1
 PALM_SPREAD = np.array([12.0, 4.0, 4.0, 4.0, 4.0]) / 1000
-"""(5,) m on each axis. The thumb's first joint is a saddle of its own, and markers tell least of it."""
+"""(5,) m on each axis. The thumb's first joint is a saddle joint, and markers determine it worst."""
 STANDING_SPREAD = np.deg2rad([20.0, 5.0, 5.0, 5.0, 5.0])
 SHORTEST = 0.005
-"""m, no bone is shorter."""
+"""m, lower bound of bone lengths."""
 BONE_SPREAD = 0.07
-"""Of a bone's length, in hands of the same size."""
+"""Relative, among hands of the same size."""
 SLIDE_SPREAD = np.array([0.5, 1.5, 0.8]) / 1000
-"""(3,) m/rad across, along and out of the skin."""
+"""(3,) m/rad across the bone, along it and out of the skin."""
 
 ON_PALM = np.array([[0.0, 60.0, 18.0], [25.0, 30.0, 6.0]]) / 1000
-"""Where a marker of the palm's back sits, and the spread."""
+"""Position of a marker on the back of the palm, and its standard deviation."""
 ABOVE_AXIS, ABOVE_SPREAD = 0.0115, np.array([0.003, 0.2, 0.003])
-"""m that a marker over a phalanx lies out of its axis; the spreads, of a bone's length along it."""
+"""m from a phalanx's axis to a marker over it; standard deviations, relative to the bone's length along the bone."""
 ALONG = 0.6
-"""Of its bone's length, where a marker sits."""
+"""Position of a marker along its bone, relative to the bone's length."""
 ON_NAIL = np.array([[0.0, -5.0, 7.0], [2.5, 4.0, 3.0]]) / 1000
-"""From a fingertip to the marker on its nail, and the spread."""
+"""Offset from a fingertip to the marker on its nail, and its standard deviation."""
 
 INDEPENDENT = 40.0
-"""Frames as good as which all of a take tell of the hand: skin slides in the same way each time a finger bends, so that
-what it makes of a bone is not averaged out."""
+"""The number of independent frames to which a take is equivalent: skin slides in the same way each time a finger bends,
+so its effect on a bone's length does not average out."""
 
 LOOSER = np.deg2rad(20.0)
-"""By which angles may pass their usual limits in a fit, since which angle counts as straight is not known yet."""
+"""Angle by which a fit may exceed the usual limits, since the zero of the angles is not known yet."""
 
 FOLLOWS = np.deg2rad(10.0)
-"""How far a last joint strays from what its middle one has it do."""
+"""Standard deviation of a DIP about what its PIP predicts."""
 THUMB_MEAN, FINGER_MEAN = np.deg2rad([0.0, 0, 8, 0, 20, 20]), np.deg2rad([0.0, 0, 25, 0, 30, 20])
 THUMB_SPREAD, FINGER_SPREAD = np.deg2rad([20.0, 10, 15, 7, 20, 25]), np.deg2rad([10.0, 6, 30, 1, 40, 25])
 HELD = {
@@ -62,11 +62,11 @@ HELD = {
     "half open": (np.deg2rad([10.0, 0, 10, 0, 20, 20]), np.deg2rad([0.0, 0, 35, 0, 45, 30])),
     "fist": (np.deg2rad([10.0, 0, 20, 0, 35, 45]), np.deg2rad([0.0, 0, 80, 0, 95, 55])),
 }
-"""How a hand may be held in a first frame: the thumb's six movements, and each finger's."""
+"""Initial poses of a hand: the thumb's six movements, and those of every finger."""
 
 
 def _angles(thumb: Floats, finger: Floats) -> Floats:
-    """(D,) the movements of the thumb and of every finger as the hand's angles."""
+    """Arrange the movements of the thumb and of every finger as the hand's angles (D,)."""
     result = np.zeros(DOFS)
     for row, values in zip(COLUMNS, (thumb, *[finger] * 4), strict=True):
         result[row[row >= 0]] = values[row >= 0]
@@ -78,7 +78,7 @@ STARTS = np.array([_angles(*held) for held in HELD.values()])
 
 
 def usual_poses() -> tuple[Floats, Floats]:
-    """The mean (D,) and precision (D, D) of a hand's angles, with last joints that follow softly."""
+    """Mean (D,) and precision (D, D) of a hand's angles, with softly coupled DIPs."""
     precision = np.diag(1 / _angles(THUMB_SPREAD, FINGER_SPREAD) ** 2)
     for row in COLUMNS[1:]:
         middle, last = row[FLEXION[1]], row[FLEXION[2]]
@@ -90,12 +90,12 @@ def usual_poses() -> tuple[Floats, Floats]:
 
 
 def usual_limits() -> Floats:
-    """(D, 2) rad"""
+    """The usual limits (D, 2) rad."""
     return build(MEAN).limits
 
 
 def shape_of(worn: WornHand) -> Shape:
-    """A fitted hand as its right-hand shape."""
+    """Convert a fitted hand to its right-hand shape."""
     right = worn.proportions if worn.side == "right" else worn.proportions.mirrored()
     markers = worn.markers
     palm = right.palm[FIRST_JOINTS]
@@ -105,7 +105,7 @@ def shape_of(worn: WornHand) -> Shape:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapePrior:
-    """What is expected of a shape's numbers: matrix · numbers = wanted, each row in spreads."""
+    """The prior of a shape's parameters: matrix · parameters = wanted, each row in standard deviations."""
 
     matrix: Floats
     """(N, S)"""
@@ -113,12 +113,12 @@ class ShapePrior:
     """(N,)"""
 
     def off(self, shape: Shape) -> Floats:
-        """(N,) in spreads."""
+        """Residuals (N,) in standard deviations."""
         return self.matrix @ vector(shape) - self.wanted
 
 
 def vector(shape: Shape) -> Floats:
-    """(S,) a shape's numbers; the digits' standing as turns away from a mean hand's, to first order."""
+    """Parameters (S,) of a shape; digits' rotations relative to a mean hand's, to first order."""
     away = shape.bases @ MEAN_BASES.swapaxes(1, 2)
     skew = (away - away.swapaxes(1, 2)) / 2
     turns = np.stack([skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]], axis=1)
@@ -127,7 +127,7 @@ def vector(shape: Shape) -> Floats:
 
 
 def stepped(shape: Shape, step: Floats) -> Shape:
-    """A shape after a step (S,); bones keep a length."""
+    """Return the shape after a step (S,) of its parameters; bone lengths stay positive."""
     count = len(shape.digits)
     return replace(
         shape,
@@ -141,7 +141,11 @@ def stepped(shape: Shape, step: Floats) -> Shape:
 
 
 def markers_expected(digits: Ints, bones: Ints, tips: Bools) -> tuple[Floats, Floats, Floats]:
-    """Where markers are expected on a mean hand (M, 3) m, how that grows with its size (M, 3) m, the spreads (M, 3)."""
+    """Expected positions of markers on a mean hand.
+
+    Returns:
+        A part (M, 3) m that is fixed, a part (M, 3) m that scales with the hand, and standard deviations (M, 3) m.
+    """
     on_digit = digits != PALM
     length = np.where(on_digit, MEAN.phalanges[digits, bones], 0.0)
     fixed, grows, spread = np.zeros((3, len(digits), 3))
@@ -154,7 +158,13 @@ def markers_expected(digits: Ints, bones: Ints, tips: Bools) -> tuple[Floats, Fl
 
 
 def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
-    """What is expected of a hand with markers on these bones; tips (M,): those on a nail."""
+    """Build the prior of a hand with markers on these bones.
+
+    Args:
+        digits: (M,) row in DIGITS, or PALM.
+        bones: (M,) index of the bone in the digit.
+        tips: (M,) whether the marker is on a nail.
+    """
     count = len(digits)
     away = np.zeros(numbers(count))
     fixed, grows, spread = markers_expected(digits, bones, tips)
@@ -173,14 +183,14 @@ def shape_prior(digits: Ints, bones: Ints, tips: Bools) -> ShapePrior:
 
 
 def mean_shape(digits: Ints, bones: Ints, tips: Bools) -> Shape:
-    """A mean hand with markers where they are expected."""
+    """Return a mean hand with markers at their expected positions."""
     fixed, grows, _ = markers_expected(digits, bones, tips)
     none = np.zeros((len(digits), 2, 3))
     return Shape(1.0, MEAN_PALM, MEAN_BASES, MEAN.phalanges, digits, bones, fixed + grows, none)
 
 
 def owners(digits: Ints) -> Ints:
-    """(S,) the digit that each of a shape's numbers is of, those of a marker its digit's; PALM for what all share."""
+    """The digit (S,) to which each of a shape's parameters belongs; PALM for shared ones."""
     own = np.arange(len(DIGITS))
     parts = (
         [PALM],

@@ -1,8 +1,8 @@
-"""The shape of a hand from frames of it; from what these leave, how much each marker shakes and how joints are used.
+"""Fit a hand's shape to frames, and estimate marker noise and joint statistics from the residuals.
 
-Shape and poses are found together by Levenberg and Marquardt's method, with each frame's pose eliminated by itself
-first (Triggs et al. 2000, 6.1). Spreads and habits are the M step of expectation and maximisation (Dempster et al.
-1977), which counts what the pose takes up of a marker's noise, and how unsure a pose is, so that neither shrinks to
+Shape and poses are found together by the Levenberg-Marquardt method, with each frame's pose eliminated first (Triggs et
+al. 2000, 6.1). Noise and joint statistics are the M step of expectation maximisation (Dempster et al. 1977). It
+accounts for the noise that the poses absorb and for the poses' uncertainty, so that neither estimate shrinks to
 nothing.
 """
 
@@ -18,11 +18,11 @@ from .posing import Beliefs, Normal, Poses, Seen, costs, cut, free, inverse, nor
 Floats = NDArray[np.float64]
 
 LEAST_SPREAD, MOST_SPREAD = 0.00015, 0.005
-"""m"""
+"""m, bounds of a marker's standard deviation."""
 POOLED = 30.0
-"""Frames as good as which the spread of all markers is for that of each."""
+"""Weight of all markers' mean noise in each marker's estimate, in frames."""
 USUAL = 30.0
-"""Frames as good as which the usual habits of a hand are for a performer's."""
+"""Weight of the usual joint statistics in a performer's, in frames."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,15 @@ class Fitted:
 
 
 def fitted(start: Fitted, seen: Seen, prior: ShapePrior, passes: int, tolerance: float = 1e-4) -> Fitted:
-    """The likeliest shape and poses, from a start."""
+    """Find the most likely shape and poses by Levenberg-Marquardt.
+
+    Args:
+        start: shape and poses to start from.
+        seen: the markers.
+        prior: the prior of the shape.
+        passes: most iterations.
+        tolerance: relative decrease of the cost below which the search ends.
+    """
     emphasis = max(len(seen) / INDEPENDENT, 1.0)
 
     def total(one: Fitted) -> float:
@@ -67,7 +75,7 @@ FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Equations:
-    """The bordered normal equations of poses and shape."""
+    """Normal equations of poses and shape, in blocks."""
 
     poses: Floats
     """(F, 6 + D, 6 + D)"""
@@ -80,7 +88,7 @@ class _Equations:
     down_shape: Floats
 
     def step(self, damping: float) -> tuple[Floats, Floats]:
-        """The poses' (F, 6 + D) and the shape's (S,)."""
+        """Damped step of the poses (F, 6 + D) and of the shape (S,)."""
         inverted = inverse(cut(self.poses, self.open_ones, np.full(len(self.poses), damping)))
         taken = inverted @ self.mixed
         alone = (inverted @ self.down_poses[..., None])[..., 0]
@@ -109,7 +117,7 @@ def _equations(one: Fitted, seen: Seen, prior: ShapePrior, emphasis: float) -> _
 
 
 def learnt(one: Fitted, seen: Seen) -> Fitted:
-    """With the markers' spreads and the joints' habits as these frames have them."""
+    """Update the markers' noise and the joint statistics from these frames."""
     found = normal(one.beliefs, one.poses, seen)
     open_ones = free(one.beliefs.limits, one.poses, found.down)
     unsure = inverse(cut(found.matrix, open_ones, np.zeros(len(seen))))
@@ -120,10 +128,10 @@ def learnt(one: Fitted, seen: Seen) -> Fitted:
 
 
 def _variances(beliefs: Beliefs, found: Normal, unsure: Floats) -> Floats:
-    """(M, 3) m², of each marker along each of its bone's axes; markers that are seldom seen are like the others."""
+    """Noise variances (M, 3) m² along the axes of each marker's bone; rarely seen markers tend to the mean of all."""
     frames, count = found.carry.shape[:2]
     squares = found.off**2 + np.einsum("frn,frn->fr", found.slopes @ unsure, found.slopes)
-    # The weights that the markers count with, from how long the carried axes are.
+    # The markers' robust weights, recovered from the lengths of the weighted axes.
     counted = np.sum(np.linalg.norm(found.carry, axis=-1) ** 2 / beliefs.sharpness**2, axis=0)
     sums = squares.reshape(frames, count, 3).sum(axis=0) / beliefs.sharpness**2
     pooled = sums.sum() / counted.sum()
@@ -133,7 +141,7 @@ def _variances(beliefs: Beliefs, found: Normal, unsure: Floats) -> Floats:
 
 
 def _habits(angles: Floats, unsure: Floats) -> tuple[Floats, Floats]:
-    """The mean (D,) and precision (D, D) of angles (F, D), each with a covariance (F, D, D) of its own."""
+    """Mean (D,) and precision (D, D) of angles (F, D) with covariances (F, D, D)."""
     usual_mean, usual_precision = usual_poses()
     frames = len(angles)
     mean = (angles.sum(axis=0) + USUAL * usual_mean) / (frames + USUAL)

@@ -1,6 +1,6 @@
-"""A hand that wore markers: its measures, where on its skin each marker sits, and how its joints are used to move.
+"""A hand fitted with its markers: proportions, marker positions on the skin, and joint statistics.
 
-Everything is kept as of a right hand, a left one being its mirror image in X: angles are the same for both.
+Everything is stored as for a right hand; a left one is its mirror image in X, with the same angles.
 """
 
 from dataclasses import dataclass
@@ -20,24 +20,24 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 PALM = -1
-"""In place of a digit: the marker rides on the palm."""
+"""In place of a digit: the palm carries the marker."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinMarkers:
-    """Where M markers sit on a hand, in the frames of their bones: X to the little finger, Y along, Z out."""
+    """Positions of M markers on a hand in the frames of their bones: X to the little finger, Y along, Z out."""
 
     labels: tuple[str, ...]
     digits: Ints
     """(M,) row in DIGITS, PALM for the palm."""
     bones: Ints
-    """(M,) which of the digit's three moving bones; 0 on the palm."""
+    """(M,) index in the digit's three moving bones; 0 on the palm."""
     offsets: Floats
     """(M, 3) m"""
     slides: Floats
-    """(M, 2, 3) m/rad by which the skin carries the marker as the joint at its bone's near and far end flexes."""
+    """(M, 2, 3) m/rad by which the skin moves the marker as the joints at its bone's proximal and distal end flex."""
     spreads: Floats
-    """(M, 3) m, the noise across the bone, along it and out of the skin, one standard deviation."""
+    """(M, 3) m, standard deviations of the noise across the bone, along it and out of the skin."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -45,25 +45,29 @@ class SkinMarkers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PosePrior:
-    """How the joints are used: a Gaussian over angles and one over their change in time."""
+    """Joint statistics: a Gaussian over angles and one over their change with time."""
 
     mean: Floats
     """(D,) rad"""
     covariance: Floats
     """(D, D) rad²"""
     change: Floats
-    """(D, D) rad²/s, by which a pose differs from one a second before, were it to wander freely."""
+    """(D, D) rad²/s, covariance of the change per second of a random walk."""
 
 
 @dataclass(frozen=True, eq=False)
 class WornHand:
-    """A performer's hand with the markers that it wore. Raises HandError where the arrays disagree."""
+    """A performer's hand fitted with its markers.
+
+    Raises:
+        HandError: the arrays' shapes disagree or a value is not finite.
+    """
 
     proportions: Proportions
     markers: SkinMarkers
     poses: PosePrior
     limits: AngleLimits
-    """Degrees, what differs from the usual limits."""
+    """Degrees, only those that differ from DEFAULT_LIMITS."""
 
     def __post_init__(self) -> None:
         count, dofs = len(self.markers), len(DEFAULT_LIMITS)
@@ -86,16 +90,16 @@ class WornHand:
 
     @property
     def side(self) -> Side:
-        """Which hand it is."""
+        """'left' or 'right'."""
         return self.proportions.side
 
     @cached_property
     def model(self) -> HandModel:
-        """The hand that wears the markers, without a site for any."""
+        """The hand model, without sites for the markers."""
         return build(self.proportions, DEFAULT_LIMITS | self.limits)
 
     def spots(self) -> dict[str, Spot]:
-        """label -> where it sits on the straight hand."""
+        """Return label -> where the marker sits on the straight hand."""
         found = {}
         for label, digit, bone, (x, y, z) in zip(
             self.markers.labels, self.markers.digits, self.markers.bones, self.markers.offsets.tolist(), strict=True
@@ -103,7 +107,7 @@ class WornHand:
             if digit == PALM:
                 found[label] = Spot("wrist", (x, y, z))
                 continue
-            # The last bone's markers are the fingertip's: what holds it is asked for by that joint.
+            # Markers on the last bone are placed relative to the fingertip.
             tip = bone + 1 == len(self.proportions.phalanges[digit])
             back = float(self.proportions.phalanges[digit, bone]) if tip else 0.0
             found[label] = Spot(CHAIN_JOINTS[DIGITS[digit]][bone + tip], (x, y - back, z))
@@ -118,11 +122,11 @@ MOVEMENTS: tuple[tuple[int, Movement], ...] = (
     (1, "flexion"),
     (2, "flexion"),
 )
-"""The six movements that a digit has at most: at which of its three moving joints, and what."""
+"""A digit's movements, six at most: index of the moving joint, and movement."""
 
 
 def _columns() -> Ints:
-    """(5, 6) which of the hand's degrees of freedom each movement of a digit is, −1 where the digit lacks it."""
+    """Degree of freedom (5, 6) of each movement of each digit, −1 where the digit does not have it."""
     found = np.full((len(DIGITS), len(MOVEMENTS)), -1)
     following = iter(range(len(DEFAULT_LIMITS)))
     for row, digit in enumerate(DIGITS):

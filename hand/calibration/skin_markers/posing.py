@@ -1,11 +1,11 @@
-"""The pose of a right hand in each frame by itself: the likeliest one, given its markers and how hands are held.
+"""Find the most likely pose of a right hand in each frame separately, given its markers and a prior of the angles.
 
-Sought is the least of
+It minimises
 
     Σ_m ρ(|S_m⁻¹ R_m^T (x_m − p_m(q))|²) + (q − μ)^T C⁻¹ (q − μ)        within the limits,
 
-with a marker's residual in the frame that it rides in, over its spreads there, and ρ Cauchy's, so that one that slipped
-counts little. It is found by Levenberg and Marquardt's method, frame by frame, in one batch.
+where a marker's residual is taken in its bone's frame and divided by its standard deviations there. ρ is Cauchy's, so
+that a marker that slipped has little weight. The Levenberg-Marquardt method runs on all frames in batches.
 """
 
 from collections.abc import Iterable
@@ -21,20 +21,20 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SLIPPED = 8.0**2
-"""Squared spreads at which a marker counts half."""
+"""Squared residual, in standard deviations, at which a marker has half its weight."""
 FIRST_DAMPING = 1e-3
 BATCH = 512
-"""Frames at a time: what they need stays in the processor's cache."""
+"""Frames per batch, so that the arrays fit the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Poses:
-    """A right hand over F frames."""
+    """Poses of a right hand over F frames."""
 
     turns: Floats
     """(F, 3, 3) R_world_wrist."""
     places: Floats
-    """(F, 3) m, where the wrist is."""
+    """(F, 3) m, positions of the wrist."""
     angles: Floats
     """(F, D) rad"""
 
@@ -42,20 +42,20 @@ class Poses:
         return len(self.angles)
 
     def select(self, frames: NDArray[np.intp] | slice) -> "Poses":
-        """The poses of some frames."""
+        """Return the poses of some frames."""
         return Poses(self.turns[frames], self.places[frames], self.angles[frames])
 
     def put(self, frames: NDArray[np.intp], others: "Poses") -> None:
-        """Takes over other poses in some frames."""
+        """Replace the poses of some frames."""
         self.turns[frames], self.places[frames] = others.turns, others.places
         self.angles[frames] = others.angles
 
     def copy(self) -> "Poses":
-        """The same, in arrays of its own."""
+        """Return a copy with its own arrays."""
         return Poses(self.turns.copy(), self.places.copy(), self.angles.copy())
 
     def moved(self, step: Floats, limits: Floats) -> "Poses":
-        """After a step (F, 6 + D), within limits (D, 2)."""
+        """Return the poses after a step (F, 6 + D), clipped to limits (D, 2)."""
         return Poses(
             self.turns @ rotation(step[:, 3:BASE]),
             self.places + np.einsum("fij,fj->fi", self.turns, step[:, :3]),
@@ -64,7 +64,7 @@ class Poses:
 
 
 def rotation(vectors: Floats) -> Floats:
-    """(..., 3, 3) the turn about each vector (..., 3) by its length, rad."""
+    """Rotation matrices (..., 3, 3) of rotation vectors (..., 3) rad."""
     angle = np.linalg.norm(vectors, axis=-1)[..., None, None]
     x, y, z = np.moveaxis(vectors, -1, 0)
     zero = np.zeros_like(x)
@@ -77,7 +77,7 @@ def rotation(vectors: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """Markers over F frames."""
+    """Marker positions over F frames, and where they are seen."""
 
     positions: Floats
     """(F, M, 3) m, zero where not seen."""
@@ -86,7 +86,7 @@ class Seen:
 
     @classmethod
     def of(cls, positions: Floats) -> "Seen":
-        """Of positions that are NaN where not seen."""
+        """Build from positions that are NaN where not seen."""
         known: Bools = np.all(np.isfinite(positions), axis=-1)
         return cls(np.where(known[..., None], positions, 0.0), known)
 
@@ -94,17 +94,17 @@ class Seen:
         return len(self.positions)
 
     def select(self, frames: NDArray[np.intp] | slice) -> "Seen":
-        """Some of the frames."""
+        """Return some of the frames."""
         return Seen(self.positions[frames], self.known[frames])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """What is held of a hand's poses and of its markers before a frame is looked at."""
+    """A hand's shape, its markers' noise, and the prior of its angles."""
 
     shape: Shape
     sharpness: Floats
-    """(M, 3) 1/m, one over the markers' spreads; zero for a marker that is not to count."""
+    """(M, 3) 1/m, the inverse of the markers' standard deviations; zero for a marker to ignore."""
     mean: Floats
     """(D,) rad"""
     precision: Floats
@@ -115,23 +115,23 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Normal:
-    """The normal equations of F poses."""
+    """Normal equations of F poses."""
 
     now: Carried
     carry: Floats
-    """(F, M, 3, 3) from a difference in the wrist's frame to one in spreads in the marker's, weighted."""
+    """(F, M, 3, 3) maps a difference in the wrist's frame to weighted standard deviations in the marker's."""
     slopes: Floats
-    """(F, 3 M, 6 + D) in spreads."""
+    """(F, 3 M, 6 + D) Jacobian of the markers in standard deviations."""
     off: Floats
-    """(F, 3 M) in spreads, from where the hand has the markers to where they are seen."""
+    """(F, 3 M) seen minus modelled positions, in standard deviations."""
     matrix: Floats
     """(F, 6 + D, 6 + D)"""
     down: Floats
-    """(F, 6 + D)"""
+    """(F, 6 + D) negative gradient."""
 
 
 def _off(beliefs: Beliefs, poses: Poses, seen: Seen) -> tuple[Carried, Floats, Floats]:
-    """The markers carried, how differences become spreads (F, M, 3, 3), and the differences in spreads (F, M, 3)."""
+    """The markers, the map from differences to standard deviations (F, M, 3, 3), and these residuals (F, M, 3)."""
     now = carried(beliefs.shape, poses.angles)
     local = (seen.positions - poses.places[:, None]) @ poses.turns
     differences = np.where(seen.known[..., None], local - now.places.transpose(2, 1, 0), 0.0)
@@ -140,7 +140,7 @@ def _off(beliefs: Beliefs, poses: Poses, seen: Seen) -> tuple[Carried, Floats, F
 
 
 def costs(beliefs: Beliefs, poses: Poses, seen: Seen) -> Floats:
-    """(F,) what is sought the least of."""
+    """Cost (F,) of each frame."""
     return _costs(beliefs, poses, _off(beliefs, poses, seen)[2])
 
 
@@ -153,7 +153,7 @@ def _costs(beliefs: Beliefs, poses: Poses, off: Floats) -> Floats:
 
 
 def normal(beliefs: Beliefs, poses: Poses, seen: Seen) -> Normal:
-    """The normal equations at some poses, the prior's share included."""
+    """Build the normal equations at some poses, including the prior."""
     now, carry, off = _off(beliefs, poses, seen)
     weights = np.sqrt(1 / (1 + np.einsum("fmk,fmk->fm", off, off) / SLIPPED)) * seen.known
     carry = carry * weights[..., None, None]
@@ -168,7 +168,7 @@ def normal(beliefs: Beliefs, poses: Poses, seen: Seen) -> Normal:
 
 
 def free(limits: Floats, poses: Poses, down: Floats) -> Bools:
-    """(F, 6 + D) the numbers that do not stand at a limit that they would leave."""
+    """Mask (F, 6 + D) of variables that are not at a limit which the step would cross."""
     low, high = limits.T
     result = np.ones(down.shape, bool)
     ahead = down[:, BASE:]
@@ -177,7 +177,7 @@ def free(limits: Floats, poses: Poses, down: Floats) -> Bools:
 
 
 def cut(matrix: Floats, open_ones: Bools, damping: Floats) -> Floats:
-    """The matrices (F, N, N) damped by (F,), with what is not free standing still."""
+    """Damp matrices (F, N, N) by (F,), and fix the variables that are not free."""
     result: Floats = matrix * (open_ones[:, :, None] & open_ones[:, None, :])
     rows = np.arange(matrix.shape[-1])
     result[:, rows, rows] = result[:, rows, rows] * (1 + damping[:, None]) + np.where(open_ones, 1e-6, 1.0)
@@ -185,21 +185,29 @@ def cut(matrix: Floats, open_ones: Bools, damping: Floats) -> Floats:
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:
-    """X of matrix · X = right (..., N, K)."""
+    """Solve matrix · X = right (..., N, K)."""
     found: Floats = np.linalg.solve(matrix, right).astype(float, copy=False)
     return found
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Of (..., N, N)."""
+    """Invert matrices (..., N, N)."""
     found: Floats = np.linalg.inv(matrix).astype(float, copy=False)
     return found
 
 
 def settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance: float = 1e-4) -> tuple[Poses, Floats]:
-    """The poses brought to the least cost from where they are, and that cost (F,); no frame heeds another.
+    """Minimise the cost of each frame separately, from the given poses.
 
-    tolerance: of a frame's cost, that a step must win for another to be made.
+    Args:
+        beliefs: the hand, its noise and prior.
+        poses: where the search starts.
+        seen: the markers.
+        passes: most iterations.
+        tolerance: relative decrease of a frame's cost below which its search ends.
+
+    Returns:
+        The poses and their cost (F,).
     """
     result = poses.copy()
     cost = np.empty(len(poses))
@@ -235,7 +243,10 @@ def _settled(beliefs: Beliefs, poses: Poses, seen: Seen, passes: int, tolerance:
 
 
 def laid(beliefs: Beliefs, angles: Floats, seen: Seen, counting: Bools) -> Poses:
-    """A hand at angles (F, D) laid on its markers in each frame, those that count (M,) alike (Kabsch)."""
+    """Fit a hand at angles (F, D) rigidly to its markers in each frame (Kabsch).
+
+    Those in `counting` (M,) have equal weights, the others none.
+    """
     places = carried(beliefs.shape, angles).places.transpose(2, 1, 0)
     weights = (seen.known & counting)[..., None].astype(float)
     total = np.maximum(weights.sum(axis=1), 1.0)
@@ -248,7 +259,14 @@ def laid(beliefs: Beliefs, angles: Floats, seen: Seen, counting: Bools) -> Poses
 
 
 def begun(beliefs: Beliefs, starts: Iterable[Floats], seen: Seen, counting: Bools) -> Poses:
-    """In each frame the cheapest of starts, each (D,) or (F, D) rad: the hand held so and laid on its markers."""
+    """Choose for each frame the best of several starts, fitted rigidly to the markers.
+
+    Args:
+        beliefs: the hand, its noise and prior.
+        starts: angles rad, (D,) or (F, D) each.
+        seen: the markers.
+        counting: (M,) the markers to fit.
+    """
     best: Poses | None = None
     least = np.full(len(seen), np.inf)
     for start in starts:
@@ -266,5 +284,5 @@ def begun(beliefs: Beliefs, starts: Iterable[Floats], seen: Seen, counting: Bool
 
 
 def without_prior(beliefs: Beliefs) -> Beliefs:
-    """Beliefs that hold nothing of the angles."""
+    """Return the same without a prior of the angles."""
     return replace(beliefs, mean=np.zeros(DOFS), precision=np.zeros((DOFS, DOFS)))
