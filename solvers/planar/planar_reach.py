@@ -160,8 +160,9 @@ def _standing(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], fle
     return first, middle, last, missed(m, bones, (first, middle, last), goal)
 
 
-ALIKE = 1e-7
-"""m. Of two poses nearer than this to each other in what they miss, the first is taken: rounding must not choose."""
+ALIKE = 1e-10
+"""m: of two poses whose distances from the goal differ by less, the first is taken, so that rounding does not choose. It
+may so end this much farther off."""
 
 
 def nearest_of(m: NumberFunctions[N], one: Bent[N], other: Bent[N]) -> Bent[N]:

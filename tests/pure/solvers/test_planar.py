@@ -1,10 +1,12 @@
-"""How the distance of a digit's end falls as it bends, about the corner where its last joint leaves a limit."""
+"""How the distance of a digit's end falls as it bends, and how its goal is reached with the first joint held."""
 
 import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from knuckle.hand.scalar_math import ONE
 from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to, end_at
-from knuckle.solvers.planar.planar_reach import falling
+from knuckle.solvers.planar.planar_reach import falling, held
 
 LIMITS = np.array([[-0.5, 1.5], [0.0, 1.9], [0.0, 1.2]])
 BONES = bones_to(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), ChainMarker(2, 0.02))
@@ -16,3 +18,12 @@ def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its
         bend = 1e-3
         u, v = end_at(ONE, BONES, (0.0, bend, 2 / 3 * bend))
         assert abs((square - u * u - v * v) / bend**2 - curve) < 1e-3 * curve
+
+
+@example(first=0.5, middle=1e-6, last=-3e-6)
+@given(first=st.floats(-0.5, 1.5), middle=st.floats(0.0, 1.9), last=st.floats(-0.25, 0.35))
+def test_with_its_first_joint_held_a_digit_reaches_whatever_it_can(first, middle, last):
+    """Where both ways to bend the other two come within 0.1 µm, the one that reaches the goal is taken."""
+    limits = np.array([[-0.5, 1.5], [0.0, 1.9], [-0.25, 0.35]])
+    bones = bones_to(Chain(np.array([0.045, 0.026, 0.02]), limits, 2 / 3, 0.0), ChainMarker(2, 0.02))
+    assert held(ONE, bones, end_at(ONE, bones, (first, middle, last)), first)[3] < 1e-9
