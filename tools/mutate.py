@@ -1,11 +1,11 @@
-"""Breaks the solvers one line at a time, and tells which breaks no test notices.
+"""Breaks the code one operator at a time, and prints the breaks that no test notices.
 
-    python tools/mutate.py [--seconds 1800] [--seed 0] [MODULE ...]  # by default the named breaks, then all of solvers/
+    python tools/mutate.py [--seconds 1800] [--seed 0] [MODULE ...]  # by default the named breaks, then all of MODULES
     python tools/mutate.py --named                                    # the named breaks alone
 
-A break turns an operator around: a sum, a product, a comparison, an `and`. Each is tried by the quick tests of the
-module's folder in tests/pure, in a copy in build/mutants, up to the first that fails. Survivors are printed, and their
-number is the exit status.
+A break turns an operator around: a sum, a product, a comparison, an `and`, a `not`, the two sides of a conditional
+expression. Each is tried by quick tests up to the first that fails, in a copy in build/mutants: those that import the
+module, then all of its folder in tests/pure. Survivors are printed, and their number is the exit status.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import ast
 import copy
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -23,8 +24,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 COPY = ROOT / "build" / "mutants"
+SHARED = Path(os.environ.get("KNUCKLE_SHARED", ROOT.parent / "shared"))
 SECONDS = 300
 """The longest that the tests of one break may take; a break that hangs is noticed."""
+NONE_COLLECTED = 5
+"""pytest's exit status where all tests are slow."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class Break:
     module: str
     old: str
     new: str
-    tests: str
+    tests: tuple[str, ...]
+    """What is tried, one stage after the other; each is files and folders between blanks."""
 
     def __str__(self) -> str:
         return f"{self.module}: {self.old.strip().splitlines()[0]} -> {self.new.strip().splitlines()[0]}"
@@ -45,37 +50,53 @@ NAMED = [
         "solvers/tree/tree_fabrik.py",
         "best = best.put(distant, _passes(plan, rows.select(distant), settings))",
         "pass",
-        "tests/pure/solvers/tree",
+        ("tests/pure/solvers/tree",),
     ),
     Break(
-        "solvers/tree/fabrik_passes.py", "plan.known[link.parent] and not", "False and not", "tests/pure/solvers/tree"
+        "solvers/tree/fabrik_passes.py",
+        "plan.known[link.parent] and not",
+        "False and not",
+        ("tests/pure/solvers/tree",),
     ),
     Break(
         "solvers/tree/fabrik_passes.py",
         "wanted[:, other] = _meeting(",
         "wanted[:, other] = 0 * _meeting(",
-        "tests/pure/solvers/tree",
+        ("tests/pure/solvers/tree",),
     ),
     Break(
         "solvers/planar/planar_fabrik.py",
         "for _ in range(self.stopping.passes):",
         "for _ in range(0):",
-        "tests/pure/solvers/test_planar_passes.py",
+        ("tests/pure/solvers/test_planar_passes.py",),
     ),
     Break(
         "solvers/planar/planar_fabrik.py",
         "nearest(m, beyond, bones.lengths[bone], joints[bone - 1])",
         "joints[bone - 1]",
-        "tests/pure/solvers/test_planar_passes.py",
+        ("tests/pure/solvers/test_planar_passes.py",),
     ),
     Break(
         "solvers/conformal/cga_bend.py",
         "return along, -up",
         "return along, up",
-        "tests/pure/solvers/test_planar_passes.py",
+        ("tests/pure/solvers/test_planar_passes.py",),
     ),
 ]
 """Breaks that once no test noticed: the passes of FABRIK, and the joint that is known from both sides."""
+
+MODULES = ("solvers/**/*.py", "hand/**/*.py", "rig/binding.py", "rig/keys/keyframes.py")
+IN_BLENDER = {
+    "rig/binding.py": (
+        "tests/blender/test_binding.py",
+        "tests/blender/test_carriers.py tests/blender/test_rig_limits.py",
+    ),
+    "rig/keys/keyframes.py": (
+        "tests/blender/test_keyframes.py",
+        "tests/blender/test_binding.py tests/blender/test_arm.py",
+    ),
+}
+"""Tests of the modules that need Blender."""
 
 SUMS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
@@ -102,14 +123,18 @@ def turned(node: ast.AST) -> str | None:
         other.ops[0] = COMPARISONS[type(other.ops[0])]()
     elif isinstance(other, ast.BoolOp):
         other.op = ast.Or() if isinstance(other.op, ast.And) else ast.And()
+    elif isinstance(other, ast.UnaryOp) and isinstance(other.op, ast.Not):
+        other = other.operand
+    elif isinstance(other, ast.IfExp):
+        other.body, other.orelse = other.orelse, other.body
     else:
         return None
     return f"({ast.unparse(other)})"
 
 
-def breaks(module: Path, tests: str) -> Iterator[Break]:
+def breaks(module: Path) -> Iterator[Break]:
     """Every operator of a module's functions turned around, one at a time."""
-    text = module.read_text()
+    text, tests = module.read_text(), tests_of(module)
     for function in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)):
         for node in ast.walk(function):
             old, new = ast.get_source_segment(text, node), turned(node)
@@ -117,12 +142,20 @@ def breaks(module: Path, tests: str) -> Iterator[Break]:
                 yield Break(str(module.relative_to(ROOT)), old, new, tests)
 
 
-def tests_of(module: Path) -> str:
-    """The tests of the folder that a module is in, or of the nearest one above."""
-    folder = ROOT / "tests" / "pure" / module.parent.relative_to(ROOT)
+def tests_of(module: Path) -> tuple[str, ...]:
+    """The tests that import a module, then all of its folder or of the nearest one above."""
+    name = module.relative_to(ROOT)
+    if str(name) in IN_BLENDER:
+        return IN_BLENDER[str(name)]
+    folder = ROOT / "tests" / "pure" / name.parent
     while not folder.is_dir():
         folder = folder.parent
-    return str(folder.relative_to(ROOT))
+    imports = re.compile(rf"^from \S+\.{name.stem} import|^from \S+ import .*\b{name.stem}\b", re.MULTILINE)
+    nearest = [
+        path for path in sorted((ROOT / "tests" / "pure").rglob("test_*.py")) if imports.search(path.read_text())
+    ]
+    stages = (" ".join(str(path.relative_to(ROOT)) for path in nearest), str(folder.relative_to(ROOT)))
+    return tuple(stage for stage in stages if stage)
 
 
 def noticed(change: Break) -> bool:
@@ -132,21 +165,27 @@ def noticed(change: Break) -> bool:
     if change.old not in text:
         raise ValueError(f"{change.module}: there is no {change.old!r}")
     path.write_text(text.replace(change.old, change.new, 1))
+    try:
+        return any(fails(stage) for stage in change.tests)
+    finally:
+        path.write_text(text)
+
+
+def fails(tests: str) -> bool:
+    """Whether one of the tests fails in the copy, or they take too long."""
     command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:xdist", "-p", "no:cacheprovider", "-m", "not slow"]
     try:
         done = subprocess.run(
-            [*command, change.tests],
+            [*command, *tests.split()],
             cwd=COPY,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "KNUCKLE_SHARED": str(ROOT.parent / "shared")},
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "KNUCKLE_SHARED": str(SHARED)},
             check=False,
             capture_output=True,
             timeout=SECONDS,
         )
     except subprocess.TimeoutExpired:
         return True
-    finally:
-        path.write_text(text)
-    return done.returncode != 0
+    return done.returncode not in (0, NONE_COLLECTED)
 
 
 def main() -> int:
@@ -163,18 +202,19 @@ def main() -> int:
     end = time.monotonic() + options.seconds
     changes = [] if options.modules else list(NAMED)
     if not options.named:
-        modules = [path.resolve() for path in options.modules] or sorted((ROOT / "solvers").rglob("*.py"))
-        found = [change for module in modules for change in breaks(module, tests_of(module))]
+        modules = [path.resolve() for path in options.modules]
+        modules = modules or sorted(path for pattern in MODULES for path in ROOT.glob(pattern))
+        found = [change for module in modules for change in breaks(module)]
         random.Random(options.seed).shuffle(found)
         changes += found
     tried, survivors = 0, []
-    sound: set[str] = set()
+    sound: set[tuple[str, ...]] = set()
     for change in changes:
         if time.monotonic() > end:
             break
         if change.tests not in sound:
             if noticed(replace(change, new=change.old)):
-                sys.exit(f"mutate: {change.tests} fails with nothing broken")
+                sys.exit(f"mutate: {' '.join(change.tests)} fails with nothing broken")
             sound.add(change.tests)
         tried += 1
         if not noticed(change):
