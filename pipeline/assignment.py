@@ -1,4 +1,4 @@
-"""From a recipe to hands of markers: read, told by their labels or their shape, measured."""
+"""Read a recipe's capture, find which markers belong to which hand, and measure the hands."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
@@ -26,14 +26,14 @@ from .recipe import Recipe
 Floats = NDArray[np.float64]
 
 FEWEST = 3
-"""Labels of a marker map that a capture must have."""
+"""How many of a marker map's labels a capture must have, at least."""
 SURE = 0.15
-"""How sure a hand's shape must be of its side to overrule its label."""
+"""Confidence from which the side that the hand's shape suggests overrules the one that its label claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Which markers are which hand's."""
+    """Which markers belong to which hand."""
 
     set_name: str
     confidence: float
@@ -44,9 +44,9 @@ class Assignment:
 
 
 def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
-    """The capture's markers, or those given, over the recipe's frames, not yet cleaned.
+    """Read the recipe's capture, or take the given markers, and select the recipe's frames. Nothing is cleaned yet.
 
-    Raises CaptureError or MarkerMapError.
+    Raises CaptureError for a file that cannot be read, MarkerMapError if the capture ends before the first frame.
     """
     if markers is None:
         markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
@@ -61,15 +61,15 @@ def read(recipe: Recipe, markers: Markers | None = None) -> Markers:
 
 
 def labelled(recipe: Recipe, markers: Markers) -> LabelledMarkers:
-    """The markers with labels that tell: as they are, or found by shape where the recipe asks for it or names fail.
+    """Label the markers of a capture: by their own names, or by shape if the recipe says so or the names mean nothing.
 
-    Raises MarkerMapError where neither names nor shape show a hand, or for a map that is not understood.
+    Raises MarkerMapError if neither names nor shape show a hand, or if the recipe's marker map is invalid.
     """
     return finished(labelling(recipe, markers))
 
 
 def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, LabelledMarkers]:
-    """`labelled` step by step: what it does next, in words."""
+    """Do the same as `labelled` step by step. Yields what it does next, in words."""
     if recipe.labels != "shape" and recipe.markers is not None:
         return as_named(markers, from_json(recipe.markers, "marker map"))
     if recipe.labels == "names":
@@ -89,9 +89,9 @@ def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, Labelled
 
 
 def assignment(recipe: Recipe, markers: Markers) -> Assignment:
-    """The hands that the recipe asks for, found among the labels.
+    """Find the hands that the recipe asks for by the labels of the markers.
 
-    Raises MarkerMapError when there is no hand, or not the one asked for.
+    Raises MarkerMapError if there is no hand, or not the requested one.
     """
     if recipe.markers is not None:
         groups = from_json(recipe.markers, "marker map")
@@ -111,7 +111,7 @@ def assignment(recipe: Recipe, markers: Markers) -> Assignment:
 
 
 def _of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
-    """The groups of the recipe's subject. Raises MarkerMapError if there is none."""
+    """Select the groups of the recipe's subject. Raises MarkerMapError if there is none."""
     own = {group: spots for group, spots in groups.items() if recipe.subject in ("", person_of(group))}
     if not own:
         people = sorted({person_of(group) for group in groups} - {""})
@@ -126,9 +126,10 @@ def _to_choose(group: str) -> str:
 
 
 def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
-    """hand -> label -> tip and confidence, where a capture shows fingertips alone: no hand, but a marker map's begin.
+    """Find fingertips in a capture that shows no other joints: a start for a marker map that the user completes.
 
-    A hand is called by the side that the recipe asks for, since fingertips alone tell none; others by numbers.
+    Returns hand -> label -> (tip joint, confidence). Fingertips alone do not show the side: a single hand is named
+    after the side that the recipe asks for, if it does; several hands are numbered.
     """
     found = [few.tips for few in few_of(markers.positions, markers.names) if few.tips]
     if len(found) == 1 and recipe.hand in SIDES:
@@ -137,7 +138,7 @@ def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[st
 
 
 def _present(groups: Groups, markers: Markers, warnings: list[str]) -> Groups:
-    """The groups with the labels that the capture has. Raises MarkerMapError for a map of which too few are there."""
+    """Drop labels that the capture does not have. Raises MarkerMapError if too few of a marker map's are left."""
     kept: Groups = {}
     for group, spots in groups.items():
         kept[group] = {label: spot for label, spot in spots.items() if label in markers.names}
@@ -157,17 +158,20 @@ def _fullest_first(groups: Groups) -> list[tuple[str, dict[str, Spot]]]:
 
 
 def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
-    """(F, T, 3) m, the markers at these spots, NaN where not seen."""
+    """Positions (F, T, 3) in m of the markers with these labels, NaN where not seen."""
     return markers.positions[:, [markers.names.index(label) for label in spots]]
 
 
 def turns_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
-    """(F, T, 4) wxyz, the turns of the joints at these spots, NaN where not told; None where none is."""
+    """Rotations (F, T, 4) wxyz of the joints with these labels, NaN where unknown; None if the capture has none."""
     return None if markers.turns is None else markers.turns[:, [markers.names.index(label) for label in spots]]
 
 
 def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warnings: list[str]) -> Side:
-    """Left or right: as the hand's shape says unless the person said so, as the label claims where shape is unsure."""
+    """Decide between left and right.
+
+    The hand's shape decides if it is clear, unless a marker map says otherwise; else the label; else it is right.
+    """
     claimed = claimed_side(group)
     shape, sure = handedness(tuple(spots.values()), positions_of(markers, spots))
     if shape is None or sure < SURE:
@@ -182,7 +186,7 @@ def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warn
 
 
 def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]]) -> dict[Side, dict[str, Spot]]:
-    """The hands asked for. Raises MarkerMapError if the capture lacks one of them."""
+    """Select the hands that the recipe asks for. Raises MarkerMapError if the capture lacks one of them."""
     wanted = {"auto": tuple(hands), "both": SIDES}.get(recipe.hand, (recipe.hand,))
     for side in wanted:
         if side not in hands:
@@ -193,7 +197,7 @@ def _asked(recipe: Recipe, markers: Markers, hands: dict[Side, dict[str, Spot]])
 
 
 def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None:
-    """Raises MarkerMapError or HandError for a hand of which no finger, or not the palm, can be solved."""
+    """Raise MarkerMapError or HandError for a hand without a finger or a palm that can be solved."""
     if not any(spot.joint in BENDING_JOINTS or _on_bone(spot) for spot in spots.values()):
         raise MarkerMapError(f"{markers.source}: the {side} hand has no marker on a finger")
     if not np.isfinite(positions_of(markers, spots)).all(-1).any():
@@ -202,15 +206,15 @@ def check_solvable(side: Side, spots: dict[str, Spot], markers: Markers) -> None
 
 
 def _on_bone(spot: Spot) -> bool:
-    """Whether a marker rides on a digit's first moving bone, away from its knuckle."""
+    """Whether a marker sits on a digit's first moving bone, away from its knuckle."""
     return any(spot.offset) and spot.joint in {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
 def calibrate(recipe: Recipe, markers: Markers, assigned: Assignment) -> tuple[Performer, Assignment]:
-    """The performer, as the recipe has them or measured on the cleaned markers, and the hands that can be solved.
+    """Return the recipe's performer, or measure one on the cleaned markers; and the hands that can be solved.
 
-    Where the recipe takes what the capture holds, a hand with too few markers is left aside with a warning. Raises
-    KnuckleError where none is left, or one that was asked for cannot be measured.
+    If the recipe's `hand` is auto, a hand with too few markers is left out with a warning. Raises KnuckleError if no
+    hand is left, or if a requested one cannot be measured.
     """
     known = performer.from_dict(recipe.performer, "performer") if recipe.performer is not None else None
     hands: dict[Side, MeasuredHand] = {}
@@ -240,7 +244,7 @@ def _measured(side: Side, spots: dict[str, Spot], markers: Markers) -> MeasuredH
 
 
 def _fitted(measured: MeasuredHand, spots: dict[str, Spot], markers: Markers, warnings: list[str]) -> MeasuredHand:
-    """The hand with the markers that it wore, fitted to the capture itself; as measured, where that cannot be."""
+    """Fit the hand together with its skin markers to the capture. If that fails, warn and return it as measured."""
     side = measured.proportions.side
     try:
         return with_markers(measured, fit(positions_of(markers, spots), markers.rate, spots, side))

@@ -1,8 +1,8 @@
-"""Calibration as a step of its own (thesis, section 4.2.1): what a still clip and a clip of free motion tell of hands.
+"""Measure a performer on a still clip and a clip of free motion (thesis, section 4.2.1).
 
-A still hand tells the lengths of its bones, a moving one where its knuckles are, how far the last joint of each finger
-follows the middle one, and how thick the joints are. One capture may be both clips. Where markers were recorded, bones
-and the markers' places on the joints are then fitted together to the free motion.
+The still clip gives the lengths of the bones. The free motion gives the positions of the knuckles, the DIP/PIP ratio of
+each finger, and the thickness of the joints. Both clips may come from one capture. If markers were recorded, and not
+joints, the bones and the offsets of the markers are then fitted together to the free motion.
 """
 
 from collections.abc import Generator, Iterator
@@ -43,21 +43,21 @@ from .recipe import Recipe
 Floats = NDArray[np.float64]
 
 MOST_MOTION = 300
-"""Frames of free motion that are kept: a fingertip's path through its range some millimetres apart."""
+"""Frames of free motion that are kept: enough to sample a fingertip's path at steps of some millimetres."""
 MARKER_FORMATS = ("C3D", "TRC", "Qualisys TSV", "Motive CSV", "table")
-"""Captures of markers on the skin or a glove; the others hold joints that a device has worked out."""
+"""Formats of markers on the skin or a glove; the other formats hold joints that a device has computed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Clip:
-    """A capture, cleaned, whose markers are whose."""
+    """A cleaned capture and which of its markers belong to which hand."""
 
     markers: Markers
     assigned: Assignment
 
 
 class CalibrationJob:
-    """Measures a performer step by step. Iterate `steps()` to the end, then read `performer`."""
+    """Measure a performer step by step: iterate `steps()` to the end, then read `performer`."""
 
     def __init__(self, recipe: Recipe, choices: CalibrationChoices) -> None:
         self.recipe, self.choices = recipe, choices
@@ -66,9 +66,9 @@ class CalibrationJob:
         self._clips: dict[str, list[str]] = {"still": [], "motion": [], "fit": []}
 
     def steps(self) -> Iterator[Progress]:
-        """Reads, cleans, assigns, measures. Raises KnuckleError.
+        """Read, clean, assign and measure. Raises KnuckleError.
 
-        Where the recipe takes what the capture holds, a hand that cannot be measured is left aside with a note.
+        If the recipe's `hand` is auto, a hand that cannot be measured is left out with a note.
         """
         yield Progress(0.0, f"Reading {Path(self.recipe.capture).name}")
         calm = yield from _read(self.recipe, 0.1)
@@ -103,14 +103,14 @@ class CalibrationJob:
 
 
 def _read(recipe: Recipe, fraction: float) -> Generator[Progress, None, _Clip]:
-    """The whole capture: which of its frames are used is chosen afterwards."""
+    """Read the whole capture. Which of its frames are used is decided later."""
     markers = captures.read(recipe.capture, unit=recipe.unit, up=recipe.up)
     raw = (yield from telling(fraction, assigning.labelling(recipe, markers))).markers
     return _Clip(clean(raw, recipe.cleaning), assigning.assignment(recipe, raw))
 
 
 class _Hand:
-    """One hand of the two clips."""
+    """Measure one hand on the two clips."""
 
     def __init__(self, side: Side, calm: _Clip, moved: _Clip, recipe: Recipe, choices: CalibrationChoices) -> None:
         self.side, self.recipe, self.choices = side, recipe, choices
@@ -121,14 +121,14 @@ class _Hand:
         self.on_skin = moved.assigned.on_skin
         self.places = moved.assigned.hands[side] | calm.assigned.hands[side]
         self.spots = tuple(dict.fromkeys(self.places.values()))
-        """(M,) Markers of both clips at the same place of the hand are one."""
+        """(M,) Markers of the two clips that sit at the same spot of the hand count as one."""
         self.positions = [_columns(clip, self.spots, side) for clip in (calm, moved)]
         self.notes: list[str] = []
         self.clips: dict[str, str] = {}
         self.result: MeasuredHand | None = None
 
     def steps(self) -> Iterator[tuple[float, str]]:
-        """How far it is, and what it does."""
+        """Measure the hand. Yields the progress, 0 to 1, and what is done next in words."""
         yield 0.0, f"Measuring the {self.side} hand"
         rows = self._motion_rows()
         lengths, measures = self._still_lengths(rows)
@@ -160,13 +160,13 @@ class _Hand:
         elif self.choices.fit or (self.choices.fit is None and self.moved.format in MARKER_FORMATS):
             measured = yield from self._fitted(measured, found, rows)
         yield 0.98, f"Solving the {self.side} hand's free motion"
-        # Clips of two devices may have two labels for a place. A hand has one: the still clip's.
+        # Clips of two devices may label the same spot differently. The still clip's label is kept.
         label_at = {spot: label for label, spot in self.places.items()}
         spots = {label: measured.spots[label] for label in label_at.values()}
         self.result = replace(measured, spots=spots, motion=self._motion(measured, rows))
 
     def _with_markers(self, hand: MeasuredHand, rows: range) -> MeasuredHand:
-        """The hand fitted with its markers where the skin wears them; as it was measured, where that cannot be."""
+        """Fit the hand together with its skin markers. If that fails, add a note and return it as measured."""
         label_at = {spot: label for label, spot in self.places.items()}
         takes = [self.positions[1][rows.start : rows.stop]]
         if self.choices.motion_capture is not None:
@@ -182,7 +182,7 @@ class _Hand:
     def _fitted(
         self, hand: MeasuredHand, found: tuple[Spot, ...], rows: range
     ) -> Generator[tuple[float, str], None, MeasuredHand]:
-        """The hand with bones and markers as the free motion has them, if that is better on frames left out of it."""
+        """Fit bones and marker offsets to the free motion. The fit is used if it is better on held-out frames."""
         label_at = {spot: label for label, spot in self.places.items()}
         names = tuple(label_at[spot] for spot in self.spots)
         search = fitting(hand, found, self.spots, names, self.positions[1][rows.start : rows.stop])
@@ -203,7 +203,7 @@ class _Hand:
         return taken_over(hand, fitted, {label: fitted.spots[self.spots.index(s)] for label, s in self.places.items()})
 
     def _motion(self, hand: MeasuredHand, rows: range) -> Floats:
-        """(N, D) rad, the angles of the clip of free motion where all of its markers are seen, evenly through it."""
+        """Angles (N, D) in rad of the free motion, sampled evenly from the frames in which all markers are seen."""
         places = {label: spot for label, spot in hand.spots.items() if label in self.moved.names}
         positions = assigning.positions_of(self.moved, places)[rows.start : rows.stop]
         positions = positions[np.all(np.isfinite(positions), axis=(1, 2))]
@@ -218,7 +218,7 @@ class _Hand:
         return rows
 
     def _still_lengths(self, motion: range) -> tuple[Floats, list[Measure]]:
-        """(5, 3) m, NaN where not measured. Raises HandError for a clip that was said to be still and is not."""
+        """Bone lengths (5, 3) in m, NaN where not measured. Raises HandError if the chosen still clip is not still."""
         positions, told = self.positions[0], self.choices.still
         if told is not None:
             rows = told.frames(self.calm)
@@ -243,14 +243,14 @@ class _Hand:
         return still.lengths(self.spots, positions[rows.start : rows.stop], f"still {words(rows)}")
 
     def _all_frames(self, motion: range) -> Floats:
-        """(F, M, 3) the frames that tell of the palm: those of the motion, and of a still clip of its own."""
+        """Positions (F, M, 3) that the palm is measured on: the motion's, and the still clip's if it has its own file."""
         moving = self.positions[1][motion.start : motion.stop]
         if self.choices.motion_capture is None:
             return moving
         return np.concatenate([self.positions[0], moving])
 
     def _joints(self, hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: str) -> list[Measure]:
-        """The radii and, of a finger, rho."""
+        """Measure a digit's joint radii and, if it is a finger, its rho."""
         typed, joints = self.choices.radii[DIGITS.index(digit)], CHAIN_JOINTS[digit]
         angles, smoothed = None, 1  # the frames that radii are fitted to do not follow each other
         if np.isfinite(typed).all():
@@ -264,7 +264,7 @@ class _Hand:
         return measures
 
     def _tell(self, measures: list[Measure]) -> None:
-        """A note for each reason why something was not measured, with all that it is the reason for."""
+        """Add a note for each reason why something was not measured, with all digits that it applies to."""
         reasons: dict[str, list[str]] = {}
         for one in measures:
             if one.kind == "rho" and one.value is None:
@@ -285,7 +285,7 @@ def _value(measures: list[Measure], kind: str, of: str) -> float | None:
 
 
 def _columns(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
-    """(F, M, 3) m, the markers at these spots, NaN where the clip has none."""
+    """Positions (F, M, 3) in m of the markers at these spots, NaN where the clip has none."""
     positions = np.full((len(clip.markers.times), len(spots), 3), np.nan)
     for label, spot in clip.assigned.hands[side].items():
         if spot in spots:
@@ -294,12 +294,12 @@ def _columns(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
 
 
 def _local(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
-    """(F, M, 3) m in the wrist's frame, the frames that show where the palm is."""
+    """Positions (F, M, 3) in m in the wrist's frame, of the frames in which the palm is seen."""
     return in_palm(hand, spots, positions[palm_together(spots, positions)])
 
 
 def run(recipe: Recipe, choices: CalibrationChoices) -> Performer:
-    """The performer, measured. Raises KnuckleError."""
+    """Measure a performer on the recipe's capture, all at once. Raises KnuckleError."""
     calibration = CalibrationJob(recipe, choices)
     for _ in calibration.steps():
         pass

@@ -1,4 +1,4 @@
-"""What a person says about the clips of a calibration and about the hand."""
+"""The user's choices for a calibration: clips and caliper measurements."""
 
 import re
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from .performer import LARGEST_RADIUS
 Floats = NDArray[np.float64]
 
 FRAMES = r"(\d*)-(\d*)"
-"""How a person writes a span."""
+"""How users write a range of frames."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Some of a capture's frames, counted from 1. Raises RecipeError for a span that ends before it begins."""
+    """A range of a capture's frames, counted from 1. Raises RecipeError if it ends before it begins."""
 
     first: int = 1
     last: int | None = None
@@ -36,7 +36,7 @@ class Span:
 
     @classmethod
     def parse(cls, text: str) -> "Span":
-        """'1-30', '31-' or '-30'. Raises RecipeError."""
+        """Parse '1-30', '31-' or '-30'. Raises RecipeError for anything else."""
         match = re.fullmatch(FRAMES, text.strip())
         if match is None:
             raise RecipeError(f"frames '{text}' were asked for, expected such as 1-30, 31- or -30")
@@ -44,7 +44,7 @@ class Span:
         return cls(int(first or 1), int(last) if last else None)
 
     def frames(self, markers: Markers) -> range:
-        """The rows of a capture. Raises HandError where it has too few of them for a clip."""
+        """Return the capture's frames in this range, counted from 0. Raises HandError if they are too few for a clip."""
         count = len(markers.times)
         rows = range(min(self.first - 1, count), min(self.last or count, count))
         if len(rows) < min(STILL_FRAMES, count):
@@ -55,34 +55,34 @@ class Span:
 
 
 def words(rows: range) -> str:
-    """'frames 12 to 41'."""
+    """Describe a range of frames: 'frames 12 to 41'."""
     return f"frames {rows.start + 1} to {rows.stop}"
 
 
 def nothing_typed() -> Floats:
-    """(5, 3) NaN."""
+    """Return radii (5, 3) of NaN: none was entered."""
     return np.full((len(DIGITS), 3), np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationChoices:
-    """What a person says about the clips and the hand."""
+    """Which clips to use and what is known of the hand."""
 
     still: Span | None = None
-    """The still clip; None takes the calmest 30 frames of the capture."""
+    """The still clip; None takes the 30 frames with the least movement."""
     motion: Span | None = None
     """The clip of free motion; None takes all frames that the recipe uses."""
     motion_capture: str | None = None
     """The recording with the free motion; None: the recipe's own."""
     fit: bool | None = None
-    """Whether bones and marker offsets are fitted together to the free motion; None: where markers were recorded, and
-    not joints that a device has worked out."""
+    """Whether bones and marker offsets are fitted together to the free motion; None fits them if markers were recorded,
+    and not joints that a device has computed."""
     radii: Floats = field(default_factory=nothing_typed)
-    """(5, 3) m, the joint radii that were taken with a caliper; NaN is to be estimated."""
+    """(5, 3) m, joint radii measured with a caliper; NaN where they are to be estimated."""
 
 
 def motion_of(text: str | None) -> tuple[Span | None, str | None]:
-    """The span and the capture that 'A-B', 'FILE' or 'FILE:A-B' name. Raises RecipeError for such as 30-1."""
+    """Parse 'A-B', 'FILE' or 'FILE:A-B' into frames and file. Raises RecipeError for frames such as 30-1."""
     if text is None:
         return None, None
     if re.fullmatch(FRAMES, text):
@@ -92,7 +92,10 @@ def motion_of(text: str | None) -> tuple[Span | None, str | None]:
 
 
 def typed_radii(texts: Sequence[str]) -> Floats:
-    """(5, 3) m of '11,8,7', for all fingers, and 'thumb=10,10,8'; NaN is not typed. Raises RecipeError."""
+    """Parse joint radii in mm: '11,8,7' for all fingers, 'thumb=10,10,8' for one digit.
+
+    Returns (5, 3) m, NaN for digits that no text names. Raises RecipeError for a text that is not understood.
+    """
     radii = nothing_typed()
     for text in texts:
         digit, _, numbers = text.rpartition("=")

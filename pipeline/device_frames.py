@@ -1,4 +1,4 @@
-"""A device's turns in a recorded take, brought to the frames of the measured hands as it is done live."""
+"""Convert a device's joint rotations in a recorded take to the joint frames of the hand model, as live solving does."""
 
 from dataclasses import replace
 from typing import Any
@@ -14,13 +14,14 @@ from .assignment import positions_of, turns_of
 from .performer import Performer
 
 FRAMES = 120
-"""The first frames of a hand by which a device's frames and its own are compared."""
+"""How many frames of a hand, from the first, the offsets between the device's frames and its own are computed from."""
 
 
 def in_own_frames(solver: Solver[Any], person: Performer, markers: Markers) -> Markers:
-    """The markers with the turns of the person's hands as the hands' own joints have them, NaN where that is unknown.
+    """Convert the rotations of markers to the joint frames of the performer's hands, NaN where that is unknown.
 
-    They are compared with what the solver makes of the positions alone. Markers without turns stay as they are.
+    The offset of each joint is found by comparing the device's rotations with a solution from the positions alone.
+    Markers without rotations are returned unchanged.
     """
     if markers.turns is None:
         return markers

@@ -1,4 +1,4 @@
-"""From a recipe to solved hands: read, clean, assign, measure, smooth, solve. The path of the data in one place."""
+"""The whole solve, from a recipe to a take: read, label, clean, assign, measure, smooth, solve, retarget."""
 
 import time
 from collections.abc import Generator, Iterator
@@ -38,40 +38,40 @@ Bools = NDArray[np.bool_]
 Result = TypeVar("Result")
 
 PIECE = 2000
-"""Frames solved between two steps of progress."""
+"""Frames solved between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SolvedHand:
-    """One hand of a take, solved over F frames."""
+    """One solved hand of a take: F frames, J joints, T targets."""
 
     side: Side
     hand: HandModel
     proportions: Proportions
     targets: Targets
-    """As they were measured and cleaned, not as smoothed: what errors are counted to."""
+    """The cleaned markers, not smoothed. Errors are measured to these."""
     followed: Targets
-    """As the hand was solved to them: smoothed, where that is asked for."""
+    """What the hand was solved to: smoothed if the recipe says so."""
     pose: Pose
     predicted: Bools
-    """(F, J) True where a joint was not held by a measured marker in that frame."""
+    """(F, J) True where no measured marker determines the joint in that frame."""
     measured: Bools
-    """(F, T) True where a target was seen, not filled in and not left out as an outlier."""
+    """(F, T) True where a target was seen: neither filled in nor rejected as an outlier."""
     companions: tuple[str, ...] = ()
-    """Fingers without a marker, which go with the others."""
+    """Fingers without a marker, which follow their neighbours."""
     driven: RetargetedHand | None = None
-    """What the hand of the rig does, which is of other proportions; None where Knuckle builds the hand."""
+    """The pose on the rig's hand, which has other proportions; None if Knuckle builds the hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Take:
-    """A capture, solved."""
+    """A solved capture."""
 
     recipe: Recipe
     markers: Markers
-    """Cleaned, at the rate of the solved frames; as the capture has them, whether or not the hands are mirrored."""
+    """The cleaned markers at the rate of the solved frames. Never mirrored, even if the hands are."""
     times: Floats
-    """(F,) s of the solved frames, as the capture counts them."""
+    """(F,) s, times of the solved frames on the capture's clock."""
     hands: tuple[SolvedHand, ...]
     report: dict[str, Any]
     """capture, frames, rate, solver, hands{side: ...}, seconds{read, solve}: JSON-ready."""
@@ -79,14 +79,14 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a job is: a fraction 0..1 and what it is doing, in words."""
+    """Progress of a job: a fraction 0..1, and what it does next in words."""
 
     fraction: float
     doing: str
 
 
 def telling(fraction: float, work: Generator[str, None, Result]) -> Generator[Progress, None, Result]:
-    """A work whose words are told as progress."""
+    """Run a generator of texts, reporting each as progress at one fraction. Returns the generator's result."""
     while True:
         try:
             doing = next(work)
@@ -97,20 +97,20 @@ def telling(fraction: float, work: Generator[str, None, Result]) -> Generator[Pr
 
 
 class SolveJob:
-    """Runs a recipe step by step, so that a panel can show progress and cancel between the steps.
+    """Run a recipe step by step, so that a panel can show progress and cancel between two steps.
 
-    Iterate `steps()` to the end, then read `take`. Nothing outside the job is changed by it.
+    Iterate `steps()` to the end, then read `take`. Nothing outside the job is changed.
     """
 
     def __init__(self, recipe: Recipe, rig: Rig | None = None, markers: Markers | None = None) -> None:
         self.recipe = recipe
         self.rig = rig
         self.markers = markers
-        """Solved instead of the recipe's capture, where given."""
+        """Solved instead of the recipe's capture, if given."""
         self.take: Take | None = None
 
     def steps(self) -> Iterator[Progress]:
-        """Reads, cleans, assigns, measures, smooths and solves in pieces. Raises KnuckleError."""
+        """Read, label, clean, assign, measure, smooth, solve in pieces, and retarget. Raises KnuckleError."""
         recipe, begin = self.recipe, time.perf_counter()
         solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
@@ -130,7 +130,7 @@ class SolveJob:
         assigned = replace(assigned, warnings=assigned.warnings + notes)
         yield Progress(0.18, "Smoothing")
         samples = markers.seen & (raw.predicted | ~markers.predicted)
-        # Before resampling: what is put between samples has less noise than they.
+        # Before resampling: interpolated frames have less noise than samples, which would spoil the noise estimate.
         calm = calmed(smoothing, person, markers, samples, recipe.cleaning.gap_limit)
         if recipe.fps is not None:
             markers, calm = resample(markers, recipe.fps), replace(calm, markers=resample(calm.markers, recipe.fps))
@@ -154,7 +154,7 @@ class SolveJob:
 
 
 def _mirrored(solved: SolvedHand) -> SolvedHand:
-    """The other hand that moves alike. Angles stay, so that limits hold and errors are as large as they were."""
+    """Mirror a solved hand into one of the other side. Angles stay the same, and so do limits and errors."""
     hand = mirror.model(solved.hand)
     return replace(
         solved,
@@ -169,7 +169,7 @@ def _mirrored(solved: SolvedHand) -> SolvedHand:
 
 @dataclass(frozen=True, slots=True)
 class SolveMethods:
-    """How a hand is solved."""
+    """The methods that a hand is solved with."""
 
     solver: Solver[Any]
     smoothing: Smoothing
@@ -179,7 +179,7 @@ class SolveMethods:
 def _solve(
     measured: MeasuredHand, markers: Markers, calm: SmoothedMarkers, how: SolveMethods, span: tuple[float, float]
 ) -> Generator[Progress, None, SolvedHand]:
-    """One hand by its calm markers, piece by piece; the progress goes from the first to the second of `span`."""
+    """Solve one hand to its smoothed markers, piece by piece. Progress runs from the first to the second of `span`."""
     proportions, spots = measured.proportions, measured.spots
     places, turns = assigning.positions_of(calm.markers, spots), assigning.turns_of(calm.markers, spots)
     hand, targets = assign(measured.model, spots, calm.markers.times, places, turns)
@@ -204,7 +204,7 @@ def _solve(
 
 
 def _finished(measured: MeasuredHand, targets: Targets, pose: Pose) -> Pose:
-    """The pose after a least-squares finish over all markers that the hand wore, within its own limits."""
+    """Refine the pose by least squares over all skin markers of the hand, within its limits."""
     assert measured.worn is not None
     worn, labels = replace(measured.worn, limits=measured.limits), list(measured.spots)
     positions = np.full((len(targets), len(worn.markers), 3), np.nan)
@@ -217,17 +217,17 @@ def _finished(measured: MeasuredHand, targets: Targets, pose: Pose) -> Pose:
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:
-    """The state in the frame that shows most of the hand, so that frames before it do not begin at the origin."""
+    """Solve the frame with the most visible targets. Its state is a better start for the first frame than the origin."""
     fullest = int((targets.weights > 0).sum(axis=1).argmax())
     seen: State = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), state)[1]
     return seen
 
 
 def predicted_joints(hand: HandModel, targets: Targets, measured: Bools, all_place_palm: bool = False) -> Bools:
-    """(F, J) True where no marker measured in that frame holds the joint.
+    """Return (F, J), True where no measured marker determines the joint in that frame.
 
-    A joint of a digit is held by a marker on it or beyond it, the palm's joints by three markers on the palm, or by any
-    three where all markers place the palm. measured (F, T): True where a target was seen and not filled in.
+    A digit's joint is determined by any marker farther along its chain; the palm's joints by three markers on the palm,
+    or by any three if `all_place_palm`. measured (F, T): True where a target was seen and not filled in.
     """
     result = np.ones((len(targets), len(hand.joints)), bool)
     sites = [hand.sites[site] for site in targets.sites]
@@ -250,7 +250,7 @@ def _report(
     solved: list[SolvedHand],
     seconds: dict[str, float],
 ) -> dict[str, Any]:
-    """The take in figures, JSON-ready."""
+    """Return the report of a take, JSON-ready."""
     figures = {s.side: hand_report(s.hand, s.targets, s.pose, s.predicted, s.measured) for s in solved}
     for one in solved:
         if one.driven is not None:
@@ -272,7 +272,7 @@ def _report(
 
 
 def _note(report: dict[str, Any], asked: RigQueries, solved: list[SolvedHand]) -> None:
-    """Puts into a report what the rig limits, and warns of fingers that are guessed and of what is in doubt."""
+    """Add to a report how many bones the rig limits, and warnings about guessed fingers and doubtful figures."""
     for side, allowed in asked.allowed.items():
         report["hands"][asked.drives(side)]["limited_bones"] = allowed.bones
     report["warnings"] += [
@@ -284,7 +284,7 @@ def _note(report: dict[str, Any], asked: RigQueries, solved: list[SolvedHand]) -
 
 
 def run(recipe: Recipe) -> Take:
-    """A recipe, run to its end. Raises KnuckleError."""
+    """Solve a recipe all at once. Raises KnuckleError."""
     job = SolveJob(recipe)
     for _ in job.steps():
         pass

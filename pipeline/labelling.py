@@ -1,4 +1,4 @@
-"""Captures whose labels say nothing become captures whose labels do: markers named by how they stand and move."""
+"""Label the markers of a capture: mend swapped labels, or find labels from the shape and motion of the hand."""
 
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,26 +21,26 @@ from ..hand.measured_hand import MeasuredHand
 Bools = NDArray[np.bool_]
 
 MOST_TOLD = 3
-"""Swaps that a sentence names."""
+"""How many swaps a warning names."""
 DOUBTFUL = 0.8
-"""A marker less sure than this is told of."""
+"""Confidence below which a marker's label is reported as doubtful."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelledMarkers:
-    """A capture's markers under the names that they were found to have."""
+    """A capture's markers with labels that name their joints."""
 
     markers: Markers
     facts: dict[str, Any] = field(default_factory=dict)
-    """JSON-ready: by what they were told, and of each hand its side, set, and markers with confidence and columns."""
+    """JSON-ready: how labels were found; for each hand its side, marker set, and the confidence of each marker."""
     groups: Groups = field(default_factory=dict)
-    """side -> name -> spot, as a marker map holds them; empty where labels were taken as they are."""
+    """side -> label -> spot, as in a marker map; empty if the capture's own labels were used."""
 
 
 def as_named(markers: Markers, groups: Groups) -> LabelledMarkers:
-    """The capture under its own names, with the swaps among each hand's markers put right where they are clear.
+    """Keep the capture's own labels, and undo clear swaps between markers of one hand.
 
-    groups: hand -> label -> spot. A swap that is not clear is told of and left as it is.
+    groups: hand -> label -> spot. A doubtful swap is left as it is, with a warning.
     """
     positions, predicted, turns, told = markers.positions, markers.predicted, markers.turns, []
     counts = {"mended": 0, "doubtful": 0}
@@ -85,12 +85,13 @@ def _swap_sentences(group: str, labels: list[str], found: tuple[Swap, ...]) -> l
 def by_shape(
     markers: Markers, known: Mapping[Side, MeasuredHand] | None = None, asked: Side | None = None
 ) -> Generator[str, None, LabelledMarkers]:
-    """The markers of the hands in a capture named by how they stand and move; others keep their labels.
+    """Label the markers of the hands in a capture by their shape and motion. Other markers keep their labels.
 
-    Step by step: what it does next, in words.
+    Yields what it does next, in words. Args:
+        known: measured hands to look for; their markers get the labels with which they were measured.
+        asked: the side of a hand whose shape does not show it.
 
-    known: hands that were measured, whose markers get the labels under which they were. asked: which hand it is where
-    that cannot be told. Raises MarkerMapError where no hand is found.
+    Raises MarkerMapError if no hand is found.
     """
     found = yield from finding(markers.times, markers.positions, known, asked)
     if not found.hands:
@@ -111,9 +112,9 @@ def by_shape(
 
 
 def _names(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
-    """(C,) what the markers of a hand are called, empty for a spot that is never seen.
+    """Labels (C,) for the markers of a hand, empty for a spot that is never seen.
 
-    Labels that name no hand by themselves get the side and the joint.
+    If the layout's labels are no known marker set, side and joint are used instead.
     """
     spots = hand.layout.spots
     before = sum(other.side == hand.side for other in found.hands[:index])
@@ -132,7 +133,7 @@ def _names(hand: LabelledHand, found: Labelling, index: int) -> list[str]:
 
 
 def _facts(markers: Markers, hand: LabelledHand, names: list[str]) -> dict[str, Any]:
-    """JSON-ready: what was found of a hand, its frames counted from 1."""
+    """Describe how a hand was labelled, JSON-ready. Frames are counted from 1."""
     entries: dict[str, Any] = {}
     for c, (label, name) in enumerate(zip(hand.layout.spots, names, strict=True)):
         if name:
@@ -154,7 +155,7 @@ def _facts(markers: Markers, hand: LabelledHand, names: list[str]) -> dict[str, 
 
 
 def told_by_shape(facts: Mapping[str, Any]) -> list[str]:
-    """What was told of hands without names, for people: 'Right, by shape: 97 % sure', and each marker in doubt."""
+    """Lines for the panel about hands labelled by shape: 'Right, by shape: 97 % sure', and each doubtful marker."""
     lines: list[str] = []
     for hand in facts.get("hands_found", ()):
         lines.append(f"{hand['side'].capitalize()}, by shape: {hand['sure']:.0%} sure")
@@ -167,7 +168,7 @@ def told_by_shape(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Markers:
-    """The hands' markers under their names, and what is left of the others."""
+    """Return the hands' markers with their new labels, and the remaining markers with their old ones."""
     columns, labels = [], []
     left: Bools = markers.seen.copy()
     rows = np.arange(len(markers.times))
@@ -188,7 +189,7 @@ def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Mark
         names=unique([*labels, *(markers.names[i] for i in others)]),
         positions=np.concatenate([taken, rest], axis=1),
         predicted=np.concatenate([predicted, markers.predicted[:, others] & left[:, others]], axis=1),
-        # Whose joints they are was the device's word, which was not taken.
+        # The device's rotations belong to the joints that it named, and those names were not used.
         turns=None,
         warnings=(*markers.warnings, *_sentences(found, names)),
     )

@@ -1,4 +1,4 @@
-"""The station of the path between cleaning and solving: what the recipe's smoothing does to the markers of hands."""
+"""Smooth the markers of the hands, between cleaning and solving."""
 
 from dataclasses import dataclass, replace
 
@@ -17,20 +17,20 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothedMarkers:
-    """Markers freed from noise."""
+    """Markers after smoothing."""
 
     markers: Markers
-    """Outliers are marked as predicted, or are gone where nothing is known."""
+    """Outliers are replaced and marked as predicted, or NaN if they cannot be."""
     noise: dict[Side, Floats]
-    """(1, 2, T) of each hand's markers: the deviation found in a component, see solvers.smoothing.smooth.Smooth."""
+    """side -> (1, 2, T) estimated noise of the hand's markers, see solvers.smoothing.smooth.Smooth."""
 
 
 def calmed(
     smoothing: Smoothing, person: Performer, markers: Markers, samples: Bools, gap_limit: float
 ) -> SmoothedMarkers:
-    """The cleaned markers with those of hands freed from noise; what the smoothing does not know stays as cleaned.
+    """Smooth the cleaned markers of the performer's hands. Other markers stay as they are.
 
-    samples (F, M): the positions that were measured; cleaning put the others into gaps of up to gap_limit s.
+    samples (F, M): True where a position was measured; cleaning filled gaps of up to gap_limit s with the others.
     """
     positions, predicted, noise = markers.positions.copy(), markers.predicted.copy(), {}
     turns = None if markers.turns is None else markers.turns.copy()

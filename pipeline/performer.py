@@ -1,7 +1,7 @@
-"""The performer: the measures of one person's hands, in a readable file that is kept next to the recipe.
+"""The performer: the measurements of one person's hands, and the JSON file that holds them.
 
-The file is JSON in millimetres and degrees, by the names of joints. Version 1 held lengths only, version 2 no measures
-of markers, version 3 no markers worn on the skin.
+The file is in millimetres and degrees, and names joints. Version 1 held lengths only, version 2 no measurements of
+markers, version 3 no skin markers.
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ LARGEST_RADIUS = 100.0
 """mm"""
 LARGEST_RHO = 2.0
 MOST_MOTION = 1000
-"""Frames of free motion that a file may hold."""
+"""Most frames of free motion in a file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,19 +51,19 @@ class Performer:
     """One person's hands."""
 
     capture: str
-    """What they were measured on."""
+    """The capture that they were measured on."""
     hands: dict[Side, MeasuredHand]
     clips: dict[str, str] = field(default_factory=dict)
-    """still, motion: which frames of which captures were used, in words."""
+    """still, motion, fit: which frames of which captures were used, in words."""
     notes: tuple[str, ...] = ()
-    """Sentences about what could not be measured, or was odd."""
+    """Sentences about what could not be measured, or looked wrong."""
 
     def hand(self, side: Side, spots: dict[str, Spot]) -> MeasuredHand:
-        """The hand of this side with the markers that a capture has (label -> spot).
+        """Return the hand of this side with a capture's markers (label -> spot).
 
-        Where only the other hand was measured this is its mirror image. A label that was measured sits where it was
-        found, if it is still said to sit at that joint; one that was found to ride on the wrist, if on the palm.
-        Markers that the hand was fitted with are where the fit found them, whatever their names say.
+        If only the other hand was measured, this is its mirror image. A label that was measured keeps its measured
+        spot if the capture puts it on the same joint, or on the palm where it was measured on the wrist. The markers of
+        a hand that was fitted with skin markers are always where the fit put them.
         """
         if side not in self.hands:
             return replace(next(iter(self.hands.values())).mirrored(), spots=spots)
@@ -77,12 +77,12 @@ class Performer:
 
 
 def _agree(found: Spot, said: Spot) -> bool:
-    """Whether a marker that was found somewhere is the one that is said to be elsewhere on the same bone."""
+    """Whether a measured spot and the capture's own lie on the same bone."""
     return found.joint == said.joint or (found.joint == "wrist" and on_palm(said))
 
 
 def to_dict(performer: Performer) -> dict[str, Any]:
-    """What the file holds."""
+    """Encode a performer as JSON for its file."""
     markers = {str(side): hand.spots for side, hand in performer.hands.items()}
     return {
         "format": f"{FORMAT} {NEWEST}",
@@ -121,10 +121,10 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 
 def from_dict(data: object, where: str) -> Performer:
-    """A decoded performer file, of this version or an older one.
+    """Build a performer from a decoded file of this version or an older one.
 
-    Raises RecipeError, HandError or MarkerMapError naming `where` and what is wrong; a key that is not known is told,
-    since what it says would be passed over.
+    Raises RecipeError, HandError or MarkerMapError naming `where` and what is wrong. An unknown key is an error, since
+    its value would be ignored otherwise.
     """
     if not isinstance(data, dict) or not isinstance(data.get("hands"), dict):
         raise RecipeError(f"{where}: not a performer file, expected '{FORMAT} {NEWEST}' with 'hands'")
@@ -187,7 +187,7 @@ def _group(data: dict[str, Any], name: str, where: str) -> dict[str, Any]:
 
 
 def _rho(group: dict[str, Any], where: str) -> Rho:
-    """(5,), None for digits that are not named."""
+    """rho (5,), None for digits that are not named."""
     _check_keys(group, DIGITS, f"{where}, rho")
     for digit, value in group.items():
         if value is not None and not (_is_number(value) and 0 < value <= LARGEST_RHO):
@@ -198,7 +198,7 @@ def _rho(group: dict[str, Any], where: str) -> Rho:
 
 
 def _radii(group: dict[str, Any], usual: Floats, where: str) -> Floats:
-    """(5, 3) m, `usual` for digits that are not named."""
+    """Joint radii (5, 3) in m, `usual` for digits that are not named."""
     _check_keys(group, DIGITS, f"{where}, radii_mm")
     radii = usual.copy()
     for digit, values in group.items():
@@ -212,7 +212,7 @@ def _radii(group: dict[str, Any], usual: Floats, where: str) -> Floats:
 
 
 def _limits(group: dict[str, Any], where: str) -> AngleLimits:
-    """The limits that are named, as 'index-finger-phalanx-distal flexion': [0, 70]."""
+    """Limits in degrees, written as 'index-finger-phalanx-distal flexion': [0, 70]."""
     names = {f"{joint} {movement}": (joint, movement) for joint, movement in DEFAULT_LIMITS}
     limits: AngleLimits = {}
     for name, ends in group.items():
@@ -226,7 +226,7 @@ def _limits(group: dict[str, Any], where: str) -> AngleLimits:
 
 
 def _movements(hand: MeasuredHand) -> list[str]:
-    """What each angle of the hand's model is, as 'index-finger-phalanx-distal flexion'."""
+    """Names of the hand model's angles, such as 'index-finger-phalanx-distal flexion'."""
     joints = [hand.model.joints[joint] for joint in hand.model.axis_joint]
     return [f"{joint} {movement}" for joint, movement in zip(joints, hand.model.movements, strict=True)]
 
@@ -239,7 +239,7 @@ def _motion_to_dict(hand: MeasuredHand) -> dict[str, list[float]]:
 
 
 def _motion(group: dict[str, Any], hand: MeasuredHand, where: str) -> Floats:
-    """(N, D) rad, frames of free motion, within the hand's limits; movements that are not named are at rest."""
+    """Angles (N, D) in rad of free motion, clamped to the hand's limits; angles that are not named are at rest."""
     names = _movements(hand)
     _check_keys(group, names, f"{where}, motion_deg")
     frames = max((len(angles) for angles in group.values() if isinstance(angles, list)), default=0)

@@ -1,4 +1,4 @@
-"""The markers that a performer wore, as the performer's file holds them: millimetres and degrees."""
+"""The skin markers in a performer's file, in millimetres and degrees."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 
 MOST_MARKERS = 200
 FARTHEST = 500.0
-"""mm, that a marker may be from its bone, slide or shake."""
+"""mm, largest offset, slide or spread of a marker."""
 LARGEST = 1e6
-"""degrees², that an entry of a covariance may be."""
+"""degrees², largest entry of a covariance."""
 PALM_NAME = "palm"
 NUMBERS = {"offset_mm": (3,), "slide_mm": (2, 3), "spread_mm": (3,)}
 HABITS = {"mean_deg": (DOFS,), "covariance_deg2": (DOFS, DOFS), "change_deg2": (DOFS, DOFS)}
 
 
 def to_json(worn: WornHand) -> dict[str, Any]:
-    """The markers by their labels, and how the joints are used."""
+    """Encode the markers by their labels, and the prior of the joint angles."""
     markers, degrees = worn.markers, np.rad2deg(1.0)
     found = {}
     for row, label in enumerate(markers.labels):
@@ -45,7 +45,7 @@ def to_json(worn: WornHand) -> dict[str, Any]:
 
 
 def from_json(data: object, proportions: Proportions, limits: AngleLimits, where: str) -> WornHand:
-    """The hand that wore the markers, from what `to_json` made. Raises RecipeError naming `where` and what is wrong."""
+    """Decode what `to_json` made. Raises RecipeError naming `where` and what is wrong."""
     if not isinstance(data, dict) or not all(isinstance(data.get(name), dict) for name in ("markers", "habits")):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with 'markers' and 'habits'")
     entries = data["markers"]
@@ -74,7 +74,7 @@ def from_json(data: object, proportions: Proportions, limits: AngleLimits, where
 
 
 def _place(entry: dict[str, Any], where: str) -> tuple[int, int]:
-    """The digit and the bone of a marker."""
+    """Indices of a marker's digit and bone."""
     on, bone = entry.get("on"), entry.get("bone")
     if on not in (*DIGITS, PALM_NAME) or bone not in (1, 2, 3):
         raise RecipeError(

@@ -37,9 +37,9 @@ MarkerMap = dict[str, dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What to read, how to understand it, how to solve it and what to drive. Paths are strings, as typed.
+    """What to read, how to interpret it, how to solve it and what to drive. Paths are strings, as the user wrote them.
 
-    Raises RecipeError for a value that is not among those it may take.
+    Raises RecipeError for a value that is not allowed.
     """
 
     capture: str
@@ -121,7 +121,7 @@ def _expect(name: str, found: object, allowed: tuple[str, ...]) -> None:
 
 
 def from_dict(data: object, where: str) -> Recipe:
-    """A Recipe from decoded JSON. Raises RecipeError naming `where` and what is not understood."""
+    """Build a recipe from decoded JSON. Raises RecipeError naming `where` and what is wrong."""
     values = _known(data, Recipe, where)
     if "capture" not in values:
         raise RecipeError(f"{where}: there is no 'capture', a recipe must name the recording")
@@ -131,7 +131,7 @@ def from_dict(data: object, where: str) -> Recipe:
 
 
 def _known(data: object, kind: type, where: str) -> dict[str, Any]:
-    """The values of a dataclass, each of the type that its annotation names."""
+    """Check the names and types of a dataclass's values. Raises RecipeError."""
     if not isinstance(data, dict):
         raise RecipeError(f"{where}: found {type(data).__name__}, expected an object with names and values")
     hints = get_type_hints(kind)
@@ -144,7 +144,7 @@ def _known(data: object, kind: type, where: str) -> dict[str, Any]:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    """Whether a decoded JSON value can stand for a type; a number without a fraction may stand for a float."""
+    """Whether a decoded JSON value matches a type hint; an integer matches float."""
     origin = get_origin(hint)
     if origin is UnionType:
         return any(_fits(value, part) for part in get_args(hint))
@@ -158,18 +158,18 @@ def _fits(value: object, hint: Any) -> bool:
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as JSON holds it."""
+    """Encode a recipe as JSON."""
     return asdict(recipe)
 
 
 MAX_JSON_BYTES = 16 * 2**20
-"""Recipes, performers and marker maps are small; a larger file is not one."""
+"""A larger file is no recipe, performer or marker map."""
 
 
 def read_json(path: str | Path) -> Any:
-    """The decoded content of a small JSON file.
+    """Read and decode a small JSON file.
 
-    Raises RecipeError when it is missing, larger than 16 MiB or not JSON, naming the line.
+    Raises RecipeError if it is missing, larger than 16 MiB or not JSON; the message names the line.
     """
     path = Path(path)
     try:

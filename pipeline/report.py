@@ -1,4 +1,4 @@
-"""How far off a solved take is: the figures of the report, all from forward kinematics."""
+"""Accuracy of a solved take: the figures of the report, all computed by forward kinematics."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 AT_LIMIT = np.deg2rad(0.1)
-"""rad from a limit at which an angle counts as held by it."""
+"""rad, distance from a limit within which an angle counts as being at it."""
 BEYOND = 1e-6
-"""rad outside a limit that counts as a violation; less is rounding."""
+"""rad beyond a limit that count as a violation; less is rounding."""
 
 
 def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools, measured: Bools) -> dict[str, Any]:
-    """The figures of one hand.
+    """Compute the figures of one hand.
 
-    predicted (F, J): True where no measured marker holds the joint. measured (F, T): True where a target was seen and
-    not filled in; only these are counted in the errors.
+    predicted (F, J): True where no measured marker determines the joint. measured (F, T): True where a target was seen
+    and not filled in; only these count in the errors.
     """
     errors = np.where(measured, residuals(hand, targets, pose) * 1000, np.nan)
     joint_of = np.array([hand.sites[site].joint for site in targets.sites])
@@ -48,11 +48,11 @@ def hand_report(hand: HandModel, targets: Targets, pose: Pose, predicted: Bools,
 
 
 FAR_MM = 8.0
-"""mm that fingertips are off on average from which on something is likely to be wrong."""
+"""mm, mean error of a fingertip from which something is probably wrong."""
 
 
 def doubts(side: Side, report: dict[str, Any]) -> list[str]:
-    """Sentences about figures of a hand that a person should not overlook."""
+    """Warnings about figures of a hand that the user should not overlook."""
     means = [finger["tip_error_mm"]["mean"] for finger in report["fingers"].values()]
     known = [mean for mean in means if mean is not None]
     if not known or max(known) < FAR_MM:
@@ -69,7 +69,7 @@ def _bends(hand: HandModel, joint: int) -> bool:
 
 
 def _at_limit(hand: HandModel, angles: Floats) -> Bools:
-    """(F, D) where an angle that has a range stands at one of its ends."""
+    """Return (F, D), True where an angle is at one of its limits. Angles without a range never are."""
     low, high = hand.limits.T
     free = high - low > 2 * AT_LIMIT
     held: Bools = free & ((angles < low + AT_LIMIT) | (angles > high - AT_LIMIT))
@@ -77,7 +77,7 @@ def _at_limit(hand: HandModel, angles: Floats) -> Bools:
 
 
 def figures(errors: Floats) -> dict[str, float | None]:
-    """Mean, 99th percentile and maximum of what is known; None where nothing is."""
+    """Mean, 99th percentile and maximum of the finite errors; None if there are none."""
     known = errors[np.isfinite(errors)]
     if not len(known):
         return {"mean": None, "p99": None, "max": None}

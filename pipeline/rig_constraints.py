@@ -1,4 +1,4 @@
-"""What a job asks of the rig that it drives, and the solved hands on the rig's own hands."""
+"""The rig that a job drives: its limits and proportions, and solved poses retargeted to its hands."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, field, replace
@@ -20,17 +20,17 @@ class Rig(Protocol):
     """An armature with hands. May raise RigError."""
 
     def allowed(self, hand: HandModel) -> RigLimits:
-        """What the rig lets a hand do."""
+        """Return the limits that the rig sets for a hand."""
         ...
 
     def built(self, hand: HandModel, limited: bool) -> RestHand | None:
-        """The rig's hand of this side, with its own limits or without; None where it has no such hand."""
+        """Return the rig's hand of this side, with or without its own limits; None if it has no such hand."""
         ...
 
 
 @dataclass(slots=True)
 class RigQueries:
-    """What a rig has told of its hands."""
+    """The limits and rest poses of a rig's hands, read once for a job."""
 
     recipe: Recipe
     rig: Rig | None
@@ -39,7 +39,7 @@ class RigQueries:
     built: dict[Side, RestHand] = field(default_factory=dict)
 
     def ask(self, person: Performer) -> Generator[str, None, None]:
-        """Asks of one hand after the other, and tells before what it asks."""
+        """Read the rig's hands one by one. Yields what is read next, in words."""
         for side, hand in person.hands.items() if self.rig is not None else ():
             yield f"Reading the rig's {self.drives(side)} hand"
             assert self.rig is not None
@@ -51,15 +51,15 @@ class RigQueries:
                 self.built[side] = built
 
     def drives(self, side: Side) -> Side:
-        """The rig's hand that one of the performer's hands drives."""
+        """Return the side of the rig's hand that the performer's hand of this side drives."""
         return mirror.other(side) if self.recipe.mirror else side
 
     def _driving(self, hand: MeasuredHand) -> HandModel:
-        """A hand of the performer as it drives the rig's."""
+        """Return the performer's hand, mirrored if the recipe says so."""
         return mirror.model(hand.model) if self.recipe.mirror else hand.model
 
     def within(self, person: Performer) -> Performer:
-        """The performer with what the rig lets their hands do."""
+        """Return the performer with the rig's limits added to their own."""
         allowed = self.allowed
         hands = {
             side: hand.within(allowed[side].limits) if side in allowed else hand for side, hand in person.hands.items()
@@ -67,14 +67,17 @@ class RigQueries:
         return replace(person, hands=hands)
 
     def performing(self, person: Performer) -> Performer:
-        """The performer as they are solved: where directions are kept the rig's limits are theirs, so that markers are
-        followed within them; else they are as they are, and the rig's hand follows them within its own."""
+        """Return the performer to solve with.
+
+        If directions are kept, the rig's limits are added, so that markers are followed as well as these allow. If not,
+        the performer's hand is solved without them, and retargeting applies them.
+        """
         return self.within(person) if self.recipe.keep == "directions" else person
 
     def driven(self, person: Performer, pose: Pose, targets: Targets) -> RetargetedHand | None:
-        """A pose that drives one of the rig's hands, solved to targets, on that hand; None where there is none.
+        """Retarget a pose, solved to targets, to the rig's hand that it drives; None if the rig lacks it.
 
-        Raises HandError for a hand without length.
+        Raises HandError for a digit without length.
         """
         side = self.drives(pose.hand.side)
         if side not in self.built:

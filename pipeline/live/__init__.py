@@ -1,1 +1,1 @@
-"""Live solving: frames of a device in, posed hands out, as they come. Knows no Blender."""
+"""Live solving: a device's frames in, posed hands out. Independent of Blender."""

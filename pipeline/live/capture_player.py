@@ -1,4 +1,4 @@
-"""A capture, played as if it came from a device."""
+"""Play a solved capture as if it came from a device."""
 
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def moments(take: job.Take) -> list[Outgoing]:
-    """The frames of a solved capture: its markers, and the joints that were solved."""
+    """Convert a take to frames for sending: its markers and its solved joints."""
     frames = {solved.side: joint_frames(solved.hand, solved.pose) for solved in take.hands}
     return [
         Outgoing(
@@ -29,9 +29,9 @@ def moments(take: job.Take) -> list[Outgoing]:
 
 
 def played(moments: list[Outgoing], speed: float = 1.0, repeat: bool = False) -> Iterator[Outgoing]:
-    """The moments when they are due, each as late as it must be; speed: times as fast as they were captured.
+    """Yield each frame when it is due. speed: 2.0 plays twice as fast as recorded.
 
-    Repeated, the clock and the count go on, as a device's do.
+    With `repeat`, times and frame numbers go on increasing, as a device's do.
     """
     began, number, offset = time.perf_counter(), 0, 0.0
     step = moments[-1].time / (len(moments) - 1) if len(moments) > 1 else 1.0

@@ -1,4 +1,4 @@
-"""A hand that is lost eases to rest, and goes back to the performer's without a jump."""
+"""Ease a hand that is no longer seen to its rest pose, and blend back without a jump when it returns."""
 
 from dataclasses import dataclass
 
@@ -12,41 +12,41 @@ from ...hand.model import HandModel
 Floats = NDArray[np.float64]
 
 HOLD = 0.25
-"""s for which a hand that is not seen stays as it was: most drop-outs are shorter."""
+"""s for which a hand that is not seen keeps its pose: most dropouts are shorter."""
 EASE = 0.8
-"""s in which it then comes to rest, where it was last."""
+"""s in which it then eases to its rest pose, at its last position."""
 RETURN = 0.3
-"""s in which a hand that was away, or is measured anew, goes over to where it is seen."""
+"""s in which a hand that was lost, or has been measured again, blends to its solved pose."""
 AWAY = 4.0
-"""Times the usual step between two sights, after which a hand was away."""
+"""A hand counts as lost after a gap of this many usual intervals between two of its frames."""
 BURST = 0.1
-"""s within which it was not, whatever is usual: over a wireless network frames come in bursts."""
+"""s, a gap that never counts as lost: over a wireless network frames come in bursts."""
 
 
 @dataclass(slots=True, eq=False)
 class DropoutBlend:
-    """What is shown of one hand: the solved pose while it is seen, else what it eases to."""
+    """The displayed pose of one hand: the solved one while it is seen, otherwise easing to rest."""
 
     hand: HandModel
     _solved: Pose | None = None
     _shown: Pose | None = None
     _seen: float = -np.inf
     _usual: float = np.inf
-    """s between two sights, about."""
+    """s between two frames in which the hand is seen, a running mean."""
     _lost: bool = True
     _from: Pose | None = None
-    """Where the last change began; None while there is none to go over from."""
+    """The pose from which the current blend started; None without a blend."""
     _since: float = -np.inf
     _rest: Pose | None = None
-    """Where a lost hand comes to: the same for as long as nothing changes, so that who shows it can tell."""
+    """The rest pose of a lost hand. The same object while nothing changes, so that callers can compare by identity."""
 
     @property
     def lost(self) -> bool:
-        """Whether it has not been seen for longer than HOLD."""
+        """Whether the hand has not been seen for longer than HOLD."""
         return self._lost
 
     def see(self, pose: Pose, now: float) -> None:
-        """A solved pose of one frame, at `now` s."""
+        """Take the solved pose (1 frame) at `now` s."""
         step = now - self._seen
         if self._lost or step > max(AWAY * self._usual, BURST):
             self._go_over(now)
@@ -55,7 +55,7 @@ class DropoutBlend:
         self._solved, self._seen, self._lost, self._rest = pose, now, False, None
 
     def measured(self, hand: HandModel, now: float) -> None:
-        """Has other measures from `now` s on."""
+        """Use a newly measured hand from `now` s on."""
         self.hand = hand
         if self._solved is not None:
             self._solved = Pose(hand, self._solved.root, self._solved.angles)
@@ -66,7 +66,7 @@ class DropoutBlend:
             self._from, self._since = self._shown, now
 
     def show(self, now: float) -> Pose | None:
-        """The pose at `now` s; None before the hand was ever seen."""
+        """Return the pose to display at `now` s; None before the hand was first seen."""
         if self._solved is None:
             return None
         if not self._lost and now - self._seen > HOLD:
@@ -86,13 +86,13 @@ class DropoutBlend:
 
 
 def _smooth(share: float) -> float:
-    """0..1 that begins and ends without a jolt."""
+    """Smoothstep: 0..1 with zero slope at both ends."""
     share = min(max(share, 0.0), 1.0)
     return share * share * (3.0 - 2.0 * share)
 
 
 def between(a: Pose, b: Pose, share: float) -> Pose:
-    """A pose of one frame on the way from one to another: angles and place straight, the wrist's turn the short way."""
+    """Interpolate two poses of one frame: angles and position linearly, the wrist's rotation along the shorter arc."""
     first, last = rot.from_matrix(a.root[:, :3, :3]), rot.from_matrix(b.root[:, :3, :3])
     last = np.where(np.sum(first * last, axis=-1, keepdims=True) < 0, -last, last)
     turn = (1 - share) * first + share * last

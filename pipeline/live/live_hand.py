@@ -1,4 +1,4 @@
-"""One hand of one performer, solved frame by frame."""
+"""Solve one hand of one performer frame by frame."""
 
 from typing import Any
 
@@ -21,15 +21,15 @@ Floats = NDArray[np.float64]
 
 
 class LiveHand:
-    """Solves what comes of T labels; keeps the solver's state from frame to frame."""
+    """A measured hand with T labels, solved frame by frame. Keeps the solver's state between frames."""
 
     def __init__(self, gathered: MeasuringResult, solver: Solver[Any], drive: DriveChoice, allowed: RigLimits) -> None:
-        """drive: joints takes the angles from the device's turns where it tells them, targets solves for all."""
+        """drive: 'joints' takes angles from the device's rotations where it sends them, 'targets' solves all angles."""
         measured = gathered.measured.within(allowed.limits) if allowed.limits else gathered.measured
         self.side = gathered.side
         self.labels = gathered.labels
         self.skin: Surface | None = None
-        """Over its measures, where one was asked for."""
+        """The skin mesh of a new hand; None if the hand drives a rig."""
         self.measured = measured
         self._solver, self._drive = solver, drive
         self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
@@ -40,7 +40,7 @@ class LiveHand:
         self._offsets = told.between(self.hand, self._targets, pose, gathered.turns)
 
     def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
-        """The pose (1 frame) by positions (T, 3) m and turns (T, 4), NaN where not seen."""
+        """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN where not seen."""
         seen = np.all(np.isfinite(positions), axis=-1)
         turned = rot.multiply(turns, self._offsets)
         known = np.all(np.isfinite(turned), axis=-1)

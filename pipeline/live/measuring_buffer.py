@@ -1,4 +1,4 @@
-"""The first moment of a hand: what comes of it is gathered until the hand can be measured."""
+"""Collect the first frames of a hand until it can be measured."""
 
 from dataclasses import dataclass, field, replace
 
@@ -14,39 +14,39 @@ from ..recipe import Recipe
 Floats = NDArray[np.float64]
 
 ENOUGH = 30
-"""Frames in which a hand is seen before it is measured."""
+"""Frames in which a hand must be seen before it is measured."""
 LONGEST = 1.0
-"""s of frames after which what there is must do."""
+"""s after which a hand is measured even if fewer frames have arrived."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuringResult:
-    """A hand of which enough was seen."""
+    """A measured hand, and the frames it was measured on."""
 
     labels: tuple[str, ...]
     """(T,)"""
     side: Side
-    """As its shape says."""
+    """Found from its shape."""
     measured: MeasuredHand
     times: Floats
     """(F,) s"""
     positions: Floats
     """(F, T, 3) m, NaN where not seen."""
     turns: Floats
-    """(F, T, 4) wxyz as the device has them, NaN where not told."""
+    """(F, T, 4) wxyz in the device's joint frames, NaN where unknown."""
 
 
 @dataclass(slots=True, eq=False)
 class MeasuringBuffer:
-    """One hand's labels (T,) and what came of them so far."""
+    """The labels (T,) of one hand, and its frames so far."""
 
     labels: tuple[str, ...]
     _seen: list[tuple[float, Floats, Floats]] = field(default_factory=list)
 
     def add(self, time: float, positions: Floats, turns: Floats) -> bool:
-        """Takes a frame, positions (T, 3) m and turns (T, 4); whether there is enough."""
+        """Add a frame: positions (T, 3) in m and rotations (T, 4). Returns whether there are enough frames."""
         if self._seen and time < self._seen[-1][0]:
-            # The device's clock began anew.
+            # The device's clock was reset.
             self._seen.clear()
         if not np.isfinite(positions).any() or (self._seen and time == self._seen[-1][0]):
             return False
@@ -54,7 +54,7 @@ class MeasuringBuffer:
         return len(self._seen) >= ENOUGH or time - self._seen[0][0] >= LONGEST
 
     def end(self, recipe: Recipe) -> MeasuringResult:
-        """The hand, as the recipe's performer has it or measured on what was seen; what was seen is forgotten.
+        """Take the hand from the recipe's performer, or measure it on the frames so far. Clears the frames.
 
         Raises KnuckleError for a hand that cannot be solved, or that the recipe does not ask for.
         """
@@ -71,7 +71,7 @@ class MeasuringBuffer:
 
 
 def _map_of(recipe: Recipe, labels: tuple[str, ...]) -> "dict[str, dict[str, object]] | None":
-    """What the recipe's marker map says of some labels."""
+    """Return the part of the recipe's marker map for these labels; None if there is none."""
     parts = {
         side: {label: spot for label, spot in own.items() if label in labels}
         for side, own in (recipe.markers or {}).items()

@@ -1,4 +1,4 @@
-"""A live session: whatever hands a device's frames hold are found, measured, solved and kept apart."""
+"""A live session: find, measure and solve the hands in a device's frames."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,65 +27,65 @@ from .take_buffer import TakeBuffer
 Floats = NDArray[np.float64]
 
 MOST_HANDS = 16
-"""Of all performers."""
+"""Hands of all performers together that a session follows."""
 MOST_NAMES = 4
-"""Sets of names of frames that come together."""
+"""Different lists of labels that are looked at among frames that arrive together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenHand:
-    """What a hand is to drive."""
+    """What a hand drives."""
 
     allowed: Mapping[Side, RigLimits] = field(default_factory=dict)
-    """What its rig lets it do, by the side that it turns out to be."""
+    """The rig's limits for each side: the hand's side is not known before it is measured."""
     skinned: bool = False
-    """Whether it is a new hand, whose skin is to be worked out."""
+    """Whether it drives a new hand, which needs a skin."""
 
 
 RigOf = Callable[[str], DrivenHand]
-"""Name of a hand -> what it drives."""
+"""Returns what the hand of a name drives."""
 
 
 def no_rig(_hand: str) -> DrivenHand:
-    """No rig that limits a hand."""
+    """Drive no rig: the hand has no limits besides its own."""
     return DrivenHand()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DisplayedHand:
-    """A hand as it is to be shown now."""
+    """A hand as it is displayed now."""
 
     name: str
-    """What it is called: 'right', 'Anna left'."""
+    """Such as 'right' or 'Anna left'."""
     side: Side
     pose: Pose
     """One frame."""
     lost: bool
-    """Whether it is not seen, and eases to rest or is there."""
+    """Whether it is not seen, and is easing to rest or has reached it."""
     missing: int
-    """Points that came before and do not come now."""
+    """Number of points that were seen before and are not seen now."""
 
 
 @dataclass(slots=True, eq=False)
 class _Hand:
     labels: tuple[str, ...]
-    """(T,) as they come now."""
+    """(T,) labels in the current frames."""
     gathering: MeasuringBuffer | None
-    """What it is to be measured on; None while it need not be."""
+    """Frames to measure the hand on; None while it need not be measured."""
     measuring: "Future[LiveHand] | None" = None
     live: LiveHand | None = None
     presence: DropoutBlend | None = None
     ever: "NDArray[np.bool_] | None" = None
-    """(T,) which points have been seen at all: no device tells all."""
+    """(T,) which points have ever been seen: no device sends all of them."""
     missing: int = 0
 
     def note(self, seen: "NDArray[np.bool_]") -> None:
-        """Counts the points (T,) of a frame."""
+        """Count the points that are missing in a frame, from which of them are seen (T,)."""
         self.ever = seen if self.ever is None else self.ever | seen
         self.missing = int(np.count_nonzero(self.ever & ~seen))
 
     def relabel(self, labels: tuple[str, ...]) -> None:
-        """Other labels come: it is measured on these, and solved by those that it knows till then."""
+        """Measure the hand again if its labels have changed. Until then it is solved with the labels it knows."""
         if set(labels) != set(self.labels):
             self.labels, self.ever = labels, None
             known = self.live is not None and set(self.live.labels) == set(labels)
@@ -96,45 +96,46 @@ class Session:
     """Feed it frames as they come, and ask what is to be shown whenever a picture is made."""
 
     def __init__(self, recipe: Recipe, drive: DriveChoice = "targets", rig: RigOf = no_rig) -> None:
-        """recipe: its solver, settings, smoothing, markers, performer and hand count; rig: asked before a hand is
-        measured.
+        """Of the recipe, solver, settings, smoothing, markers, performer and hand are used; any smoothing becomes live.
 
-        Any smoothing is the live one. Raises RecipeError for a solver, a smoothing or a setting that is not known.
+        rig: called with a hand's name before the hand is measured. Raises RecipeError for an unknown solver, smoothing
+        or setting.
         """
         self._recipe, self._drive, self._rig = recipe, drive, rig
         self._solver = solvers.make(recipe.solver, recipe.settings)
         smoothing = solvers.make_smoothing(recipe.smoothing, recipe.smoothing_settings)
         if not isinstance(smoothing, NoSmoothing):
-            # What knows all frames of a take cannot be had of one that is still coming.
+            # Smoothing over whole takes needs frames that have not arrived yet.
             self._solver = LiveSmoothedSolver(
                 self._solver, smoothing if isinstance(smoothing, LiveSmoothing) else LiveSmoothing()
             )
         self._hands: dict[str, _Hand] = {}
         self._names: tuple[str, ...] = ()
         self._columns: dict[str, list[int]] = {}
-        # Frames with and without a hand may take turns, and finding hands takes as long as solving them.
+        # Frames with and without a hand may alternate, and finding hands takes as long as solving them.
         self._told = lru_cache(KEPT)(self._find)
         self.came: list[str] = []
-        """The hands that were seen, in the order in which they came."""
+        """Names of the hands that have been seen, in order of appearance."""
         self.problems: dict[str, str] = {}
-        """Hand -> why it is not shown, a sentence."""
+        """Hand -> a sentence why it is not displayed."""
         self.kept: TakeBuffer | None = None
-        """Each frame by the device's clock, while a take is kept."""
-        # Measuring takes as long as some frames, for which those that are measured already must not wait.
+        """The displayed poses on the device's clock while a take is recorded; None otherwise."""
+        # Measuring takes as long as several frames, and hands that are measured already must not wait for it.
         self._worker = ThreadPoolExecutor(1, "knuckle measuring")
 
     def close(self) -> None:
-        """Ends what is still being measured."""
+        """Cancel measuring."""
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     def feed(self, frames: Sequence[tuple[Frame, float]]) -> None:
-        """Solves all hands of the newest frames, each with when it came, s; of all frames while a take is kept.
+        """Solve the hands of new frames, each given with its time of arrival in s.
 
-        Of frames that come together the newest is shown: who solved them all where time is short would fall behind.
+        Of frames that arrive together only the newest is solved, so as not to fall behind; all are solved while a take
+        is recorded.
         """
         newest = {id(frame.names): frame for frame, _ in frames}
         if len(newest) > MOST_NAMES:
-            # No device names its points anew all the time: only the last are looked at.
+            # No device changes its labels all the time: only frames with the last ones are used.
             frames = [(frame, at) for frame, at in frames if frame.names is frames[-1][0].names]
         for frame, at in frames:
             solved = self.kept is not None or newest[id(frame.names)] is frame
@@ -144,12 +145,12 @@ class Session:
                 self._one(name, frame, columns, at, solved)
             if self.kept is not None:
                 time = at if frame.time is None else frame.time
-                # A hand that is away from beginning to end is none of the take's.
+                # A hand that is lost throughout the take is no part of it.
                 shown = [one for one in self.show(at) if not one.lost or one.name in self.kept]
                 self.kept.add(time, {one.name: one.pose for one in shown})
 
     def show(self, now: float) -> list[DisplayedHand]:
-        """Every hand that was ever seen, as it is to be shown at `now` s."""
+        """Return each hand that was ever seen, as it is displayed at `now` s."""
         shown = []
         for name, hand in self._hands.items():
             pose = hand.presence.show(now) if hand.presence is not None else None
@@ -158,21 +159,21 @@ class Session:
         return shown
 
     def hands(self) -> dict[str, LiveHand]:
-        """The hands that are measured, by name."""
+        """Return the measured hands by name."""
         return {name: hand.live for name, hand in self._hands.items() if hand.live is not None}
 
     def waiting(self) -> list[str]:
-        """The hands that came and are not measured yet."""
+        """Return the names of hands that have been seen but are not measured yet."""
         came = [name for name, hand in self._hands.items() if hand.live is None and hand.ever is not None]
         return [name for name in came if np.any(self._hands[name].ever) and name not in self.problems]
 
     def measure_again(self) -> None:
-        """Each hand is measured on what comes next, and goes on by its measures so far till then."""
+        """Measure each hand again on the next frames. Until then it is solved with its current measurements."""
         for hand in self._hands.values():
             hand.gathering = MeasuringBuffer(hand.labels)
 
     def _look(self, names: tuple[str, ...]) -> None:
-        """Which hands a frame of other names holds."""
+        """Find the hands in frames with these labels."""
         self._names, self._columns = names, {}
         groups, problem = self._told(names)
         self.problems.pop("", None)
@@ -189,7 +190,10 @@ class Session:
             self._columns[group] = _columns(names, self._hands[group].labels)
 
     def _find(self, names: tuple[str, ...]) -> tuple[Groups, str]:
-        """The hands by the recipe's marker map where its labels come, else by their own names; why there is none."""
+        """Find hands by the recipe's marker map if its labels occur, else by the labels themselves.
+
+        Returns the hands, and a sentence if there is none.
+        """
         try:
             groups = {} if self._recipe.markers is None else from_json(self._recipe.markers, "marker map")
             there = {
@@ -220,7 +224,7 @@ class Session:
                 hand.presence.see(hand.live.solve(time, positions, turns), at)
 
     def _measured(self, driven: DrivenHand, gathering: MeasuringBuffer) -> LiveHand:
-        """In the worker's thread: touches nothing of the session but what never changes."""
+        """Measure a hand. Runs in the worker thread: reads only attributes of the session that never change."""
         gathered = gathering.end(self._recipe)
         live = LiveHand(gathered, self._solver, self._drive, driven.allowed.get(gathered.side, RigLimits({})))
         if driven.skinned:
@@ -233,18 +237,18 @@ class Session:
             self._check_side(name, live.side)
         except KnuckleError as error:
             self.problems[name] = str(error)
-            # What comes next may tell more.
+            # The next frames may show more of the hand.
             hand.gathering = hand.gathering or MeasuringBuffer(hand.labels)
             return
         self.problems.pop(name, None)
         hand.live = live
-        # Where it was shown before, it is shown on, by its new measures.
+        # A hand that was displayed before blends to its new measurements.
         if hand.presence is None or hand.presence.hand.side != live.side:
             hand.presence = DropoutBlend(live.hand)
         hand.presence.measured(live.hand, at)
 
     def _check_side(self, name: str, side: Side) -> None:
-        """Raises HandError for a performer's second hand of one side: both would drive the same one."""
+        """Raise HandError if the performer has another hand of this side: both would drive the same one."""
         for other, hand in self._hands.items():
             twice = hand.live is not None and hand.live.side == side
             if twice and other != name and person_of(other) == person_of(name):
@@ -255,12 +259,12 @@ class Session:
 
 
 def _columns(names: tuple[str, ...], labels: tuple[str, ...]) -> list[int]:
-    """(T,) where labels are among the names, -1 for one that is not."""
+    """Return the column (T,) of each label among the names, -1 for a label that is missing."""
     return [names.index(label) if label in names else -1 for label in labels]
 
 
 def _points(frame: Frame, columns: list[int]) -> tuple[Floats, Floats]:
-    """(T, 3) m and (T, 4) of columns of a frame, NaN for -1 and where not told."""
+    """Return positions (T, 3) in m and rotations (T, 4) of a frame's columns, NaN for column -1 or if unknown."""
     there = np.array(columns) >= 0
     positions = np.where(there[:, None], frame.positions[columns], np.nan)
     if frame.rotations is None:

@@ -1,4 +1,4 @@
-"""What is shown of hands during a take, kept until it is keyed."""
+"""Store the displayed poses of hands while a take is recorded, until they are keyed."""
 
 from array import array
 from collections.abc import Mapping
@@ -14,24 +14,24 @@ from ...hand.model import HandModel
 Floats = NDArray[np.float64]
 
 MOST = 216_000
-"""Frames that are kept: half an hour at 120 a second. For the keys of two hands Blender takes some GB."""
+"""Most frames of a take: half an hour at 120 Hz, whose keys for two hands take Blender some GB."""
 
 
 @dataclass(slots=True, eq=False)
 class _Track:
-    """One hand: the frames on which it was shown, and (12 + D,) of each."""
+    """One hand: the numbers of the frames in which it was displayed, and 12 + D values for each."""
 
     hand: HandModel
     numbers: "array[int]" = field(default_factory=lambda: array("q"))
-    # Keys are in 32 bits as well.
+    # 32 bits, as keys have. Rows 0 to 2 of the root matrix, then the angles.
     rows: "array[float]" = field(default_factory=lambda: array("f"))
 
 
 class TakeBuffer:
-    """Frames of a take, hands by name, as they stand in the scene's world."""
+    """The poses of a take in the scene's world, by the names of hands."""
 
     def __init__(self, places: Mapping[str, Floats]) -> None:
-        """places: performer -> (4, 4) T_scene_device; looked into for each frame, since it may change between them."""
+        """places: performer -> (4, 4) T_scene_device. Read in each frame, since recentring changes it."""
         self._places = places
         self._times = array("d")
         self._tracks: dict[str, _Track] = {}
@@ -44,26 +44,26 @@ class TakeBuffer:
 
     @property
     def full(self) -> bool:
-        """Whether no more is kept."""
+        """Whether no more frames are stored."""
         return len(self) >= MOST
 
     @property
     def seconds(self) -> float:
-        """From the first frame to the last."""
+        """Duration from the first frame to the last, s."""
         return self._times[-1] - self._times[0] if self._times else 0.0
 
     @property
     def times(self) -> Floats:
-        """(F,) s"""
+        """Times of the frames (F,) in s."""
         return np.array(self._times)
 
     def add(self, time: float, shown: Mapping[str, Pose]) -> None:
-        """Keeps what is shown, hand -> its pose of one frame in the device's world, while there is room."""
+        """Store a frame, unless the buffer is full. shown: hand -> pose (1 frame) in the device's world."""
         if self.full:
             return
         for name, pose in shown.items():
             track = self._tracks.setdefault(name, _Track(pose.hand))
-            # Measured again in the midst of a take, a hand has other lengths and the same angles.
+            # A hand that is measured again during a take gets other bone lengths; its angles stay comparable.
             track.hand = pose.hand
             place = self._places.get(person_of(name))
             root = pose.root[0] if place is None else place @ pose.root[0]
@@ -72,7 +72,7 @@ class TakeBuffer:
         self._times.append(time)
 
     def poses(self) -> dict[str, Pose]:
-        """Hand -> its pose of all F frames; where it was not shown it stands as before, and before as it came."""
+        """Return hand -> pose of all F frames. Gaps repeat the pose before them, or after them at the start."""
         return {name: self._pose(track) for name, track in self._tracks.items()}
 
     def _pose(self, track: _Track) -> Pose:

@@ -1,4 +1,4 @@
-"""From the performer's hand to a character's of other proportions: directions, fingertips or pinches kept."""
+"""Retarget a performer's hand to a rig's hand of other proportions, keeping directions, fingertips or pinches."""
 
 from .bone_directions import SeenBones, seen_bones
 from .character_hand import Character, RestHand, character

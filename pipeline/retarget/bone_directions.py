@@ -1,17 +1,17 @@
-"""Bones as they are seen: of all angles within limits those whose bones point as the markers on their ends do.
+"""Fit the joint angles to the bone directions that the markers show, within the limits.
 
-A solved hand has bones of one length and meets its fingertips' places. The markers' bones do not keep their lengths (an
-optical glove's thumb changes by 13 %), and digits are not quite planar, so that a solved bone points up to 34 degrees
-beside the way between the markers on its joints. A character's hand has other lengths anyway, and no places to meet:
-what it can have exactly is how bones point. With u_k the directions of a digit's three bones, d_k those seen, q the
-solved pose's angles, L the length that directions are given and w the worth of the posture,
+A solved hand has bones of fixed length and meets the positions of its fingertips. The distances between the markers on
+a bone's ends vary (by 13 % at an optical glove's thumb), and digits are not quite planar, so that a solved bone
+deviates from the direction between its markers by up to 34 degrees. A rig's hand has other bone lengths and no
+positions to meet, but it can have exactly the directions. With u_k the directions of a digit's three bones, d_k the
+observed ones, q the angles, L a length that converts directions to positions, and w the weight of the posture,
 
     min over the angles within limits    Σ W_k |L u_k − L d_k|² + w² Σ ((q − q_solved) / range)²
 
-A hand whose bones have no length has all its joints in one place, and a site at L along a bone is where the bone
-points: so these are places for the steps of the Jacobian solver. The posture decides what directions do not tell (how a
-straight digit is rolled), and is too weak to turn a bone by much. Where a bone's ends are not both seen, it points as
-solved.
+In a hand model whose bones have no length all joints coincide, and a site at distance L along a bone is at the bone's
+direction times L. So directions become positions, and the Jacobian solver can be used. The posture term decides what
+directions leave open (the twist of a straight digit); it is too weak to rotate a bone noticeably. Bones whose ends are
+not both seen keep their solved directions.
 """
 
 from dataclasses import dataclass, replace
@@ -36,38 +36,38 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CHAINS = np.array([[JOINT_INDEX[joint] for joint in chain] for chain in CHAIN_JOINTS.values()])
-"""(5, 4) each digit's joints that bend, and its tip."""
+"""(5, 4) joints of each digit: the three that bend, and the tip."""
 BONES = CHAINS[:, :3]
 LENGTH = 0.03
-"""m, L: with it a turn of a bone counts like the place of a joint."""
+"""m, L: makes rotations of bones comparable to positions of joints."""
 WORTH = AngleWeights(turn=0.0, coupling=0.0, posture=1e-3)
-"""A joint's whole range away from the solved pose counts like 2 degrees of a bone."""
+"""A deviation from the solved pose by a joint's whole range counts like 2 degrees of a bone."""
 LAST = 4.0
-"""W of a digit's last bone, the others' are 1: what is out of a digit's plane no hinge can have, and people look at
-fingertips."""
+"""W of a digit's last bone; the others have 1. Hinges cannot follow directions out of the digit's plane, and errors of
+the fingertips are seen most."""
 METHOD = StepMethod(CAREFUL, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
 """Steps shrink quadratically: after one of less than 0.003 rad less than 1e-7 rad are left."""
 EASE = 0.1
-"""s over which a bone goes from how it is solved to how it is seen, where its markers come and go."""
+"""s in which a bone blends between its solved and its observed direction when its markers appear or disappear."""
 LIKELY = 0.6, 1.6
-"""Markers whose distance is not between these parts of the bone's length are not on its ends: labels were swapped, or a
-place was filled in wrongly."""
+"""Least and largest distance of the markers on a bone's ends, relative to its length. Beyond these, labels were swapped
+or a gap was filled wrongly."""
 CHUNK = 1000
-"""Frames at a time."""
+"""Frames solved at a time, which limits the memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenBones:
-    """How the bones of F frames point by the markers on both their ends."""
+    """Bone directions of F frames, from the markers on both ends of each bone."""
 
     ways: Floats
-    """(F, 5, 3, 3) unit, of each digit's three bones in the wrist's frame; NaN where not both ends are seen."""
+    """(F, 5, 3, 3) unit vectors in the wrist's frame, of each digit's three bones; NaN where an end is not seen."""
     shares: Floats
-    """(F, 5, 3) from 0 where that is not known to 1, EASE seconds away."""
+    """(F, 5, 3) blend weights: 0 where the direction is unknown, rising to 1 within EASE seconds from there."""
 
 
 def seen_bones(performance: Pose, targets: Targets) -> SeenBones:
-    """What the targets in joints tell of how bones point, with the wrist where the performance has it."""
+    """Compute bone directions from the targets on joints, in the wrist's frame of the performance."""
     places = np.full((len(targets), len(JOINTS), 3), np.nan)
     for column, site in enumerate(performance.hand.sites[number] for number in targets.sites):
         if not any(site.offset):
@@ -84,7 +84,7 @@ def seen_bones(performance: Pose, targets: Targets) -> SeenBones:
 
 
 def _shares(times: Floats, known: Bools) -> Floats:
-    """(F, 5, 3) how far, smoothly, from the nearest frame in which what is known (F, 5, 3) is not."""
+    """Blend weights (F, 5, 3): a smoothstep of the time to the nearest frame that is not known (F, 5, 3)."""
     at = np.broadcast_to(times[:, None, None], known.shape)
     before = np.maximum.accumulate(np.where(known, -np.inf, at), axis=0)
     after = np.minimum.accumulate(np.where(known, np.inf, at)[::-1], axis=0)[::-1]
@@ -94,9 +94,10 @@ def _shares(times: Floats, known: Bools) -> Floats:
 
 
 def as_seen(performance: Pose, limits: Floats, targets: Targets, how: SeenBones) -> Pose:
-    """The performance with its bones as they are seen, as near as limits (D, 2) rad let them.
+    """Return the performance with its bones in the observed directions, as far as limits (D, 2) in rad allow.
 
-    A digit of which nothing is seen in a frame stays as it is, within the limits; fingers without a marker go along.
+    A digit without any observed bone in a frame keeps its angles, clamped to the limits. Fingers without a marker
+    follow their neighbours.
     """
     hand = performance.hand
     low, high = limits.T
@@ -112,7 +113,7 @@ def as_seen(performance: Pose, limits: Floats, targets: Targets, how: SeenBones)
 
 
 def bones(pose: Pose) -> Floats:
-    """(F, 5, 3, 3) unit, how the bones of a pose point in the wrist's frame."""
+    """Bone directions (F, 5, 3, 3) of a pose: unit vectors in the wrist's frame."""
     turns = kinematics.joint_frames(pose.hand, replace(pose, root=np.tile(np.eye(4), (len(pose), 1, 1))))
     ways: Floats = turns[..., :3, 1][:, BONES]
     return ways
@@ -120,7 +121,7 @@ def bones(pose: Pose) -> Floats:
 
 @lru_cache(maxsize=8)
 def _pointer(hand: HandModel, limits: bytes) -> HandModel:
-    """The hand with all its joints in one place, a site at LENGTH along each bone, and limits (D, 2) of its own."""
+    """Return the hand with bones of no length, a site at LENGTH along each bone, and other limits (D, 2)."""
     rest = np.array(hand.rest)
     rest[:, :3, 3] = 0.0
     sites = tuple(Site(f"along {JOINTS[joint]}", int(joint), (0.0, LENGTH, 0.0)) for joint in BONES.flat)
@@ -129,7 +130,7 @@ def _pointer(hand: HandModel, limits: bytes) -> HandModel:
 
 
 def _asked(performance: Pose, frames: NDArray[np.intp], how: SeenBones) -> Floats:
-    """(N, 15, 3) m, where the sites of the pointer are to be."""
+    """Target positions (N, 15, 3) in m for the sites along the bones."""
     solved = bones(Pose(performance.hand, performance.root[frames], performance.angles[frames]))
     share = how.shares[frames][..., None]
     ways = solved + share * (np.where(share > 0, how.ways[frames], solved) - solved)
@@ -139,7 +140,7 @@ def _asked(performance: Pose, frames: NDArray[np.intp], how: SeenBones) -> Float
 
 
 def _nearest(pointer: HandModel, angles: Floats, asked: Floats) -> Floats:
-    """(N, D) rad, the angles nearest to angles (N, D) whose sites are at places (N, 15, 3), by the formula above."""
+    """Solve the minimisation above for target positions (N, 15, 3), starting at angles (N, D). Returns angles (N, D)."""
     count, sites = len(angles), np.arange(len(pointer.sites))
     roots = np.tile(np.eye(4), (count, 1, 1))
     weights = np.tile([1.0, 1.0, LAST], (count, len(CHAINS)))

@@ -1,8 +1,8 @@
-"""The character's hand: the performer's joints and movements on the bones of a rig.
+"""The character's hand: a hand model with the performer's joint frames and the rig's bone lengths.
 
-Its joints stand as the performer's do at angles of zero, so that equal angles are equal directions of all bones; its
-palm and the lengths of its bones are the rig's. A hand of other proportions is so a hand like any other, and whatever
-knows angles (limits, solvers, keys) knows it.
+At zero angles its joints are oriented as the performer's, so that equal angles give equal directions of all bones. Its
+palm and the lengths of its bones are the rig's. It is a hand model like any other, so limits, solvers and keys work
+with it.
 """
 
 from collections.abc import Callable
@@ -20,40 +20,40 @@ from ...hand.model import HandModel
 Floats = NDArray[np.float64]
 
 TIP_INDEX = [JOINT_INDEX[joints[-1]] for joints in CHAIN_JOINTS.values()]
-"""(5,) the joints that are fingertips."""
+"""(5,) indices of the fingertips."""
 LEAST = 1e-6
-"""m, no hand is smaller."""
+"""m, a shorter digit counts as having no length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RestHand:
-    """A hand of a rig, as it is built."""
+    """A hand of a rig in its rest pose."""
 
     joints: Floats
-    """(J, 3) m in the wrist's frame, where its joints are at rest; NaN where it has none."""
+    """(J, 3) m in the wrist's frame, positions of the joints at rest; NaN for joints that the rig lacks."""
     tips: Callable[[Pose], Floats] | None = None
-    """(F, 5, 3) m in the wrist's frame, where its fingertips come to be when it is keyed by a pose of the character's
-    hand, which its limits may hold back; NaN for a digit that it lacks. None: where forward kinematics say."""
+    """Returns (F, 5, 3) m in the wrist's frame: where the rig's fingertips are when it is keyed with a pose of the
+    character's hand, after the rig's own limits; NaN for a digit that it lacks. None uses forward kinematics."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Character:
-    """A character's hand, and what it is like beside the performer's."""
+    """A character's hand as a hand model."""
 
     hand: HandModel
-    """Digits that the rig lacks are the performer's, as large as the others."""
+    """Digits that the rig lacks are the performer's, scaled like the others."""
     digits: tuple[str, ...]
-    """Those that the rig has, thumb first."""
+    """The digits that the rig has, thumb first."""
     keyed: Callable[[Pose], Floats] | None = None
     """See RestHand.tips."""
 
     @property
     def length(self) -> float:
-        """m, of the longest digit from the wrist."""
+        """Length of the longest digit from the wrist, m."""
         return float(size(self.hand).max())
 
     def tips(self, angles: Floats) -> Floats:
-        """(F, 5, 3) m in the wrist's frame, where the fingertips are at angles (F, D) rad."""
+        """Positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
         there = tips(self.hand, angles)
         if self.keyed is None or not len(angles):
             return there
@@ -63,10 +63,10 @@ class Character:
 
 
 def character(performer: HandModel, rig: RestHand) -> Character:
-    """The hand of a rig.
+    """Build a character's hand from a performer's hand and a rig's rest pose. The limits are the performer's.
 
-    A joint that is missing lies on the next one outwards: its bone has no length, and the bone before reaches further.
-    The limits are the performer's. Raises HandError for a rig without a digit, or with digits without any length.
+    A joint that the rig lacks is put at the next one outwards: its bone gets no length, and the bone before it becomes
+    longer. Raises HandError for a rig without digits, or with a digit of no length.
     """
     joints = rig.joints
     digits = tuple(digit for digit in DIGITS if np.isfinite(joints[JOINT_INDEX[DIGIT_JOINTS[digit][-1]]]).all())
@@ -84,13 +84,13 @@ def character(performer: HandModel, rig: RestHand) -> Character:
 
 
 def _at_zero(hand: HandModel) -> Floats:
-    """(J, 4, 4) T_wrist_joint at angles of zero."""
+    """T_wrist_joint (J, 4, 4) at zero angles."""
     frames: Floats = kinematics.joint_frames(hand, Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))[0]
     return frames
 
 
 def _outwards(joints: Floats, digits: tuple[str, ...]) -> Floats:
-    """(J, 3) joints that a digit of the rig lacks on the next one outwards; metacarpals of fingers on the wrist."""
+    """Fill in joint positions (J, 3) that a digit lacks: the next joint outwards; for metacarpals the wrist."""
     places = joints.copy()
     places[0] = 0.0
     for digit in digits:
@@ -105,7 +105,7 @@ def _outwards(joints: Floats, digits: tuple[str, ...]) -> Floats:
 
 
 def _rest(hand: HandModel, world: Floats, places: Floats) -> Floats:
-    """(J, 4, 4) T_parent_joint: turns as the hand's, the palm and the lengths of bones from places (J, 3)."""
+    """T_parent_joint (J, 4, 4): rotations of the hand, palm and bone lengths from joint positions (J, 3)."""
     rest = np.array(hand.rest)
     straight = {JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints[1:]}
     for joint, parent in enumerate(hand.parents):
@@ -120,21 +120,21 @@ def _rest(hand: HandModel, world: Floats, places: Floats) -> Floats:
 
 
 def reaches(places: Floats) -> Floats:
-    """(5,) m from the wrist to each digit's first moving joint and along its bones, from places (J, 3)."""
+    """Lengths (5,) of the digits in m, from the wrist along the bones, for joint positions (J, 3)."""
     chains = np.array([[0, *(JOINT_INDEX[joint] for joint in joints)] for joints in CHAIN_JOINTS.values()])
     lengths: Floats = np.linalg.norm(np.diff(places[chains], axis=1), axis=-1).sum(axis=-1)
     return lengths
 
 
 def tips(hand: HandModel, angles: Floats) -> Floats:
-    """(F, 5, 3) m in the wrist's frame, where the fingertips are at angles (F, D) rad."""
+    """Positions (F, 5, 3) of the fingertips in m in the wrist's frame, from angles (F, D) in rad."""
     roots = np.broadcast_to(np.eye(4), (len(angles), 4, 4))
     places: Floats = kinematics.joint_frames(hand, Pose(hand, roots, angles))[..., :3, 3][:, TIP_INDEX]
     return places
 
 
 def size(hand: HandModel, shares: Floats | None = None) -> Floats:
-    """(5,) m, how long each digit is from the wrist; of digits mixed by shares (5, 5), rows sum to 1."""
+    """Lengths (5,) of the digits from the wrist in m, mixed by weights (5, 5), whose rows sum to 1."""
     lengths = reaches(_at_zero(hand)[:, :3, 3])
     mixed: Floats = lengths if shares is None else shares @ lengths
     return mixed

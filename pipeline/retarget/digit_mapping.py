@@ -1,4 +1,4 @@
-"""Which of the performer's digits each digit of a rig follows, where it has fewer."""
+"""Map the performer's digits to those of a rig, which may have fewer."""
 
 from collections.abc import Collection
 
@@ -12,14 +12,14 @@ Floats = NDArray[np.float64]
 
 FINGERS = DIGITS[1:]
 OF_MITTEN = "middle-finger"
-"""What the only finger of a rig is called where its names say no other: it stands for all four."""
+"""What detection calls a rig's only finger if its name says nothing else. It stands for all four."""
 
 
 def shares(digits: Collection[str]) -> Floats:
-    """(5, 5) how much each of the performer's digits (columns) counts in each of a rig's (rows); rows sum to 1.
+    """Weights (5, 5) of the performer's digits (columns) in each digit of the rig (rows). Rows sum to 1.
 
-    Every digit follows the performer's of its name, and what the rig lacks is left out; the only finger of a mitten,
-    which stands for all, follows the mean of all.
+    Every digit follows the performer's digit of the same name. The only finger of a mitten follows the mean of all
+    fingers.
     """
     table = np.eye(len(DIGITS))
     if is_mitten(digits):
@@ -28,14 +28,14 @@ def shares(digits: Collection[str]) -> Floats:
 
 
 def is_mitten(digits: Collection[str]) -> bool:
-    """Whether the only finger of these digits stands for all; one that is named as another follows its own."""
+    """Whether the only finger of these digits stands for all fingers. One with the name of another finger does not."""
     return [finger for finger in FINGERS if finger in digits] == [OF_MITTEN]
 
 
 def shared_angles(hand: HandModel, table: Floats, angles: Floats) -> Floats:
-    """(F, D) rad, angles (F, D) mixed by shares (5, 5): a joint does what those in its place on other digits do.
+    """Mix angles (F, D) of corresponding joints of the fingers with weights (5, 5) of digits.
 
-    A movement that another digit does not have stays its own.
+    A movement that not all fingers have is not mixed.
     """
     mixing = np.eye(hand.dofs)
     for dof, movement in enumerate(hand.movements):

@@ -1,4 +1,4 @@
-"""What keeping a performance on a hand of other proportions left, in figures for the report."""
+"""Accuracy of retargeting, in figures for the report."""
 
 from typing import Any
 
@@ -16,11 +16,11 @@ Floats = NDArray[np.float64]
 
 
 def figures_of(kept: RetargetedHand, markers: SeenBones | None = None) -> dict[str, Any]:
-    """JSON-ready, on the character as it will be keyed, for each digit that the rig has.
+    """Compute the figures of each digit that the rig has, on the character's hand as it will be keyed. JSON-ready.
 
-    How far its tip is from where the performer's is, scaled, mm; in frames in which it pinches wholly, by how much its
-    gap to the thumb's differs from the performer's, scaled, mm; and by how many degrees its bones, and the last one
-    alone, point beside the ways between the markers on their ends.
+    tip_off_mm: distance of its tip from the performer's scaled tip. gap_off_mm: in frames of a full pinch, difference
+    of its gap to the thumb from the performer's scaled gap. direction_off_deg, tip_direction_off_deg: angles between
+    its bones, or the last bone, and the directions between the markers on their ends.
     """
     table = shares(kept.character.digits)
     found = kept.character.tips(kept.pose.angles)
@@ -46,7 +46,7 @@ def figures_of(kept: RetargetedHand, markers: SeenBones | None = None) -> dict[s
 
 
 def _beside(kept: RetargetedHand, markers: SeenBones | None) -> Floats:
-    """(F, 5, 3) degrees between the bones of the character's hand and the ways seen, NaN where they are not."""
+    """Angles (F, 5, 3) in degrees between the character's bones and the observed directions, NaN without these."""
     if markers is None:
         return np.full((len(kept.pose), len(DIGITS), 3), np.nan)
     found = bones(kept.pose)
@@ -56,7 +56,7 @@ def _beside(kept: RetargetedHand, markers: SeenBones | None) -> Floats:
 
 
 def _left(what: KeepChoice, digits: dict[str, Any]) -> dict[str, dict[str, float | None]]:
-    """Mean and maximum over the digits: of gaps where pinches are kept, else of tips; and of directions."""
+    """Mean and maximum over the digits: of gaps if pinches are kept, else of tips; and of directions."""
     kind = "gap_off_mm" if what == "pinches" else "tip_off_mm"
     return {"left_mm": _over(digits, kind), "left_deg": _over(digits, "direction_off_deg")}
 

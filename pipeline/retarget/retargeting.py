@@ -1,19 +1,19 @@
-"""What of a performance a hand of other proportions keeps: directions of bones, places of fingertips, or pinches.
+"""Retarget a pose to a hand of other proportions, keeping directions of bones, positions of fingertips, or pinches.
 
-Lengths are scaled by s: how much longer the character's hand is than the performer's, or 1 where places are kept in
-metres of the world. Tips x are in the frame of the wrist, of the performer and of the character.
+Lengths are scaled by s, the ratio of the character's hand to the performer's, or 1 if positions are kept in metres of
+the world. Positions x of tips are in the wrist's frame, of the performer or of the character.
 
-    directions   the angles, and so the direction of every bone, are the performer's: as the markers on a bone's ends
-                 show them where both are seen (bone_directions.py), else as solved
+    directions   the angles, and so the directions of all bones, are the performer's: those between the markers on a
+                 bone's ends if both are seen (bone_directions.py), else the solved ones
     fingertips   x̂ = s x_performer
-    pinches      with g = x_finger − x_thumb, e = s g_performer − g_character, and w(|g_performer|) from 1 where thumb
-                 and finger are near to 0 where they are far:
-                     x̂_thumb  = x_thumb − ½ Σ w² e / Σ w            half of the way, of all fingers that pinch
+    pinches      with g = x_finger − x_thumb, e = s g_performer − g_character, and a weight w(|g_performer|) that falls
+                 from 1 for a thumb and finger close together to 0 for distant ones:
+                     x̂_thumb  = x_thumb − ½ Σ w² e / Σ w            over all fingers that pinch
                      x̂_finger = x_finger + w (x̂_thumb + s g_performer − x_finger)
 
-The pull w is that of DexPilot (Handa 2020, (2)) and of AnyTeleop's retargeting, which switch it between two distances;
-here it is smooth, and moves the places that tips are asked to, not what they are worth: so a pinch comes and goes
-without a jump, and where it is whole its gap is exactly the performer's.
+DexPilot (Handa 2020, equation 2) and AnyTeleop use such a weight as well, but switch it between two distances and weigh
+the objective with it. Here it is smooth and moves the goals of the tips: a pinch comes and goes without a jump, and the
+gap of a full pinch is exactly the performer's.
 """
 
 from dataclasses import dataclass
@@ -34,17 +34,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 NEAR, FAR = 0.15, 0.4
-"""Parts of the performer's hand's length: a fingertip nearer to the thumb's than the first pinches, beyond the other it
-does not. Of a hand of 190 mm 28 and 76 mm; dex-retargeting switches at 30 and 50."""
+"""Gaps between fingertip and thumb, relative to the length of the performer's hand: up to the first it is a full pinch,
+beyond the second none. For a hand of 190 mm these are 28 and 76 mm; dex-retargeting switches at 30 and 50."""
 ROUNDS = 3
-"""How often thumb and fingers take over from each other what one of them cannot reach,"""
+"""How often the thumb moves to take over what the fingers cannot reach."""
 LEFT = 0.003
-"""what is more than this part of the hand's length."""
+"""Relative to the length of the hand: a smaller rest is not taken over."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetargetMode:
-    """What is kept, and in what it is measured."""
+    """What is kept, and at which scale."""
 
     what: KeepChoice = "directions"
     scale: ScaleChoice = "hand"
@@ -52,7 +52,7 @@ class RetargetMode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RetargetedHand:
-    """What a character's hand does, and what it was to do. Places in the wrist's frame, m."""
+    """A pose on a character's hand, and its goals. Positions are in m in the wrist's frame."""
 
     what: KeepChoice
     character: Character
@@ -60,17 +60,17 @@ class RetargetedHand:
     scale: float
     """s"""
     tips: Floats
-    """(F, 5, 3) where the performer's tips are, scaled."""
+    """(F, 5, 3) positions of the performer's tips, scaled."""
     pinched: Floats
-    """(F, 5) how much each finger pinches, 0..1; the thumb's column is zero."""
+    """(F, 5) pinch weight w of each finger, 0..1; zero for the thumb."""
     gaps: Floats
     """(F, 5, 3) from the performer's thumb to each tip, scaled."""
 
 
 def keep(performance: Pose, of: Character, keeping: RetargetMode, targets: Targets | None = None) -> RetargetedHand:
-    """A performance on a character's hand.
+    """Retarget a performance to a character's hand.
 
-    targets: what the performance was solved to, by which directions are seen; None where nothing is known but the pose.
+    targets: what the performance was solved to, which show the bone directions; None if only the pose is known.
     """
     performer, table = performance.hand, shares(of.digits)
     own = tips(performer, performance.angles)
@@ -92,16 +92,16 @@ def keep(performance: Pose, of: Character, keeping: RetargetMode, targets: Targe
 
 
 def _scale(performance: Pose, of: Character, table: Floats) -> float:
-    """How much longer the character's fingers are, counted from the wrist; its thumb where it has no finger."""
+    """Ratio of the character's finger lengths to the performer's, from the wrist; of the thumbs without a finger."""
     rows = [DIGITS.index(digit) for digit in of.digits]
     fingers = rows[1:] if rows[0] == 0 and len(rows) > 1 else rows
     return float(np.mean(size(of.hand)[fingers] / size(performance.hand, table)[fingers]))
 
 
 def _pinches(own: Floats, table: Floats, length: float) -> tuple[Floats, Floats]:
-    """(F, 5) how much each digit of a rig pinches, and (F, 5, 3) m the gap to the thumb, from tips (F, 5, 3) m.
+    """Pinch weights (F, 5) and gaps to the thumb (F, 5, 3) in m of a rig's digits, from the tips (F, 5, 3) in m.
 
-    A finger that follows several pinches as much as the one that does so most, with the gaps of those that do.
+    A finger that follows several gets the largest of their weights, and a mean of the gaps of those that pinch.
     """
     gaps = own - own[:, :1]
     share = np.clip((FAR - np.linalg.norm(gaps, axis=-1) / length) / (FAR - NEAR), 0.0, 1.0)
@@ -116,28 +116,31 @@ def _pinches(own: Floats, table: Floats, length: float) -> tuple[Floats, Floats]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Meeting:
-    """Thumb and T fingers that are to meet, in F frames."""
+    """A thumb and T fingers that pinch in F frames."""
 
     character: Character
     rows: list[int]
-    """(T,) the fingers."""
+    """(T,) indices of the fingers."""
     angles: Floats
-    """(F, D) rad that they leave as little as may be."""
+    """(F, D) rad, to be changed as little as possible."""
     before: Floats
-    """(F, 5, 3) m where the tips are at these."""
+    """(F, 5, 3) m, positions of the tips at these angles."""
     pull: Floats
-    """(F, T) how much each finger pinches."""
+    """(F, T) pinch weights w."""
     gaps: Floats
-    """(F, T, 3) m that are to be between thumb and fingers."""
+    """(F, T, 3) m, wanted vectors from the thumb's tip to the fingers'."""
 
     def select(self, frames: Ints) -> "_Meeting":
-        """Some of the frames."""
+        """Select frames by index."""
         arrays = (self.angles, self.before, self.pull, self.gaps)
         return _Meeting(self.character, self.rows, *(array[frames] for array in arrays))
 
     def met(self, goal: Floats) -> tuple[Floats, Floats]:
-        """(F, D) rad with the thumb at its goal (F, 1, 3) m and the fingers where that asks them to be, and the goal of
-        a thumb that takes over what they lack; exactly where it is if they lack nothing."""
+        """Move the thumb's tip to its goal (F, 1, 3) in m and the fingers' tips to it.
+
+        Returns the angles (F, D) in rad, and the next goal of the thumb (F, 1, 3): closer to fingers that cannot reach
+        it, and exactly the thumb's position where all can.
+        """
         moved = bring_tips(self.character, self.angles, DIGITS[:1], self.before[:, :1], goal)
         there = self.character.tips(moved)[:, :1]
         begun = self.before[:, self.rows]
@@ -145,19 +148,19 @@ class _Meeting:
         moved = bring_tips(self.character, moved, [DIGITS[row] for row in self.rows], begun, places)
         left = places - self.character.tips(moved)[:, self.rows]
         length = np.linalg.norm(left, axis=-1, keepdims=True)
-        # Less and less is taken over, down to nothing: no frame differs from the next for having one round more.
+        # Fades to zero, so that a frame with one iteration more does not jump relative to its neighbours.
         left *= np.maximum(1.0 - LEFT * self.character.length / np.maximum(length, 1e-300), 0.0)
         return moved, there - self.mean(left)
 
     def mean(self, ways: Floats) -> Floats:
-        """(F, 1, 3) m, what all fingers together ask of the thumb: Σ w² e / Σ w of their ways e (F, T, 3)."""
+        """Weighted mean (F, 1, 3) in m of the fingers' offsets e (F, T, 3): Σ w² e / Σ w."""
         total = self.pull.sum(axis=1)[:, None, None]
         asked: Floats = np.einsum("ft,fti->fi", self.pull**2, ways)[:, None] / np.where(total > 0, total, 1.0)
         return asked
 
 
 def _met(of: Character, angles: Floats, pinched: Floats, gaps: Floats) -> Floats:
-    """(F, D) rad, the angles with thumb and fingers moved to the gaps (F, 5, 3) m as much as they pinch (F, 5)."""
+    """Move thumb and fingers towards the gaps (F, 5, 3) in m, by their pinch weights (F, 5). Returns angles (F, D)."""
     rows = [row for row, digit in enumerate(DIGITS) if digit in of.digits and row]
     meeting = _Meeting(of, rows, angles, of.tips(angles), pinched[:, rows], gaps[:, rows])
     thumb = meeting.before[:, :1]

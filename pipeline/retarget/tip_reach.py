@@ -1,4 +1,4 @@
-"""Fingertips to positions, on a hand that otherwise stays as near to a pose as it can."""
+"""Move fingertips to positions while the hand stays as close to its pose as possible."""
 
 from collections.abc import Sequence
 
@@ -14,21 +14,24 @@ from .character_hand import Character
 Floats = NDArray[np.float64]
 
 POSTURE = 0.01
-"""m, what a joint's whole range away from the pose counts, on a hand of usual length. With less, joints swing from
-limit to limit for a fraction of a millimetre where they hardly move the tip; CORRECTIONS put right what it costs."""
+"""m, how much a deviation of a joint by its whole range counts, on a hand of usual length. With less, joints that hardly
+move the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
 CORRECTIONS = 2
-"""How often positions are shifted by what posture and the rig's own limits have left of the way to them,"""
+"""How often goals are shifted by the error that posture and the rig's own limits have left."""
 MOST = 0.016
-"""parts of the hand's length, at most by so much each time: what is out of reach stays out of reach."""
+"""Largest shift each time, relative to the length of the hand: a goal out of reach stays out of reach."""
 THERE = 1e-8
-"""Part of the hand's length: a tip so near to its position is left alone."""
+"""Relative to the length of the hand: a tip so close to its goal is not moved."""
 CHUNK = 1000
 """Frames solved at a time."""
 
 
 def bring_tips(of: Character, angles: Floats, digits: Sequence[str], begun: Floats, positions: Floats) -> Floats:
-    """(F, D) rad with the tips of some digits at positions (F, T, 3) m in the wrist's frame, as near to angles (F, D)
-    as may be; begun (F, T, 3) m is where these have the tips. A tip that is there leaves its digit as it is."""
+    """Move the tips of T digits to positions (F, T, 3) in m in the wrist's frame, staying close to angles (F, D).
+
+    begun (F, T, 3): the tips' positions at these angles. A digit whose tip is already at its position is left alone.
+    Returns angles (F, D) in rad.
+    """
     result, away = angles.copy(), np.linalg.norm(positions - begun, axis=-1) > THERE * of.length
     for column, digit in enumerate(digits):
         frames = np.flatnonzero(away[:, column])
