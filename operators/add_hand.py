@@ -49,7 +49,7 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
         return True
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Measures, builds, places."""
+        """Build the hand and place it."""
         try:
             measures = proportions.adult(self.side, self.size)
             armature, _ = new_hand(measures, proportions.build(measures), context.collection)
@@ -61,7 +61,7 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
         return {"FINISHED"}
 
     def draw(self, _context: "Context") -> None:
-        """What is of the hand comes before where it stands."""
+        """Draw the hand's own properties before its alignment."""
         self.layout.use_property_split = True
         self.layout.use_property_decorate = False
         for name in ("side", "size", "align", "location", "rotation"):
@@ -69,7 +69,7 @@ class KNUCKLE_OT_add_hand(bpy.types.Operator, AddObjectHelper):
 
 
 def draw_add(self: bpy.types.Menu, _context: "Context") -> None:
-    """The entry of Add > Armature."""
+    """Draw the entry in Add > Armature."""
     self.layout.operator(KNUCKLE_OT_add_hand.bl_idname, icon="VIEW_PAN")
 
 

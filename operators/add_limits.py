@@ -1,4 +1,4 @@
-"""Limits of a human hand on the bones of a rig that has none: added, and taken away again."""
+"""Add a human hand's limits to the bones of a rig that have none, and remove them again."""
 
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class _OnArmature:
-    """What the two operators are made of, beside bpy.types.Operator."""
+    """Mixin of operators on the armature that is driven."""
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an armature that is to be driven."""
+        """Available if an armature is driven."""
         chosen = context.scene.knuckle
         if chosen.rig != "ARMATURE" or not is_armature(chosen.armature):
             cls.poll_message_set("Choose the armature that the hand drives")
@@ -43,7 +43,7 @@ class KNUCKLE_OT_add_limits(_OnArmature, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Finds the hands, binds them, adds what they do not have."""
+        """Find the hands and add limits to bones that have none."""
         armature = context.scene.knuckle.armature
         try:
             check_keyable(armature)
@@ -72,7 +72,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """From all bones of the armature."""
+        """Remove the limits from all bones of the armature."""
         count = sum(remove_limit(bone) for bone in context.scene.knuckle.armature.pose.bones)
         detection_cache.forget()
         self.report({"INFO"}, f"Limits removed from {count} bones")
@@ -80,7 +80,7 @@ class KNUCKLE_OT_remove_limits(_OnArmature, bpy.types.Operator):
 
 
 def _hand(context: "Context", side: Side) -> HandModel:
-    """The performer's hand where one was measured, else a mean adult's."""
+    """Return the performer's hand if it was measured, else a mean adult's."""
     performer = performer_of(context.scene)
     known = from_dict(performer, "performer").hands.get(side) if performer else None
     return known.model if known else proportions.build(proportions.adult(side))

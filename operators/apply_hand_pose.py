@@ -1,4 +1,4 @@
-"""Named poses: put on a hand at once, or made pose assets that Blender's asset shelf shows."""
+"""Apply a named pose to a hand, or add all named poses to Blender's asset shelf."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -46,12 +46,12 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         min=0.0,
         max=1.0,
         default=1.0,
-        # A pose that is chosen next is meant whole again.
+        # The next pose is applied fully again.
         options={"SKIP_SAVE"},
     )
 
     def change(self, context: "Context") -> str:
-        """Each hand that was asked for."""
+        """Pose each requested hand."""
         for held in self._asked(context):
             before = as_it_stands(held)
             apply_pose(held, self.pose, self.factor)
@@ -59,7 +59,7 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
         return ""
 
     def _asked(self, context: "Context") -> list[RigHand]:
-        """Raises RigError where there is none."""
+        """Return the requested hands. Raises RigError if there is none."""
         if self.side != "SELECTED":
             return hands_to_pose(context, self.side)
         selected = {(bone.id_data.name, bone.name) for bone in context.selected_pose_bones or ()}
@@ -70,7 +70,7 @@ class KNUCKLE_OT_apply_hand_pose(PosesHands, bpy.types.Operator):
 
 
 def _bones(held: RigHand) -> Iterator[tuple[str, str]]:
-    """The armature and the bone of each joint that has one."""
+    """Yield the names of armature and bone of each joint that has a bone."""
     binding, armature = held.binding, held.armature_object().name
     return ((armature, str(binding.bones[joint])) for joint in binding.mapped)
 
@@ -86,7 +86,7 @@ class KNUCKLE_OT_add_hand_poses(PosesHands, bpy.types.Operator):
     side: side_property()
 
     def change(self, context: "Context") -> str:
-        """All poses of each hand that was asked for."""
+        """Make assets of all poses for each requested hand."""
         by_armature = [
             (armature, list(of)) for armature, of in groupby(hands_asked(context, self.side), RigHand.armature_object)
         ]

@@ -1,4 +1,4 @@
-"""The keys that auto-keying sets after a pose was changed: those that Blender's own tools would have set."""
+"""Auto-keying after a pose was changed: insert the keys that Blender's own tools would insert."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from bpy.types import Action, Area, Context, FCurve, KeyingSet, Object, PoseBone, Window
 
 ALIKE = 1e-6
-"""A channel that is nearer than this to what its curve has needs no key."""
+"""A channel whose value differs by less from its F-curve needs no key."""
 
 
 def key_hand(context: "Context", held: RigHand, joints: Collection[int]) -> bool:
-    """Keys the bones of some joints of a held hand as auto-keying would; whether it did. Raises RigError where the
-    hand is gone."""
+    """Key the bones of some joints of a hand as auto-keying would. Returns whether it did.
+
+    Raises RigError if the hand is gone.
+    """
     return key_posed(context, held.armature_object(), *bones_of(held, joints))
 
 
 def bones_of(held: RigHand, joints: Collection[int]) -> tuple[list[str], list[str]]:
-    """The bones of joints, and those of them that are placed as well as turned: what key_posed asks for."""
+    """Return the names of the joints' bones, and of those among them that are translated as well as rotated."""
     binding = held.binding
     posed = [joint for joint in binding.mapped if joint in joints]
     names = [str(binding.bones[joint]) for joint in posed]
@@ -38,12 +40,11 @@ def key_posed(
     placed: Collection[str] = (),
     scaled: Collection[str] = (),
 ) -> bool:
-    """Keys bones that were turned, and those of them that were `placed` and `scaled` as well, as auto-keying would;
-    whether it did.
+    """Key bones that were rotated, `placed` (translated) or `scaled`, as auto-keying would. Returns whether it did.
 
-    As Blender does: the active keying set alone, if only that is to be keyed; else the channels that were changed, and
-    of those with Only Insert Available the ones that have a curve, with Only Insert Needed the ones that differ from
-    it, in Replace mode the ones that have a key on this frame.
+    As in Blender: with Only Active Keying Set the active keying set alone is keyed, otherwise the channels that were
+    changed; of these, with Only Insert Available those that have an F-curve, with Only Insert Needed those that differ
+    from it, and in Replace mode those that have a key on this frame.
     """
     tools = context.scene.tool_settings
     if not tools.use_keyframe_insert_auto or takes_no_keys(armature):
@@ -65,7 +66,7 @@ def key_posed(
 
 
 def takes_no_keys(armature: "Object") -> bool:
-    """Whether the armature's action cannot be changed: Blender's own tools then pose without keys, and say so."""
+    """Whether the armature's action is not editable. Blender's own tools then pose without keys, and report it."""
     action = armature.animation_data.action if armature.animation_data else None
     return action is not None and not action.is_editable
 
@@ -79,9 +80,10 @@ def _channels(bone: "PoseBone", placed: bool, scaled: bool) -> Iterator[str]:
 
 
 def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
-    """The components of a channel that are to be keyed. Blender's own options for it tell of each that they leave out.
+    """Yield the components of a channel that are to be keyed.
 
-    Of a rotation by a quaternion or an axis all are keyed where one is: a part of it is no rotation.
+    Done here because Blender's own options report each component that they skip. A quaternion or an axis and angle is
+    keyed as a whole, since a part of it is no rotation.
     """
     edit, tools = context.preferences.edit, context.scene.tool_settings
     armature: Any = bone.id_data
@@ -103,7 +105,7 @@ def _wanted(context: "Context", bone: "PoseBone", path: str) -> Iterator[int]:
 
 
 def _curve(armature: "Object", path: str, index: int) -> "FCurve | None":
-    """A channel's curve in the action that the armature plays, if it has one."""
+    """Return a channel's F-curve in the armature's action, if it has one."""
     animation = armature.animation_data
     action: Action | None = animation.action if animation else None
     if action is None or animation.action_slot is None:
@@ -118,16 +120,16 @@ def _curve(armature: "Object", path: str, index: int) -> "FCurve | None":
 
 
 def _key_by_set(context: "Context", armature: "Object", keying_set: "KeyingSet", bones: Collection[str]) -> None:
-    """Keys what a keying set says: of these bones, or if it names its channels itself, those."""
+    """Key these bones by a keying set; or the channels that the keying set names, if it does."""
     if keying_set.bl_idname == "Available":
-        # Blender's own operator fails where there is nothing to key, which is no fault of this pose.
+        # Blender's own operator fails if there is nothing to key, which is no error here.
         _key_what_has_curves(armature, bones)
         return
     window, area = _view(context)
     posed: Any = [armature.pose.bones[name] for name in bones]
     here: Any = {"window": window, "area": area} if area else {}
     here |= {"active_object": armature, "object": armature, "selected_pose_bones": posed, "mode": "POSE"}
-    # A set that asks for what there is not refuses: no fault of the pose, and Blender's own tools go on as well.
+    # Blender refuses a keying set with missing channels. That is no error: its own tools ignore it as well.
     with context.temp_override(**here), suppress(RuntimeError):
         bpy.ops.anim.keyframe_insert()
 
@@ -142,7 +144,7 @@ def _key_what_has_curves(armature: "Object", bones: Collection[str]) -> None:
 
 
 def _view(context: "Context") -> "tuple[Window | None, Area | None]":
-    """Where an operator that sets keys may be called: here, or from a script in a 3D view."""
+    """Return a window and an area in which an operator can insert keys: the current ones, or in a script a 3D view."""
     if context.area is not None:
         return context.window, context.area
     for window in context.window_manager.windows:

@@ -1,4 +1,4 @@
-"""What is keyed on a frame before auto-keying keys it, to be given back: a drag in the panel that is left by Escape."""
+"""Undo auto-keying: restore the keys of a frame after a drag in the panel is cancelled by Escape."""
 
 from collections.abc import Collection, Hashable, Iterator
 from dataclasses import dataclass
@@ -30,27 +30,27 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeysBefore:
-    """Names and numbers, so that it outlives undo."""
+    """The keys of bones on one frame. Holds names and numbers only, so that it survives undo."""
 
     frame: float
-    """The scene's."""
+    """The scene's frame."""
     animated: bool
-    """Whether there were animation data."""
+    """Whether the armature had animation data."""
     action: str
-    """What was played; empty: nothing."""
+    """Name of the active action; empty for none."""
     slot: bool
-    """Whether a slot of it was."""
+    """Whether it had an active slot."""
     slots: frozenset[tuple[int, int]]
-    """All that the file had, by action and handle: Blender may key in one that is another's, or was played before."""
+    """All slots of the file, by action and handle: Blender may key in an existing slot of another object."""
     paths: frozenset[str]
-    """Of the bones."""
+    """Data paths of the bones."""
     keys: dict[tuple[str, int], tuple[Key | None, Floats, Floats, Floats]]
-    """A curve's path and index -> its key on the frame, None without; the places and the left and right handles of all
-    its keys, for a key makes those of its neighbours shorter, and a curve that repeats itself is keyed at both ends."""
+    """Data path and index of an F-curve -> its key on the frame or None; the co, handle_left and handle_right of all
+    its keys, since a new key shortens its neighbours' handles, and a cyclic curve is keyed at both ends."""
 
 
 def keys_before(context: "Context", armature: "Object", bones: Collection[str]) -> KeysBefore | None:
-    """What bones have on the scene's frame; None where auto-keying is off."""
+    """Read the keys of bones on the scene's frame; None if auto-keying is off."""
     if not context.scene.tool_settings.use_keyframe_insert_auto:
         return None
     animation, frame = armature.animation_data, context.scene.frame_current_final
@@ -69,16 +69,16 @@ def keys_before(context: "Context", armature: "Object", bones: Collection[str]) 
 
 
 def keys_now(armature: "Object", bones: Collection[str]) -> Hashable:
-    """What tells whether anything of bones was keyed or taken away since."""
+    """Return a fingerprint of the bones' keys: it differs once any was inserted or removed."""
     animation = armature.animation_data
     played = animation.action.name if animation and animation.action else ""
     return played, *((c.data_path, c.array_index, hash(of_all(c, "co").tobytes())) for c in _curves(armature, bones))
 
 
 def give_back(armature: "Object", before: KeysBefore) -> None:
-    """The frame has the keys of before; curves that were made meanwhile are gone, and a slot and an action that were.
+    """Restore the keys of the frame. F-curves, a slot and an action that were made meanwhile are removed.
 
-    What others have in the action stays.
+    Whatever else the action holds stays.
     """
     animation: Any = armature.animation_data
     if animation is None or animation.action is None or before.action not in ("", animation.action.name):
@@ -86,7 +86,7 @@ def give_back(armature: "Object", before: KeysBefore) -> None:
     action, slot = animation.action, animation.action_slot
     made = slot is not None and (action.session_uid, slot.handle) not in before.slots
     if slot is None or not (before.slot or made):
-        # It had curves that are not known here.
+        # The slot existed but was not active: its curves were not read.
         return
     for layer in action.layers:
         for strip in layer.strips:

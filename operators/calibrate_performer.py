@@ -1,4 +1,4 @@
-"""Measuring the performer on a still clip and one of free motion."""
+"""Calibrate the performer on a still clip and a clip of free motion."""
 
 import json
 from collections.abc import Iterator
@@ -26,19 +26,19 @@ class KNUCKLE_OT_calibrate(JobOperator, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a capture, and nothing else at work."""
+        """Available if there is a capture and no other job is running."""
         if not context.scene.knuckle.capture:
             cls.poll_message_set("There is no capture yet, import one")
             return False
         return nothing_runs(cls, context)
 
     def steps(self, context: "Context") -> Iterator[Progress]:
-        """Reads, cleans, assigns, measures."""
+        """Read, clean, assign and measure."""
         self._calibration = CalibrationJob(recipe_of(context.scene), choices_of(context.scene))
         yield from self._calibration.steps()
 
     def finish(self, context: "Context") -> None:
-        """Keeps the measures in the scene; radii that were found are there to be typed over."""
+        """Store the performer in the scene, and the estimated radii as a start for entering others."""
         found = self._calibration.performer
         assert found is not None
         context.scene.knuckle.performer = json.dumps(performer.to_dict(found))

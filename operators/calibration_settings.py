@@ -1,4 +1,4 @@
-"""What the person says about a calibration: properties of the scene, and the choices that they stand for."""
+"""Settings of a calibration: properties of the scene, and the CalibrationChoices that they stand for."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ USUAL_RADII = [round(1000 * float(radius), 1) for radius in by_size(adult("right
 
 
 class KnuckleCalibration(bpy.types.PropertyGroup):
-    """The clips of a calibration, and joint radii that were taken with a caliper."""
+    """The clips of a calibration, and joint radii measured with a caliper."""
 
     use_still: BoolProperty(
         name="Still Frames",
@@ -68,7 +68,7 @@ class KnuckleCalibration(bpy.types.PropertyGroup):
 
 
 def choices_of(scene: "Scene") -> CalibrationChoices:
-    """The choices that a scene's settings stand for. Raises RecipeError for frames that end before they begin."""
+    """Return the choices of a scene's settings. Raises RecipeError for frames that end before they begin."""
     chosen = scene.knuckle_calibration
     typed = np.array(chosen.radii, float).reshape(len(DIGITS), 3) / 1000
     return CalibrationChoices(

@@ -1,4 +1,4 @@
-"""Setting the scene's frames to those of the take: only when the person asks for it."""
+"""Set the scene's frame range to that of the take."""
 
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a take."""
+        """Available if there is a take."""
         armature = shown_result(context)
         if result_of(armature) is None or not (armature.animation_data and armature.animation_data.action):
             cls.poll_message_set("There is no take yet, solve a capture")
@@ -30,7 +30,7 @@ class KNUCKLE_OT_fit_range(bpy.types.Operator):
         return True
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """From the first key to the last."""
+        """Set the range from the first key to the last."""
         frames = shown_result(context).animation_data.action.frame_range
         context.scene.frame_start, context.scene.frame_end = max(floor(frames[0]), 0), max(ceil(frames[1]), 1)
         return {"FINISHED"}

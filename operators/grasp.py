@@ -1,4 +1,4 @@
-"""The active armature's hand takes hold of an object."""
+"""Grasp an object with the active armature's hand, and let go of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object, Scene
 
 DEEP = 1e-3
-"""m: skin that is further inside the object is told."""
+"""m, penetration of the skin into the object from which a warning is shown."""
 SOLID = {"MESH", "CURVE", "SURFACE", "META", "FONT"}
-"""Kinds of objects that have a surface."""
+"""Types of objects that have a surface."""
 
 
 def _is_solid(_: Any, obj: "Object") -> bool:
@@ -35,7 +35,7 @@ def _is_solid(_: Any, obj: "Object") -> bool:
 
 
 class KnuckleGrasp(bpy.types.PropertyGroup):
-    """What a hand takes hold of."""
+    """Settings of a grasp."""
 
     target: PointerProperty(
         name="Object",
@@ -105,7 +105,7 @@ class KNUCKLE_OT_grasp(PosesHands, bpy.types.Operator):
     bl_label = "Grasp Object"
 
     def change(self, context: "Context") -> str:
-        """Finds the object and the hand, grasps, keys."""
+        """Grasp the object, key and attach it."""
         (armature, side), chosen = hand_to_pose(context), context.scene.knuckle_grasp
         found = detection_cache.found(armature, side)
         obj = held_object(context, armature)
@@ -131,7 +131,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
     keys_pose = False
 
     def change(self, context: "Context") -> str:
-        """Finds what the hand holds, and lets go of it."""
+        """Detach the objects that the hand holds."""
         armature, side = hand_to_pose(context)
         held = list(held_by(held_follower(armature, side)))
         if not held:
@@ -146,7 +146,7 @@ class KNUCKLE_OT_let_go(PosesHands, bpy.types.Operator):
 
 @contextmanager
 def _waiting(context: "Context") -> Iterator[None]:
-    """A person sees that it takes a while."""
+    """Show the wait cursor."""
     window = context.window
     if window is not None:
         window.cursor_modal_set("WAIT")
@@ -158,9 +158,9 @@ def _waiting(context: "Context") -> Iterator[None]:
 
 
 def held_object(context: "Context", armature: "Object") -> "Object":
-    """The object that was chosen, else the one with a surface that is selected beside the armature.
+    """Return the chosen object; without one, the selected object with a surface.
 
-    Raises RigError where there is none, or more than one.
+    Raises RigError if there is none or more than one.
     """
     target: Object | None = context.scene.knuckle_grasp.target
     if target is not None:
@@ -177,12 +177,12 @@ def held_object(context: "Context", armature: "Object") -> "Object":
 
 
 def selected_beside(context: "Context", armature: "Object") -> "list[Object]":
-    """The objects with a surface that are selected and are no skin of the armature."""
+    """Return the selected objects with a surface, without the armature's own skin."""
     return [obj for obj in context.selected_objects if obj.type in SOLID and not is_skin(obj, armature)]
 
 
 def _first_frame(scene: "Scene") -> float:
-    """The frame on which the approach begins."""
+    """Return the frame on which the approach begins."""
     chosen = scene.knuckle_grasp
     now: float = scene.frame_current_final
     first: float = {"HERE": now, "BEFORE": now - chosen.length}.get(chosen.begins, chosen.start)
@@ -190,13 +190,13 @@ def _first_frame(scene: "Scene") -> float:
 
 
 def _held_from(scene: "Scene") -> float:
-    """The frame from which on the object is to stay: this one, or the one of contact if that is before."""
+    """Return the frame on which the object is attached: the current one, or that of contact if it is earlier."""
     now: float = scene.frame_current_final
     return min(now, _first_frame(scene) + scene.knuckle_grasp.length) if scene.knuckle_grasp.keyed else now
 
 
 def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | None") -> None:
-    """Keys the approach if that was asked, else what auto-keying would; with what is to be attached."""
+    """Key the approach if the settings say so, else as auto-keying would; attach the object, if one is given."""
     chosen, now = context.scene.knuckle_grasp, context.scene.frame_current_final
     if not chosen.keyed:
         keyed = posed(context, done.who.held, done.before)
@@ -204,13 +204,13 @@ def _key(context: "Context", armature: "Object", done: Grasped, obj: "Object | N
             attach(done.who, obj, (now - 1, now) if keyed or has_keys(obj) else None)
         return
     frames = _first_frame(context.scene) + np.round(done.parts * chosen.length)
-    # Of steps that fall on one frame the last is keyed.
+    # If several steps fall on one frame, the last one is keyed.
     steps = np.flatnonzero(np.append(np.diff(frames) > 0, True))
     grasping.key(done, {int(step): float(frames[step]) for step in steps})
     if obj is not None:
         attach(done.who, obj, (float(frames[0]), float(frames[-1])))
         obj.update_tag(refresh={"TIME"})
-    # Blender shows this frame's keys: to set the frame would lose what of others was changed without a key.
+    # Re-evaluates the keys of this frame. Setting the frame would also discard unkeyed changes of other objects.
     armature.update_tag(refresh={"TIME"})
 
 

@@ -1,4 +1,4 @@
-"""File > Import > Hand Capture, and dropping a capture on the 3D view."""
+"""File > Import > Hand Capture, and dropping a capture on a 3D view."""
 
 from typing import TYPE_CHECKING
 
@@ -29,18 +29,18 @@ class KNUCKLE_OT_import_capture(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """Not while a job runs."""
+        """Available while no job is running."""
         return nothing_runs(cls, context)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """A dropped file is read at once; without one the person is asked."""
+        """Read a dropped file at once; otherwise open the file browser."""
         if self.filepath:
             return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Reads and shows."""
+        """Read the capture and show its markers."""
         try:
             shown = read_capture(context, relative(self.filepath))
         except KnuckleError as error:
@@ -51,7 +51,7 @@ class KNUCKLE_OT_import_capture(bpy.types.Operator):
 
 
 def select_only(context: "Context", *objects: bpy.types.Object) -> None:
-    """Selects objects of the scene and makes the first the active one, but for those that the view layer leaves out."""
+    """Select these objects only and make the first the active one. Objects outside the view layer are skipped."""
     shown = [obj for obj in objects if context.view_layer.objects.get(obj.name) == obj]
     if not shown:
         return
@@ -63,7 +63,7 @@ def select_only(context: "Context", *objects: bpy.types.Object) -> None:
 
 
 class KNUCKLE_FH_capture(bpy.types.FileHandler):
-    """Captures that are dropped on a 3D view."""
+    """Imports captures that are dropped on a 3D view."""
 
     bl_idname = "KNUCKLE_FH_capture"
     bl_label = "Hand Capture"
@@ -72,12 +72,12 @@ class KNUCKLE_FH_capture(bpy.types.FileHandler):
 
     @classmethod
     def poll_drop(cls, context: "Context") -> bool:
-        """On 3D views only."""
+        """Accept drops on 3D views only."""
         return context.area is not None and context.area.type == "VIEW_3D"
 
 
 def draw_import(self: bpy.types.Menu, _context: "Context") -> None:
-    """The entry of File > Import."""
+    """Draw the entry in File > Import."""
     shown = "/".join(suffix for suffix in (".c3d", ".trc", ".csv", ".tsv", ".bvh", ".json"))
     self.layout.operator(KNUCKLE_OT_import_capture.bl_idname, text=f"Hand Capture ({shown})")
 

@@ -1,7 +1,7 @@
-"""Long work with progress and cancel: one generator of steps, two drivers.
+"""Long-running operators with progress and cancel: one generator of steps, two ways to run it.
 
-Scripts and tests exhaust it in `execute`; a person's click runs it in slices between redraws, until it is done or
-ESC is pressed. The scene is written to after the last step only, so a cancelled job leaves nothing behind.
+Scripts and tests run it to its end in `execute`. A click runs it in slices between redraws, until it is done or Escape
+is pressed. The scene is written after the last step only, so a cancelled job changes nothing.
 """
 
 import time
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from bpy.types import Context, Event, Scene
 
 SLICE = 0.25
-"""s of work between two redraws: shorter slices give most of the time to drawing."""
+"""s of work between two redraws. With shorter slices drawing would take most of the time."""
 
 
 class JobOperator:
-    """What an operator with long work is made of, beside bpy.types.Operator; it defines `steps` and `finish`."""
+    """Mixin of operators with long work. The operator defines `steps` and `finish`."""
 
     def steps(self, context: "Context") -> Iterator[Progress]:
-        """The work, step by step, without touching the scene. Raises KnuckleError."""
+        """Work step by step without changing the scene. Raises KnuckleError."""
         raise NotImplementedError
 
     def finish(self, context: "Context") -> None:
-        """Writes what the steps found to the scene: all of it, or nothing if it raises KnuckleError.
+        """Write the result to the scene: all of it, or nothing if it raises KnuckleError.
 
-        The context's scene, view layer and collection are those in which the job began.
+        The context has the scene, view layer and collection in which the job began.
         """
         raise NotImplementedError
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Runs to the end at once."""
+        """Run to the end at once."""
         try:
             self._place = _Place.of(context)
             for _ in self.steps(context):
@@ -49,7 +49,7 @@ class JobOperator:
         return {"FINISHED"}
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Runs in slices, with progress."""
+        """Run in slices, with progress."""
         if bpy.app.background:
             return self.execute(context)
         self._place = _Place.of(context)
@@ -60,13 +60,13 @@ class JobOperator:
         return {"RUNNING_MODAL"}
 
     def modal(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """One slice, or the end."""
+        """Run one slice, finish, or cancel."""
         if event.type == "ESC":
             self.cancel(context)
             self.report({"INFO"}, "Cancelled, nothing was changed")
             return {"CANCELLED"}
         if event.type != "TIMER":
-            # Between the slices the person may look around, but must not change what is being worked on.
+            # Between the slices the user may navigate, but not change what is being worked on.
             return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
         try:
             if self._slice(context):
@@ -87,7 +87,7 @@ class JobOperator:
             self.finish(context)
 
     def _slice(self, context: "Context") -> bool:
-        """Works for a while; whether there is more to do."""
+        """Work for a while. Returns whether there is more to do."""
         end = time.perf_counter() + SLICE
         for progress in self._work:
             if time.perf_counter() >= end:
@@ -96,7 +96,7 @@ class JobOperator:
         return False
 
     def cancel(self, context: "Context") -> None:
-        """Also called by Blender, when a file is loaded over the job."""
+        """Stop the job. Also called by Blender when a file is loaded while the job runs."""
         self._work.close()
         self._tidy(context)
 
@@ -116,7 +116,7 @@ class JobOperator:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a job began, by name: while it runs the person may open another scene, or take this one away."""
+    """Where a job began, by name: while it runs, the user may open another scene or delete this one."""
 
     scene: str
     view_layer: str
@@ -124,14 +124,14 @@ class _Place:
 
     @classmethod
     def of(cls, context: "Context") -> "_Place":
-        # There is none where it was just removed and the view layer has not noticed.
+        # The context has none right after the active collection was deleted.
         collection = context.collection if context.collection else context.scene.collection
         return cls(context.scene.name, context.view_layer.name, collection.name)
 
     def found(self) -> dict[str, Any]:
-        """The context of the place. Raises RigError if the scene is gone.
+        """Return overrides for the context. Raises RigError if the scene is gone.
 
-        Where the view layer or the collection is gone, its scene's first one takes their place.
+        If the view layer is gone, the scene's first one is used; if the collection is gone, the scene's own.
         """
         scene: Scene | None = bpy.data.scenes.get(self.scene)
         if scene is None:
@@ -153,16 +153,16 @@ LOOKING = {"MOUSEMOVE", "INBETWEEN_MOUSEMOVE", "MIDDLEMOUSE", "WHEELUPMOUSE", "W
     *(f"NDOF_BUTTON_{view}" for view in ("FIT", "TOP", "BOTTOM", "LEFT", "RIGHT", "FRONT", "BACK", "ISO1", "ISO2")),
     *(f"NDOF_BUTTON_{turn}" for turn in ("ROLL_CW", "ROLL_CCW", "SPIN_CW", "SPIN_CCW", "TILT_CW", "TILT_CCW")),
 }
-"""The events by which a person turns and zooms a view."""
+"""Event types that navigate a view."""
 
 
 def looks(event: "Event") -> bool:
-    """Whether an event only turns or zooms a view: with Ctrl, 0 on the keypad makes the active object the camera."""
+    """Whether an event only navigates a view. Ctrl Numpad 0 does not: it makes the active object the camera."""
     return event.type in LOOKING and not (event.type == "NUMPAD_0" and event.ctrl)
 
 
 def redraw_views(context: "Context") -> None:
-    """Has all 3D views drawn again."""
+    """Redraw all 3D views."""
     for window in context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
@@ -170,7 +170,7 @@ def redraw_views(context: "Context") -> None:
 
 
 def nothing_runs(operator: type, context: "Context") -> bool:
-    """For poll: only one job at a time."""
+    """For poll: whether no job is running."""
     if context.window_manager.knuckle.running:
         operator.poll_message_set("Another job of Knuckle is running, press ESC to cancel it")
         return False

@@ -1,4 +1,4 @@
-"""The JSON files that a person keeps: performers, marker maps, recipes and reports."""
+"""Load and save JSON files: performers, marker maps, recipes and reports."""
 
 import json
 from pathlib import Path
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class _LoadJson(ImportHelper):
-    """Reads a JSON file that the person chooses; `take` keeps it."""
+    """Mixin that reads a JSON file and passes it to `take`."""
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Reads, checks, keeps."""
+        """Read the file and store its content."""
         try:
             self.take(context, read_json(self.filepath), Path(self.filepath).name)
         except KnuckleError as error:
@@ -37,18 +37,18 @@ class _LoadJson(ImportHelper):
         return {"FINISHED"}
 
     def take(self, context: "Context", data: Any, where: str) -> None:
-        """Keeps decoded JSON. Raises KnuckleError, and then nothing has changed."""
+        """Store decoded JSON. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
 
 class _SaveJson(ExportHelper):
-    """Writes what `give` gives to a JSON file that the person chooses."""
+    """Mixin that writes what `give` returns to a JSON file."""
 
     filename_ext = ".json"
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Writes."""
+        """Write the file."""
         try:
             write_json(Path(self.filepath), self.give(context))
         except KnuckleError as error:
@@ -57,7 +57,7 @@ class _SaveJson(ExportHelper):
         return {"FINISHED"}
 
     def give(self, context: "Context") -> Any:
-        """What to write. Raises KnuckleError."""
+        """Return what to write. Raises KnuckleError."""
         raise NotImplementedError
 
 
@@ -69,7 +69,7 @@ class KNUCKLE_OT_load_performer(_LoadJson, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def take(self, context: "Context", data: Any, where: str) -> None:
-        """Keeps the measures in the scene."""
+        """Store the performer in the scene."""
         performer.from_dict(data, where)
         context.scene.knuckle.performer = json.dumps(data)
 
@@ -82,14 +82,14 @@ class KNUCKLE_OT_save_performer(_SaveJson, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With measures."""
+        """Available if there is a performer."""
         if not context.scene.knuckle.performer:
             cls.poll_message_set("There are no measures to save, measure the performer first")
             return False
         return True
 
     def give(self, context: "Context") -> Any:
-        """The measures."""
+        """Return the scene's performer."""
         return json.loads(context.scene.knuckle.performer)
 
 
@@ -101,7 +101,7 @@ class KNUCKLE_OT_load_markers(_LoadJson, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def take(self, context: "Context", data: Any, where: str) -> None:
-        """Keeps the map in the scene."""
+        """Store the marker map in the scene."""
         marker_sets.from_json(data, where)
         context.scene.knuckle.marker_map = json.dumps(data)
 
@@ -114,7 +114,7 @@ class KNUCKLE_OT_load_recipe(_LoadJson, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def take(self, context: "Context", data: Any, where: str) -> None:
-        """Gives the scene the recipe's settings."""
+        """Apply the recipe to the scene."""
         apply_recipe(from_dict(data, where), context.scene, where)
 
 
@@ -125,7 +125,7 @@ class KNUCKLE_OT_save_recipe(_SaveJson, bpy.types.Operator):
     bl_label = "Save Recipe"
 
     def give(self, context: "Context") -> Any:
-        """The recipe of the scene."""
+        """Return the scene's recipe."""
         return to_dict(recipe_of(context.scene))
 
 
@@ -137,14 +137,14 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a result."""
+        """Available if there is a result."""
         if result_of(shown_result(context)) is None:
             cls.poll_message_set("There is no result yet, solve a capture")
             return False
         return True
 
     def give(self, context: "Context") -> Any:
-        """The report of the take that the panel shows."""
+        """Return the report of the take that the panel shows."""
         report = result_of(shown_result(context))
         if report is None:
             raise RecipeError("there is no result yet, solve a capture")
@@ -152,7 +152,7 @@ class KNUCKLE_OT_export_report(_SaveJson, bpy.types.Operator):
 
 
 def shown_result(context: "Context") -> bpy.types.Object | None:
-    """The armature whose result is of interest: the active one if it plays a take, else the one solved last."""
+    """Return the armature whose result is shown: the active one if it has a take, else the one solved last."""
     active = context.active_object
     return active if result_of(active) is not None else context.scene.knuckle.result
 
@@ -175,7 +175,7 @@ class KNUCKLE_OT_forget(bpy.types.Operator):
     )
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Empties the setting."""
+        """Clear the setting."""
         setattr(context.scene.knuckle, self.what, "")
         return {"FINISHED"}
 

@@ -1,4 +1,4 @@
-"""Following a device: begun, ended, recentred, measured again; whose hands drive what."""
+"""Operators of live solving: start, stop, recentre, measure again, forget a performer."""
 
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def plan_of(context: "Context") -> LiveSetup:
-    """What the scene's settings ask for. Raises KnuckleError for an armature that cannot be posed or has no hand."""
+    """Build the setup from the scene's settings. Raises KnuckleError for an armature without a hand to pose."""
     chosen = context.scene.knuckle_live
     armature = target(context)
     for driven in filter(None, [armature, *(person.armature for person in chosen.people)]):
@@ -47,7 +47,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With nothing followed yet, and an armature if one is to be driven."""
+        """Available if no device is running, and an armature is chosen if one is to be driven."""
         chosen = context.scene.knuckle
         if Live.run is not None:
             cls.poll_message_set("A device is followed already, stop that first")
@@ -58,7 +58,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
         return False
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Opens the device and looks for what comes until it is stopped."""
+        """Connect to the device and start the timer."""
         try:
             plan = plan_of(context)
             begin(LiveRun(plan, context.scene, Live.places.setdefault(plan.device, {})))
@@ -76,7 +76,7 @@ class KNUCKLE_OT_live_stop(WhileFollowing, bpy.types.Operator):
     bl_options = {"UNDO"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Hangs up, puts the bones back where that is asked for, and keys a take that was being recorded."""
+        """Disconnect, restore the bones if the settings say so, and key a take that was being recorded."""
         taken = end()
         if taken is not None:
             key_taken(self, taken)
@@ -92,7 +92,7 @@ class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
     bl_label = "Recentre"
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """From now on."""
+        """Recentre from the next frame on."""
         assert Live.run is not None
         Live.run.recentre()
         return {"FINISHED"}
@@ -105,7 +105,7 @@ class KNUCKLE_OT_live_measure(WhileFollowing, bpy.types.Operator):
     bl_label = "Measure Again"
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Within a second."""
+        """Measure on the frames of the next second."""
         assert Live.run is not None
         Live.run.session.measure_again()
         return {"FINISHED"}
@@ -122,14 +122,14 @@ class KNUCKLE_OT_live_forget_performer(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """While nothing is followed: who comes gets a row again."""
+        """Available while no device is running, since performers that are seen get a row again."""
         if Live.run is not None:
             cls.poll_message_set("Stop first: whoever comes has a row")
             return False
         return True
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """The row goes."""
+        """Remove the performer's row."""
         people = context.scene.knuckle_live.people
         row = people.find(self.performer)
         if row < 0:

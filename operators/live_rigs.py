@@ -1,4 +1,4 @@
-"""What the hands of a device's performers drive: which armature is whose, and how each of its hands is posed."""
+"""Pose armatures with the hands of a device's performers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 HAND = "knuckle_live_hand"
-"""The property of an armature that tells which hand it was built for, by name."""
+"""Custom property of an armature that was built for a live hand: the hand's name."""
 
 
 class LiveRigs:
-    """Holds references only to what is Blender's, so that it outlives undo."""
+    """The armatures that the performers' hands drive. Holds references, not Blender's objects, to survive undo."""
 
     def __init__(
         self, scene: DataReference, first: DataReference | None, people: Mapping[str, DataReference], *, limited: bool
     ) -> None:
-        """first: the armature of the first performer that comes, None for new hands; people: performer -> armature."""
+        """first: armature of the performer seen first, None for new hands; people: performer -> armature."""
         self.problems: dict[str, str] = {}
-        """Hand -> why it is not shown, a sentence."""
+        """Hand -> a sentence why it is not posed."""
         self.performers: list[str] = []
-        """As they came; '' where the device names none."""
+        """In order of appearance; '' if the device names none."""
         self.made = False
         """Whether hands were added to the scene since this was last set to False."""
         self._scene, self._first, self._people, self._limited = scene, first, dict(people), limited
@@ -48,15 +48,15 @@ class LiveRigs:
         self._edited: set[str] = set()
 
     def come(self, hands: Iterable[str]) -> None:
-        """Hands came, in this order: the first one's performer is the first."""
+        """Add the performers of hands, in order of appearance."""
         self.performers = list(dict.fromkeys([*self.performers, *map(person_of, hands)]))
 
     def armature_of(self, performer: str) -> DataReference | None:
-        """What the hands of a performer drive who came; None for new hands."""
+        """Return the armature that a performer's hands drive; None for new hands."""
         return self._people.get(performer) or (self._first if self.performers[:1] == [performer] else None)
 
     def drive(self, people: Mapping[str, DataReference]) -> None:
-        """From now on performers drive these armatures; those that are driven no more stand as they did before."""
+        """Assign armatures to performers. Armatures that are no longer driven get their earlier pose back."""
         changed = {name for name in {*people, *self._people} if people.get(name) != self._people.get(name)}
         self._people = dict(people)
         for hand in [hand for hand in self._posed if person_of(hand) in changed]:
@@ -67,9 +67,9 @@ class LiveRigs:
                 posed.put_back()
 
     def pose(self, shown: Sequence[DisplayedHand], hands: Mapping[str, LiveHand], places: Mapping[str, Floats]) -> bool:
-        """Poses what is shown otherwise than before; whether there was any.
+        """Pose the hands that have changed. Returns whether there were any.
 
-        places: performer -> (4, 4) T_scene_device, where it is not the identity.
+        places: performer -> (4, 4) T_scene_device, if it is not the identity.
         """
         pairs = []
         for one in shown:
@@ -82,20 +82,20 @@ class LiveRigs:
         return bool(pairs) and apply_pose.pose(pairs)
 
     def again(self) -> None:
-        """Something else may have moved the bones: they are posed again, though nothing new has come."""
+        """Pose all hands again at the next call of `pose`, since something else may have moved the bones."""
         self._shown.clear()
 
     def put_back(self) -> None:
-        """All bones as they stood before."""
+        """Restore the pose that all bones had before."""
         for posed in self.posed().values():
             posed.put_back()
 
     def posed(self) -> dict[str, RigHand]:
-        """The hands that are posed, by name."""
+        """Return the posed hands by name."""
         return {name: posed for name, posed in self._posed.items() if posed is not None}
 
     def rest(self, hand: str) -> Floats | None:
-        """(4, 4) where the wrist that a hand drives is in the world at rest."""
+        """T_world_wrist (4, 4) at rest of the rig's hand that a hand drives; None if it drives none."""
         posed = self._posed.get(hand)
         armature = posed.find_armature() if posed else None
         if armature is None or posed is None:
@@ -104,7 +104,7 @@ class LiveRigs:
         return placed
 
     def _ready(self, one: DisplayedHand, hand: LiveHand) -> RigHand | None:
-        """What a hand drives, begun where it must be; None where there is nothing that can be posed now."""
+        """Return the rig's hand that a hand drives, bound anew if needed; None if it cannot be posed now."""
         posed = self._posed.get(one.name)
         if posed is None:
             return None if one.name in self._posed else self._begun(one, hand, None)
@@ -116,7 +116,7 @@ class LiveRigs:
         if state == "edited":
             self._edited.add(one.name)
             return None
-        # Bones that were edited may stand otherwise at rest.
+        # Edited bones may have another rest pose.
         if posed.hand is not one.pose.hand or one.name in self._edited:
             return self._begun(one, hand, posed)
         self.problems.pop(one.name, None)
@@ -132,10 +132,10 @@ class LiveRigs:
         return self._posed[one.name]
 
     def _begin(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand | None:
-        """What a hand drives from now on; before: what it drove. None where its armature has no such hand."""
+        """Bind a hand to what it drives. before: what it drove so far. None if its armature has no such hand."""
         chosen = self.armature_of(person_of(one.name))
         if chosen is None and before is not None and before.hand is one.pose.hand:
-            # A new hand whose measures stay and whose bones were edited: an armature like others.
+            # The user has edited the bones of a new hand: from now on it is an armature like others.
             chosen = before.armature
         armature: Object | None = chosen.among(bpy.data.objects) if chosen else None
         if chosen and armature is None:
@@ -153,7 +153,7 @@ class LiveRigs:
         return begun if before is None else replace(begun, before=begun.before | before.before)
 
     def _new(self, one: DisplayedHand, hand: LiveHand, before: RigHand | None) -> RigHand:
-        """A new hand with the performer's measures, in the place of the one with the measures before."""
+        """Build a hand with the performer's proportions, replacing the one built for earlier measurements."""
         scene = self._scene.among(bpy.data.scenes)
         old: list[Object | None] = [before.armature.among(bpy.data.objects)] if before else _left_over(scene, one.name)
         for obj in old:
@@ -170,18 +170,18 @@ def _placed(pose: Pose, place: Floats | None) -> Pose:
 
 
 def _left_over(scene: "Scene", hand: str) -> "list[Object | None]":
-    """What was built for a hand, by name, when a device was followed before."""
+    """Return the armatures that earlier runs built for the hand of this name."""
     return [obj for obj in scene.objects if is_armature(obj) and obj.get(HAND) == hand]
 
 
 def _untouched(obj: "Object") -> bool:
-    """Whether a hand is as it was built: without keys, unmoved, chosen for nothing, with nothing on it but its skin."""
+    """Whether a hand is as it was built: no animation, transform, users or children besides its skin."""
     moved = not np.allclose(np.array(obj.matrix_world), np.eye(4)) or obj.parent or obj.constraints
     return not (moved or obj.users > len(obj.users_collection) or obj.animation_data or len(obj.children) > 1)
 
 
 def _remove(hand: "Object") -> None:
-    """A hand that add_hand built, and its skin."""
+    """Delete a hand that was built here, and its skin."""
     for child in hand.children:
         if isinstance(child.data, bpy.types.Mesh) and child.name.startswith(f"{hand.name} Skin"):
             bpy.data.meshes.remove(child.data)

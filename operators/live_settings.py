@@ -1,4 +1,4 @@
-"""What the person chooses for live solving, kept with the scene."""
+"""Settings of live solving: properties of the scene."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ def _usual_port(settings: "KnuckleLive", _context: Any) -> None:
 
 
 class KnucklePerson(bpy.types.PropertyGroup):
-    """A performer of the device, and what their hands drive; `name` is theirs, empty where the device tells none."""
+    """A performer and what their hands drive. `name` is the performer's, empty if the device sends none."""
 
     armature: PointerProperty(
         name="Armature",
@@ -42,7 +42,7 @@ class KnucklePerson(bpy.types.PropertyGroup):
 
 
 class KnuckleTake(bpy.types.PropertyGroup):
-    """A take that was recorded; `name` is its raw take's, without its folder."""
+    """A recorded take. `name` is the file name of its raw take."""
 
     filepath: StringProperty(name="File", description="The raw take", subtype="FILE_PATH")
     seconds: FloatProperty(name="Length", description="Of what was shown", subtype="TIME_ABSOLUTE")
@@ -50,7 +50,7 @@ class KnuckleTake(bpy.types.PropertyGroup):
 
 
 class KnuckleLive(bpy.types.PropertyGroup):
-    """The device, where it is, and what becomes of it."""
+    """The device, its address, and what its hands drive and record."""
 
     device: EnumProperty(
         name="Device",
@@ -107,7 +107,7 @@ class KnuckleLive(bpy.types.PropertyGroup):
 
 
 def address_of(settings: Any) -> Address:
-    """Where the device is."""
+    """Return the device's address."""
     return Address(settings.host.strip(), settings.port)
 
 

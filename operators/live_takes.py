@@ -1,4 +1,4 @@
-"""Takes of what a device sends: begun, ended, listed and keyed."""
+"""Record takes of a device, list and key them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
     bl_options = {"UNDO"}
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Begins or ends."""
+        """Begin or end a take."""
         assert Live.run is not None
         if Live.run.receiver.recording is not None:
             taken = end_take(Live.run)
@@ -39,7 +39,7 @@ class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
 
 
 def key_taken(operator: bpy.types.Operator, taken: EndedTake) -> None:
-    """Keys a take that was ended, and reports where it is."""
+    """Key a take that has ended, and report where it is."""
     recorder = taken.recorder
     operator.report({"WARNING" if recorder.problem else "INFO"}, recorder.problem or f"Recorded {recorder.path}")
     if taken.kept.full:
@@ -59,7 +59,7 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a take chosen."""
+        """Available if a take is selected."""
         chosen = context.scene.knuckle_live
         if 0 <= chosen.take < len(chosen.takes):
             return True
@@ -67,7 +67,7 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
         return False
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """The one after it is chosen then, or the last."""
+        """Remove the take from the list, and select the next one."""
         chosen = context.scene.knuckle_live
         chosen.takes.remove(chosen.take)
         chosen.take = max(min(chosen.take, len(chosen.takes) - 1), 0)
@@ -75,7 +75,7 @@ class KNUCKLE_OT_live_forget_take(bpy.types.Operator):
 
 
 def folder_of(context: "Context") -> Path:
-    """Where raw takes go: where the person says, beside the file, or where extensions may write."""
+    """Return the folder of raw takes: the chosen one, the .blend file's, or the extension's user directory."""
     chosen = context.scene.knuckle_live.folder
     if chosen or bpy.data.filepath:
         return Path(bpy.path.abspath(chosen or "//"))

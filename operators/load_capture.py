@@ -1,4 +1,4 @@
-"""Bringing a capture into the scene: its markers as an object, and itself into the panel."""
+"""Load a capture into the scene: its markers as an object, its facts into the panel."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) -> "Object":
-    """The object that shows a capture's markers: the one there is for this file, filled again, or a new one."""
+    """Show a capture's markers in the object that there already is for this file, or in a new one."""
     scene, path = context.scene, recipe.capture
     shown = capture_object(context, path)
     if shown is None:
@@ -39,7 +39,7 @@ def show_capture(context: "Context", markers: captures.Markers, recipe: Recipe) 
 
 
 def capture_object(context: "Context", path: str) -> "Object | None":
-    """The scene's object with the markers of the capture at a path."""
+    """Return the scene's object with the markers of the capture at a path, None without one."""
     for obj in context.scene.objects:
         if markers_object.is_markers(obj) and obj[markers_object.PROPERTY].get("path") == path:
             return obj
@@ -47,7 +47,7 @@ def capture_object(context: "Context", path: str) -> "Object | None":
 
 
 def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
-    """What the panel tells of the hands in a capture; a capture without one can still be looked at."""
+    """Return what the panel shows about the hands in a capture; for a capture without hands, why there are none."""
     try:
         labels = assigning.labelled(recipe, markers)
         found = assigning.assignment(recipe, labels.markers)
@@ -64,7 +64,7 @@ def found_hands(recipe: Recipe, markers: captures.Markers) -> dict[str, Any]:
 
 
 def read_capture(context: "Context", path: str) -> "Object":
-    """Reads a capture and shows it. Raises KnuckleError, and then nothing has changed."""
+    """Read a capture and show its markers. Raises KnuckleError, and then nothing has changed."""
     chosen = context.scene.knuckle
     before, chosen.capture = chosen.capture, path
     try:
@@ -79,7 +79,7 @@ def read_capture(context: "Context", path: str) -> "Object":
 
 
 def relative(path: str) -> str:
-    """A path as the panel keeps it: relative to the .blend file where the person prefers that and it is saved."""
+    """Return a path relative to the .blend file, if Blender's preferences say so and the file is saved."""
     prefers = bpy.context.preferences.filepaths.use_relative_paths and bpy.data.filepath
     if prefers and Path(path).anchor == Path(bpy.data.filepath).anchor:
         return bpy.path.relpath(path)

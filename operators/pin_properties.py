@@ -1,4 +1,4 @@
-"""What fingertips are pinned to: the world, another object's surface, another finger. Kept on the armature object."""
+"""Pins of fingertips to the world, another object's surface or another finger: properties of the armature object."""
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
@@ -30,14 +30,14 @@ KINDS = [
     ("DIGIT", "Finger", "As it is now to another finger's tip"),
 ]
 SPOT = ("kind", "other", "place", "corners", "shares", "home", "vertices")
-"""Of a KnucklePin, where it is on what it is to."""
+"""The properties of a KnucklePin that say where it is."""
 Spots = dict[tuple[str, str], tuple[Any, ...]]
-"""Side and digit -> SPOT."""
+"""(side, digit) -> values of the properties in SPOT."""
 OVERRIDABLE: set[str] = {"LIBRARY_OVERRIDABLE"}
 
 
 class KnucklePin(bpy.types.PropertyGroup):
-    """Where a fingertip of an armature is pinned."""
+    """A pin of one of an armature's fingertips."""
 
     side: EnumProperty(name="Hand", description="Which hand", items=SIDE_ITEMS, options=FIXED, override=OVERRIDABLE)
     digit: EnumProperty(
@@ -85,23 +85,23 @@ class KnucklePin(bpy.types.PropertyGroup):
 
 
 def pins_on(armature: "Object") -> "list[Any]":
-    """Each KnucklePin of an armature object that was not let go."""
+    """Return the KnucklePins of an armature object that are not released."""
     kept: Any = armature
     return [pin for pin in kept.knuckle_pins if not pin.released]
 
 
 def pin_of(armature: "Object", side: Side, digit: str) -> Any:
-    """The pin of a digit, None where it has none."""
+    """Return the pin of a digit, None without one."""
     return next((pin for pin in pins_on(armature) if pin.side == side and pin.digit == digit), None)
 
 
 def holds(pin: Any) -> bool:
-    """Whether there still is what a pin is to."""
+    """Whether the target of a pin still exists."""
     return pin.kind != "OBJECT" or is_there(pin.target)
 
 
 def pins_of(armature: "Object", side: Side) -> list[Pin]:
-    """Where the fingertips of a hand are pinned now. A pin to an object that is gone holds nothing."""
+    """Return the current pins of a hand, as dragging uses them. Pins to deleted objects are left out."""
     size = _scale(armature)
     found = []
     for pin in pins_on(armature):
@@ -119,12 +119,12 @@ def pins_of(armature: "Object", side: Side) -> list[Pin]:
 
 
 def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Object | str | None" = None) -> None:
-    """Pins a fingertip where it is now; to: the object, or the other digit."""
+    """Pin a fingertip where it is now. to: the object, or the other digit."""
     side = held.hand.side
     frames = held.seen_frames()
     tip = frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3]
     kept: Any = armature
-    # One that was let go of a linked file is there still.
+    # A released pin of a linked file is used again.
     of_digit = (pin for pin in kept.knuckle_pins if pin.side == side and pin.digit == digit)
     pin = next(of_digit, None) or kept.knuckle_pins.add()
     pin.side, pin.digit, pin.kind, pin.released = side, digit, kind, False
@@ -139,20 +139,19 @@ def pin_digit(armature: "Object", held: RigHand, digit: str, kind: str, to: "Obj
 
 
 def pin_again(armature: "Object", held: RigHand, digit: str) -> None:
-    """A pin of a fingertip that was dragged goes along to where it is now; one to an object that is gone waits for
-    it."""
+    """Move the pin of a dragged fingertip to where the tip is now. A pin to a deleted object stays."""
     pin = pin_of(armature, held.hand.side, digit)
     if pin is not None and pin.kind != "DIGIT" and holds(pin):
         pin_digit(armature, held, digit, pin.kind, pin.target)
 
 
 def spots_of(armature: "Object") -> Spots:
-    """Where pins are, to be put back by put_pins_back."""
+    """Read where the pins are, for put_pins_back."""
     return {(pin.side, pin.digit): tuple(_plain(getattr(pin, name)) for name in SPOT) for pin in pins_on(armature)}
 
 
 def put_pins_back(armature: "Object", spots: Spots) -> None:
-    """Pins that went along are where they were."""
+    """Restore the pins to where they were."""
     for pin in pins_on(armature):
         for name, value in zip(SPOT, spots.get((pin.side, pin.digit), ()), strict=False):
             setattr(pin, name, value)
@@ -163,25 +162,25 @@ def _plain(value: Any) -> Any:
 
 
 def unpin(armature: "Object", wanted: "Callable[[Any], bool]") -> int:
-    """Lets go of the pins that are wanted; how many there were."""
+    """Remove the pins that `wanted` selects. Returns how many there were."""
     kept: Any = armature
     let_go = [number for number, pin in enumerate(kept.knuckle_pins) if not pin.released and wanted(pin)]
     for number in reversed(let_go):
         try:
             kept.knuckle_pins.remove(number)
         except TypeError:
-            # An override keeps what its linked file has.
+            # A library override cannot remove what its linked file has.
             kept.knuckle_pins[number].released = True
     return len(let_go)
 
 
 def unpin_digit(armature: "Object", side: Side, digit: str) -> bool:
-    """Whether there was a pin."""
+    """Remove the pin of a digit. Returns whether there was one."""
     return unpin(armature, lambda pin: pin.side == side and pin.digit == digit) > 0
 
 
 def pins_along(held: RigHand, digits: Collection[str]) -> None:
-    """The pins of digits that were posed go along, as pin_again has it."""
+    """Move the pins of posed digits to where the tips are now, as pin_again does."""
     armature = held.armature_object()
     pinned = [digit for digit in digits if pin_of(armature, held.hand.side, digit) is not None]
     if pinned:

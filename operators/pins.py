@@ -1,4 +1,4 @@
-"""Pinning fingertips, letting them go, and bringing them to their pins."""
+"""Pin and unpin fingertips, and bring them to their pins."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -31,18 +31,18 @@ Floats = NDArray[np.float64]
 Items = list[tuple[str, str, str, str, int]]
 
 PAD = (0.036, 0.01)
-"""Hand lengths from a fingertip back along its bone, and to the palm's side: the middle of what touches there."""
+"""Centre of a finger's pad in hand lengths: distance from the tip back along the bone, and towards the palm's side."""
 NEAR = 0.045
-"""Hand lengths: a surface so near to that middle is touched; about 2 mm beyond the skin of an adult's pad."""
+"""Distance in hand lengths from the pad's centre within which a surface is touched: 2 mm off an adult's skin."""
 
 
 def others(context: "Context", armature: "Object") -> "Iterator[Object]":
-    """The objects that a hand may touch: those that are seen and are not the armature's own."""
+    """Yield the objects that a hand may touch: the visible ones that do not belong to the armature."""
     return (obj for obj in context.visible_objects if not _is_own(obj, armature))
 
 
 def _is_own(obj: "Object", armature: "Object") -> bool:
-    """Whether it is the armature, hangs on it or is deformed by it."""
+    """Whether an object is the armature, its child or deformed by it."""
     if any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers):
         return True
     above: Object | None = obj
@@ -52,7 +52,7 @@ def _is_own(obj: "Object", armature: "Object") -> bool:
 
 
 class _OfDigit:
-    """What the operators are made of, beside bpy.types.Operator: a digit by its name, or the one under the mouse."""
+    """Mixin of operators on a digit: the one that the properties name, or the one under the mouse."""
 
     bl_options = {"REGISTER", "UNDO"}
 
@@ -62,11 +62,11 @@ class _OfDigit:
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """In Pose Mode."""
+        """Available in Pose Mode."""
         return can_drag(cls, context)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Of what is under the mouse, unless it was said."""
+        """Use the digit under the mouse, unless the property is set."""
         asked: Any = self
         if not asked.properties.is_property_set("digit"):
             found = under_mouse(context, pressed_at(event))
@@ -78,7 +78,7 @@ class _OfDigit:
         return done
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Does it, or says why not."""
+        """Change the pin, or report why it cannot be changed."""
         asked: Any = self
         try:
             armature = named_armature(context, asked.armature)
@@ -92,7 +92,7 @@ class _OfDigit:
 
 
 def _pin_to() -> dict[str, Items]:
-    """Digit -> what it can be pinned to."""
+    """Return digit -> menu items of what it can be pinned to."""
     touched = ("TOUCHED", "What It Touches", "The surface that it touches, or else the world")
     kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Finger", "As it is now to the tip that is nearest")]
     fingers = [
@@ -115,14 +115,14 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         name="To",
         description="What it is pinned to",
         items=lambda self, _context: PIN_TO[self.digit],
-        # The next finger is not meant to be pinned to what the last one was.
+        # The next finger starts with the default again.
         options={"SKIP_SAVE"},
     )
     target: StringProperty(name="Object", description="Whose surface; empty: the nearest one", options={"SKIP_SAVE"})
     toggle: BoolProperty(name="Toggle", description="Unpin it if it is pinned", options={"SKIP_SAVE", "HIDDEN"})
 
     def change(self, context: "Context", armature: "Object") -> bool:
-        """Kept on the armature object. Raises RigError where there is nothing to pin it to."""
+        """Pin the fingertip. Raises RigError if there is nothing to pin it to."""
         if self.toggle and unpin_digit(armature, self.side, self.digit):
             return True
         held = held_follower(armature, self.side).held
@@ -175,7 +175,7 @@ class KNUCKLE_OT_unpin_fingertip(_OfDigit, bpy.types.Operator):
     bl_label = "Unpin Fingertip"
 
     def change(self, _context: "Context", armature: "Object") -> bool:
-        """Whether it was pinned."""
+        """Unpin the fingertip. Returns whether it was pinned."""
         return unpin_digit(armature, self.side, self.digit)
 
 
@@ -196,11 +196,11 @@ class KNUCKLE_OT_unpin_all(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a pin."""
+        """Available if there is a pin."""
         return _can_reach(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Of all hands."""
+        """Unpin the fingertips of all hands."""
         for armature in in_pose_mode(context):
             if armature.is_editable:
                 unpin(armature, lambda _: True)
@@ -217,11 +217,11 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a pin."""
+        """Available if there is a pin."""
         return _can_reach(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Each hand, and keyed as auto-keying would; a hand that cannot be posed is no reason to leave the others."""
+        """Solve each hand and key it as auto-keying would. Hands that cannot be posed are reported and skipped."""
         moved, told, refused = False, [], []
         hands = [(armature, side) for armature in in_pose_mode(context) for side in SIDES]
         for armature, side in hands:
@@ -242,8 +242,10 @@ class KNUCKLE_OT_reach_pins(bpy.types.Operator):
 
 
 def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, list[str]]:
-    """Whether a hand was moved to its pins, and which of its digits are short of theirs. Raises KnuckleError, and then
-    nothing has changed."""
+    """Move a hand to its pins. Returns whether it moved, and which digits are out of reach, in words.
+
+    Raises KnuckleError, and then nothing has changed.
+    """
     pins = pins_of(armature, side)
     if not pins:
         return False, []

@@ -1,4 +1,4 @@
-"""What is done to a posed hand at once: mirrored, relaxed, put back to rest, its bones selected."""
+"""Operators on a whole hand: mirror, relax, reset, select."""
 
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ def _digits() -> Any:
 
 
 def _joints(held: RigHand, digit: str) -> list[int]:
-    """Those of a digit, or of the whole hand."""
+    """Return the joints of a digit, or of the whole hand."""
     return digit_joints(held, DIGITS if digit == WHOLE else (digit,))
 
 
@@ -49,7 +49,7 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
     )
 
     def change(self, context: "Context") -> str:
-        """Both are read before one is posed."""
+        """Mirror the pose. Both hands are read before one is posed."""
         left, right = ((held, held.read()) for side in SIDES for held in hands_asked(context, side))
         ways = {"TO_LEFT": [(right, left)], "TO_RIGHT": [(left, right)]}.get(self.way, [(right, left), (left, right)])
         wanted = [(other, mirrored(*one, *other)) for one, other in ways]
@@ -80,7 +80,7 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
     )
 
     def change(self, context: "Context") -> str:
-        """Each digit, with all that was posed on top of it."""
+        """Blend the angles of the requested joints to the neutral pose."""
         for held in hands_to_pose(context, self.side):
             joints, before = _joints(held, self.digit), as_it_stands(held)
             if self.factor > 0:
@@ -99,7 +99,7 @@ class KNUCKLE_OT_pose_reset(PosesHands, bpy.types.Operator):
     digit: _digits()
 
     def change(self, context: "Context") -> str:
-        """All channels of exactly these bones that are not locked."""
+        """Reset all unlocked channels of the hand's bones."""
         for held in hands_to_pose(context, self.side):
             armature, before = held.armature_object(), as_it_stands(held)
             for joint in _joints(held, self.digit):
@@ -123,7 +123,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """Bones are selected in Pose Mode."""
+        """Available in Pose Mode."""
         if not can_pose(cls, context):
             return False
         if context.mode != "POSE":
@@ -132,7 +132,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
         return True
 
     def change(self, context: "Context") -> str:
-        """Those of a hidden collection cannot be."""
+        """Select the bones. Those in a hidden bone collection cannot be selected."""
         hands = hands_asked(context, self.side)
         wanted = {(held.armature_object().name, name) for held in hands for name in self._names(held)}
         for armature in posed_armatures(context):
@@ -155,7 +155,7 @@ class KNUCKLE_OT_pose_select(PosesHands, bpy.types.Operator):
 
 
 def _select(bone: "PoseBone", wanted: bool, extend: bool) -> None:
-    # Blender 5 keeps the selection of Pose Mode in the pose.
+    # From Blender 5 on, pose bones have the selection of Pose Mode; before, bones have it.
     holder: Any = bone if hasattr(bone, "select") else bone.bone
     holder.select = wanted or (extend and holder.select)
 

@@ -1,5 +1,4 @@
-"""Which hands are posed: those of the active armature and of the others beside it, and of them the one that the person
-has chosen."""
+"""Which hands the posing tools work on: those of the active armature and of others that are selected or in Pose Mode."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -17,12 +16,13 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 MODES = ("OBJECT", "POSE")
-"""In which hands are posed: undo in others is of what is edited alone."""
+"""Modes in which hands are posed. In others undo covers only what is being edited."""
 
 
 def posed_armatures(context: "Context") -> "list[Object]":
-    """The armatures whose hands are posed: the active one, the others in Pose Mode, those selected beside them; where
-    there is none, the one that the scene's hands drive.
+    """Return the armatures whose hands are posed: the active one, others in Pose Mode, selected ones.
+
+    If there is none, the armature that solving drives.
     """
     if context.mode not in MODES:
         return []
@@ -34,19 +34,19 @@ def posed_armatures(context: "Context") -> "list[Object]":
 
 
 def posed_armature(context: "Context") -> "Object | None":
-    """The first of posed_armatures, None without one; quicker, since sliders ask it each time that they are drawn."""
+    """Return the first of posed_armatures, None without one. Faster, since it is called whenever sliders are drawn."""
     return _active(context) or next(iter(posed_armatures(context)), None)
 
 
 def _active(context: "Context") -> "Object | None":
-    """The active armature, or the one that carries the active object: a hand's skin is clicked on that is meant."""
+    """Return the active armature, or the one that deforms the active object, such as a hand's skin."""
     active = context.view_layer.objects.active if context.mode in MODES and context.view_layer else None
     armature = active if active is None or is_armature(active) else active.find_armature()
     return armature if armature is not None and armature.mode != "EDIT" else None
 
 
 def in_pose_mode(context: "Context") -> "list[Object]":
-    """The armatures in Pose Mode, the active one first: those whose hands are taken hold of by the mouse."""
+    """Return the armatures in Pose Mode, the active one first. Their hands can be dragged by the mouse."""
     if context.mode != "POSE":
         return []
     active = context.view_layer.objects.active
@@ -55,8 +55,7 @@ def in_pose_mode(context: "Context") -> "list[Object]":
 
 
 def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
-    """The sides of which hands are known, and of each the first armature that has it, best one that can be posed.
-    Quick."""
+    """Return side -> the first armature with a detected hand of it, preferring hands that can be posed. Fast."""
     answers = [(armature, known) for armature in armatures if (known := detection_cache.known(armature)) is not None]
     there: dict[Side, Object] = {}
     for side in SIDES:
@@ -67,8 +66,9 @@ def sides_of(armatures: "Iterable[Object]") -> "dict[Side, Object]":
 
 
 def chosen_hand(context: "Context") -> "tuple[Object, Side] | None":
-    """The hand that is posed from the panel: the one that was chosen, or the only one that is known; its armature may
-    have none. None without an armature. Quick.
+    """Return the hand that the panel poses: the chosen one, or the only one that is detected. Fast.
+
+    Its armature may have no such hand. None without an armature.
     """
     armatures = posed_armatures(context)
     if not armatures:
@@ -94,22 +94,22 @@ def hand_to_pose(context: "Context") -> "tuple[Object, Side]":
 
 
 def hands_asked(context: "Context", side: str) -> list[RigHand]:
-    """The hands of a side, or of BOTH sides each that there is. Raises RigError where there is none."""
+    """Return the hand of a side, or all hands for BOTH. Raises RigError if there is none."""
     armatures = posed_armatures(context)
     wanted = [each for each in SIDES if side in ("BOTH", each)]
     there = [
         (armature, each) for armature in armatures for each in wanted if each in detection_cache.now(armature).usable
     ]
-    # Where there is none, asking for it says why.
+    # Without a hand, held_hand raises the reason.
     first = detection_cache.now(armatures[0])
     there = there or [(armatures[0], next(filter(first.why_not, wanted), wanted[0]))]
     return [held_hand(*hand) for hand in (there if side == "BOTH" else there[:1])]
 
 
 def named_armature(context: "Context", name: str) -> "Object":
-    """The armature in Pose Mode of this name, the active one for none.
+    """Return the armature in Pose Mode of this name; the active one if the name is empty.
 
-    Raises RigError where there is none, or it cannot be posed so that it is seen.
+    Raises RigError if there is none, or if it cannot be posed visibly.
     """
     for armature in in_pose_mode(context):
         if name in ("", armature.name):
@@ -119,13 +119,13 @@ def named_armature(context: "Context", name: str) -> "Object":
 
 
 def check_posable(armature: "Object") -> None:
-    """Raises RigError for an armature that cannot be posed, or not so that it is seen."""
+    """Raise RigError for an armature that cannot be posed, or whose pose is not shown."""
     check_keyable(armature)
     check_shown(armature)
 
 
 def check_shown(armature: "Object") -> None:
-    """Of that what may be asked while Blender draws: nothing is worked out anew."""
+    """Do the part of check_posable that is fast enough while drawing."""
     check_changeable(armature)
     if armature.data.pose_position == "REST":
         raise RigError(
@@ -134,7 +134,7 @@ def check_shown(armature: "Object") -> None:
 
 
 def can_pose(operator: type, context: "Context") -> bool:
-    """For poll: there is an armature whose bones can be posed."""
+    """For poll: whether there is an armature whose bones can be posed."""
     return _can_pose(
         operator,
         posed_armatures(context),
@@ -143,7 +143,7 @@ def can_pose(operator: type, context: "Context") -> bool:
 
 
 def can_drag(operator: type, context: "Context") -> bool:
-    """For poll: an armature is in Pose Mode, and may be changed."""
+    """For poll: whether an editable armature is in Pose Mode."""
     return _can_pose(operator, in_pose_mode(context), "Hands are taken hold of in Pose Mode")
 
 

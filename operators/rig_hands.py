@@ -1,4 +1,4 @@
-"""Corrections of what was found on the armature that is driven: each a click and an undo, kept on it."""
+"""Correct the detected hands of the driven armature. Corrections are stored on the armature."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,13 +25,13 @@ DIGIT_ITEMS = [(digit, digit.capitalize(), f"The {digit}") for digit in DIGITS]
 
 
 def driven_armature(scene: "Scene") -> "Object | None":
-    """The armature that a scene's hands drive, None where new hands are built."""
+    """Return the armature that a scene's hands drive, None if new hands are built."""
     chosen = scene.knuckle
     return chosen.armature if chosen.rig == "ARMATURE" and is_armature(chosen.armature) else None
 
 
 def can_look(operator: type, context: "Context") -> bool:
-    """For poll: an armature is chosen."""
+    """For poll: whether an armature is chosen."""
     if driven_armature(context.scene) is not None:
         return True
     operator.poll_message_set("Choose the armature that the hand drives")
@@ -39,7 +39,7 @@ def can_look(operator: type, context: "Context") -> bool:
 
 
 def can_correct(operator: type, context: "Context") -> bool:
-    """For poll: an armature is chosen, and may be changed."""
+    """For poll: whether an editable armature is chosen."""
     armature = driven_armature(context.scene)
     if armature is None:
         return can_look(operator, context)
@@ -51,8 +51,8 @@ def can_correct(operator: type, context: "Context") -> bool:
 
 
 def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]) -> None:
-    """Changes the mapping of a hand, which is then the person's own. Raises RigError, and then nothing has changed."""
-    # Constraints and locks may have changed since: what is kept must hold as the armature is now.
+    """Change the mapping of a hand, which becomes the user's own. Raises RigError, and then nothing has changed."""
+    # Detected again, since constraints and locks may have changed.
     known = detection_cache.look(armature)
     before = to_correct(armature, side, known.hands.get(side))
     mapping = change(before)
@@ -61,9 +61,9 @@ def correct(armature: "Object", side: Side, change: Callable[[Mapping], Mapping]
 
 
 def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
-    """Turns a digit's curl plane so far from what the geometry says. Raises RigError, and then nothing has changed.
+    """Rotate a digit's curl plane from the detected one. Raises RigError, and then nothing has changed.
 
-    Nothing is looked for where the hand is the person's own already: the angle can be dragged.
+    A hand whose mapping is already the user's own is not detected again, so that the angle can be dragged.
     """
     known = detection_cache.known(armature)
     found = known.hands.get(side) if known and not known.why_not(side) else None
@@ -78,24 +78,24 @@ def turn(armature: "Object", side: Side, digit: str, degrees: float) -> None:
 
 
 def keep(armature: "Object", mapping: Mapping) -> None:
-    """Keeps a mapping on an armature, and shows it. Raises RigError, and then nothing has changed."""
+    """Store a mapping on an armature and show it. Raises RigError, and then nothing has changed."""
     check_bones(armature, mapping)
     save_mapping(armature, with_carrier(armature, mapping))
     detection_cache.look(armature)
-    # What a person says of an armature changes nothing that Blender would draw again by itself.
+    # Blender redraws nothing by itself when only the mapping changes.
     redraw_views(bpy.context)
 
 
 class _OfArmature:
-    """What the operators are made of, beside bpy.types.Operator: do something with the driven armature."""
+    """Mixin of operators on the driven armature."""
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an armature."""
+        """Available if an armature is chosen."""
         return can_look(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Does it, or says why not."""
+        """Run `change`, or report why it failed."""
         armature = driven_armature(context.scene)
         assert armature is not None, "poll"
         try:
@@ -106,18 +106,18 @@ class _OfArmature:
         return {"FINISHED"}
 
     def change(self, armature: "Object") -> None:
-        """What is done. Raises KnuckleError, and then nothing has changed."""
+        """Do the operator's work. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
 
 class _Correction(_OfArmature):
-    """Of those the ones that change what is kept on it."""
+    """Mixin of operators that change the stored mappings."""
 
     bl_options = {"REGISTER", "UNDO"}
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an armature that may be changed."""
+        """Available if an editable armature is chosen."""
         return can_correct(cls, context)
 
 
@@ -131,7 +131,7 @@ class KNUCKLE_OT_flip_digit(_Correction, bpy.types.Operator):
     digit: EnumProperty(items=DIGIT_ITEMS, options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
-        """Half a turn of its curl plane."""
+        """Rotate the curl plane by 180 degrees."""
         correct(armature, self.side, lambda mapping: flipped(mapping, self.digit))
 
 
@@ -143,7 +143,7 @@ class KNUCKLE_OT_mirror_hand(_Correction, bpy.types.Operator):
     bl_label = "Mirror"
 
     def change(self, armature: "Object") -> None:
-        """Each hand as the other side's."""
+        """Swap the sides of the hands."""
         known = detection_cache.look(armature)
         if not known.hands:
             raise RigError(f"armature '{armature.name}' has no hand to mirror, pick its bones first")
@@ -165,7 +165,7 @@ class KNUCKLE_OT_keep_hand(_Correction, bpy.types.Operator):
     side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
-        """As its own mapping."""
+        """Store the mapping as the user's own."""
         correct(armature, self.side, _whole)
 
 
@@ -176,7 +176,7 @@ class KNUCKLE_OT_detect_again(_Correction, bpy.types.Operator):
     bl_label = "Detect Again"
 
     def change(self, armature: "Object") -> None:
-        """Both sides: what is picked for one says something of the other."""
+        """Detect both sides: what was picked on one affects the other."""
         for side in SIDES:
             forget_mapping(armature, side)
         detection_cache.forget()
@@ -194,9 +194,9 @@ class KNUCKLE_OT_load_mapping(_Correction, ImportHelper, bpy.types.Operator):
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
 
     def change(self, armature: "Object") -> None:
-        """Kept on the side that the preset is of."""
+        """Store the preset for its side."""
         preset = read_preset(Path(self.filepath))
-        # What was only detected gives way to a preset; what a person said does not.
+        # A preset replaces what was only detected, not what the user corrected.
         kept = {side: to_correct(armature, side, None) for side in SIDES}
         check_free(kept, preset.side, preset.bones.values(), "detect again before this preset is imported")
         keep(armature, preset)
@@ -214,7 +214,7 @@ class KNUCKLE_OT_save_mapping(_OfArmature, ExportHelper, bpy.types.Operator):
     side: EnumProperty(items=SIDE_ITEMS, options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
-        """Of the side that was asked for; the armature stays as it is."""
+        """Write the mapping of the requested side. The armature is not changed."""
         known = detection_cache.look(armature)
         if self.side not in known.hands:
             raise RigError(f"armature '{armature.name}' has no {self.side} hand to save, pick its bones first")
@@ -231,7 +231,7 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
     digit: EnumProperty(items=[("ALL", "All", "The whole hand"), *DIGIT_ITEMS], options={"SKIP_SAVE"})
 
     def change(self, armature: "Object") -> None:
-        """The armature becomes the active object."""
+        """Select the bones and make the armature the active object."""
         known = detection_cache.now(armature)
         found = known.hands.get(self.side)
         if found is None:
@@ -247,7 +247,7 @@ class KNUCKLE_OT_select_bones(_Correction, bpy.types.Operator):
             bpy.ops.object.mode_set(mode="POSE")
         names = {name for joint, name in found.bones.items() if self.digit == "ALL" or joint.startswith(self.digit)}
         for bone in armature.pose.bones:
-            # Blender 5 keeps the selection of Pose Mode in the pose.
+            # From Blender 5 on, pose bones have the selection of Pose Mode; before, bones have it.
             (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
 
 

@@ -1,5 +1,6 @@
-"""What the panel shows of the hands of the armature that is driven, as properties: the bone of each joint, and how each
-digit's curl plane is turned. Nothing is kept here: they read and write the armature's own mapping.
+"""The mappings of the driven armature's hands as properties for the panel: bones of joints, and curl planes of digits.
+
+The properties store nothing: they read and write the mapping on the armature.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def setting(joint: str) -> str:
-    """What the property of a joint, or of a digit's turn, is called."""
+    """Return the name of the property for a joint, or for a digit's curl plane."""
     return joint.replace("-", "_")
 
 
@@ -46,7 +47,7 @@ def _change(group: "PropertyGroup", change: Callable[["Object"], None]) -> None:
     try:
         change(armature)
     except RigError as error:
-        # A field cannot report: it shows what there was, and the panel says why.
+        # A property cannot report errors: its value stays the same, and the panel shows the reason.
         known = detection_cache.now(armature)
         detection_cache.remember(armature, replace(known, refused=str(error)))
 
@@ -98,19 +99,19 @@ def _properties(side: Side) -> dict[str, Any]:
 
 
 class KnuckleLeftHand(bpy.types.PropertyGroup):
-    """The left hand of the armature that is driven."""
+    """The left hand of the driven armature."""
 
     __annotations__ = _properties("left")
 
 
 class KnuckleRightHand(bpy.types.PropertyGroup):
-    """The right hand of the armature that is driven."""
+    """The right hand of the driven armature."""
 
     __annotations__ = _properties("right")
 
 
 class KnuckleRig(bpy.types.PropertyGroup):
-    """The hands of the armature that a scene drives."""
+    """The hands of the driven armature."""
 
     axes: BoolProperty(
         name="Show Axes",

@@ -1,4 +1,4 @@
-"""The recipe that a scene's settings stand for, and settings from a recipe."""
+"""Make a recipe from a scene's settings, and apply a recipe to them."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def recipe_of(scene: "Scene") -> Recipe:
-    """The recipe that a scene's settings stand for. Raises RecipeError."""
+    """Return the recipe of a scene's settings. Raises RecipeError if there is no capture."""
     if not scene.knuckle.capture:
         raise RecipeError("there is no capture yet, import one")
     return recipe_for(scene, bpy.path.abspath(scene.knuckle.capture))
 
 
 def recipe_for(scene: "Scene", capture: str) -> Recipe:
-    """The same for another capture, or for what a device sends, by its name. Raises RecipeError."""
+    """Return the recipe of a scene's settings for another capture, or for a device's name. Raises RecipeError."""
     chosen = scene.knuckle
     return Recipe(
         capture=capture,
@@ -67,7 +67,7 @@ def recipe_for(scene: "Scene", capture: str) -> Recipe:
 
 
 def performer_of(scene: "Scene") -> Any:
-    """A scene's performer as JSON holds one, None where none was measured. Raises RecipeError."""
+    """Return a scene's performer as decoded JSON, None without one. Raises RecipeError if it is not JSON."""
     return _decoded(scene.knuckle.performer, "performer")
 
 
@@ -79,9 +79,9 @@ def _decoded(text: str, what: str) -> Any:
 
 
 def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
-    """Gives a scene the settings that a recipe holds.
+    """Apply a recipe to a scene's settings.
 
-    Raises KnuckleError naming `where` for a recipe that could not be solved, or that the panel cannot show; then
+    Raises KnuckleError naming `where` for a recipe that is invalid or has a value that the panel cannot show; then
     nothing has changed.
     """
     make(recipe.solver, recipe.settings)
@@ -103,7 +103,7 @@ def apply_recipe(recipe: Recipe, scene: "Scene", where: str = "recipe") -> None:
 
 
 def _values(recipe: Recipe) -> dict[str, tuple[str, Any]]:
-    """What a recipe calls it -> the setting and its value; a setting that another one switches off may stay."""
+    """Return recipe field -> (setting, value). Fields that are None are left out: another setting switches them off."""
     cleaning = recipe.cleaning
     values = {
         "capture": ("capture", recipe.capture),
@@ -141,7 +141,7 @@ def _encoded(data: Any) -> str:
 
 
 def _check(prop: Any, value: Any, what: str) -> None:
-    """Raises RecipeError for a value that a property would refuse, or take for another one."""
+    """Raise RecipeError for a value that a property would refuse or change."""
     if prop.type == "ENUM" and value not in prop.enum_items:
         raise RecipeError(f"{what} is '{value}', the panel takes {', '.join(prop.enum_items.keys())}")
     if prop.type in ("INT", "FLOAT") and not prop.hard_min <= value <= prop.hard_max:

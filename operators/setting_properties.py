@@ -1,4 +1,4 @@
-"""Properties of Blender's for a dataclass of settings, made from what it says of each of them."""
+"""Make Blender properties from the fields of a dataclass of settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 from ..solvers.settings import SettingRange
 
 Known = Mapping[str, tuple[Any, SettingRange]]
-"""As settings_of gives them: name -> (default, what it may be)."""
+"""Name -> (default, range), as settings_of returns them."""
 
 FIXED: set[str] = set()
-"""The options of a property that makes no sense to animate."""
+"""Options of a property that must not be animated."""
 
 SMALLEST = 1e-4
-"""Blender's fields have six digits behind the point: a default below this is shown in a smaller unit."""
+"""Blender's fields show at most six decimals: a default below this is shown in a smaller unit."""
 
 LARGEST_WHOLE = 2**31 - 1
 
 
 def drive() -> Any:
-    """How joint angles are found where a device tells how joints are turned: for a live run, and for takes of it."""
+    """Make the property that chooses where joint angles come from, for devices that send rotations."""
     return EnumProperty(
         name="Follow",
         description="How joint angles are found",
@@ -37,15 +37,15 @@ def drive() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class DisplayScale:
-    """How a number is shown: its property holds `factor` times the setting."""
+    """How a number is displayed: its property holds `factor` times the setting."""
 
     factor: float = 1.0
     subtype: str = "NONE"
     suffix: str = ""
-    """Behind the name, where Blender does not write the unit itself."""
+    """Appended to the name if Blender does not display the unit."""
 
 
-# Blender multiplies other lengths with the scene's unit scale, which says nothing of the recorded hand.
+# Blender multiplies other length subtypes by the scene's unit scale, which has nothing to do with the recorded hand.
 UNITS = {
     "": DisplayScale(),
     "m": DisplayScale(1000.0, "DISTANCE_CAMERA"),
@@ -54,11 +54,11 @@ UNITS = {
 }
 
 SMALLER = {1e3: ("m", "10⁻³"), 1e6: ("µ", "10⁻⁶"), 1e9: ("n", "10⁻⁹")}
-"""Factor -> the prefix of a unit, and a factor without one."""
+"""Factor -> prefix of the unit, and the text for numbers without a unit."""
 
 
 def shown(default: float, may_be: SettingRange) -> DisplayScale:
-    """How a setting with this default is shown."""
+    """Return how a setting with this default is displayed."""
     usual = UNITS[may_be.unit]
     if not 0 < abs(default) * usual.factor < SMALLEST:
         return usual
@@ -68,17 +68,17 @@ def shown(default: float, may_be: SettingRange) -> DisplayScale:
 
 
 def plain(value: float) -> float:
-    """A number as the person typed it: Blender keeps 0.2 in 32 bits, as 0.20000000298."""
+    """Round a number to what the user typed: Blender stores 0.2 in 32 bits, as 0.20000000298."""
     return float(f"{value:.6g}")
 
 
 def choice_number(name: str) -> int:
-    """The number by which a file keeps a choice: the same, whichever choices stand before it in a later version."""
+    """Return the number that identifies a choice in .blend files: it does not depend on the order of the choices."""
     return crc32(name.encode()) >> 1
 
 
 def property_of(name: str, default: Any, may_be: SettingRange) -> Any:
-    """A setting as a property of its kind."""
+    """Make the property of a setting, by the type of its default."""
     common: dict[str, Any] = {
         "name": name.replace("_", " ").title(),
         "description": may_be.about,
@@ -111,13 +111,13 @@ def _items(may_be: SettingRange) -> list[tuple[str, str, str, str, int]]:
 
 
 def group_of(name: str, about: str, known: Known) -> type[bpy.types.PropertyGroup]:
-    """A class of this name with a property for each setting."""
+    """Make a class of this name with a property for each setting."""
     properties = {key: property_of(key, *what) for key, what in known.items()}
     return type(name, (bpy.types.PropertyGroup,), {"__doc__": about, "__annotations__": properties})
 
 
 def changed(group: Any, known: Known) -> dict[str, Any]:
-    """The settings in a group of properties that differ from their defaults."""
+    """Return the settings in a group of properties that differ from their defaults."""
     values = {}
     for name, (default, may_be) in known.items():
         value, usual = getattr(group, name), default
@@ -129,7 +129,7 @@ def changed(group: Any, known: Known) -> dict[str, Any]:
 
 
 def give(group: Any, known: Known, settings: Mapping[str, Any]) -> None:
-    """Sets a group of properties to settings within their ranges; what is not named gets its default."""
+    """Assign settings to a group of properties. Properties that are not named get their defaults."""
     for name, (default, may_be) in known.items():
         if name not in settings:
             group.property_unset(name)

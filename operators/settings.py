@@ -1,4 +1,4 @@
-"""What the person chooses: properties of the scene. `scene_recipe` makes recipes of them."""
+"""The user's settings: properties of the scene. `scene_recipe` makes recipes of them."""
 
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 LAST_FRAME = 2**31 - 1
-"""The largest whole number that Blender keeps stands for the end of the capture."""
+"""The largest integer of Blender stands for the end of the capture."""
 
 _HAND_WORDS = {
     "auto": ("Auto", "The hands that the capture holds"),
@@ -55,7 +55,7 @@ def _is_capture(_settings: "KnuckleSettings", obj: "Object") -> bool:
 
 
 class KnuckleSettings(bpy.types.PropertyGroup):
-    """A scene's recipe, and where in the scene it goes."""
+    """A scene's recipe, and which of the scene's objects it belongs to."""
 
     capture: StringProperty(name="Capture", description="The recording of a hand", subtype="FILE_PATH", options=FIXED)
     markers: PointerProperty(
@@ -235,14 +235,14 @@ class KnuckleSettings(bpy.types.PropertyGroup):
 
 
 def place_markers(settings: KnuckleSettings) -> None:
-    """Moves the markers in time to where the settings have the capture begin."""
+    """Move the animation of the markers to the frame on which the capture begins."""
     scene = settings.id_data
     if isinstance(scene, bpy.types.Scene) and is_markers(settings.markers):
         place(settings.markers, settings.start, scene_rate(scene))
 
 
 class KnuckleStatus(bpy.types.PropertyGroup):
-    """How the job that runs is getting on; on the window manager, which is not saved."""
+    """Progress of the running job; on the window manager, which is not saved."""
 
     running: BoolProperty(name="Running", description="A job is running", options={"SKIP_SAVE"})
     fraction: FloatProperty(

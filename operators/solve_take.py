@@ -1,4 +1,4 @@
-"""Solving the scene's recipe and keying the hands."""
+"""Solve the scene's recipe and key the hands."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -34,7 +34,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With a capture, an armature if one is to be driven, and nothing else at work."""
+        """Available with a capture, an armature if one is to be driven, and no other job."""
         chosen = context.scene.knuckle
         if not chosen.capture:
             cls.poll_message_set("There is no capture yet, import one")
@@ -49,11 +49,11 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         return False
 
     def steps(self, context: "Context") -> Iterator[Progress]:
-        """Reads, cleans, assigns and solves."""
+        """Check the rig, then read, clean, assign and solve."""
         armature, recipe = target(context), recipe_of(context.scene)
         self._target = ObjectName.of(armature) if armature else None
         if armature is not None:
-            # A rig without a hand or an arm is told before the solving and not after it.
+            # A rig without a hand or an arm is reported before solving.
             check_target(armature, context.scene)
             hands = find_hands(armature, ())
             if recipe.arm:
@@ -62,7 +62,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
         yield from self._job.steps()
 
     def finish(self, context: "Context") -> None:
-        """Keys the hands and marks what was predicted."""
+        """Key the hands and mark predicted markers."""
         take = self._job.take
         assert take is not None
         scene = context.scene
@@ -83,7 +83,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
             select_only(context, *armatures)
 
     def _armature(self, scene: "Scene") -> "Object | None":
-        """What the job was started for, whatever is chosen by now."""
+        """Return the armature that was chosen when the job started. Raises RigError if it has left the scene."""
         if self._target is None:
             return None
         armature = self._target.found()
@@ -95,7 +95,7 @@ class KNUCKLE_OT_solve(JobOperator, bpy.types.Operator):
 
 
 def target(context: "Context") -> "Object | None":
-    """The armature that is to be keyed, None for new hands. Raises RigError if the chosen one is gone."""
+    """Return the armature to key, None for new hands. Raises RigError if the chosen one is not in the scene."""
     chosen = context.scene.knuckle
     if chosen.rig == "NEW":
         return None
@@ -105,14 +105,14 @@ def target(context: "Context") -> "Object | None":
 
 
 def new_notes(armature: "Object", take: Take) -> list[str]:
-    """What the report of a keyed take says beyond what the solving did."""
+    """Return the warnings that keying has added to the report of a take."""
     report = result_of(armature) or take.report
     notes: list[str] = report["warnings"][len(take.report["warnings"]) :]
     return notes
 
 
 def placing(context: "Context", take: Take) -> TakeTiming:
-    """Where the take goes in time: on the markers that it was made from."""
+    """Return the scene frames of the take: those of the markers that it was made from."""
     shown = capture_object(context, take.recipe.capture)
     origin = float(shown[markers_object.PROPERTY]["first"]) if shown else None
     return TakeTiming(float(context.scene.knuckle.start), origin)

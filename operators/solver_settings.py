@@ -1,4 +1,4 @@
-"""What is set on each solver and smoothing: a group of properties for every one that is registered."""
+"""Settings of solvers and smoothing: a group of properties for each kind that is registered."""
 
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from bpy.types import Context
 
 REGISTRIES: dict[str, Registry[Any]] = {registry.what: registry for registry in (SOLVER, SMOOTHING)}
-"""By the name of the property that chooses among them; their settings are beside it, see `settings_property`."""
+"""By the name of the property that chooses a kind. The settings of all kinds are in `settings_property`."""
 
 
 def settings_property(what: str) -> str:
-    """The name of the property that holds the settings of all of a registry's kinds."""
+    """Return the name of the property that holds the settings of all kinds."""
     return f"{what}s"
 
 
 def _identifier(kind: str) -> str:
-    """The name of a kind as an attribute."""
+    """Return the name of a kind as an identifier."""
     return kind.replace("-", "_")
 
 
 def _groups(registry: Registry[Any]) -> list[type[bpy.types.PropertyGroup]]:
-    """A class of properties for each kind, and in the end one that holds all of them."""
+    """Make a class of properties for each kind, and one with pointers to all of them as the last."""
     prefix = f"Knuckle{registry.what.capitalize()}"
     groups = {
         kind: group_of(
@@ -50,7 +50,7 @@ GROUPS = {what: _groups(registry) for what, registry in REGISTRIES.items()}
 
 
 def choice(what: str, description: str, default: str) -> Any:
-    """The property that chooses among a registry's kinds."""
+    """Make the property that chooses a kind."""
     registry = REGISTRIES[what]
     labels = {kind: registry.label(kind) for kind in registry.kinds}
     items = [(kind, label.name, label.about, "NONE", choice_number(kind)) for kind, label in labels.items()]
@@ -58,15 +58,15 @@ def choice(what: str, description: str, default: str) -> Any:
 
 
 def settings_of_all(what: str) -> Any:
-    """The property that holds the settings of all of a registry's kinds."""
+    """Make the property that holds the settings of all kinds."""
     every = GROUPS[what][-1]
     return PointerProperty(name=f"{what.capitalize()} Settings", description=every.__doc__ or "", type=every)
 
 
 def of_chosen(chosen: Any, what: str) -> tuple[Any, Known]:
-    """The properties of the solver or smoothing that the scene's settings choose, and what they may be.
+    """Return the properties of the chosen solver or smoothing, and their ranges.
 
-    Raises RecipeError where it is none of ours: a file keeps one that a later version had.
+    Raises RecipeError if it is unknown: the file may come from a later version.
     """
     kind = getattr(chosen, what)
     known = REGISTRIES[what].settings(kind)
@@ -83,7 +83,7 @@ class KNUCKLE_OT_reset_settings(bpy.types.Operator):
     what: EnumProperty(name="What", items=[(what, what.capitalize(), "") for what in REGISTRIES], options={"SKIP_SAVE"})
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Unsets them."""
+        """Reset the settings to their defaults."""
         group, known = of_chosen(context.scene.knuckle, self.what)
         if not changed(group, known):
             return {"CANCELLED"}

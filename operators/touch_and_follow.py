@@ -1,4 +1,4 @@
-"""The active armature's hand touches a point, or follows a line or a sphere, with its wrist or a fingertip."""
+"""Touch a point, or follow a line, a sphere or an object, with the wrist or a fingertip of the active armature's hand."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MISSED = 5e-4
-"""m by which an end may be off what it follows before a person is told."""
+"""m, distance from the path from which a warning is shown."""
 TOLD = {
     "outside": "out of reach",
     "near": "too near to the shoulder",
@@ -39,7 +39,7 @@ END_ITEMS = [
 
 
 class KnuckleFollow(bpy.types.PropertyGroup):
-    """What a hand touches or follows."""
+    """Settings of touching and following."""
 
     end: EnumProperty(
         name="With",
@@ -105,15 +105,15 @@ class KnuckleFollow(bpy.types.PropertyGroup):
 
 
 class _Follows(PosesHands):
-    """Beside bpy.types.Operator."""
+    """Mixin of the operators that touch and follow."""
 
     def change(self, context: "Context") -> str:
-        """Tells by how much the hand is off."""
+        """Do it, and return a warning if the hand misses the path."""
         armature, side = hand_to_pose(context)
         return missed(self.done(context, follower(armature, detection_cache.found(armature, side))))
 
     def done(self, context: "Context", who: Follower) -> Brought:
-        """What is done. Raises KnuckleError, and then nothing has changed."""
+        """Pose or key the hand. Raises KnuckleError, and then nothing has changed."""
         raise NotImplementedError
 
 
@@ -126,12 +126,12 @@ class KNUCKLE_OT_touch(_Follows, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def done(self, context: "Context", who: Follower) -> Brought:
-        """Posed on this frame, and keyed as auto-keying would."""
+        """Pose the hand on this frame, and key it as auto-keying would."""
         chosen = context.scene.knuckle_follow
         check_there(chosen.target)
         place = guides.origin(chosen.target) if chosen.target else np.array(context.scene.cursor.location)
         followed = _go(context, who, lambda tool: along_line(tool, place, np.zeros(3), np.zeros(1)))
-        # A finger alone leaves the arm as it is, also where it is turned as no solver has it.
+        # A finger alone leaves the arm as it is, even in a pose that the arm's solver would change.
         who = replace(who, arm=None) if chosen.alone and chosen.end != "wrist" else who
         armature = who.held.armature_object()
         before = channels_of(armature, [name for name, _ in posed_bones(who)])
@@ -149,7 +149,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With something to follow as well."""
+        """Available if there is also something to follow."""
         if not super().poll(context):
             return False
         if context.scene.knuckle_follow.target is None:
@@ -158,7 +158,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
         return True
 
     def done(self, context: "Context", who: Follower) -> Brought:
-        """Keyed on each frame, in a new action."""
+        """Key the hand on each frame, in a new action."""
         chosen = context.scene.knuckle_follow
         if chosen.last < chosen.first:
             raise RigError(f"the last frame, {chosen.last}, is before the first, {chosen.first}")
@@ -170,7 +170,7 @@ class KNUCKLE_OT_follow(_Follows, bpy.types.Operator):
 
 
 def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
-    """The course that the settings tell, over scene frames (N,). Raises RigError for objects that have none."""
+    """Return the course of the settings over scene frames (N,). Raises RigError for an object without a course."""
     parts = np.linspace(0.0, 1.0, len(frames))
     if chosen.reverse:
         parts = parts[::-1]
@@ -188,7 +188,7 @@ def course_of(chosen: Any, frames: Floats) -> Callable[[Tool], Course]:
 
 
 def missed(brought: Brought) -> str:
-    """What is told of the steps that are off what is followed; empty where none is."""
+    """Describe how far steps are off the course; empty if none is."""
     off = np.flatnonzero(~(brought.missed <= MISSED))
     if not len(off):
         return ""
@@ -204,7 +204,7 @@ def _go(context: "Context", who: Follower, course: Callable[[Tool], Course], fra
 
 
 def _kept(tool: Tool, places: Floats) -> Floats:
-    """(N, 4, 4) a hand that keeps its turn while its end is at places (N, 3)."""
+    """Poses of the wrist (N, 4, 4) that keep its rotation while the tool's tip is at positions (N, 3)."""
     wrists = np.tile(tool.wrist, (len(places), 1, 1))
     wrists[:, :3, 3] = places - tool.pointing
     return wrists

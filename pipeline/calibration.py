@@ -243,7 +243,7 @@ class _Hand:
         return still.lengths(self.spots, positions[rows.start : rows.stop], f"still {words(rows)}")
 
     def _all_frames(self, motion: range) -> Floats:
-        """Positions (F, M, 3) that the palm is measured on: the motion's, and the still clip's if it has its own file."""
+        """Positions (F, M, 3) to measure the palm on: the motion's, and the still clip's if it has its own file."""
         moving = self.positions[1][motion.start : motion.stop]
         if self.choices.motion_capture is None:
             return moving

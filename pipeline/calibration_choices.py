@@ -44,7 +44,7 @@ class Span:
         return cls(int(first or 1), int(last) if last else None)
 
     def frames(self, markers: Markers) -> range:
-        """Return the capture's frames in this range, counted from 0. Raises HandError if they are too few for a clip."""
+        """Return the capture's rows in this range, counted from 0. Raises HandError if they are too few for a clip."""
         count = len(markers.times)
         rows = range(min(self.first - 1, count), min(self.last or count, count))
         if len(rows) < min(STILL_FRAMES, count):

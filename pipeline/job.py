@@ -217,7 +217,7 @@ def _finished(measured: MeasuredHand, targets: Targets, pose: Pose) -> Pose:
 
 
 def _first_sight(solver: Solver[Any], hand: HandModel, targets: Targets, state: State | None) -> State:
-    """Solve the frame with the most visible targets. Its state is a better start for the first frame than the origin."""
+    """Solve the frame with the most visible targets. Its state is a better start than the origin."""
     fullest = int((targets.weights > 0).sum(axis=1).argmax())
     seen: State = solver.solve(hand, targets.select(slice(fullest, fullest + 1)), state)[1]
     return seen

@@ -140,7 +140,7 @@ def _asked(performance: Pose, frames: NDArray[np.intp], how: SeenBones) -> Float
 
 
 def _nearest(pointer: HandModel, angles: Floats, asked: Floats) -> Floats:
-    """Solve the minimisation above for target positions (N, 15, 3), starting at angles (N, D). Returns angles (N, D)."""
+    """Solve the problem above for target positions (N, 15, 3), starting at angles (N, D). Returns angles (N, D)."""
     count, sites = len(angles), np.arange(len(pointer.sites))
     roots = np.tile(np.eye(4), (count, 1, 1))
     weights = np.tile([1.0, 1.0, LAST], (count, len(CHAINS)))

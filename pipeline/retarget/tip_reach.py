@@ -14,8 +14,8 @@ from .character_hand import Character
 Floats = NDArray[np.float64]
 
 POSTURE = 0.01
-"""m, how much a deviation of a joint by its whole range counts, on a hand of usual length. With less, joints that hardly
-move the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
+"""m, how much a deviation of a joint by its whole range counts on a hand of usual length. With less, joints that
+hardly move the tip swing from limit to limit for a fraction of a millimetre. CORRECTIONS compensate for its effect."""
 CORRECTIONS = 2
 """How often goals are shifted by the error that posture and the rig's own limits have left."""
 MOST = 0.016
