@@ -1,4 +1,4 @@
-"""Which hands the posing tools work on: those of the active armature and of others that are selected or in Pose Mode."""
+"""The hands that posing works on: those of the active armature and of others that are selected or in Pose Mode."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Touch a point, or follow a line, a sphere or an object, with the wrist or a fingertip of the active armature's hand."""
+"""Touch a point, or follow a line, a sphere or an object, with the wrist or a fingertip of the active hand."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""Blender panels, gizmos and overlays. They draw only."""
+"""Blender's panels, gizmos and overlays. They only draw."""

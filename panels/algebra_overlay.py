@@ -1,4 +1,4 @@
-"""The algebra drawn in the 3D views: nothing is drawn, and nothing listens, while it is switched off."""
+"""Draw the solver's algebra in the 3D views. While it is switched off, no draw handler is registered."""
 
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
@@ -30,36 +30,36 @@ Floats = NDArray[np.float64]
 Colour = tuple[float, float, float, float]
 
 WIDTHS = {"strong": 2.0, "thin": 1.0}
-"""pixels at a scale of 1."""
+"""Line widths in pixels at a UI scale of 1."""
 THIN = 0.35
 FAINT = 0.4
 HIDDEN = 0.45
-"""How much is left of a colour: of thin lines, of what is beside a step, and of what is behind other things."""
+"""Opacity of thin lines, of faint shapes, and of what is behind other objects."""
 FILLED = {"plane": 0.10, "arc": 0.18, "point": 1.0, "pair": 1.0}
 ABOVE = 70
-"""Pixels from below: there is the box of the last operator."""
+"""Pixels from the bottom, to stay clear of the panel of the last operator."""
 TEXT = 16.0
-"""pixels at a scale of 1."""
+"""Text size in pixels at a UI scale of 1."""
 
 _handles: list[Any] = []
 _of = AlgebraOf()
 _named: list[tuple[Shape, Floats]] = []
-"""Where the names of what was drawn last belong, for the same view right after it."""
+"""Named shapes of the view that is being drawn, and where their names go."""
 
 
 def register() -> None:
-    """From now on it is drawn while it is switched on."""
+    """Let the settings switch the overlay on and off."""
     Showing.switched = staticmethod(_switch)
 
 
 def unregister() -> None:
-    """Nothing is drawn any more."""
+    """Switch the overlay off."""
     Showing.on = False
     _switch(False)
 
 
 def is_drawn() -> bool:
-    """Whether anything of this is called when Blender draws."""
+    """Whether draw handlers are registered."""
     return bool(_handles)
 
 
@@ -78,12 +78,12 @@ def _switch(on: bool) -> None:
 
 
 def traces(armature: "Object", known: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
-    """See AlgebraOf.traces: the same as is drawn."""
+    """Return the traces that are drawn, see AlgebraOf.traces."""
     return _of.traces(armature, known, side, parts)
 
 
 def draw_shapes() -> None:
-    """Called by Blender for each 3D view, in its space."""
+    """Draw the shapes. Called by Blender for each 3D view, in world space."""
     context = bpy.context
     _named.clear()
     shown = _shown(context)
@@ -106,7 +106,7 @@ def draw_shapes() -> None:
 
 
 def draw_names() -> None:
-    """Called by Blender for each 3D view, in pixels."""
+    """Draw the texts. Called by Blender for each 3D view, in pixels."""
     context = bpy.context
     shown = _shown(context)
     if not shown:
@@ -132,7 +132,7 @@ def draw_names() -> None:
 
 
 def _shown(context: "Context") -> tuple[Trace, ...]:
-    """What there is to draw in this view."""
+    """Return what to draw in this view."""
     hand, space = chosen_hand(context), context.space_data
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
     if hand is None or not space.overlay.show_overlays or not hand[0].visible_in_viewport_get(space):
@@ -144,12 +144,12 @@ def _shown(context: "Context") -> tuple[Trace, ...]:
     try:
         return traces(armature, known, side, context.window_manager.knuckle_algebra.parts)
     except KnuckleError:
-        # The panel says why.
+        # The panel shows the reason.
         return ()
 
 
 def _shapes(context: "Context", shown: tuple[Trace, ...]) -> Iterator[tuple[Shape, Floats]]:
-    """The shapes of the chosen step, and the way along which planes are drawn."""
+    """Yield the shapes of the chosen step, and the direction along which planes are drawn."""
     step = context.window_manager.knuckle_algebra.step
     for trace in shown:
         chain = next((shape.points for shape in trace.shapes if shape.kind == "chain"), None)
@@ -164,7 +164,7 @@ def _part(trace: Trace) -> str:
 
 
 def _colours(context: "Context") -> dict[Kind, Colour]:
-    """Those of the theme, so that they stand off its background."""
+    """Return colours of the theme, which contrast with its background."""
     theme = context.preferences.themes[0].user_interface
 
     def opaque(colour: Any) -> Colour:
@@ -186,20 +186,20 @@ def _view(context: "Context") -> View:
     region, space = context.region, context.region_data
     turned = np.array(space.view_matrix.inverted())
     perspective, window = np.array(space.perspective_matrix), np.array(space.window_matrix)
-    # Where w = 1, a pixel is this wide.
+    # Width of a pixel where w = 1.
     wide = 2.0 / (window[0, 0] * region.width)
     return View(turned[:3, 3], turned[:3, 0], turned[:3, 1], bool(space.is_perspective), wide * perspective[3])
 
 
 class _Drawn:
-    """Lines and triangles with their colours, each kind drawn at once."""
+    """Lines and triangles with their colours, drawn in one batch for each kind."""
 
     def __init__(self) -> None:
         self.points: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
         self.colours: dict[str, list[Floats]] = {"strong": [], "thin": [], "filled": []}
 
     def add(self, shape: Shape, made: Strokes, colour: Colour) -> None:
-        """A shape."""
+        """Add the lines and triangles of a shape."""
         share = FAINT if shape.faint else 1.0
         for name, chains, part in (("strong", made.strong, 1.0), ("thin", made.thin, THIN)):
             for chain in chains:
@@ -213,7 +213,7 @@ class _Drawn:
         self.colours[name].append(np.tile([*colour[:3], share * colour[3]], (len(points), 1)))
 
     def draw(self, share: float, scale: float) -> None:
-        """With the depth test that is set."""
+        """Draw everything with the current depth test. share: opacity. scale: UI scale."""
         _, _, *size = gpu.state.viewport_get()
         for name, points in self.points.items():
             if not points:
@@ -232,7 +232,7 @@ class _Drawn:
 
 
 def _write(context: "Context", taken: list[tuple[float, float]], shape: Shape, place: Floats, colour: Colour) -> None:
-    """A name beside a place, below those that are there already."""
+    """Write a shape's name beside a position, below names that are already there."""
     spot = location_3d_to_region_2d(context.region, context.region_data, Vector(place.tolist()))
     if spot is None:
         return

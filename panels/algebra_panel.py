@@ -1,4 +1,4 @@
-"""The panel from which the solver is watched at work."""
+"""The panel that shows the solver at work."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +28,11 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw_header(self, context: "Context") -> None:
-        """It is switched on and off while the panel is closed."""
+        """Draw the switch, so that it can be used while the panel is closed."""
         self.layout.prop(context.window_manager.knuckle_algebra, "show", text="")
 
     def draw(self, context: "Context") -> None:
-        """What of the hand, which step, and what that step does."""
+        """Draw the choice of digits and step, and what the step does."""
         layout, chosen = self.layout, context.window_manager.knuckle_algebra
         layout.active = chosen.show
         column = layout.column(align=True)
@@ -48,7 +48,7 @@ class KNUCKLE_PT_algebra(bpy.types.Panel):
 
 
 def _told(layout: "UILayout", context: "Context", chosen: Any) -> None:
-    """What the step does, for each part that is shown."""
+    """Describe the step for each part that is shown."""
     hand = chosen_hand(context)
     known = known_or_looked_for(hand[0]) if hand else None
     if hand is None or known is None:

@@ -1,4 +1,4 @@
-"""The axes of the driven armature's hands, drawn in front of all else in the 3D views, as the armature is posed."""
+"""Draw the axes of the driven armature's hands in the 3D views, in front of everything, in the current pose."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -44,30 +44,30 @@ PALM: Colour = (0.95, 0.95, 0.95, 1.0)
 POINTED: Colour = (1.0, 0.55, 0.0, 1.0)
 UNSURE: Colour = (1.0, 0.45, 0.1, 1.0)
 FAN = 0.16
-"""The opacity of the plane in which a digit curls."""
+"""Opacity of the plane in which a digit curls."""
 WIDTH = 2.5
-"""pixels at a scale of 1."""
+"""Line width in pixels at a UI scale of 1."""
 TEXT = 13.0
-"""pixels at a scale of 1."""
+"""Text size in pixels at a UI scale of 1."""
 
 _handles: list[Any] = []
 
 
 def register() -> None:
-    """From now on the overlay is drawn where a scene asks for it."""
+    """Register the draw handlers."""
     for draw, when in ((draw_lines, "POST_VIEW"), (draw_names, "POST_PIXEL")):
         _handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when))
 
 
 def unregister() -> None:
-    """Nothing is drawn any more."""
+    """Remove the draw handlers."""
     while _handles:
         bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
     stop()
 
 
 def draw_lines() -> None:
-    """Called by Blender for each 3D view, in its space."""
+    """Draw the axes. Called by Blender for each 3D view, in world space."""
     context = bpy.context
     armature = _shown(context)
     if armature is None:
@@ -86,7 +86,7 @@ def draw_lines() -> None:
 
 
 def draw_names() -> None:
-    """Called by Blender for each 3D view, in pixels."""
+    """Draw the names. Called by Blender for each 3D view, in pixels."""
     context = bpy.context
     armature = _shown(context)
     if armature is None:
@@ -107,13 +107,13 @@ def draw_names() -> None:
 
 
 def label(found: FoundHand, digit: str) -> str:
-    """A digit's name, and how sure it is where that is not much."""
+    """Return a digit's name, with its confidence if that is low."""
     sure = found.confidence.get(digit, 0.0)
     return DIGIT_NAMES[digit] if sure >= SURE else f"{DIGIT_NAMES[digit]}? {sure:.0%}"
 
 
 def _shown(context: "Context") -> "Object | None":
-    """The armature that is drawn over, None where nothing is drawn."""
+    """Return the armature to draw on, None to draw nothing."""
     armature = driven_armature(context.scene)
     space = context.space_data
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
@@ -124,7 +124,7 @@ def _shown(context: "Context") -> "Object | None":
 
 
 def _hands(context: "Context", armature: "Object") -> Iterator[tuple[FoundHand, Floats]]:
-    """The hands whose axes are shown, and the frames of their joints (J, 4, 4)."""
+    """Yield the hands whose axes are shown, and the frames of their joints (J, 4, 4)."""
     if not context.scene.knuckle_rig.axes:
         return
     known = known_or_looked_for(armature)
@@ -152,24 +152,24 @@ def _palm_label(side: Side) -> str:
 
 
 class _Painted:
-    """Points and their colours, to be drawn at once."""
+    """Points and their colours, drawn in one batch."""
 
     def __init__(self) -> None:
         self.points: list[Floats] = []
         self.colours: list[Colour] = []
 
     def add(self, points: Floats, colour: Colour) -> None:
-        """Points (N, 3): pairs for lines, threes for triangles."""
+        """Add points (N, 3): two for each line, three for each triangle."""
         self.points.append(points)
         self.colours += [colour] * len(points)
 
     def chain(self, points: Floats, colour: Colour) -> None:
-        """Points (N, 3) joined by lines."""
+        """Add a polyline through points (N, 3)."""
         if len(points) > 1:
             self.add(np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3), colour)
 
     def draw(self, kind: str, shader: str, width: float | None = None) -> None:
-        """With the matrix that is set."""
+        """Draw everything with the current matrix."""
         if not self.points:
             return
         points: Any = np.concatenate(self.points).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The Calibration panel below the hand: clips, joint radii, what was measured and how sure it is."""
+"""The Calibration panel: clips, joint radii, the measurements and their spread."""
 
 import json
 from functools import lru_cache
@@ -30,7 +30,7 @@ class KNUCKLE_PT_calibrate(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: "Context") -> None:
-        """Clips, radii, what was measured; the button is in the panel above."""
+        """Draw clips, radii and measurements. The button is in the parent panel."""
         layout, chosen = self.layout, context.scene.knuckle_calibration
         _clips(layout, chosen)
         column = layout.column(align=True)
@@ -77,7 +77,7 @@ def _radii(layout: "UILayout", chosen: Any) -> None:
 
 
 def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
-    """How sure the bones are, and for each digit ρ and the radii."""
+    """Draw the spread of the bones' lengths, and ρ and the radii of each digit."""
     pair(layout, f"{hand.proportions.side.capitalize()} hand", f"{1000 * hand.proportions.size:.0f} mm")
     spreads = [one.spread for one in hand.measures if one.kind == "bone" and one.spread is not None]
     column = layout.column(align=True)
@@ -99,7 +99,7 @@ def _hand(layout: "UILayout", hand: MeasuredHand) -> None:
 
 
 def _rho(hand: MeasuredHand, digit: str) -> str:
-    """'0.62 ± 0.03', the usual one where it was not measured, nothing for the thumb."""
+    """Format ρ as '0.62 ± 0.03', or the default if it was not measured. The thumb has none."""
     value = hand.rho[DIGITS.index(digit)]
     if value is not None:
         return told(value, hand.measure("rho", digit), 2)
@@ -108,7 +108,7 @@ def _rho(hand: MeasuredHand, digit: str) -> str:
 
 @lru_cache(maxsize=1)
 def measured(text: str) -> Performer | None:
-    """The performer that a scene keeps, None where it keeps none; remembered, since a panel is drawn all the time."""
+    """Decode a scene's performer, None without one. Cached, since panels are drawn all the time."""
     try:
         return performer.from_dict(json.loads(text), "performer") if text else None
     except (KnuckleError, json.JSONDecodeError):

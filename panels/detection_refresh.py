@@ -1,4 +1,4 @@
-"""Finding the hands of an armature for what is drawn: never while drawing, but right after it."""
+"""Detect the hands of armatures for panels and overlays: not while drawing, but right after it."""
 
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 _wanted: set[DataReference] = set()
-"""Armatures that are looked at next."""
+"""Armatures whose hands are detected next."""
 
 
 def known_or_looked_for(armature: "Object") -> DetectedHands | None:
-    """What is known of an armature's hands; if nothing is, None, and what asks is drawn again once they are found."""
+    """Return the detected hands of an armature. If none are cached yet, return None, detect them and redraw."""
     known = detection_cache.known(armature)
     if known is None:
         _wanted.add(DataReference.of(armature))
@@ -29,7 +29,7 @@ def known_or_looked_for(armature: "Object") -> DetectedHands | None:
 
 
 def stop() -> None:
-    """Nothing is looked for any more."""
+    """Cancel detection."""
     _wanted.clear()
     if bpy.app.timers.is_registered(_look):
         bpy.app.timers.unregister(_look)

@@ -1,4 +1,4 @@
-"""The panel from which a hand touches and follows."""
+"""The Touch and Follow panel."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ class KNUCKLE_PT_follow(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: "Context") -> None:
-        """With what, to what, and along what."""
+        """Draw what moves, what it touches, and what it follows."""
         layout, chosen = self.layout, context.scene.knuckle_follow
         layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(chosen, "end")

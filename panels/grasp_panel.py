@@ -1,4 +1,4 @@
-"""The panel from which a hand takes hold of an object."""
+"""The Grasp panel."""
 
 from typing import TYPE_CHECKING
 
@@ -24,11 +24,11 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """Where an armature is active or chosen."""
+        """Shown if an armature is active or selected."""
         return posed_armature(context) is not None
 
     def draw(self, context: "Context") -> None:
-        """What, how, and what is keyed."""
+        """Draw the object, the grip and the keys."""
         layout, chosen = self.layout, context.scene.knuckle_grasp
         layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop(chosen, "target")
@@ -46,7 +46,7 @@ class KNUCKLE_PT_grasp(bpy.types.Panel):
 
 
 def _selected(layout: "UILayout", context: "Context") -> None:
-    """What is taken hold of where nothing is chosen."""
+    """Draw which object is grasped if none is chosen."""
     hand = chosen_hand(context)
     assert hand is not None, "poll"
     there = selected_beside(context, hand[0])

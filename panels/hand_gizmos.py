@@ -1,4 +1,4 @@
-"""The points by which the hands of the armatures in Pose Mode are taken, drawn where their bones are now."""
+"""The gizmos by which hands of armatures in Pose Mode are dragged."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from bpy.types import Context, Object
 
 SIZES = {"tip": 0.10, "joint": 0.07, "knuckle": 0.07, "palm": 0.16}
-"""Radii, in parts of the gizmo size that the person has set (75 pixels, unless changed)."""
+"""Radii relative to the gizmo size in the Preferences, 75 pixels by default."""
 LIGHT = (1.0, 1.0, 1.0)
 
 
 def kind_of(joint: str) -> str:
-    """What a point is, of SIZES."""
+    """Return a joint's key in SIZES."""
     if joint == WRIST:
         return "palm"
     if joint in KNUCKLES:
@@ -33,7 +33,7 @@ def kind_of(joint: str) -> str:
 
 
 class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
-    """A ring for each point; that of a pinned fingertip is filled."""
+    """A ring for each point that can be dragged. Rings of pinned fingertips are filled."""
 
     bl_idname = "KNUCKLE_GGT_hand"
     bl_label = "Hand"
@@ -43,15 +43,15 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """In Pose Mode."""
+        """Shown in Pose Mode."""
         return bool(in_pose_mode(context))
 
     def setup(self, _context: "Context") -> None:
-        """Gizmos are made as they are needed."""
+        """Make no gizmos yet: they are made when they are needed."""
         self.made: dict[tuple[str, Side, str], Any] = {}
 
     def draw_prepare(self, context: "Context") -> None:
-        """Called before each drawing: bones may have moved, been hidden or gone since the last."""
+        """Update the gizmos before each redraw: bones may have been moved, hidden or deleted."""
         for armature in in_pose_mode(context):
             known_or_looked_for(armature)
         seen = set()
@@ -62,7 +62,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
                 gizmo = self.made.get(key) or self._new(*key)
                 gizmo.matrix_basis = Matrix.Translation(place.tolist())
                 _show_pin(gizmo, armature, side, joint)
-        # Kept, those of armatures that are renamed or deleted would be more and more.
+        # Gizmos of renamed or deleted armatures would accumulate.
         for key in self.made.keys() - seen:
             self.gizmos.remove(self.made.pop(key))
 
@@ -76,7 +76,7 @@ class KNUCKLE_GGT_hand(bpy.types.GizmoGroup):
         gizmo.scale_basis = SIZES[kind_of(joint)]
         gizmo.line_width = 3.0
         gizmo.use_draw_modal = False
-        # Of rings that overlap Blender may take the one behind: the operator looks itself what is under the mouse.
+        # Of overlapping rings Blender may choose the one behind, so the operator itself finds what is under the mouse.
         gizmo.target_set_operator(KNUCKLE_OT_drag_hand.bl_idname)
         self.made[armature, side, joint] = gizmo
         return gizmo

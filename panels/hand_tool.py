@@ -1,4 +1,4 @@
-"""The tool in Pose Mode's toolbar that drags hands."""
+"""The tool in Pose Mode's toolbar for dragging hands."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class KnuckleHandTool(bpy.types.WorkSpaceTool):
-    """Drags hands."""
+    """Drag hands."""
 
     bl_space_type = "VIEW_3D"
     bl_context_mode = "POSE"
@@ -29,7 +29,7 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
     bl_widget = KNUCKLE_GGT_hand.bl_idname
     bl_options: Any = {"KEYMAP_FALLBACK"}
     bl_keymap: Any = (
-        # Where gizmos are not shown, or Blender has not lit one up yet.
+        # If gizmos are hidden, or Blender has not highlighted one yet.
         ("knuckle.drag_hand", {"type": "LEFTMOUSE", "value": "CLICK_DRAG"}, None),
         ("knuckle.pin_fingertip", {"type": "P", "value": "PRESS"}, {"properties": [("toggle", True)]}),
         ("knuckle.unpin_all", {"type": "P", "value": "PRESS", "alt": True}, None),
@@ -37,7 +37,7 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
 
     @staticmethod
     def draw_settings(context: "Context", layout: "UILayout", _tool: "WorkSpaceTool") -> None:
-        """In the header."""
+        """Draw the settings in the tool header."""
         asked = context.scene.knuckle_posing
         layout.prop(asked, "solver")
         lock = layout.row()
@@ -48,12 +48,12 @@ class KnuckleHandTool(bpy.types.WorkSpaceTool):
 
 
 def register() -> None:
-    """The tool below Blender's own of Pose Mode. Without a window there is no toolbar."""
+    """Add the tool below Blender's own tools of Pose Mode. Without a window there is no toolbar."""
     if not bpy.app.background:
         bpy.utils.register_tool(KnuckleHandTool, separator=True)
 
 
 def unregister() -> None:
-    """Takes it out again."""
+    """Remove the tool."""
     if not bpy.app.background:
         bpy.utils.unregister_tool(KnuckleHandTool)

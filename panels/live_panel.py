@@ -1,4 +1,4 @@
-"""The Live panel: the device, how it stands, and what is recorded."""
+"""The Live panel: the device, its state, and takes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +24,10 @@ class KNUCKLE_PT_live(bpy.types.Panel):
     bl_region_type = "UI"
     bl_category = "Knuckle"
     bl_options = {"DEFAULT_CLOSED"}
-    bl_order = 1  # behind those of a capture, which leave theirs at 0
+    bl_order = 1  # below the panels of a capture, whose order is 0
 
     def draw(self, context: "Context") -> None:
-        """The device; while it is followed, how it stands."""
+        """Draw the device and, while it is running, its state."""
         layout, chosen, run = self.layout, context.scene.knuckle_live, Live.run
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -36,7 +36,7 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         _device(column, context, chosen)
         _driven(column, context.scene.knuckle)
         layout.prop(chosen, "put_back")
-        # Rows that come while it runs come below: Stop is where Start was.
+        # Rows that appear while it runs are below, so that Stop is where Start was.
         row = layout.row()
         row.scale_y = 1.4
         if run is None:
@@ -65,14 +65,14 @@ def _device(layout: "UILayout", context: "Context", chosen: Any) -> None:
 
 
 def _driven(layout: "UILayout", chosen: Any) -> None:
-    """What the first performer drives: the same choice as for a capture."""
+    """Draw what the first performer drives: the same setting as for a capture."""
     layout.prop(chosen, "rig")
     if chosen.rig == "ARMATURE":
         layout.prop(chosen, "armature")
 
 
 def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
-    """Performers that a device tells apart, and what each drives."""
+    """Draw the named performers of the device, and what each drives."""
     if not chosen.people:
         return
     column = layout.column(heading="Performers")
@@ -101,7 +101,7 @@ def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
 
 
 def _figures(layout: "UILayout", tally: StreamStats) -> None:
-    """How much comes, how evenly, how fast it is shown, and what is lost on the way."""
+    """Draw latency, jitter and lost frames."""
     middle, most = tally.latency()
     pair(layout, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")
     pair(layout, "Jitter", f"{1000 * tally.jitter():.1f} ms")
@@ -119,7 +119,7 @@ def _figures(layout: "UILayout", tally: StreamStats) -> None:
 
 
 def _called(hand: str) -> str:
-    """'Right hand', 'Anna, left hand'."""
+    """Format the name of a hand: 'Right hand', 'Anna, left hand'."""
     performer, _, side = hand.rpartition(" ")
     return f"{performer}, {side} hand" if performer else f"{hand.capitalize()} hand"
 
@@ -145,7 +145,7 @@ class KNUCKLE_UL_takes(bpy.types.UIList):
         _index: int | None,
         _flag: int | None,
     ) -> None:
-        """A row."""
+        """Draw a take."""
         row = layout.row(align=True)
         row.prop(item, "name", text="", emboss=False)
         right = row.row(align=True)
@@ -164,7 +164,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
     bl_parent_id = "KNUCKLE_PT_live"
 
     def draw(self, context: "Context") -> None:
-        """What is being recorded, the takes, and how they are recorded."""
+        """Draw what is being recorded, the list of takes, and the settings of recording."""
         layout, chosen, run = self.layout, context.scene.knuckle_live, Live.run
         layout.use_property_split = True
         layout.use_property_decorate = False

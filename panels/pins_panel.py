@@ -1,4 +1,4 @@
-"""The panel of what the fingertips of hands in Pose Mode are pinned to."""
+"""The Pins panel."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +27,11 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """In Pose Mode."""
+        """Shown in Pose Mode."""
         return bool(in_pose_mode(context))
 
     def draw(self, context: "Context") -> None:
-        """Each digit of the chosen hand, the pins of others, and what can be done with all of them."""
+        """Draw each digit of the chosen hand, the pins of other hands, and the operators on all pins."""
         layout, armatures = self.layout, in_pose_mode(context)
         if None in [known_or_looked_for(each) for each in armatures]:
             layout.label(text="Looking for hands", icon="VIEWZOOM")
@@ -63,7 +63,7 @@ class KNUCKLE_PT_pins(bpy.types.Panel):
 
 
 def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: str) -> None:
-    """A digit, what it is pinned to with a menu of what it could be, and what lets go of it."""
+    """Draw a digit, a menu of what to pin it to, and a button to unpin it."""
     pin = pin_of(armature, side, digit)
     split = layout.split(factor=0.36, align=True)
     split.enabled = armature.is_editable
@@ -78,7 +78,7 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
 
 
 def where(pin: Any) -> str:
-    """What a fingertip is pinned to, as a person says it."""
+    """Describe what a fingertip is pinned to."""
     if pin.kind == "DIGIT":
         return f"To the {digit_words(pin.other)}"
     if pin.kind == "OBJECT":

@@ -1,4 +1,4 @@
-"""Named poses of the active armature's hand."""
+"""The Poses panel: named poses for the active armature's hand."""
 
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ class KNUCKLE_PT_hand_poses(bpy.types.Panel):
     bl_parent_id = KNUCKLE_PT_posing.__name__
 
     def draw(self, context: "Context") -> None:
-        """One to apply, and all of them for the asset shelf."""
+        """Draw a menu to apply a pose, and a button to add all poses to the asset shelf."""
         hand = chosen_hand(context)
         if hand is None:
             return

@@ -1,4 +1,4 @@
-"""The hands of the armature that is driven: what was found, how sure it is, and the means to correct it."""
+"""The hands detected on the driven armature: bones, confidence, and buttons to correct them."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -29,11 +29,11 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """Where an armature is chosen."""
+        """Shown if an armature is chosen."""
         return driven_armature(context.scene) is not None
 
     def draw_header_preset(self, context: "Context") -> None:
-        """The axes can be shown while the panel is closed, and that something is to be looked at is seen."""
+        """Draw a warning icon and the switch of the axes, visible while the panel is closed."""
         armature = driven_armature(context.scene)
         known = known_or_looked_for(armature) if armature else None
         if known and (known.problem or known.problems or any(map(_is_unsure, known.hands.values()))):
@@ -42,7 +42,7 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
         self.layout.separator()
 
     def draw(self, context: "Context") -> None:
-        """A part for each side, and what is done to both."""
+        """Draw the operators on both hands, and a subpanel for each."""
         layout, armature = self.layout, driven_armature(context.scene)
         assert armature is not None, "poll"
         known = known_or_looked_for(armature)
@@ -62,13 +62,13 @@ class KNUCKLE_PT_rig_hands(bpy.types.Panel):
 
 @dataclass(frozen=True)
 class _Hand:
-    """What is drawn of a side."""
+    """What is drawn for one side."""
 
     armature: "Object"
     side: Side
     found: FoundHand | None
     problem: str
-    """Why it cannot be keyed, a sentence."""
+    """A sentence why the hand cannot be keyed, empty if it can."""
     bones: Any
     """The properties of `operators.rig_properties` for this side."""
 
@@ -102,7 +102,7 @@ def _is_unsure(found: FoundHand) -> bool:
 
 
 def _state(found: FoundHand | None) -> str:
-    """How sure a hand is: as its least sure digit."""
+    """Describe a hand by the confidence of its least certain digit."""
     if found is None:
         return "not found"
     return "your own" if found.corrected else f"{min(found.confidence.values(), default=0.0):.0%}"
@@ -110,7 +110,7 @@ def _state(found: FoundHand | None) -> str:
 
 def _how_found(layout: "UILayout", context: "Context", found: FoundHand) -> None:
     known = f"named as in {found.family}" if found.family else "names not known"
-    # A row in any case: what is clicked below does not jump away once the hand is the person's own.
+    # This row is always drawn, so that buttons below do not move when the mapping becomes the user's own.
     pair(layout, "Bones", "your own" if found.corrected else known)
     if found.side_confidence < SURE_SIDE:
         paragraph(layout, context, f"That it is a {found.side} hand is not sure: mirror it if it is the other.", "INFO")

@@ -1,4 +1,4 @@
-"""The sidebar's tab: capture, hand, solve, result, in the order of the work."""
+"""The Knuckle tab of the sidebar: Capture, Hand, Solve and Result."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
     bl_label = "Capture"
 
     def draw(self, context: "Context") -> None:
-        """File, what is in it, how it is shown, how it is understood."""
+        """Draw the file, its facts, the display of markers, and overrides."""
         layout, chosen = self.layout, context.scene.knuckle
         layout.operator("knuckle.import_capture", text="Import Capture", icon="IMPORT")
         shown = chosen.markers if markers_object.is_markers(chosen.markers) else None
@@ -48,7 +48,7 @@ class KNUCKLE_PT_capture(_Panel, bpy.types.Panel):
         row = layout.row(align=True)
         row.prop(shown, "hide_viewport", text="Show Markers", icon="NONE", toggle=True, invert_checkbox=True)
         row.prop(*markers_object.size_property(shown), text="Size")
-        # A hand is small in a view that shows a room: after import and after solving it is what is selected.
+        # A hand is small in a view of a room. It is selected after import and after solving.
         row.operator("view3d.view_selected", text="", icon="ZOOM_SELECTED")
         header, body = layout.panel("knuckle_overrides", default_closed=True)
         header.label(text="Overrides")
@@ -77,7 +77,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
     bl_label = "Hand"
 
     def draw(self, context: "Context") -> None:
-        """Which hand, which markers, whose hand."""
+        """Draw the choice of hand, markers and performer."""
         layout, chosen = self.layout, context.scene.knuckle
         layout.row().prop(chosen, "hand", expand=True)
         layout.prop(chosen, "mirror")
@@ -110,7 +110,7 @@ class KNUCKLE_PT_hand(_Panel, bpy.types.Panel):
 
 
 def _kept(layout: "UILayout", name: str, value: str, setting: str) -> None:
-    """A setting that came from a file, with a button to forget it."""
+    """Draw a setting that was loaded from a file, with a button to forget it."""
     row = layout.row()
     row.label(text=name)
     right = row.row(align=True)
@@ -125,7 +125,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
     bl_label = "Solve"
 
     def draw(self, context: "Context") -> None:
-        """Solver, cleaning, frames, rig, and the button."""
+        """Draw the settings of solving, and the button."""
         layout, chosen = self.layout, context.scene.knuckle
         layout.use_property_split = True
         layout.use_property_decorate = False
@@ -178,7 +178,7 @@ class KNUCKLE_PT_solve(_Panel, bpy.types.Panel):
 
 
 def _settings(layout: "UILayout", chosen: Any, what: str) -> None:
-    """What can be set on the solver or smoothing that is chosen, in a panel that opens; nothing where there is none."""
+    """Draw the settings of the chosen solver or smoothing in a subpanel, if it has any."""
     if not getattr(chosen, what):
         return
     group, known = of_chosen(chosen, what)
@@ -221,7 +221,7 @@ class KNUCKLE_MT_recipe(bpy.types.Menu):
     bl_label = "Recipe"
 
     def draw(self, _context: "Context") -> None:
-        """Load and save."""
+        """Draw the entries to load and save."""
         self.layout.operator("knuckle.load_recipe", icon="FILE_FOLDER")
         self.layout.operator("knuckle.save_recipe", icon="FILE_TICK")
 
@@ -232,7 +232,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
     bl_label = "Result"
 
     def draw(self, context: "Context") -> None:
-        """Errors per finger, what was predicted, what was held by limits, how long it took."""
+        """Draw errors of each finger, predicted frames, limits, duration and notes."""
         layout = self.layout
         armature = shown_result(context)
         report = result_of(armature)
@@ -255,7 +255,7 @@ class KNUCKLE_PT_result(_Panel, bpy.types.Panel):
 
 
 def _notes(layout: "UILayout", context: "Context", report: dict[str, Any]) -> None:
-    """What was odd in the capture, in the solving and on the rig, in a panel that opens."""
+    """Draw the report's warnings in a subpanel, if there are any."""
     warnings = report.get("warnings")
     notes = [note for note in warnings if isinstance(note, str)] if isinstance(warnings, list) else []
     if not notes:

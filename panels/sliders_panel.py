@@ -1,4 +1,4 @@
-"""The hand of the active armature in an artist's words: sliders that show how it stands, and what is done to it."""
+"""The Hand Pose panel: sliders that show and change the pose of the active armature's hand."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -32,11 +32,11 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an active armature that can be posed."""
+        """Shown if an armature can be posed."""
         return posed_armature(context) is not None
 
     def draw(self, context: "Context") -> None:
-        """Which hand, its sliders, what is done to it."""
+        """Draw the choice of hand, its sliders, and the operators on it."""
         layout, asked, hand = self.layout, context.scene.knuckle_posing, chosen_hand(context)
         assert hand is not None, "poll"
         answers = [known_or_looked_for(each) for each in posed_armatures(context)]

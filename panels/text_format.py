@@ -1,4 +1,4 @@
-"""Words and figures for the panels."""
+"""Text and figures in panels."""
 
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,13 +16,13 @@ DIGIT_NAMES = {
 
 
 SURE = 0.6
-"""A digit less sure than this is marked: other labels would do nearly as well, or its names and its shape disagree."""
+"""Confidence below which a digit is marked: another mapping fits nearly as well, or names and shape disagree."""
 
 
 def paragraph(
     layout: "UILayout", context: "Context", text: str, icon: Literal["NONE", "ERROR", "INFO", "REC"] = "NONE"
 ) -> None:
-    """A text of any length: Blender's labels do not wrap, so it is broken to the region's width."""
+    """Draw a text of any length, wrapped to the region's width: Blender's labels do not wrap."""
     # A letter is about 6.5 pixels wide at a scale of 1; the icon and the margins take about 60.
     scale = context.preferences.system.ui_scale
     letters = max(int((context.region.width / scale - 60) / 6.5), 16)
@@ -33,12 +33,12 @@ def paragraph(
 
 
 def sentence(words: str) -> str:
-    """What an error or a doubt says, as a sentence."""
+    """Format an error message as a sentence."""
     return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '?')) else '.'}"
 
 
 def pair(layout: "UILayout", name: str, value: str) -> None:
-    """A name on the left and a value on the right."""
+    """Draw a name on the left and a value on the right."""
     row = layout.row()
     row.label(text=name)
     right = row.row()
@@ -47,13 +47,13 @@ def pair(layout: "UILayout", name: str, value: str) -> None:
 
 
 def millimetres(figures: dict[str, Any] | None, name: str) -> str:
-    """A figure of the report, a dash where nothing is known."""
+    """Format a figure of the report in mm, a dash if it is unknown."""
     value = (figures or {}).get(name)
     return "–" if value is None else f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
 
 
 def line(layout: "UILayout", *cells: str) -> None:
-    """A row of a table: a name on the left, and cells of equal width to its right."""
+    """Draw a row of a table: a name on the left, and cells of equal width to its right."""
     row = layout.split(factor=0.24, align=True)
     row.label(text=cells[0])
     rest = row.split(factor=1 / len(cells[1:]), align=True)
