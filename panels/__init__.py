@@ -1,1 +1,1 @@
-"""Blender's panels, gizmos and overlays. They only draw."""
+"""Blender panels, gizmos and overlays. They only draw."""
