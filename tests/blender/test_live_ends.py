@@ -158,11 +158,16 @@ def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port)
     assert np.array_equal(roots()[0], first)
     assert roots()[0] == pytest.approx(sent[60].hands["left"][0], abs=0.05)
 
-    def the_last_is_shown():
-        run.step()
-        return roots()[-1] == pytest.approx(run.places[""] @ run.shown[0].pose.root[0], abs=1e-4)
+    last = sent[-1].hands["left"][0]
+    placed = run.places[""] @ last
+    assert np.abs(placed - last).max() > 0.2, "it stands elsewhere since"
 
-    wait_for(the_last_is_shown)
+    def the_last_is_kept():
+        run.step()
+        # On a busy machine more may follow: a hand that is not seen for a while eases to rest.
+        return np.abs(roots() - placed).max(axis=(1, 2)).min() < 0.05
+
+    wait_for(the_last_is_kept)
     bpy.ops.knuckle.live_stop()
     again = followed()
     assert again.places is run.places, "who starts again stands where they stood"
