@@ -1,4 +1,4 @@
-"""Recordings and devices, read into markers: `read(path) -> Markers`."""
+"""Recordings and live devices, read into `Markers` and frames."""
 
 from .formats import read
 from .markers import Markers

@@ -1,4 +1,4 @@
-"""The low-pass of motion capture: a second-order Butterworth filter run forwards and backwards, without phase."""
+"""Zero-phase low-pass filter of motion capture: a second-order Butterworth filter run forwards and backwards."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,15 +8,15 @@ from .markers import Floats
 Ints = NDArray[np.intp]
 
 PADDING = 9
-"""Samples of odd reflection at each end, three times the filter's length, as scipy.signal.filtfilt has it."""
+"""Samples of odd reflection at each end: three times the filter's length, as in scipy.signal.filtfilt."""
 _BLOCK = 64
-"""Samples filtered in one product of matrices; only the state between blocks is carried one by one."""
+"""Samples filtered in one matrix product; only the state between blocks is computed sequentially."""
 _SIDE_BY_SIDE = 32
-"""Signals filtered at a time: what is worked on stays in the processor's cache."""
+"""Signals filtered at a time, so that the working set stays in the processor's cache."""
 
 
 def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
-    """(b (3,), a (3,)) of the filter by the bilinear transform with the cutoff kept in place. Both in Hz."""
+    """Coefficients b (3,) and a (3,) by the bilinear transform with the cutoff prewarped; cutoff and rate in Hz."""
     warped = np.tan(np.pi * cutoff / rate)
     scale = 1 + np.sqrt(2) * warped + warped**2
     b = np.array([1.0, 2.0, 1.0]) * warped**2 / scale
@@ -25,9 +25,9 @@ def coefficients(cutoff: float, rate: float) -> tuple[Floats, Floats]:
 
 
 def forwards_and_backwards(signals: Floats, lengths: Ints, b: Floats, a: Floats) -> Floats:
-    """(F, C) signals filtered in both directions, each padded by odd reflection at both of its ends.
+    """(F, C) signals filtered in both directions, each padded by odd reflection at both ends.
 
-    lengths (C,) >= 2: where each signal ends; what stands behind its end is not used, and nothing is said of it after.
+    lengths (C,) >= 2: samples in each signal. Values beyond a signal's length are ignored, and undefined in the result.
     """
     if signals.shape[1] > _SIDE_BY_SIDE:
         cuts = range(_SIDE_BY_SIDE, signals.shape[1], _SIDE_BY_SIDE)
@@ -50,10 +50,10 @@ def forwards_and_backwards(signals: Floats, lengths: Ints, b: Floats, a: Floats)
 
 
 def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
-    """(F, C) filtered once, from a state as if each signal had always had its first value.
+    """(F, C) signals filtered once, starting from the steady state of each signal's first value.
 
     In state space x' = A x + B u, y = C x + b0 u (direct form II transposed). Over a block of L samples the outputs are
-    T u + O x with T the lower triangular matrix of the impulse response, and the state after it A^L x + K u.
+    T u + O x, where T is the lower triangular matrix of the impulse response, and the next state is A^L x + K u.
     """
     step_state = np.array([[-a[1], 1.0], [-a[2], 0.0]])
     step_input = b[1:] - a[1:] * b[0]
@@ -72,7 +72,7 @@ def _forwards(signals: Floats, b: Floats, a: Floats) -> Floats:
     filled = np.zeros((blocks * _BLOCK, signals.shape[1]))
     filled[: len(signals)] = signals
     inputs = filled.reshape(blocks, _BLOCK, -1)
-    # A constant input u keeps the state (I - A)^-1 B u.
+    # The steady state for a constant input u is (I - A)^-1 B u.
     state = np.linalg.solve(np.eye(2) - step_state, step_input)[:, None] * signals[0]
     outputs = product @ inputs
     pushed = control @ inputs

@@ -1,6 +1,6 @@
-"""Cleaning of recorded markers: gaps, spikes, noise and rate. Pure numpy, over all markers at once.
+"""Cleaning of recorded markers: filling gaps, removing spikes, low-pass filtering and resampling.
 
-Each step takes Markers and gives new ones; none moves a position it does not have to.
+Each step takes Markers and returns new ones, with positions changed only where the step requires it.
 """
 
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from .cubic_spline import hermite, knot_slopes
 from .markers import Bools, Floats, Markers
 
 NEIGHBOURS = 3
-"""Positions on each side of a gap that its spline goes through."""
+"""Positions on each side of a gap that its spline passes through."""
 LOST_STEPS = 5.0
-"""A step this many times the usual one is a break in the recording, over which nothing is filtered or resampled."""
+"""A time step this many times the median is a break in the recording, across which nothing is filtered or resampled."""
 
 Ints = NDArray[np.intp]
 
@@ -41,7 +41,7 @@ class Cleaning:
 
 
 def clean(markers: Markers, settings: Cleaning) -> Markers:
-    """Spikes out, gaps filled, noise filtered, in that order: each step needs the one before it."""
+    """Remove spikes, fill gaps and filter noise, in that order: each step needs the one before it."""
     if settings.spikes:
         calm = remove_spikes(markers)
         count = int(markers.seen.sum() - calm.seen.sum())
@@ -55,7 +55,7 @@ def clean(markers: Markers, settings: Cleaning) -> Markers:
 
 
 def runs(mask: Bools) -> tuple[Ints, Ints, Ints]:
-    """(columns (R,), first rows (R,), rows after the last (R,)) of the stretches of True in each column of (F, M)."""
+    """Columns (R,), start rows (R,) and stop rows (R,), exclusive, of the runs of True in each column of (F, M)."""
     edges = np.zeros((mask.shape[1], mask.shape[0] + 2), np.int8)
     edges[:, 1:-1] = mask.T
     change = np.diff(edges, axis=1)
@@ -64,9 +64,9 @@ def runs(mask: Bools) -> tuple[Ints, Ints, Ints]:
 
 
 def fill_gaps(markers: Markers, limit_s: float) -> Markers:
-    """Gaps up to limit_s seconds filled by a cubic spline through the positions around them, and marked as predicted.
+    """Fill gaps of up to limit_s seconds with a cubic spline through the positions around them, marked as predicted.
 
-    Longer gaps stay, and so do those before a marker is first seen and after it is last seen.
+    Longer gaps remain, and so do those before a marker is first seen and after it is last seen.
     """
     seen, times = markers.seen, markers.times
     column, start, stop = runs(~seen)
@@ -90,11 +90,11 @@ def fill_gaps(markers: Markers, limit_s: float) -> Markers:
 
 
 def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats, Floats]:
-    """((G, 3), (G, 3)) m/s, the slopes of each gap's spline where the gap begins and where it ends."""
+    """Slopes (G, 3) and (G, 3) of each gap's spline at its last position before and first position after, in m/s."""
     owner, frames = np.nonzero(markers.seen.T)
     first = np.searchsorted(owner, column, "left")
     last = np.searchsorted(owner, column, "right")
-    # The place in `frames` of the first position after the gap.
+    # Index into `frames` of the first position after the gap.
     after = first + np.cumsum(markers.seen, axis=0)[start - 1, column]
     on_left, on_right = np.minimum(NEIGHBOURS, after - first), np.minimum(NEIGHBOURS, last - after)
     left, right = np.zeros((len(column), 3)), np.zeros((len(column), 3))
@@ -111,12 +111,12 @@ def _slopes_around(markers: Markers, column: Ints, start: Ints) -> tuple[Floats,
 def remove_spikes(
     markers: Markers, deviation: float = 0.005, acceleration: float = 50.0, factor: float = 3.0
 ) -> Markers:
-    """Positions that leave the marker's way for one or two frames become gaps.
+    """Turn positions that leave the marker's path for one or two frames into gaps.
 
-    Such a position is farther from the median of the five around it than `deviation` m, and than a fingertip could get
-    and return between the frames at `acceleration` m/s². It is also farther than `factor` times the usual from the
-    line on which the seven around it move (Hampel's test on the residuals), so that fast motion is left alone.
-    Predicted positions are judged as measured ones.
+    A spike is farther from the median of the five positions around it than `deviation` m, and farther than a fingertip
+    could move away and back between the frames at `acceleration` m/s². Its distance from a line fitted to the seven
+    positions around it also exceeds `factor` times the typical one (Hampel's test on the residuals), so that fast
+    motion is kept. Predicted positions are tested as measured ones are.
     """
     positions = markers.positions.copy()
     seen = markers.seen
@@ -138,10 +138,10 @@ def remove_spikes(
 
 
 def _from_line(path: Floats, times: Floats, places: Ints) -> tuple[Floats, Floats]:
-    """((D,), (D,)) m: how far the positions at `places` are from the line of the seven around them, and the usual.
+    """Residuals (D,) in m of positions from a line through the seven around them, and the scale (D,) of the seven.
 
-    The line is Siegel's of repeated medians, which three wild ones of seven do not bend. At the ends of the path the
-    seven are its first or last ones.
+    The line is Siegel's repeated-median regression, which up to three outliers of seven do not affect. At the ends of
+    the path its first or last seven positions are used. The scale is 1.4826 times the median residual.
     """
     rows = np.clip(places - 3, 0, len(path) - 7)[:, None] + np.arange(7)
     near, when = path[rows], times[rows] - times[places, None]
@@ -154,15 +154,15 @@ def _from_line(path: Floats, times: Floats, places: Ints) -> tuple[Floats, Float
 
 
 def _five(padded: Floats) -> list[Floats]:
-    """The five neighbours of each sample of a path that is padded by two on both sides."""
+    """Each sample with its two neighbours on either side, as five arrays; the path is padded by two at both ends."""
     count = len(padded) - 4
     return [padded[offset : offset + count] for offset in range(5)]
 
 
 def _median_of_five(values: list[Floats]) -> Floats:
-    """The median, element by element, by comparisons: sorting a million fives takes ten times as long."""
+    """Elementwise median of five arrays by comparisons: ten times as fast as sorting."""
     a, b, c, d, e = values
-    # Neither the least nor the greatest of two pairs can be the median.
+    # Neither the minimum nor the maximum of the first four can be the median of all five.
     low = np.maximum(np.minimum(a, b), np.minimum(c, d))
     high = np.minimum(np.maximum(a, b), np.maximum(c, d))
     median: Floats = np.maximum(np.minimum(low, high), np.minimum(np.maximum(low, high), e))
@@ -174,10 +174,10 @@ def _usual_step(times: Floats) -> float:
 
 
 def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
-    """A second-order Butterworth low-pass, forwards and backwards (-6 dB at the cutoff), over each unbroken stretch.
+    """Filter each unbroken stretch forwards and backwards with a second-order Butterworth low-pass.
 
-    Frames are taken as evenly spaced. A cutoff at half the rate or above changes nothing. Raises CaptureError for a
-    cutoff that is not above 0, or so low that the take has no such motion.
+    The two passes together attenuate by 6 dB at the cutoff. Frames are assumed to be evenly spaced. A cutoff at half
+    the rate or above changes nothing. Raises CaptureError for a cutoff of 10^-4 of the rate or below.
     """
     step = _usual_step(markers.times)
     if not cutoff_hz * step > 1e-4:
@@ -191,7 +191,7 @@ def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
     for begin, end in parts:
         column, start, stop = runs(markers.seen[begin:end])
         length = stop - start
-        # Stretches of like length are filtered side by side; the shortest, whose padding differs, with their equals.
+        # Stretches of similar length are filtered together; those too short for the full padding, by exact length.
         kind = np.where(length > butterworth.PADDING, -np.ceil(np.log2(length)), length)
         for each in np.unique(kind[length >= 2]):
             group = np.flatnonzero(kind == each)
@@ -207,11 +207,11 @@ def low_pass(markers: Markers, cutoff_hz: float) -> Markers:
 
 
 def resample(markers: Markers, rate_hz: float) -> Markers:
-    """The markers at times that are whole multiples of 1/rate_hz, so that keys land on whole frames of a scene.
+    """Resample the markers at whole multiples of 1/rate_hz s, so that keys land on whole frames of a scene.
 
-    Between two positions a cubic is taken, between two turns the arc; a gap stays a gap, and what lies beside a
-    predicted position is predicted.
-    Raises CaptureError for a rate that is not above 0, or that asks for far more frames than there are.
+    Positions are interpolated by cubics, rotations by slerp. Gaps remain gaps, and a sample next to a predicted
+    position is predicted. Raises CaptureError for a rate that is not above 0, or that requires more than a hundred
+    times the recorded frames.
     """
     times = markers.times
     if not 0 < rate_hz < np.inf:
@@ -254,7 +254,7 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
 
 
 def _slopes(markers: Markers) -> Floats:
-    """(F, M, 3) m/s of the parabola through each position and its two neighbours; beside a gap, of the chord."""
+    """(F, M, 3) slopes in m/s of the parabola through each position and its neighbours; next to a gap, of the chord."""
     steps = np.diff(markers.times)[:, None, None]
     chords = np.diff(markers.positions, axis=0) / steps
     nothing = np.full_like(chords[:1], np.nan)

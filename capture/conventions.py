@@ -1,4 +1,4 @@
-"""Units of length and axes: how each file's own become metres and Z up."""
+"""Conversion of units of length and axes to metres and Z up."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _SPELLINGS = {
     "metre": "m",
 }
 
-# Rows are where the new x, y and z come from. Each has determinant +1 and keeps x where it can.
+# Rotation matrices, row by row. Each has determinant +1 and keeps x where it can.
 _TO_Z_UP = {
     "x": ((0, 0, -1), (0, 1, 0), (1, 0, 0)),
     "y": ((1, 0, 0), (0, 0, -1), (0, 1, 0)),
@@ -32,7 +32,7 @@ _TO_Z_UP = {
 
 
 def unit_from(text: str) -> str | None:
-    """m, dm, cm or mm from a file's spelling, also a cut-off one such as `mete`; None if it is none of them."""
+    """The unit m, dm, cm or mm that a file spells, even cut off as in `mete`; None if it is none of them."""
     word = text.strip().strip("\"'").lower()
     if word in METRES:
         return word
@@ -45,7 +45,7 @@ def unit_from(text: str) -> str | None:
 
 
 def to_z_up(positions: Floats, up: str) -> Floats:
-    """(..., 3) turned by a proper rotation, so that the axis `up` of the input is +Z of the result."""
+    """Positions (..., 3) rotated so that the axis `up` of the input becomes +Z."""
     turned: Floats = np.empty_like(positions)
     for new, row in enumerate(_TO_Z_UP[up]):
         old = next(index for index, sign in enumerate(row) if sign)
@@ -54,9 +54,9 @@ def to_z_up(positions: Floats, up: str) -> Floats:
 
 
 def _cloud(positions: Floats, seen: Bools, nearest: float) -> tuple[Floats, Floats]:
-    """(N, 3) the lowest and the highest coordinates of the points seen, in up to 200 frames that have two or more.
+    """Lowest and highest coordinates (N, 3) of the points seen, in up to 400 frames that have two or more.
 
-    Points farther than `nearest` from the middle of their frame do not count: angles and forces are stored as points.
+    Points farther than `nearest` from their frame's median are left out: some files store angles and forces as points.
     """
     frames = np.flatnonzero(seen.sum(axis=1) >= 2)
     frames = frames[:: max(1, len(frames) // 200)]
@@ -69,7 +69,10 @@ def _cloud(positions: Floats, seen: Bools, nearest: float) -> tuple[Floats, Floa
 
 
 def guess_unit(positions: Floats, seen: Bools) -> str:
-    """The unit in which the cloud is as large as a hand or a body: 100 and more mm, 10 to 100 cm, else m."""
+    """The unit in which the points span a hand or a body: mm from 100 on, cm from 10 to 100, else m.
+
+    positions (F, M, 3), seen (F, M).
+    """
     low, high = _cloud(np.where(np.abs(positions) < 1e9, positions, 0.0), seen, np.inf)
     if not len(low):
         return "mm"
@@ -78,10 +81,10 @@ def guess_unit(positions: Floats, seen: Bools) -> str:
 
 
 def standing_axis(positions: Floats) -> str | None:
-    """The axis, y or z, along which a body stands; None when the recording does not show it, as with hands alone.
+    """The axis, y or z, along which a body stands; None if the recording does not show it, as with hands alone.
 
-    positions (F, M, 3) m. It stands along the only one of the two on which the cloud of points is over 1 m tall and
-    begins at the floor, or else along the one on which it is much taller than on the others.
+    positions (F, M, 3) in m. The body stands along the only one of the two axes on which the points span over 1 m and
+    start at the floor, or else along the one on which they span much more than on the others.
     """
     low, high = _cloud(positions, np.all(np.isfinite(positions), axis=-1), 3.0)
     if not len(low):

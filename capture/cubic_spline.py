@@ -1,4 +1,4 @@
-"""Cubic splines through a few knots, many at once."""
+"""Cubic splines through a few knots, vectorised over many splines."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from .markers import Floats
 
 
 def knot_slopes(times: Floats, values: Floats) -> Floats:
-    """(G, N, 3) the slopes at the knots of the not-a-knot cubic splines through them, which cubics lie on exactly.
+    """(G, N, 3) slopes at the knots of G not-a-knot cubic splines, which reproduce cubics exactly.
 
-    times (G, N) s, increasing, values (G, N, 3). N = 2 gives the line and N = 3 the parabola.
+    times (G, N) in s, increasing; values (G, N, 3). N = 2 gives a line and N = 3 a parabola.
     """
     count = times.shape[1]
     steps = np.diff(times, axis=1)
@@ -25,7 +25,7 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
     matrix[:, inner, inner + 1] = before
     right[:, 1:-1] = 3 * (after[..., None] * chords[:, :-1] + before[..., None] * chords[:, 1:])
     if count == 3:
-        # The second derivative is the same throughout.
+        # The second derivative is constant.
         matrix[:, 0, :2] = matrix[:, 2, 1:] = 1.0
         right[:, 0], right[:, 2] = 2 * chords[:, 0], 2 * chords[:, 1]
         return np.asarray(np.linalg.solve(matrix, right), np.float64)
@@ -39,9 +39,9 @@ def knot_slopes(times: Floats, values: Floats) -> Floats:
 
 
 def hermite(part: Floats, step: Floats, values: tuple[Floats, Floats], slopes: tuple[Floats, Floats]) -> Floats:
-    """(..., 3) the cubic with these values and slopes at both ends, at `part` (...) of 0 to 1 between them.
+    """(..., 3) cubic Hermite interpolation at the fraction `part` (...), 0 to 1, between two ends.
 
-    step (...) s between the ends, values and slopes (..., 3) each.
+    step (...): time between the ends in s. values, slopes: (..., 3) at each end.
     """
     s = part[..., None]
     h = step[..., None]

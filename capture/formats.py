@@ -1,4 +1,4 @@
-"""The formats a capture can have, and `read`, which finds the right one."""
+"""The table of capture formats, and `read`, which recognises a file's format and reads it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,20 +24,20 @@ from .markers import Markers
 from .recording import Recording, to_markers
 
 HEAD = 4096
-"""Bytes shown to each format's sniff."""
+"""Bytes from the start of a file by which its format is recognised."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """A kind of file: by what it is known, and what reads it."""
+    """A file format: how it is recognised, and the function that reads it."""
 
     name: str
     suffixes: tuple[str, ...]
     sniff: Callable[[bytes], bool]
-    """True if the first bytes of a file are of this format."""
+    """Whether a file that starts with these bytes is of this format."""
     read: Callable[[bytes, str], Recording]
     begins: str = ""
-    """With what a text of this format begins, for people."""
+    """How a text file of this format starts, for error messages."""
 
 
 def _looks_like_json(head: bytes) -> bool:
@@ -52,7 +52,7 @@ _SHAPES: tuple[tuple[Callable[[hand_json.Json], bool], Callable[[hand_json.Json,
 
 
 def _read_json(data: bytes, source: str) -> Recording:
-    """JSON of any recorder: the shape of the document tells which."""
+    """Read JSON of any recorder, recognised by the structure of the document."""
     document = hand_json.load(data, source)
     for matches, read_shape in _SHAPES:
         if matches(document):
@@ -73,16 +73,16 @@ FORMATS: tuple[FileFormat, ...] = (
     FileFormat("raw take", (".rawtake",), raw_take_reader.sniff, raw_take_reader.read),
     FileFormat("table", (".csv", ".tsv", ".txt"), plain_table.sniff, plain_table.read, "time,wrist.x,wrist.y,wrist.z"),
 )
-"""The order is that of asking: what is surest to be told by its content comes first."""
+"""In the order in which they are tried: those recognised most reliably come first."""
 
 SUFFIXES: tuple[str, ...] = tuple(sorted({suffix for each in FORMATS for suffix in each.suffixes}))
 
 
 def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
-    """The markers of a capture, in metres, seconds and Z up, whatever its format was.
+    """Read a capture of any format: markers in metres and seconds, Z up.
 
-    unit (auto, m, dm, cm, mm) and up (auto, x, y, z, -x, -y, -z) override what the file says or what is guessed.
-    Raises CaptureError, one sentence that names the file, when it cannot be read.
+    unit (auto, m, dm, cm, mm) and up (auto, x, y, z, -x, -y, -z) override what the file states or what is guessed.
+    Raises CaptureError if the file cannot be read.
     """
     path = Path(path)
     source = path.name or str(path)
@@ -95,7 +95,7 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
 
 
 def _opened(path: Path, source: str) -> tuple[FileFormat, bytes]:
-    """The format of a file and all its bytes; a file of no format is not read beyond its head."""
+    """The format and all bytes of a file; a file of unknown format is not read beyond its head."""
     try:
         if path.exists() and not path.is_file():
             raise CaptureError(f"{source}: a folder or a device, expected a capture file")
@@ -111,7 +111,7 @@ def _opened(path: Path, source: str) -> tuple[FileFormat, bytes]:
 
 
 def _format(head: bytes, path: Path, source: str) -> FileFormat:
-    """The format by content. Raises CaptureError that names the formats of the suffix where the content is unknown."""
+    """The format by content. Raises CaptureError, naming the formats of the suffix, if no format matches."""
     if not head.strip(b"\0 \t\r\n"):
         size = f"its first {HEAD} bytes are blank" if len(head) == HEAD else f"{len(head)} bytes"
         raise CaptureError(f"{source}: the file is empty ({size}), expected a capture")

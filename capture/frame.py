@@ -1,4 +1,4 @@
-"""Frame: what every device's packets are read into: named points, and turns where the device has them."""
+"""Frame: one moment of live data from any device, as named points with optional rotations."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,64 +13,64 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """M named points at one moment, in one convention: metres, right-handed, Z up, quaternions wxyz.
+    """M named points at one moment: metres, right-handed, Z up, quaternions wxyz.
 
-    A point of a hand that the device has solved is called as `joint_names` does; a marker by its own label.
+    Joints of a hand that the device solved are named by `joint_names`, markers by their labels.
     """
 
     names: tuple[str, ...]
-    """(M,) each once. The same object for as long as the names stay, so that who uses them can tell."""
+    """(M,) unique. The same object while the names do not change, so that callers can compare by identity."""
     positions: Floats
-    """(M, 3) m, NaN in all three where not seen."""
+    """(M, 3) in m, NaN in all three where not seen."""
     rotations: Floats | None = None
-    """(M, 4) unit wxyz of the joint in the world, in HandModel's frame of it (+Y along the bone, +Z out of the back of
-    the hand), NaN where the device does not tell; None where it tells none."""
+    """(M, 4) unit wxyz, world rotation of HandModel's joint frame (+Y along the bone, +Z out of the back of the hand);
+    NaN where the device sends none, None if it never does."""
     time: float | None = None
-    """s by the device's own clock; None where it has none."""
+    """s, by the device's own clock; None if it has none."""
     number: int | None = None
-    """The device's own count of frames, by which lost and late ones are told; None where it does not count."""
+    """The device's own frame number, by which lost and late frames are recognised; None if it has none."""
     timecode: str = ""
-    """SMPTE timecode, hh:mm:ss:ff, where the device sends it."""
+    """SMPTE timecode, hh:mm:ss:ff; empty if the device sends none."""
 
 
 KEPT = 64
-"""Sets of names that are kept, the last used: a device has a few, a hostile one any number."""
+"""Tuples of names in the cache. A device uses a few; a hostile one could send any number."""
 
 
 @lru_cache(KEPT)
 def interned(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The same object for the same names, as Frame asks for."""
+    """The same object for equal names, as Frame requires."""
     return names
 
 
 @lru_cache(KEPT)
 def names_of(*hands: str) -> tuple[str, ...]:
-    """(25 each,) the names of the joints of hands, by what the hands are: 'right:index-finger-tip', 'left#2:wrist'."""
+    """Names of the 25 joints of each hand, such as 'right:index-finger-tip' and 'left#2:wrist'."""
     return tuple(f"{hand}:{joint}" for hand in hands for joint in JOINTS)
 
 
 def label(text: str, longest: int) -> str:
-    """What a sender calls a thing, as it may stand before a joint's name, in a sentence, and in Blender."""
+    """A sender's name made safe for labels, messages and Blender: printable, without colons, at most `longest` long."""
     return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in text.strip()[:longest])
 
 
 def hand_of(side: Side, performer: str = "") -> str:
-    """What a hand is called: 'right', 'Anna left'."""
+    """The name of a performer's hand: 'right', 'Anna left'."""
     return f"{performer} {side}" if performer else side
 
 
 def joint_names(side: Side, performer: str = "") -> tuple[str, ...]:
-    """(25,) what the joints of one hand are called."""
+    """(25,) names of the joints of one hand."""
     return names_of(hand_of(side, performer))
 
 
 def unseen() -> tuple[Floats, Floats]:
-    """(25, 3) m and (25, 4): the joints of a hand of which nothing is told yet."""
+    """Positions (25, 3) and rotations (25, 4) of a hand without data, all NaN."""
     return np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
 
 
 def together(hands: "tuple[Frame, ...]") -> Frame:
-    """One frame of the points of several, with the first one's time."""
+    """Concatenate several frames into one, with the first one's time, number and timecode."""
     first = hands[0]
     turned = any(hand.rotations is not None for hand in hands)
     turns = [np.full((len(h.names), 4), np.nan) if h.rotations is None else h.rotations for h in hands]

@@ -1,4 +1,4 @@
-"""Hands seen frame by frame, put together into tracks: a hand keeps its track while its claim or its id changes."""
+"""Tracking of hands over frames: a hand keeps its track while its claimed side or its id changes."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,31 +11,31 @@ from .marker_labels import unique
 from .markers import Floats
 
 MOST_TRACKS = 16
-"""Hands in one recording; more are noise or a damaged file."""
+"""Most hands in one recording; more are noise or a damaged file."""
 LEAST_SEEN = 0.05
-"""A track seen in less than this part of the frames is a ghost."""
+"""A track seen in less than this fraction of the frames is a false detection."""
 STEP = 0.5
-"""Sizes of a hand that it may go from one frame it is seen in to the next while its claim changes."""
+"""Farthest that a hand may move between detections while its claim changes, as a multiple of its size."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandSample:
-    """One hand in one frame, as the source has it. J joints."""
+    """One detection of a hand in one frame of the source. J joints."""
 
     claim: str
-    """left, right or hand, as the source says."""
+    """The side according to the source: left, right, or hand if it is not stated."""
     joints: Floats
-    """(J, 3) in the source's unit, NaN where unknown."""
+    """(J, 3) positions in the source's unit, NaN where unknown."""
     place: Floats
-    """(N,) where the hand is, for telling two hands apart; may be in another unit than the joints."""
+    """(N,) features that tell two hands apart, mostly a position; may be in another unit than the joints."""
     size: float
-    """The hand's size in the unit of `place`."""
+    """The hand's size, in the unit of `place`."""
     identity: str = ""
-    """The source's own id of the hand, empty where it has none."""
+    """The source's id of the hand; empty if it has none."""
 
     @classmethod
     def of(cls, claim: str, joints: Floats, identity: str = "") -> "HandSample":
-        """A hand whose joints say where it is: placed at the middle of those that are known."""
+        """A sample located at the mean of its known joints."""
         known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
         if not len(known):
             return cls(claim, joints, np.zeros(3), 1.0, identity)
@@ -44,7 +44,7 @@ class HandSample:
 
     @property
     def reach(self) -> float:
-        """The extent of the hand along the axis of its greatest, in the unit of `place`."""
+        """The hand's largest extent along an axis, in the unit of `place`."""
         return 2 * self.size
 
 
@@ -54,7 +54,7 @@ class _Track:
     detections: list[HandSample] = field(default_factory=list)
 
     def cost(self, detection: HandSample, frame: int) -> float:
-        """How little a detection looks like the next of this track, in sizes of a hand; inf where it cannot be."""
+        """Cost of continuing this track with a detection, in sizes of a hand; inf if it cannot be the same hand."""
         last = self.detections[-1]
         if last.place.shape != detection.place.shape:
             return np.inf
@@ -63,21 +63,21 @@ class _Track:
             return away - 1e7
         if detection.claim == last.claim:
             return away
-        # Another claim in the same place is the same hand, mistaken; after a pause or elsewhere it is another hand.
+        # A different claim at the same position is an error of the source; elsewhere or later it is another hand.
         return away + 1.0 if away < STEP and frame - self.frames[-1] <= 3 else np.inf
 
     @property
     def claim(self) -> str:
-        """What the source said most often."""
+        """The most frequent claim of the source."""
         claims = [detection.claim for detection in self.detections]
         return max(sorted(set(claims)), key=claims.count)
 
 
 def follow(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
-    """(names of tracks (T,), positions (F, T, J, 3) with NaN where not seen, warnings).
+    """Track hands: names (T,), positions (F, T, J, 3) with NaN where not seen, and warnings.
 
-    Tracks are named by their claim, the longest first; ghosts are dropped with a warning. Raises CaptureError when
-    nothing or far too much is left.
+    Tracks are named by their claim, with left before right; false detections are dropped with a warning. Raises
+    CaptureError if no track remains or there are far too many.
     """
     tracks: list[_Track] = []
     for index, detections in enumerate(frames):
@@ -107,7 +107,7 @@ def follow(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...]
 
 
 def _assign(tracks: list[_Track], detections: list[HandSample], frame: int) -> None:
-    """Gives each detection of a frame to the track it continues best, or starts one. Greedy: hands are few."""
+    """Assign each detection of a frame to the track that it continues best, or start one. Greedy: hands are few."""
     costs = [
         (track.cost(detection, frame), number, index)
         for index, detection in enumerate(detections)
@@ -127,7 +127,7 @@ def _assign(tracks: list[_Track], detections: list[HandSample], frame: int) -> N
 
 
 def _in_order(names: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
-    """Left before right, whatever was seen longer."""
+    """Tracks sorted by name: left before right, whichever was seen longer."""
     order: NDArray[np.intp] = np.array(sorted(range(len(names)), key=lambda index: names[index]), np.intp)
     return tuple(names[index] for index in order), positions[:, order]
 
@@ -138,7 +138,7 @@ def _briefly(warnings: tuple[str, ...], most: int = 3) -> tuple[str, ...]:
 
 
 def _changes(tracks: list[_Track]) -> tuple[str, ...]:
-    """A warning for each track whose claim changes on the way."""
+    """A warning for each track whose claim changes."""
     notes = []
     for track in tracks:
         claim = track.claim
@@ -149,7 +149,7 @@ def _changes(tracks: list[_Track]) -> tuple[str, ...]:
 
 
 def marker_names(tracks: tuple[str, ...], joints: tuple[str, ...], positions: Floats) -> tuple[tuple[str, ...], Floats]:
-    """(names `<track>:<joint>` (M,), positions (F, M, 3)) of the joints that are seen at all, from (F, T, J, 3)."""
+    """Names `<track>:<joint>` (M,) and positions (F, M, 3) of the joints seen in any frame, from (F, T, J, 3)."""
     labels = [f"{track}:{joint}" for track in tracks for joint in joints]
     flat = positions.reshape(len(positions), len(labels), 3)
     seen = np.any(np.all(np.isfinite(flat), axis=-1), axis=0)

@@ -1,4 +1,4 @@
-"""Labels: made unique, shown in sentences, and read as the joints of a hand."""
+"""Marker labels: making them unique, quoting them in messages, and parsing them as joints of a hand."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from ..hand.joints import JOINTS
 
 OPENXR_JOINTS: tuple[str, ...] = ("palm", *JOINTS)
-"""(26,) the joints of XR_EXT_hand_tracking, in its order."""
+"""(26,) joints in the order of OpenXR's XR_EXT_hand_tracking."""
 
 _DIGITS = {"thumb": "thumb", "index": "index-finger", "middle": "middle-finger", "ring": "ring-finger"}
 _DIGITS |= {"pinky": "pinky-finger", "little": "pinky-finger"}
@@ -14,7 +14,7 @@ _SEGMENTS = ("metacarpal", "proximal", "intermediate", "distal", "tip")
 
 
 def unique(labels: Iterable[str]) -> tuple[str, ...]:
-    """The labels, the second of the same spelling with `#2` behind it, the third with `#3`."""
+    """Labels made unique: the second with the same spelling gets the suffix `#2`, the third `#3`."""
     taken: set[str] = set()
     count: dict[str, int] = {}
     names = []
@@ -29,13 +29,13 @@ def unique(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def duplicates(labels: Sequence[str]) -> tuple[str, ...]:
-    """A warning for labels that occur more than once, or nothing."""
+    """A warning if labels occur more than once."""
     twice = len(labels) - len(set(labels))
     return (f"{twice} labels occur more than once and were numbered, as in '#2'",) if twice else ()
 
 
 def shown(text: str) -> str:
-    """Text from a file, safe in a sentence: printable, quoted and not longer than 40 characters."""
+    """Text from a file, quoted for a message: printable and at most 40 characters long."""
     text = "".join(character if character.isprintable() else "?" for character in text[:80]).strip()
     return f"'{text[:37]}...'" if len(text) > 40 else f"'{text}'"
 

@@ -1,4 +1,4 @@
-"""Markers: what every capture is read into, whatever its format was."""
+"""Markers: the common representation of captures of all formats."""
 
 from dataclasses import dataclass, field, replace
 
@@ -12,41 +12,39 @@ Bools = NDArray[np.bool_]
 
 
 def _nowhere() -> Bools:
-    """The shape of 'not given': replaced by (F, M) zeros when the Markers are made."""
+    """Placeholder for `predicted`, replaced by (F, M) False when the Markers are made."""
     return np.zeros((0, 0), bool)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Markers:
-    """Named points over time, in one convention: metres, seconds, right-handed, Z up.
+    """Named points over time: metres, seconds, right-handed, Z up. F frames, M markers.
 
-    F frames, M markers. Arrays are made read-only, so a step that changes them makes new ones.
-
-    Raises CaptureError when the shapes disagree, the times do not increase or a name occurs twice.
+    The arrays are made read-only. Raises CaptureError if shapes disagree, times do not increase or a name occurs twice.
     """
 
     names: tuple[str, ...]
-    """(M,) labels as the source spells them, each once."""
+    """(M,) labels as the source spells them, unique."""
     times: Floats
-    """(F,) s, strictly increasing."""
+    """(F,) in s, strictly increasing."""
     positions: Floats
-    """(F, M, 3) m, NaN in all three where the marker was not seen."""
+    """(F, M, 3) in m, NaN in all three where the marker was not seen."""
     source: str
-    """Where they come from: a file's name or a device's."""
+    """The name of the file or device."""
     rate: float
-    """Hz, measured from the times where the source has timestamps; 1 for a single frame without a rate."""
+    """Hz, measured from the timestamps if the source has any; 1 for a single frame without a rate."""
     unit: str
     """The unit of length in the source: m, dm, cm or mm."""
     format: str = ""
-    """What the source was read as: 'C3D', 'TRC', ..."""
+    """The format of the source: 'C3D', 'TRC', ..."""
     predicted: Bools = field(default_factory=_nowhere)
-    """(F, M) True where a position was filled in and not measured; nowhere when left out."""
+    """(F, M) True where a position was filled in rather than measured; all False by default."""
     turns: Floats | None = None
-    """(F, M, 4) unit wxyz in the world of the joint at which a point is, NaN where not told; None where none is."""
+    """(F, M, 4) unit wxyz, world rotation of the joint at each point; NaN where unknown, None if there are none."""
     timecode: str = ""
-    """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty where there is none."""
+    """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty if there is none."""
     warnings: tuple[str, ...] = ()
-    """Sentences about what was odd in the source and how it was taken."""
+    """Sentences about irregularities in the source and how they were handled."""
 
     def __post_init__(self) -> None:
         frames, count = len(self.times), len(self.names)
@@ -92,7 +90,7 @@ class Markers:
         return float(self.times[-1] - self.times[0]) if len(self.times) else 0.0
 
     def select(self, frames: slice) -> "Markers":
-        """The same markers over some of the frames."""
+        """The same markers over a slice of the frames."""
         return replace(
             self,
             times=self.times[frames],

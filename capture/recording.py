@@ -1,6 +1,6 @@
-"""A recording as its file has it, and the one way from there to Markers.
+"""A recording in its file's units and axes, and its conversion to Markers.
 
-Each format reads into a Take; what all formats share (units, axes, clocks, what counts as seen) is here, once.
+Every format is read into a Recording; units, axes, times and missing positions are then handled here for all of them.
 """
 
 from dataclasses import dataclass
@@ -15,45 +15,46 @@ from .markers import Floats, Markers
 from .timestamps import Timestamps, tidy
 
 FARTHEST = 1e5
-"""m: a position farther out than this is a damaged number, not a place."""
+"""m: a coordinate beyond it is a damaged number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recording:
-    """What a file says, in its own units and axes. F frames, M markers."""
+    """The content of a file, in its own units and axes. F frames, M markers."""
 
     format: str
     names: tuple[str, ...]
-    """(M,) labels, each once."""
+    """(M,) labels, unique."""
     positions: Floats
     """(F, M, 3) in the file's unit and axes, not finite where not seen."""
     turns: Floats | None = None
-    """(F, M, 4) unit wxyz in the file's axes, NaN where not told; None where the format has none."""
+    """(F, M, 4) unit wxyz in the file's axes, NaN where unknown; None if the format has none."""
     times: Floats | None = None
-    """(F,) s as the file has them, in any order; None where it has none."""
+    """(F,) in s, unsorted, as in the file; None if it has none."""
     rate: float | None = None
-    """Hz, the nominal rate; None where the file names none that could be trusted."""
+    """Nominal rate in Hz; None if the file states none, or one that cannot be trusted."""
     unit: str | None = None
-    """m, dm, cm or mm; None where the file does not say."""
+    """m, dm, cm or mm; None if the file does not say."""
     unit_text: str = ""
-    """The unit as the file spells it, where it does and `unit` is left out."""
+    """The unit as the file spells it; read if `unit` is None."""
     likely_unit: str | None = None
-    """What to take without a unit; None means a guess from the size of the cloud of points."""
+    """Unit to assume if none is stated; None guesses it from the extent of the points."""
     up: str | None = None
-    """The axis that points up, 'z' or '-y' for example; None where the file does not say."""
+    """The axis that points up, such as 'z' or '-y'; None if the file does not say."""
     likely_up: str = "z"
-    """What to take without an axis, unless a standing body in the data says otherwise."""
+    """Axis to assume if none is stated, unless the data show a body that stands along another."""
     up_is_sure: bool = False
-    """True where the format itself lays the axes down, so that the data is not asked."""
+    """True if the format defines the axes, so that the data are not examined."""
     timecode: str = ""
-    """SMPTE timecode of the first frame, hh:mm:ss:ff; empty where there is none."""
+    """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
     warnings: tuple[str, ...] = ()
 
 
 def to_markers(take: Recording, source: str, unit: str = "auto", up: str = "auto") -> Markers:
-    """Metres, seconds, Z up; damaged numbers become gaps, disordered frames are dropped.
+    """Convert to metres, seconds and Z up; damaged positions become gaps, and frames with disordered times are dropped.
 
-    Raises CaptureError when nothing is left that could be used, or the file's unit is none that is known.
+    unit and up override those of the file unless they are 'auto'. Raises CaptureError if no usable position is left or
+    the file's unit is unknown.
     """
     frames, count = take.positions.shape[:2]
     if not count:
@@ -87,7 +88,7 @@ def to_markers(take: Recording, source: str, unit: str = "auto", up: str = "auto
 
 
 def _in_metres(take: Recording, unit: str | None) -> tuple[Floats, str, tuple[str, ...]]:
-    """(F, M, 3) m with NaN in all three where a coordinate is missing or damaged, the unit, and what was guessed."""
+    """Positions (F, M, 3) in m, NaN in all three where a coordinate is missing or damaged; the unit; warnings."""
     notes: tuple[str, ...] = ()
     raw = take.positions
     seen = np.all(np.isfinite(raw), axis=-1)
@@ -102,7 +103,7 @@ def _in_metres(take: Recording, unit: str | None) -> tuple[Floats, str, tuple[st
 
 
 def _up(take: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ...]]:
-    """The axis that points up, and what was guessed about it."""
+    """The axis that points up, and warnings about guesses."""
     if up != "auto":
         return up, ()
     stated = take.up or take.likely_up

@@ -1,4 +1,4 @@
-"""What is in a capture, in numbers and in words, for `knuckle info`."""
+"""Summary of a capture for `knuckle info`, as data and as text."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from .markers import Floats, Markers
 
 
 def summary(markers: Markers) -> dict[str, Any]:
-    """Ready for JSON: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings; each label's gaps.
+    """JSON-ready facts: source, format, rate (Hz), unit, frames, duration (s), timecode, warnings, gaps of each label.
 
-    A gap is a stretch of frames in which the marker is not seen, also at the beginning and at the end.
+    A gap is a run of frames in which the marker is not seen, at the start and end too.
     """
     column, start, stop = runs(~markers.seen)
     lengths = stop - start
@@ -43,7 +43,7 @@ def summary(markers: Markers) -> dict[str, Any]:
 
 
 def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Floats:
-    """(M,) s the longest gap of each marker, each from its first frame to the first one after it."""
+    """(M,) longest gap of each marker in s, from its first frame to the first frame after it."""
     times = np.append(markers.times, markers.times[-1] + 1.0 / markers.rate)
     seconds = np.zeros(len(markers.names))
     np.maximum.at(seconds, column, times[stop] - times[start])
@@ -51,7 +51,7 @@ def _gap_seconds(markers: Markers, column: Ints, start: Ints, stop: Ints) -> Flo
 
 
 def as_text(facts: dict[str, Any]) -> str:
-    """The summary in lines for a terminal."""
+    """The summary as lines for a terminal."""
     labels = facts["labels"]
     lines = [
         f"{facts['source']}: {facts['format']}",

@@ -1,4 +1,4 @@
-"""The times of a recording: what its timestamps and its nominal rate say, brought together."""
+"""Times of a recording's frames, from its timestamps and its nominal rate."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -10,31 +10,31 @@ from ..errors import CaptureError
 from .markers import Floats
 
 LATEST = 1e11
-"""s: a time beyond it is a damaged number."""
+"""s: a timestamp beyond it is a damaged number."""
 FASTEST = 1e6
 """Hz: a nominal rate beyond it is a damaged number."""
 UNKNOWN_RATE = 60.0
-"""Hz, for several frames without times and without a rate."""
+"""Hz, assumed for several frames without times and without a rate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timestamps:
-    """When each kept frame was taken."""
+    """The frames that have a valid time, and their times."""
 
     kept: NDArray[np.intp]
-    """(K,) the frames that stay, in order."""
+    """(K,) indices of the frames that are kept, in order."""
     times: Floats
-    """(K,) s, strictly increasing."""
+    """(K,) in s, strictly increasing."""
     rate: float
     """Hz."""
     warnings: tuple[str, ...]
 
 
 def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> Timestamps:
-    """Strictly increasing times and the rate measured from them.
+    """Strictly increasing times, and the rate measured from them.
 
-    times (F,) s or None, rate nominal Hz or None. Frames without a sane time, and the fewest that must go to make
-    the rest increase, are dropped. Raises CaptureError when no frame has a time and there is no rate.
+    times: (F,) in s, or None; rate: nominal, in Hz, or None. Frames without a valid time are dropped, and as few others
+    as make the rest increase. Raises CaptureError if no frame has a time and there is no rate.
     """
     if rate is not None and not 0 < rate <= FASTEST:
         rate = None
@@ -64,7 +64,7 @@ def _by_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) ->
 
 
 def _longest_increasing(values: Floats) -> NDArray[np.intp]:
-    """(K,) indices of the longest strictly increasing subsequence: one wild time costs one frame, not all after it."""
+    """(K,) indices of the longest strictly increasing subsequence: an outlier costs one frame, not all after it."""
     if (np.diff(values) > 0).all():
         return np.arange(len(values))
     tails: list[float] = []
@@ -92,9 +92,9 @@ def _dropped(frames: int, kept: NDArray[np.intp], times: Floats) -> tuple[str, .
 
 
 def _unrounded(times: Floats, rate: float | None) -> Floats:
-    """Times that are the nominal grid rounded to 2 to 6 decimals, put back on the grid; others as they are.
+    """Times snapped back to the nominal grid if they are that grid rounded to 2 to 6 decimals; others unchanged.
 
-    A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would take for motion.
+    A 60 Hz file written with three decimals has steps of 16 and 17 ms, which a filter would mistake for motion.
     """
     if rate is None:
         return times
@@ -111,7 +111,7 @@ def _unrounded(times: Floats, rate: float | None) -> Floats:
 
 
 def _measured(times: Floats) -> float:
-    """Hz: frames a second where frames follow each other; a lost frame counts as the step it was."""
+    """Frames per second, measured over the steps between consecutive frames; steps over lost frames are left out."""
     gaps = np.diff(times)
     usual = float(np.median(gaps))
     near = gaps[gaps < 1.5 * usual]

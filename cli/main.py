@@ -1,4 +1,4 @@
-"""The shell command: `knuckle` with Blender's module from pip, `blender --command knuckle` in Blender itself."""
+"""The shell command: `knuckle` with Blender's Python module, `blender --command knuckle` in Blender itself."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line and returns its exit status."""
+    """Run a command line and return its exit status."""
     try:
         options = command_parser().parse_args(arguments)
     except SystemExit as stop:
@@ -41,13 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"knuckle: {problem}", file=sys.stderr)
         return 1
     except BrokenPipeError:
-        # Whoever reads the output has seen enough: `knuckle info FILE | head`.
+        # The reader has closed the pipe, as in `knuckle info FILE | head`.
         sys.stderr.close()
     return 0
 
 
 def command_parser() -> argparse.ArgumentParser:
-    """The command line: every command with its arguments."""
+    """The parser of the command line, with all commands."""
     parser = argparse.ArgumentParser(
         prog="knuckle", description="Solve recorded hands, and key and pose rigs.", epilog=EPILOG
     )
@@ -114,7 +114,7 @@ def _add_demo(commands: Any) -> None:
 
 
 def _inputs(options: argparse.Namespace) -> list[Path]:
-    """The files that a command line reads, none of which may be written over."""
+    """The input files of a command line, none of which may be overwritten."""
     named = [getattr(options, name, None) for name in ("file", "markers", "performer", "recipe", "rig")]
     return [Path(name) for name in (*named, *getattr(options, "mapping", ())) if name is not None]
 
@@ -196,7 +196,7 @@ def _solve(options: argparse.Namespace) -> None:
         show(0.9, "Keying")
         written = blend_file.new_scene_with_take(take, chosen.rig, wanted)
         report = _with_keying(take.report, written)
-        # All files are there in the end, or none.
+        # Either all files are written or none.
         with ExitStack() as files:
             if options.joints is not None:
                 write_joints(files.enter_context(written_whole(options.joints)), take)
@@ -212,7 +212,7 @@ def _pose(options: argparse.Namespace) -> None:
 
 
 def _with_keying(report: dict[str, Any], written: Any) -> dict[str, Any]:
-    """The report with what keying took, and with what a person should know of the take on their rig."""
+    """The report with the time that keying took and the warnings about the rig."""
     seconds = report["seconds"] | {"key": round(written.seconds, 4)}
     return report | {"seconds": seconds, "warnings": [*report["warnings"], *written.notes]}
 

@@ -1,4 +1,4 @@
-"""What can be typed behind the shell's commands, and the recipe that it stands for."""
+"""Options of the shell's commands, and their conversion to a recipe."""
 
 import argparse
 from collections.abc import Callable
@@ -14,19 +14,19 @@ from ..solvers import SMOOTHING, SMOOTHINGS, SOLVER, SOLVERS
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    """A capture, and what its file does not say of itself."""
+    """Add the capture, its unit and its up axis."""
     parser.add_argument("file", metavar="FILE", help="a capture: C3D, TRC, CSV, TSV, BVH or JSON")
     parser.add_argument("--unit", choices=UNITS, help="unit of length, instead of the file's")
     parser.add_argument("--up", choices=UP_AXES, help="axis that points up, instead of the file's")
 
 
 def add_hand(parser: argparse.ArgumentParser) -> None:
-    """Which hand."""
+    """Add the choice of hands."""
     parser.add_argument("--hand", choices=HANDS, help="hand of the capture; auto takes all that are in it")
 
 
 def add_hands(parser: argparse.ArgumentParser) -> None:
-    """Which hands, by which markers, in which frames."""
+    """Add the choice of hands, markers and frames."""
     add_hand(parser)
     parser.add_argument("--markers", type=Path, metavar="MAP.json", help="maps labels to joints")
     add_labels(parser)
@@ -35,7 +35,7 @@ def add_hands(parser: argparse.ArgumentParser) -> None:
 
 
 def add_labels(parser: argparse.ArgumentParser) -> None:
-    """By what markers are told."""
+    """Add the method of labelling."""
     parser.add_argument(
         "--labels",
         choices=LABELS,
@@ -44,7 +44,7 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
 
 
 def add_calibrate(parser: argparse.ArgumentParser) -> None:
-    """The options of `calibrate`."""
+    """Add the options of `calibrate`."""
     parser.description = (
         "Measure a performer's hands on one capture or two. A flat and still hand determines the lengths of its bones, "
         "one that moves freely its knuckles, how far each DIP follows its PIP (rho), and the radii of its joints. "
@@ -79,7 +79,7 @@ def add_calibrate(parser: argparse.ArgumentParser) -> None:
 
 
 def add_rig(parser: argparse.ArgumentParser) -> None:
-    """Whose hands are driven."""
+    """Add the choice of a rig, its armature and the mappings of its hands."""
     parser.add_argument(
         "--rig", metavar="default|FILE", help="a .blend or .glb with an armature; default builds a hand"
     )
@@ -100,7 +100,7 @@ def add_rig(parser: argparse.ArgumentParser) -> None:
 
 
 def add_solve(parser: argparse.ArgumentParser) -> None:
-    """The options of `solve`."""
+    """Add the options of `solve`."""
     add_reading(parser)
     add_hands(parser)
     parser.add_argument("--out", type=Path, required=True, metavar="OUT.blend", help="the Blender file to write")
@@ -169,7 +169,7 @@ def add_solve(parser: argparse.ArgumentParser) -> None:
 
 
 def recipe_of(options: argparse.Namespace) -> Recipe:
-    """The choices of a command line. Raises RecipeError for a file or value that is not understood."""
+    """The recipe that a command line describes. Raises RecipeError if a file or value is not understood."""
     stated = {
         name: getattr(options, name, None)
         for name in (
@@ -188,7 +188,7 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     base_path = getattr(options, "recipe", None)
     base = recipe.from_dict(read_json(base_path), str(base_path)) if base_path is not None else Recipe(options.file)
     chosen = replace(base, capture=options.file, **{name: value for name, value in stated.items() if value is not None})
-    # What a recipe sets on one solver means nothing to another.
+    # Settings in the recipe belong to its own solver and smoothing.
     kept = base.settings if chosen.solver == base.solver else {}
     calm = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
     return replace(

@@ -1,4 +1,4 @@
-"""What the shell command shows and writes: progress, a few lines about a take, the solved joints as arrays."""
+"""Output of the shell command: progress, a summary of the take, and the solved joints as arrays."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from ..pipeline import job
 
 @contextmanager
 def progress_bar() -> Iterator[Callable[[float, str], None]]:
-    """Shows a bar on a terminal and nothing elsewhere; the line is wiped in the end."""
+    """Show a progress bar if stderr is a terminal; it is erased at the end."""
     terminal = sys.stderr.isatty()
 
     def show(fraction: float, doing: str) -> None:
@@ -30,13 +30,13 @@ def progress_bar() -> Iterator[Callable[[float, str], None]]:
 
 
 def write_joints(path: Path, take: job.Take) -> None:
-    """The solved joints as a .npz: the arrays of `api.joints`."""
+    """Write the arrays of `api.joints` as .npz."""
     with path.open("wb") as file:
         np.savez_compressed(file, **api.joints(take))  # type: ignore[arg-type]
 
 
 def told(report: dict[str, Any], out: Path) -> str:
-    """The report in a few lines for a terminal."""
+    """Summary of the report for a terminal."""
     lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
     for side, hand in report["hands"].items():
         tips = [
@@ -59,7 +59,7 @@ def told(report: dict[str, Any], out: Path) -> str:
 
 
 def facts_of_tips(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
-    """JSON-ready: of each hand of which only fingertips are told label -> joint and confidence."""
+    """JSON-ready: hand -> label -> joint and confidence, for hands of which only fingertips were recognised."""
     return {
         hand: {label: {"joint": tip, "confidence": round(sure, 3)} for label, (tip, sure) in own.items()}
         for hand, own in tips.items()
@@ -67,7 +67,7 @@ def facts_of_tips(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, An
 
 
 def hands_told(facts: dict[str, Any]) -> str:
-    """What the markers of a capture are, for a terminal."""
+    """The recognised hands and markers of a capture, for a terminal."""
     markers = facts["markers"]
     if "problem" in markers:
         lines = [f"  no hand: {markers['problem']}"]

@@ -1,4 +1,4 @@
-"""The shell's command for named poses."""
+"""The command `pose`, for named poses."""
 
 import argparse
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ BOTH = "both"
 
 
 def add_pose(parser: argparse.ArgumentParser) -> None:
-    """The options of `pose`."""
+    """Add the options of `pose`."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="a pose, one of those that --list prints")
     parser.add_argument("--list", action="store_true", help="print the poses")
     parser.add_argument("--out", type=Path, metavar="OUT.blend", help="the Blender file to write")
@@ -30,7 +30,7 @@ def add_pose(parser: argparse.ArgumentParser) -> None:
 
 
 def pose(options: argparse.Namespace, inputs: Sequence[Path]) -> None:
-    """Prints the poses, or poses a rig. Raises KnuckleError, and then nothing is written."""
+    """Print the poses, or pose a rig and save the file. Raises KnuckleError, before anything is written."""
     if options.list:
         print(_told())
         return

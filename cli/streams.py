@@ -1,4 +1,4 @@
-"""The shell's commands for devices: what there is, what comes from one, a capture played as one."""
+"""The commands for live devices: `devices`, `listen` and `stream`."""
 
 import argparse
 import sys
@@ -19,17 +19,17 @@ from ..pipeline.job import Take
 from ..pipeline.live import capture_player
 
 EVERY = 1.0
-"""s between two lines about what comes."""
+"""s between lines about the stream."""
 
 
 def add_address(parser: argparse.ArgumentParser, host: str) -> None:
-    """Where the other end is."""
+    """Add the options for the device's address; `host` is the help of --host."""
     parser.add_argument("--host", default=LOCAL, metavar="ADDRESS", help=host)
     parser.add_argument("--port", type=int, metavar="N", help="by default the device's usual one")
 
 
 def add_listen(parser: argparse.ArgumentParser) -> None:
-    """The options of `listen`."""
+    """Add the options of `listen`."""
     parser.add_argument("device", choices=tuple(DEVICES), metavar="DEVICE", help="; ".join(DEVICES))
     add_address(parser, f"address to listen on ({LOCAL}; 0.0.0.0 admits other machines), or to connect to")
     parser.add_argument("--seconds", type=float, metavar="S", help="how long; by default until Ctrl-C")
@@ -38,7 +38,7 @@ def add_listen(parser: argparse.ArgumentParser) -> None:
 
 
 def add_stream(parser: argparse.ArgumentParser) -> None:
-    """The options of `stream`, beside those of reading and solving a capture."""
+    """Add the options of `stream`, besides those for reading a capture."""
     parser.add_argument(
         "--as", dest="device", choices=tuple(DEVICES), required=True, metavar="DEVICE", help="device to imitate"
     )
@@ -51,12 +51,12 @@ def add_stream(parser: argparse.ArgumentParser) -> None:
 
 
 def address_of(options: argparse.Namespace) -> Address:
-    """Where the other end is."""
+    """The address in the options, with the device's default port."""
     return Address(options.host, DEVICES[options.device].port if options.port is None else options.port)
 
 
 def devices(_options: argparse.Namespace) -> None:
-    """Prints what can be listened to."""
+    """Print the supported devices."""
     width = max(map(len, DEVICES))
     for key, device in DEVICES.items():
         print(f"{key:<{width}}  {device.name}: {device.about}")
@@ -64,7 +64,7 @@ def devices(_options: argparse.Namespace) -> None:
 
 
 def listen(options: argparse.Namespace) -> None:
-    """Prints what comes from a device, until the time is over or Ctrl-C is pressed."""
+    """Print what arrives from a device, until the time is over or Ctrl-C is pressed."""
     if options.seconds is not None and options.seconds <= 0:
         raise StreamError(f"seconds are {options.seconds:g}, expected more than 0")
     receiver = Receiver(options.device, DEVICES[options.device], address_of(options))
@@ -92,7 +92,7 @@ def listen(options: argparse.Namespace) -> None:
 
 
 def _await(sender: Sender) -> None:
-    """Until somebody is connected to a sender that is connected to."""
+    """Wait until a client has connected, if the sender is a server."""
     if sender.waits:
         print("waits for somebody to connect", flush=True)
     while sender.waits:
@@ -100,7 +100,7 @@ def _await(sender: Sender) -> None:
 
 
 def _tell(receiver: Receiver, points: bool) -> None:
-    """A line about the last second, and its last frame."""
+    """Print a line about the last second, and its last frame."""
     came, tally = receiver.drain(), receiver.tally
     counts = f"{tally.packets} packets, {tally.frames} frames"
     odd = {"lost": tally.lost, "late": tally.late, "not understood": tally.malformed}
@@ -115,7 +115,7 @@ def _tell(receiver: Receiver, points: bool) -> None:
 
 
 def _lines(frame: Frame, points: bool) -> list[str]:
-    """A frame in words."""
+    """Lines that describe a frame; `points` adds all positions."""
     seen = np.all(np.isfinite(frame.positions), axis=1)
     owners = dict.fromkeys(name.rpartition(":")[0] for name in frame.names)
     lines = [f"  timecode {frame.timecode}"] if frame.timecode else []
@@ -133,7 +133,7 @@ def _lines(frame: Frame, points: bool) -> list[str]:
 
 
 def stream(options: argparse.Namespace, solved: Callable[[], Take]) -> None:
-    """Plays a capture as a device, until its end or until Ctrl-C is pressed."""
+    """Solve a capture and send it as a device would, until its end or until Ctrl-C is pressed."""
     if not 0.01 <= options.speed <= 100:
         raise StreamError(f"speed is {options.speed:g}, expected 0.01 to 100")
     moments = capture_player.moments(solved())

@@ -1,1 +1,1 @@
-"""Devices that stream hands as they move: the table of devices, the reader thread and raw takes."""
+"""Live devices: the table of devices, the receiver thread and raw takes."""

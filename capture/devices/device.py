@@ -1,4 +1,4 @@
-"""Device: all that is to be known of one kind of sender, as one entry of a table."""
+"""Device: an entry of the table of devices."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from ..protocols.parser import Parser
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A kind of sender."""
+    """A kind of device or program that streams hands."""
 
     name: str
-    """For people: 'VMC protocol'."""
+    """Display name: 'VMC protocol'."""
     about: str
-    """Which programs and things speak it, a phrase."""
+    """A phrase that says which programs and hardware use it."""
     port: int
-    """Its usual port."""
+    """The default port."""
     connects: bool
-    """Whether Knuckle connects to it; else it listens, and the sender sends or connects."""
+    """True if Knuckle connects to it; False if Knuckle listens, and the device sends or connects."""
     open: Callable[[Address], Transport]
     parser: Callable[[], Parser]
     sender: Callable[[Address], Sender]
-    """What plays a capture as if it were this device."""
+    """Imitates the device: sends a capture in its packets."""

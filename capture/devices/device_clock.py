@@ -1,28 +1,28 @@
-"""One clock for the frames of a device, whatever its own does: stand still, begin anew, leap, or come now and then."""
+"""A monotonic clock for a device's frames, even if the device's own stops, restarts, jumps or is often missing."""
 
 LEAP = 2.0
-"""s by which a device's clock may go on further than the time between two packets."""
+"""s by which a device's clock may advance beyond the time between two packets before it counts as a jump."""
 LEAST = 1e-4
-"""s between two frames."""
+"""Minimum step between two frames in s."""
 
 
 class DeviceClock:
-    """Moments that only go on: the device's own time for as long as that goes on, else when its packets came.
+    """Strictly increasing times: the device's own while it advances steadily, else the packets' arrival times.
 
-    Where the device's time is anew or leaps, it is counted on from the frame before by when the packets came.
+    If the device's time restarts or jumps, its offset is set anew so that the step equals that between the arrivals.
     """
 
     def __init__(self) -> None:
         self._now: float | None = None
         self._at = 0.0
-        """s, when the frame before came."""
+        """Arrival of the previous frame in s."""
         self._told: tuple[float, float] | None = None
-        """s, the device's last time and when it came."""
+        """The device's last timestamp and its arrival, both in s."""
         self._ahead = 0.0
-        """s, of these moments before the device's time."""
+        """Offset in s from the device's time to this clock's."""
 
     def moment(self, told: float | None, at: float) -> float:
-        """s of the next frame. told: its time by the device, None where it has none; at: s, when its packet came."""
+        """Time of the next frame in s, from the device's timestamp (None if it sends none) and the packet's arrival."""
         if self._now is None:
             self._now = at if told is None else told
         else:

@@ -1,4 +1,4 @@
-"""Every device that can be listened to, by the name that panel, shell and raw takes know it by."""
+"""The table of supported devices, by the key that the panel, the shell and raw takes use."""
 
 from ..network.natnet_connection import NatnetLink
 from ..network.qtm_connection import QtmLink

@@ -1,10 +1,10 @@
-"""A raw take: every packet of a device as it came, with the time at which it came, in a file that only grows.
+"""The raw take file format: every packet of a device with its arrival time, append-only.
 
     KNUCKLE RAW TAKE 1\n
-    {"device": "vmc", ...}\n          the head, JSON
-    u32 length, f64 s, u32 CRC-32, bytes      little-endian, once for each packet; s since the head's "began"
+    {"device": "vmc", ...}\n                  the header, JSON
+    u32 length, f64 s, u32 CRC-32, bytes      little-endian, for each packet; s since the header's "began"
 
-A file that ends in the midst of a packet, or with damaged ones, is read up to there.
+A file that is truncated or damaged is read up to the first incomplete or damaged packet.
 """
 
 import json
@@ -25,39 +25,39 @@ LONGEST_PACKET = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class RawTakeHeader:
-    """What a raw take says of itself."""
+    """The header of a raw take."""
 
     device: str
     """A key of DEVICES."""
     name: str = ""
     """The take's name."""
     began: str = ""
-    """When the first packet came, ISO 8601, UTC."""
+    """Time at which the recording began, ISO 8601, UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """What came, and when."""
+    """A recorded packet with its arrival time."""
 
     time: float
-    """s since the take began."""
+    """s since the start of the take."""
     content: bytes
     end: int = 0
-    """Where in its file the next one begins."""
+    """Byte offset of the next packet in the file."""
 
 
 def head_bytes(head: RawTakeHeader) -> bytes:
-    """How a file begins."""
+    """The magic line and the header as they are written."""
     return MAGIC + json.dumps(asdict(head)).encode() + b"\n"
 
 
 def packet_bytes(packet: Packet) -> bytes:
-    """What a packet adds to a file."""
+    """A packet as it is written."""
     return RECORD.pack(len(packet.content), packet.time, zlib.crc32(packet.content)) + packet.content
 
 
 def read_head(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
-    """The head of a file and where its packets begin. Raises CaptureError naming `source`."""
+    """The header of a file and the byte offset of its first packet. Raises CaptureError if it is not a raw take's."""
     end = data.find(b"\n", len(MAGIC), len(MAGIC) + LONGEST_HEAD)
     if not data.startswith(MAGIC) or end < 0:
         raise CaptureError(f"{source}: begins as no raw take does, expected '{MAGIC.decode().strip()}' and a head")
@@ -72,7 +72,7 @@ def read_head(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
 
 
 def read_packets(data: bytes, start: int) -> Iterator[Packet]:
-    """The packets from `start` on, up to the end or to the first that is damaged."""
+    """The packets from byte offset `start` to the end, or to the first that is damaged."""
     while start + RECORD.size <= len(data):
         length, time, check = RECORD.unpack_from(data, start)
         content = data[start + RECORD.size : start + RECORD.size + length]

@@ -1,4 +1,4 @@
-"""Raw takes that Knuckle recorded live: the device's own packets, parsed again as they were when they came."""
+"""Reading raw takes: the recorded packets are parsed as they were live."""
 
 from dataclasses import replace
 
@@ -14,22 +14,22 @@ from .raw_take import MAGIC, read_head, read_packets
 from .stream_stats import StreamStats
 
 MOST_NAMES = 4096
-"""Points of a recording, a hostile one bounded."""
+"""Most points in a recording, a bound for hostile files."""
 MOST_PLACES = 1 << 26
-"""Points times frames: two hands for three hours. In small frames that name other points each there can be far more."""
+"""Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 
 
 def sniff(head: bytes) -> bool:
-    """Whether a file begins as a raw take."""
+    """Whether a file starts as a raw take does."""
     return head.startswith(MAGIC)
 
 
 def read(data: bytes, source: str) -> Recording:
-    """All frames of a raw take, by the device's clock where it has one that goes on: see Clock.
+    """Read all frames of a raw take, timed as in DeviceClock.
 
-    Raises CaptureError for a device that is not known, and where no packet holds a frame.
+    Raises CaptureError if the device is unknown or no packet holds a frame.
     """
-    # Devices read some formats of captures, so that each would import the other.
+    # Imported here because the protocols of some devices import file formats.
     from .device_table import DEVICES
 
     head, start = read_head(data, source)
@@ -45,7 +45,7 @@ def read(data: bytes, source: str) -> Recording:
         except PacketError as error:
             tally.malformed, tally.problem = tally.malformed + 1, str(error)
             continue
-        # What was too late to be shown is too late to be solved.
+        # Late frames are dropped here as they are live.
         newer = [frame for frame in found if tally.comes(frame, packet.time)]
         frames += [replace(frame, time=clock.moment(frame.time, packet.time)) for frame in newer]
     if not frames:
@@ -67,7 +67,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
-    """The points that are seen in some frame, in the order in which they came."""
+    """Names of the points that are seen in any frame, in order of appearance."""
     seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
     for frame in frames:
         seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
@@ -82,7 +82,7 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
 
 
 def _turns(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
-    """(F, M, 4) wxyz, NaN where a frame does not tell; None where none does."""
+    """(F, M, 4) wxyz, NaN where a frame has no rotation; None if no frame has any."""
     if all(frame.rotations is None for frame in frames):
         return None
     none = {own: np.full((len(own), 4), np.nan) for own in {frame.names for frame in frames}}
@@ -92,7 +92,7 @@ def _turns(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
 
 
 def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
-    """(F, M, K) what each frame has of its own points, NaN where it does not have one."""
+    """(F, M, K) array of the frames' values (own M, K) in the columns of `names`, NaN where a frame lacks a point."""
     column = {name: index for index, name in enumerate(names)}
     kept = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
     joined = np.full((len(frames), len(names), values[0].shape[1]), np.nan)
@@ -103,7 +103,7 @@ def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -
 
 
 def _warnings(tally: StreamStats, damaged: int) -> tuple[str, ...]:
-    """What was odd about the recording, in sentences."""
+    """Sentences about lost, late and damaged data."""
     said = {
         f"{tally.malformed} packets were not understood, the last because {tally.problem}": tally.malformed,
         f"{tally.lost} frames were lost between the device and Knuckle": tally.lost,

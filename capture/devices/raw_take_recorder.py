@@ -1,4 +1,4 @@
-"""Packets to a raw take's file, by a thread of its own: neither the reader nor Blender waits for the disk."""
+"""Writing raw takes in a separate thread, so that neither the receiver nor Blender waits for the disk."""
 
 import os
 import re
@@ -12,26 +12,26 @@ from ...errors import StreamError
 from .raw_take import Packet, RawTakeHeader, head_bytes, packet_bytes
 
 EVERY = 0.25
-"""s between two writes to the disk: a crash loses no more."""
+"""s between writes to the disk: the most that a crash loses."""
 MOST_WAITING = 256 * 2**20
-"""Bytes that wait for a disk that does not answer, before the take is ended."""
+"""Bytes waiting to be written at which a take is ended because the disk is too slow."""
 
 
 class Recorder:
-    """One raw take that is being written. Raises StreamError if its file cannot be made, or is there already."""
+    """Writes one raw take. Raises StreamError if the file exists or cannot be created."""
 
     def __init__(self, path: Path, head: RawTakeHeader) -> None:
         self.path = path
         self.problem = ""
-        """Why the take ended early, a sentence; empty while all is well."""
+        """Why the take ended early, as a sentence; empty if it did not."""
         self.packets = 0
         self._waiting: deque[Packet] = deque()
-        # Bytes, each counted by one thread alone.
+        # Bytes queued and bytes written, each counted by one thread only.
         self._added = self._taken = 0
         self._stop = threading.Event()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Without a buffer of its own, so that what could not be written is not tried again later.
+            # Unbuffered, so that data that could not be written are not retried on close.
             self._file = path.open("xb", buffering=0)
         except OSError as error:
             raise _refused(path, error) from None
@@ -45,7 +45,7 @@ class Recorder:
         self._thread.start()
 
     def add(self, packet: Packet) -> None:
-        """Takes a packet; called by the reader's thread."""
+        """Queue a packet; called by the receiver's thread."""
         if self.problem:
             return
         if self._added - self._taken > MOST_WAITING:
@@ -55,7 +55,7 @@ class Recorder:
         self._waiting.append(packet)
 
     def close(self, longest: float | None = None) -> None:
-        """Writes what waits and closes the file; waits for that no longer than `longest` s, where it is given."""
+        """Write the queued packets and close the file, waiting at most `longest` s for it if given."""
         self._stop.set()
         self._thread.join(longest)
 
@@ -67,7 +67,7 @@ class Recorder:
                 ended = not self._write() or ended
 
     def _write(self) -> bool:
-        """What waits; whether more may follow: behind a packet that was not written whole nothing would be read."""
+        """Write the queued packets. False after a failure: nothing after an incomplete packet could be read back."""
         waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if not waiting:
             return True
@@ -86,7 +86,7 @@ class Recorder:
 
 
 def _write_all(file: FileIO, data: bytes) -> None:
-    """All of it, or as much as there is room for. Raises OSError."""
+    """Write all data, or as much as the disk has room for. Raises OSError."""
     while data:
         data = data[file.write(data) or 0 :]
 
@@ -96,9 +96,9 @@ def _refused(path: Path, error: OSError) -> StreamError:
 
 
 def free_path(folder: Path, name: str, suffix: str) -> Path:
-    """A path in a folder that is not taken: 'Take 001', 'Take 002' … for a name 'Take'.
+    """An unused path in a folder: 'Take 001', 'Take 002' … for the name 'Take'.
 
-    What a name of a file may not hold, on any system, is an underscore.
+    Characters that a file's name may not contain on some system become underscores.
     """
     name, number = re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).strip(" .") or "Take", 1
     while (path := folder / f"{name} {number:03d}{suffix}").exists():
@@ -107,5 +107,5 @@ def free_path(folder: Path, name: str, suffix: str) -> Path:
 
 
 def now() -> str:
-    """This moment as a take's head has it."""
+    """The current time as in a take's header, ISO 8601, UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,4 +1,4 @@
-"""A device's reader: a thread that takes packets from a transport, parses them, and keeps the newest frames."""
+"""Receiver: a thread that reads packets from a transport, parses them and queues the newest frames."""
 
 import threading
 import time
@@ -16,33 +16,34 @@ from .raw_take_recorder import Recorder, now
 from .stream_stats import StreamStats
 
 MOST_WAITING = 64
-"""Frames that wait to be taken; the newest win."""
+"""Length of the queue of frames; when it is full, the oldest are dropped."""
 MOST_RECORDED = 1200
-"""The same while a take is recorded, which is to have them all."""
+"""The same while a take is recorded, which should have them all."""
 SILENT = 3.0
-"""s without a packet after which it is said."""
+"""s without a packet after which the state reports it."""
 AGAIN = (0.5, 1.0, 2.0, 5.0)
-"""s before a lost connection is tried again, the last for all further ones."""
+"""s before each attempt to reconnect; the last holds for all further ones."""
 HANG_UP = 1.0
-"""s for which the end of the thread is waited for: where a host is looked for it may take longer."""
+"""Longest wait for the thread to end in s; it may take longer while it resolves a host name."""
 PRE_ROLL_OCTETS = 32 * 2**20
-"""The most bytes that are kept for a recording's pre-roll."""
+"""Most bytes kept for a recording's pre-roll."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TimedFrame:
-    """A frame, and when its packet came, s on time.perf_counter's clock."""
+    """A frame and its packet's arrival time."""
 
     frame: Frame
-    """Its time is a Clock's."""
+    """Its time is DeviceClock's."""
     at: float
+    """s on the clock of time.perf_counter."""
 
 
 class Receiver:
-    """One device that is listened to. `start` and `stop` may be called once each."""
+    """Receives from one device. `start` and `stop` may be called once each."""
 
     def __init__(self, device: str, kind: Device, address: Address, pre_roll: float = 0.0) -> None:
-        """device: the kind's key in DEVICES; pre_roll: s of packets that a recording begins with."""
+        """device: key in DEVICES of `kind`; pre_roll: s of earlier packets that a recording starts with."""
         self.tally = StreamStats()
         self._clock = DeviceClock()
         self._name, self._device, self._parser = device, kind, kind.parser()
@@ -55,27 +56,27 @@ class Receiver:
         self._stop = threading.Event()
         self._trouble = ""
         self._tried = 0
-        """How often a connection was sought since something came."""
+        """Failed attempts to connect since the last packet."""
         self._last_packet = self._began = time.perf_counter()
         self._thread = threading.Thread(target=self._run, name=f"knuckle {device}", daemon=True)
 
     def start(self) -> None:
-        """Begins to listen."""
+        """Start receiving."""
         self._began = self._last_packet = time.perf_counter()
         self._thread.start()
 
     def stop(self) -> None:
-        """Hangs up, and ends a recording. A thread that is just trying to connect ends by itself, later."""
+        """Close the connection and end a recording. A thread that is still trying to connect ends later by itself."""
         self._stop.set()
         self._thread.join(HANG_UP)
         self.end_recording()
 
     def drain(self, most: int = MOST_RECORDED) -> list[TimedFrame]:
-        """The frames that came since the last time, oldest first, `most` of them; the others wait on."""
+        """Take up to `most` frames from the queue, oldest first."""
         return [self._inbox.popleft() for _ in range(min(most, len(self._inbox)))]
 
     def record(self, path: Path, name: str = "") -> None:
-        """Begins to write what comes to a raw take, with the last pre_roll s. Raises StreamError."""
+        """Start recording a raw take, beginning with the last pre_roll s. Raises StreamError as Recorder does."""
         recorder = Recorder(path, RawTakeHeader(self._name, name, now()))
         with self._lock:
             self._forget(time.perf_counter())
@@ -88,7 +89,7 @@ class Receiver:
             self._inbox = deque(self._inbox, MOST_RECORDED)
 
     def end_recording(self, longest: float | None = None) -> Recorder | None:
-        """Ends a recording and returns it, None where there was none; the disk is waited for as in Recorder.close."""
+        """End the recording and return its recorder, None if there was none. `longest` is that of Recorder.close."""
         with self._lock:
             recorder, self._recorder = self._recorder, None
             self._inbox = deque(self._inbox, MOST_WAITING)
@@ -98,16 +99,16 @@ class Receiver:
 
     @property
     def recording(self) -> Recorder | None:
-        """What is being recorded."""
+        """The recorder of the recording in progress."""
         return self._recorder
 
     @property
     def trouble(self) -> bool:
-        """Whether there is no connection; `state` tells why."""
+        """Whether the connection failed; `state` says why."""
         return bool(self._trouble)
 
     def state(self) -> str:
-        """How it stands, in words for the person."""
+        """The state of the connection, as a sentence for the user."""
         if self._trouble:
             return self._trouble
         moment = time.perf_counter()
@@ -136,7 +137,7 @@ class Receiver:
                 raise
 
     def _listen(self) -> None:
-        """Reads until it is stopped."""
+        """Read packets until `stop` is called."""
         packets = self._transport.packets()
         self.tally.anew()
         try:
@@ -147,7 +148,7 @@ class Receiver:
                 if packet is not None:
                     self._tried = 0
                     self._take(packet, time.perf_counter())
-                    # Counted once it can be had: who waits for the count finds its frames.
+                    # Counted last: whoever waits for the count finds the packet's frames queued.
                     self.tally.packets += 1
                     self.tally.octets += len(packet)
         finally:
@@ -169,7 +170,7 @@ class Receiver:
                     self._inbox.append(TimedFrame(replace(frame, time=self._clock.moment(frame.time, at)), at))
 
     def _keep(self, packet: bytes, at: float) -> None:
-        """For a recording, and for one that may begin."""
+        """Pass a packet to the recorder and keep it for the pre-roll of the next recording."""
         if self._recorder is not None:
             self._recorder.add(Packet(at - self._recorded_from, packet))
         if self._pre_roll:
@@ -178,6 +179,6 @@ class Receiver:
             self._forget(at)
 
     def _forget(self, now: float) -> None:
-        """What no recording that begins now would begin with."""
+        """Drop packets that are too old, or too many, for the pre-roll."""
         while self._before and (now - self._before[0][0] > self._pre_roll or self._before_octets > PRE_ROLL_OCTETS):
             self._before_octets -= len(self._before.popleft()[1])

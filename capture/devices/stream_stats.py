@@ -1,4 +1,4 @@
-"""What came, what was lost and how evenly it came: counted by the reader, read by whoever shows it."""
+"""Statistics of a stream: packets and frames received, lost, late and malformed, rate, jitter and latency."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -8,49 +8,49 @@ import numpy as np
 from ..frame import Frame
 
 KEPT = 240
-"""Arrivals, and latencies, by which rate and jitter are told."""
+"""Most recent arrivals and latencies that rate, jitter and latency are computed from."""
 RESTART = 1.0
-"""s: a device's clock that goes back by more was set anew, and what comes is not late."""
+"""s: if a device's clock goes back by more, it was restarted, and its frames are not late."""
 RESTART_FRAMES = 120
-"""The same for a device's count of frames."""
+"""The same for a device's frame number."""
 RESTART_RUN = 5
-"""So many late frames in a row, each later than the one before it, are of a device that began anew as well."""
+"""Late frames in a row, each newer than the one before it, after which the device counts as restarted, too."""
 FARTHEST_GAP = 1000
-"""Frames: a larger step of the count is a device that counts otherwise, and not so many lost."""
+"""Frames: a larger step of the frame number is taken as another way of counting, not as lost frames."""
 
 
 @dataclass(slots=True)
 class StreamStats:
-    """Counts of one connection. Written by one thread, read by others: each is right, if not all of one moment."""
+    """Counts of one connection, written by one thread and read by others; they may differ by a packet's worth."""
 
     packets: int = 0
     octets: int = 0
     frames: int = 0
     malformed: int = 0
-    """Packets that were dropped for what they held."""
+    """Packets dropped because they could not be parsed."""
     late: int = 0
-    """Frames that were dropped because a later one had come."""
+    """Frames dropped because a newer one had already arrived."""
     lost: int = 0
-    """Frames that the device counted and that never came."""
+    """Frames that the device numbered and that never arrived."""
     overrun: int = 0
-    """Frames that were dropped because nobody took them in time."""
+    """Frames dropped because the queue was full."""
     problem: str = ""
-    """What the last malformed packet was."""
+    """What was wrong with the last malformed packet."""
     arrivals: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
-    """s on the monotonic clock, of the last frames."""
+    """Arrival times of the last frames, s on a monotonic clock."""
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
-    """s from a packet's arrival until its hand was posed, of the last frames."""
+    """s from a packet's arrival until the hand was posed, for the last frames."""
     _number: int | None = None
     _time: float | None = None
     _late: list[Frame] = field(default_factory=list)
-    """The late frames since the last that was not."""
+    """The current run of late frames."""
 
     def anew(self) -> None:
-        """Another connection: its count and its clock are its own."""
+        """Forget the frame number and clock of the previous connection."""
         self._number, self._time, self._late = None, None, []
 
     def comes(self, frame: Frame, arrived: float) -> bool:
-        """Counts a frame; whether it is newer than those before it."""
+        """Count a frame. True if it is newer than those before it, False if it is late."""
         if self._is_late(frame) and not self._began_anew(frame):
             self.late += 1
             return False
@@ -65,16 +65,16 @@ class StreamStats:
         return True
 
     def _is_late(self, frame: Frame) -> bool:
-        """Whether a later one came before: by the count where there is one, else by the clock."""
+        """Whether a newer frame has already arrived, by frame number if there is one, else by the clock."""
         if frame.number is not None and self._number is not None:
             return 0 <= self._number - frame.number < RESTART_FRAMES
         if frame.time is not None and self._time is not None:
-            # A clock that stands still tells nothing.
+            # A repeated timestamp says nothing about the order.
             return 0.0 < self._time - frame.time < RESTART
         return False
 
     def _began_anew(self, frame: Frame) -> bool:
-        """Whether a late frame is one of a run that goes on as a device's frames do."""
+        """Whether a run of late frames is long enough to be a restarted device's; if so, its counts are accepted."""
         before = self._late[-1] if self._late else None
         goes_on = before is not None and _after(frame, before)
         self._late = [*self._late, frame] if goes_on else [frame]
@@ -84,25 +84,25 @@ class StreamStats:
         return True
 
     def rate(self, now: float) -> float:
-        """Frames per second over the last second or so; 0 when none came for two."""
+        """Frames per second over the last two seconds; 0 if there were fewer than two."""
         recent = [arrived for arrived in list(self.arrivals) if now - arrived < 2.0]
         if len(recent) < 2 or recent[-1] <= recent[0]:
             return 0.0
         return (len(recent) - 1) / (recent[-1] - recent[0])
 
     def jitter(self) -> float:
-        """s, the standard deviation of the steps between frames."""
+        """Standard deviation of the time between frames in s."""
         steps = np.diff(list(self.arrivals))
         return float(steps.std()) if len(steps) > 1 else 0.0
 
     def latency(self) -> tuple[float, float]:
-        """s, the median and the 99th percentile from arrival to pose."""
+        """Median and 99th percentile of the latency from arrival to pose in s."""
         known = list(self.latencies)
         return (float(np.median(known)), float(np.percentile(known, 99))) if known else (0.0, 0.0)
 
 
 def _after(frame: Frame, before: Frame) -> bool:
-    """Whether a frame is later than another, by the count where there is one, else by the clock."""
+    """Whether a frame is newer than another, by frame number if there is one, else by the clock."""
     if frame.number is not None and before.number is not None:
         return frame.number > before.number
     return frame.time is not None and before.time is not None and frame.time > before.time

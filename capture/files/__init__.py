@@ -1,1 +1,1 @@
-"""File formats: one module each."""
+"""File formats, one module each."""

@@ -1,4 +1,4 @@
-"""Reals as they stand in binary files."""
+"""Floats in binary files."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from ..markers import Floats
 
 
 def reals(raw: bytes, order: str = "<") -> Floats:
-    """(N,) the four-byte IEEE reals in `raw`, of the byte order '<' or '>'; damaged ones are inf or NaN, silently."""
+    """(N,) the 32-bit floats in `raw`, in byte order '<' or '>'. Damaged ones may be inf or NaN, without a warning."""
     with np.errstate(invalid="ignore"):
         values: Floats = np.frombuffer(raw, f"{order}f4").astype(np.float64)
     return values

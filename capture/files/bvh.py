@@ -1,7 +1,7 @@
-"""BVH: a skeleton and its motion, as the positions of its joints by forward kinematics. Y up.
+"""BVH: a skeleton and its motion, read as joint positions by forward kinematics. Y up.
 
-The format names no unit; the length of a hand, or of the body where there is no hand, tells it. A joint gives one
-marker by its name, an end site one named `<joint>_end`.
+The format has no unit; it is guessed from the length of a hand, or of the body if there is no hand. Each joint becomes
+a marker of its name, each end site one named `<joint>_end`.
 """
 
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ from ..recording import Recording
 from .text_table import Table, blank, count_notes, number_in, text_lines
 
 HAND = 0.185
-"""m, from the wrist along the bones to the tip of the longest finger of a grown-up."""
+"""m: an adult's hand, from the wrist along the bones to the tip of the longest finger."""
 BODY = 1.7
-"""m, the greatest extent of a standing skeleton."""
+"""m: largest extent of a standing skeleton."""
 _CHANNELS = {f"{axis}{kind}": (kind, index) for index, axis in enumerate("xyz") for kind in ("position", "rotation")}
-"""Channel in small letters: (position or rotation, its axis)."""
+"""Channel in lower case -> (position or rotation, its axis)."""
 _FINGERS = ("thumb", "index", "middle", "ring", "pinky", "little", "finger")
 _FAR = 1e9
-"""Numbers beyond it, in whatever unit, are damaged."""
+"""Numbers beyond it, in any unit, are damaged."""
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ class _Joint:
     offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """From the parent at rest, in the file's unit."""
     channels: list[tuple[str, int, int]] = field(default_factory=list)
-    """(position or rotation, axis, column of the motion), in the order of the file."""
+    """(position or rotation, axis, column of the motion), in file order."""
 
 
 def sniff(head: bytes) -> bool:
@@ -42,14 +42,14 @@ def sniff(head: bytes) -> bool:
 
 
 def read(data: bytes, source: str) -> Recording:
-    """The joints of a BVH file. Raises CaptureError naming the line."""
+    """Read the joints of a BVH file. Raises CaptureError, naming the line."""
     lines = text_lines(data)
     joints, columns, motion_at = _hierarchy(lines, source)
     said, step, first = _motion_head(lines, motion_at, source)
     if columns == 0:
         raise CaptureError(f"{source}: no channels in the hierarchy, expected at least one")
     values, notes = _rows(lines, first, columns, source)
-    # A joint is three numbers of two bytes or more in each frame, and no more end sites than joints come with them.
+    # A joint takes at least six bytes in each frame, and there are at most as many end sites as joints.
     if 3 * len(values) * len(joints) > len(data):
         raise CaptureError(
             f"{source}: {len(values)} frames of {len(joints)} joints in {len(data)} bytes, expected channels for them"
@@ -69,17 +69,17 @@ def read(data: bytes, source: str) -> Recording:
 
 @dataclass(slots=True)
 class _Hierarchy:
-    """The joints, parents first, as they are read line by line."""
+    """The joints, parents first, as parsed line by line."""
 
     joints: list[_Joint] = field(default_factory=list)
     columns: int = 0
-    """Channels of all joints: numbers in a row of the motion."""
+    """Number of channels of all joints, the columns of the motion."""
     open_joints: list[int] = field(default_factory=list)
     named: int | None = None
-    """The joint that was named and whose bracket has not come yet."""
+    """The joint whose opening bracket is still to come."""
 
     def line(self, words: list[str], where: str) -> None:
-        """Takes in one line. Raises CaptureError for one that has no place here."""
+        """Parse one line. Raises CaptureError if it is not part of a hierarchy."""
         match [words[0].upper(), *words[1:]]:
             case ["ROOT" | "JOINT" | "END", *_]:
                 self._joint(words, where)
@@ -102,7 +102,7 @@ class _Hierarchy:
                 raise CaptureError(f"{where}: {found}, expected a joint, its OFFSET, its CHANNELS or a bracket")
 
     def _joint(self, words: list[str], where: str) -> None:
-        """ROOT, JOINT or End Site; its bracket may stand on the same line."""
+        """Add a ROOT, JOINT or End Site; its opening bracket may be on the same line."""
         opened = words[-1] == "{"
         parent = self.open_joints[-1] if self.open_joints else -1
         name = " ".join(words[1 : len(words) - opened]) or f"joint_{len(self.joints) + 1}"
@@ -118,7 +118,7 @@ class _Hierarchy:
 
 
 def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
-    """(joints, parents first; channels in a row of the motion; index of the line MOTION)."""
+    """The joints, parents first; the number of columns of the motion; the index of the line MOTION."""
     hierarchy = _Hierarchy()
     for index, line in enumerate(lines):
         words = line.split()
@@ -133,7 +133,7 @@ def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
 
 
 def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
-    """The channels of a joint, the first of them in `column` of the motion."""
+    """The channels of a joint, the first of which is in `column` of the motion."""
     if number_in(count) != len(names):
         raise CaptureError(f"{where}: {shown(count)} channels said and {len(names)} named, expected as many")
     channels = []
@@ -145,7 +145,7 @@ def _channels(count: str, names: list[str], column: int, where: str) -> list[tup
 
 
 def _motion_head(lines: list[str], motion_at: int, source: str) -> tuple[float | None, float | None, int]:
-    """(frames as said, seconds a frame, index of the first row)."""
+    """The stated number of frames, the frame time in s, and the index of the first row of numbers."""
     frames: float | None = None
     for index in range(motion_at + 1, len(lines)):
         key, _, value = lines[index].partition(":")
@@ -162,14 +162,14 @@ def _motion_head(lines: list[str], motion_at: int, source: str) -> tuple[float |
 
 
 def _rows(lines: list[str], first: int, columns: int, source: str) -> tuple[Floats, tuple[str, ...]]:
-    """((F, columns), warnings): the rows of the motion, divided by any blanks."""
+    """The motion (F, columns), whose numbers may be separated by any white space, and warnings."""
     tidy = lines[:first] + ["\t".join(line.split()) for line in lines[first:]]
     values, notes = Table(source, tidy, first, "\t", columns, f"{columns} channels", may_be_short=False).numbers()
     return np.where(np.abs(values) < _FAR, values, np.nan), notes
 
 
 def _rate(step: float | None) -> float | None:
-    """Hz; a frame time of 0.0333333 means 30 Hz."""
+    """The rate in Hz, rounded if the frame time is: 0.0333333 means 30 Hz."""
     if not step or step <= 0 or step < 1e-6:
         return None
     whole = round(1.0 / step)
@@ -177,10 +177,10 @@ def _rate(step: float | None) -> float | None:
 
 
 def _positions(joints: list[_Joint], values: Floats) -> Floats:
-    """(F, J, 3) in the file's unit. T_world_joint = T_world_parent · translation · the rotations in channel order."""
+    """(F, J, 3) in the file's unit. T_world_joint = T_world_parent · translation · rotations in channel order."""
     frames = len(values)
     positions = np.empty((frames, len(joints), 3))
-    # Joints stand depth first, so that the rotations still needed are those on the way from the root.
+    # Joints are in depth-first order, so only the rotations on the path from the root are needed.
     way: list[tuple[int, Floats]] = [(-1, np.tile(np.eye(3), (frames, 1, 1)))]
     for index, joint in enumerate(joints):
         while way[-1][0] != joint.parent:
@@ -189,7 +189,7 @@ def _positions(joints: list[_Joint], values: Floats) -> Floats:
         offset = np.tile(np.array(joint.offset), (frames, 1))
         for kind, axis, column in joint.channels:
             if kind == "position":
-                # It takes the place of the offset along its axis, it is not added to it.
+                # A position channel replaces the offset along its axis; it is not added to it.
                 offset[:, axis] = values[:, column]
         start = positions[:, joint.parent] if joint.parent >= 0 else 0.0
         positions[:, index] = start + (world @ offset[..., None])[..., 0]
@@ -201,7 +201,7 @@ def _positions(joints: list[_Joint], values: Floats) -> Floats:
 
 
 def _rotation(axis: int, degrees: Floats) -> Floats:
-    """(F, 3, 3) about x, y or z."""
+    """(F, 3, 3) rotations about x, y or z."""
     angles = np.radians(degrees)
     cosine, sine = np.cos(angles), np.sin(angles)
     first, second = (axis + 1) % 3, (axis + 2) % 3
@@ -213,7 +213,7 @@ def _rotation(axis: int, degrees: Floats) -> Floats:
 
 
 def _likely_unit(joints: list[_Joint]) -> str:
-    """The unit in which the longest finger, or else the body, is nearest to its usual size."""
+    """The unit in which the hand, or else the body, is closest to its usual size."""
     offsets = np.array([joint.offset for joint in joints])
     lengths = np.linalg.norm(offsets, axis=1).tolist()
     reach = _named_reach(joints, lengths) or _branched_reach(joints, lengths)
@@ -231,7 +231,7 @@ def _likely_unit(joints: list[_Joint]) -> str:
 
 
 def _named_reach(joints: list[_Joint], lengths: list[float]) -> float:
-    """The longest way from a hand along joints with the names of fingers, 0 without such names."""
+    """Length of the longest chain of joints that are named as fingers; 0 if there is none."""
     reach = [0.0] * len(joints)
     for index, joint in enumerate(joints):
         if any(word in joint.name.lower() for word in _FINGERS):
@@ -240,7 +240,7 @@ def _named_reach(joints: list[_Joint], lengths: list[float]) -> float:
 
 
 def _branched_reach(joints: list[_Joint], lengths: list[float]) -> float:
-    """The longest way from a joint from which four or more unbranched chains of two bones or more go out."""
+    """Longest finger on a joint from which four or more unbranched chains of two or more bones start; 0 without one."""
     children = np.bincount([joint.parent for joint in joints if joint.parent >= 0], minlength=len(joints)).tolist()
     chains: list[list[tuple[float, int]]] = [[] for _ in joints]
     best = 0.0

@@ -1,6 +1,6 @@
-"""C3D, the binary file of optical motion capture: Intel, DEC and MIPS, integers and reals.
+"""C3D, the binary format of optical motion capture: Intel, DEC and MIPS byte orders, integers and floats.
 
-Specification: https://www.c3d.org/docs/C3D_User_Guide.pdf. Why no package reads it is said in c3d_parameters.py.
+Specification: https://www.c3d.org/docs/C3D_User_Guide.pdf. c3d_parameters.py says why no package is used.
 """
 
 import struct
@@ -16,47 +16,47 @@ from ..recording import Recording
 from .c3d_parameters import BLOCK, MIPS, C3dParameters, read_parameters, real_from
 
 MOST_IN_HEADER = 65535
-"""The last frame as 16 bits say it when it is that or any later one."""
+"""The last frame in the header's 16 bits, where they saturate."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """The words of the first block that the points depend on."""
+    """The words of the header block that describe the points."""
 
     points: int
     analog: int
-    """Analog values in one frame, all channels and samples."""
+    """Analog values in a frame: channels times samples."""
     first: int
     last: int
     scale: float
-    """Units a count for integers; negative for reals."""
+    """Units per count for integers; negative for floats."""
     data_block: int
     rate: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """How the points lie in the file."""
+    """Where and how the points are stored in the file."""
 
     count: int
-    """Points in a frame, four words each."""
+    """Points in a frame, of four words each."""
     words: int
-    """Words in a frame, the analog ones included."""
+    """Words in a frame, including the analog ones."""
     size: int
-    """Bytes in a word: 2 for integers, 4 for reals."""
+    """Bytes in a word: 2 for integers, 4 for floats."""
     scale: float
-    """Units a count; 1 for reals."""
+    """Units per count; 1 for floats."""
     start: int
-    """Byte of the first frame."""
+    """Byte offset of the first frame."""
 
 
 def sniff(head: bytes) -> bool:
-    """True if the second byte is the key of C3D and the first a block near the beginning (in a PNG it is 137)."""
+    """True if the second byte is C3D's 0x50 and the first a block number near the start (in a PNG it is 137)."""
     return len(head) > 1 and head[1] == 0x50 and 0 < head[0] < 128 and not head[:4].isalpha()
 
 
 def read(data: bytes, source: str) -> Recording:
-    """The points of a C3D file. Raises CaptureError when the sections do not fit into the file."""
+    """Read the points of a C3D file. Raises CaptureError if its sections do not fit into the file."""
     if len(data) < BLOCK:
         raise CaptureError(f"{source}: {len(data)} bytes, a C3D file has at least a header of {BLOCK}")
     parameters, processor = read_parameters(data, data[0], source)
@@ -73,7 +73,7 @@ def read(data: bytes, source: str) -> Recording:
         rate=rate,
         unit_text=parameters.word("POINT", "UNITS"),
         up=screen if screen in UPS else None,
-        # X_SCREEN +X with Y_SCREEN +Y is also what is written by those who never thought of it.
+        # Only Z is trusted: many programs write X_SCREEN +X and Y_SCREEN +Y whatever the axes are.
         up_is_sure=screen == "z",
         warnings=notes + label_notes + duplicates(labels) + rate_notes,
     )
@@ -86,7 +86,7 @@ def _header(data: bytes, processor: int) -> _Header:
 
 
 def _layout(data: bytes, header: _Header, parameters: C3dParameters, source: str) -> _Layout:
-    """The header decides, as the data was written with it; the parameters stand in where it says nothing."""
+    """The layout by the header, with which the data was written; parameters replace what it leaves out."""
     count = header.points or parameters.whole("POINT", "USED") or 0
     if not count:
         raise CaptureError(f"{source}: the header names no points, expected at least one")
@@ -106,9 +106,9 @@ def _layout(data: bytes, header: _Header, parameters: C3dParameters, source: str
 def _frames(
     data: bytes, header: _Header, parameters: C3dParameters, layout: _Layout, source: str
 ) -> tuple[int, tuple[str, ...]]:
-    """How many frames: the greatest number named anywhere that fits into the file, and a note where they differ.
+    """Number of frames: the largest stated anywhere that fits into the file. Adds a warning if the numbers differ.
 
-    The header's 16 bits and POINT:FRAMES saturate or wrap in a long take, so that none of them alone can be trusted.
+    The header's 16 bits and POINT:FRAMES saturate or wrap in long takes, so none of them can be trusted alone.
     """
     named = [
         header.last - header.first + 1,
@@ -139,21 +139,21 @@ def _frames(
 
 
 def _positions(data: bytes, layout: _Layout, processor: int, frames: int) -> Floats:
-    """(frames, count, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
+    """(F, M, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
     raw = data[layout.start : layout.start + frames * layout.words * layout.size]
     if layout.size == 4:
         values = real_from(raw, processor)
     else:
         values = np.frombuffer(raw, ">i2" if processor == MIPS else "<i2").astype(np.float64)
     points = values.reshape(frames, layout.words)[:, : 4 * layout.count].reshape(frames, layout.count, 4)
-    # Not every writer marks a lost point by its residual; some put it at 0 0 0, where no measured one ever is.
+    # Some programs write a lost point as 0 0 0 without a negative residual; no measured point is ever exactly there.
     seen = (points[..., 3] >= 0) & (points[..., :3] != 0).any(axis=-1)
     scaled: Floats = np.where(seen[..., None], points[..., :3], np.nan) * layout.scale
     return scaled
 
 
 def _labels(parameters: C3dParameters, count: int) -> tuple[list[str], tuple[str, ...]]:
-    """A label a point; those without one are called point_1 and so on by their place."""
+    """One label per point; points without a label are named point_1 and so on by their index."""
     named = parameters.long_list("POINT", "LABELS")[:count]
     named += [""] * (count - len(named))
     blank = sum(not label for label in named)

@@ -1,9 +1,8 @@
 """The parameter section of a C3D file: groups of named values, in one of three byte orders.
 
-Written here rather than taken from the package py-c3d 0.6.0: of its 2 500 lines only the walk over the records
-(about forty) would remain in use. Its first_frame raises TypeError on an ACTUAL_START_FIELD of shape (2, 1), it knows
-no LABELS2, reads the points frame by frame, prints warnings, and fails with ten kinds of exception on damaged files.
-It is the oracle of the tests instead.
+The package py-c3d 0.6.0 is not used: of its 2 500 lines only the loop over the records (about forty) would be needed.
+Its first_frame raises TypeError on an ACTUAL_START_FIELD of shape (2, 1), it does not know LABELS2, reads points frame
+by frame, prints warnings, and raises ten kinds of exception on damaged files. The tests compare with it instead.
 """
 
 import math
@@ -21,7 +20,7 @@ INTEL, DEC, MIPS = 84, 85, 86
 
 
 def real_from(raw: bytes, processor: int) -> Floats:
-    """(N,) the four-byte reals in `raw`, in the processor's format. Damaged ones come out as inf or NaN."""
+    """(N,) the 32-bit floats in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
     if processor != DEC:
         return reals(raw, ">" if processor == MIPS else "<")
     # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.
@@ -31,16 +30,16 @@ def real_from(raw: bytes, processor: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One named value of a group, still as bytes."""
+    """A parameter's value, still as bytes."""
 
     kind: int
-    """-1 characters, 1 bytes, 2 integers, 4 reals."""
+    """-1 characters, 1 bytes, 2 16-bit integers, 4 floats."""
     dimensions: tuple[int, ...]
     raw: bytes
     processor: int
 
     def numbers(self) -> list[float]:
-        """The values, first dimension fastest; none when they are characters."""
+        """The values, first dimension fastest; empty if they are characters."""
         if self.kind == 4:
             return [float(value) for value in real_from(self.raw[: len(self.raw) // 4 * 4], self.processor)]
         if self.kind == 2:
@@ -49,7 +48,7 @@ class Parameter:
         return [float(value) for value in self.raw] if self.kind == 1 else []
 
     def words(self) -> list[str]:
-        """The strings, without the blanks and zeros that fill them up; none when they are numbers."""
+        """The strings without their padding; empty if they are numbers."""
         if self.kind != -1 or not self.raw:
             return []
         length = (self.dimensions or (len(self.raw),))[0]
@@ -68,17 +67,17 @@ def _text(raw: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class C3dParameters:
-    """All parameters of a file by (GROUP, NAME), both in capitals."""
+    """All parameters of a file by (GROUP, NAME), in upper case."""
 
     values: dict[tuple[str, str], Parameter]
 
     def number(self, group: str, name: str) -> float | None:
-        """The first value, or None where there is none."""
+        """The first value, None if there is none or it is not finite."""
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         return numbers[0] if numbers and np.isfinite(numbers[0]) else None
 
     def whole(self, group: str, name: str) -> int | None:
-        """A count: a real, one unsigned integer, or two that are the low and the high half of a long one."""
+        """A count: a float, a 16-bit integer, or two that are the low and high words of a 32-bit one; None without."""
         numbers = self.values[group, name].numbers() if (group, name) in self.values else []
         if not numbers or not np.isfinite(numbers[:2]).all() or abs(numbers[0]) > 2**53:
             return None
@@ -86,12 +85,12 @@ class C3dParameters:
         return int(numbers[0]) + (int(numbers[1]) << 16 if halves else 0)
 
     def word(self, group: str, name: str) -> str:
-        """The first string, or an empty one."""
+        """The first string, empty if there is none."""
         words = self.values[group, name].words() if (group, name) in self.values else []
         return words[0] if words else ""
 
     def long_list(self, group: str, name: str) -> list[str]:
-        """The strings of NAME, NAME2, NAME3 ... one after the other: one parameter holds 255 at most."""
+        """The strings of NAME, NAME2, NAME3 and so on: a parameter holds 255 at most."""
         words: list[str] = []
         for number in range(1, 1000):
             key = (group, name if number == 1 else f"{name}{number}")
@@ -102,7 +101,7 @@ class C3dParameters:
 
 
 def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters, int]:
-    """The parameters that start at a block (counted from 1), and the processor. Raises CaptureError on damage."""
+    """The parameters that start at a block (counted from 1), and the processor. Raises CaptureError if damaged."""
     start = (block - 1) * BLOCK
     if block < 1 or start + 4 > len(data):
         raise CaptureError(
@@ -124,7 +123,7 @@ def read_parameters(data: bytes, block: int, source: str) -> tuple[C3dParameters
 
 
 def _end(data: bytes, start: int, processor: int) -> int:
-    """The byte where the section must end: after its number of blocks, or where the points begin if that is sooner."""
+    """Byte offset where the section ends: after its stated blocks, or at the first point if that is sooner."""
     ends = [len(data)]
     if data[start + 2]:
         ends.append(start + data[start + 2] * BLOCK)
@@ -136,17 +135,17 @@ def _end(data: bytes, start: int, processor: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """The way through the records of a section, and what was found on it."""
+    """Walks over the records of a section and collects their groups and parameters."""
 
     section: bytes
     processor: int
     source: str
     groups: dict[int, str] = field(default_factory=dict)
     found: list[tuple[int, str, Parameter]] = field(default_factory=list)
-    """(number of the group, name, value)"""
+    """(group number, name, value)"""
 
     def record(self, place: int) -> int | None:
-        """Reads the group or parameter at byte `place`; where the next one is, None at the end."""
+        """Read the group or parameter at byte offset `place`; return the offset of the next one, None at the end."""
         section = self.section
         length, number = struct.unpack_from("bb", section, place) if place + 2 <= len(section) else (0, 0)
         if length == 0 or number == 0:
@@ -170,10 +169,10 @@ class _Walk:
 
 
 def _offset(section: bytes, place: int, processor: int) -> int | None:
-    """Bytes from `place` to the next record, 0 after the last; None where it leads out of the section.
+    """Bytes from `place` to the next record, 0 after the last; None if that is outside the section.
 
-    AMASS wrote the offset of its last record in Intel order whatever the file's was (sample_02, sgi), so the other
-    order is tried too.
+    AMASS wrote the offset of its last record in Intel order whatever the file's order (sample_02, sgi), so the other
+    order is tried, too.
     """
     if place + 2 > len(section):
         return None
@@ -185,7 +184,7 @@ def _offset(section: bytes, place: int, processor: int) -> int | None:
 
 
 def _parameter(record: bytes, processor: int) -> Parameter | None:
-    """The value in a record, from its type on; None where its sizes contradict the record's."""
+    """The value in a record that starts at its type; None if its dimensions do not fit into the record."""
     if len(record) < 2:
         return None
     kind, count = struct.unpack_from("bB", record)

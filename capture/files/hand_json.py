@@ -1,4 +1,4 @@
-"""JSON of any recorder of hands: read once, safely, and handed to the format whose shape it has."""
+"""Parsing of hand recordings in JSON: safe loading, points, times, rates and sides in their many spellings."""
 
 import json
 import math
@@ -10,16 +10,16 @@ from ...errors import CaptureError
 from ..markers import Floats
 
 Json = Any
-"""What json.loads gives: dict, list, str, float, bool or None. Integers come as floats, however long they are."""
+"""A value of json.loads: dict, list, str, float, bool or None. Integers of any length are parsed as floats."""
 
 MOST_HANDS = 64
-"""Entries of a frame that are looked at: more than `tracks` allows, so that it can tell."""
+"""Hands read from a frame: more than hand_tracks.MOST_TRACKS, so that too many are reported."""
 DEEPEST = 64
-"""Levels of nesting; the deepest known recorder has nine."""
+"""Most levels of nesting; the deepest known recorder has nine."""
 
 
 def load(data: bytes, source: str) -> Json:
-    """The document. Raises CaptureError naming the line where it is not JSON."""
+    """Parse a JSON document. Raises CaptureError, naming the line, if it is not JSON or is nested too deeply."""
     try:
         text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -35,7 +35,7 @@ def load(data: bytes, source: str) -> Json:
 
 
 def _depth(data: bytes) -> int:
-    """The deepest nesting of brackets, those inside strings counted too: an upper bound that costs no recursion."""
+    """Upper bound of the nesting of brackets, found without recursion; brackets inside strings are counted, too."""
     codes = np.frombuffer(data, np.uint8)
     places = np.flatnonzero((codes == 91) | (codes == 93) | (codes == 123) | (codes == 125))
     if not len(places):
@@ -44,7 +44,7 @@ def _depth(data: bytes) -> int:
 
 
 def point_from(value: Json) -> tuple[float, float, float] | None:
-    """x, y, z of [x, y, z, ...], of {x, y, z} or of something that has such a position inside; None if it is none."""
+    """x, y, z from [x, y, z, ...], {x, y, z}, a 4x4 matrix, or an object with one of these inside; None otherwise."""
     if isinstance(value, list) and len(value) == 3:
         x, y, z = value
         return (x, y, z) if isinstance(x, float) and isinstance(y, float) and isinstance(z, float) else None
@@ -57,7 +57,7 @@ def point_from(value: Json) -> tuple[float, float, float] | None:
         value = [value.get("x", value.get("X")), value.get("y", value.get("Y")), value.get("z", value.get("Z"))]
     if not isinstance(value, list) or len(value) < 3:
         return None
-    # Sixteen numbers are a 4x4 matrix, column by column: the place is its last column.
+    # Sixteen numbers are a 4x4 matrix, column by column: the position is its last column.
     x, y, z = value[12:15] if len(value) == 16 else value[:3]
     if isinstance(x, float) and isinstance(y, float) and isinstance(z, float):
         return x, y, z
@@ -77,7 +77,7 @@ _RATES = ("fps", "frame_rate", "framerate", "rate", "sampling_rate", "samplingra
 
 
 def frames_of(document: Json) -> list[Json]:
-    """The frames of a recording: the list itself, the list inside, or the document as the only frame."""
+    """The frames of a recording: the list that it is or contains, or the document as its only frame."""
     if isinstance(document, list):
         return document
     if isinstance(document, dict):
@@ -88,7 +88,7 @@ def frames_of(document: Json) -> list[Json]:
 
 
 def rate_of(document: Json) -> float | None:
-    """Hz, as the document's head names it."""
+    """The frame rate in Hz that the document states, None if it states none."""
     if isinstance(document, dict):
         for key, value in document.items():
             if key.lower() in _RATES and isinstance(value, float):
@@ -100,9 +100,9 @@ def rate_of(document: Json) -> float | None:
 
 
 def times_of(frames: list[Json], rate: float | None) -> Floats | None:
-    """(F,) s since the first frame that has a time; None where none has one.
+    """(F,) in s since the first frame that has a time; by frame number and `rate` if none has one; None without either.
 
-    Clocks of devices count s, ms, us or ns from anywhere; a name without a unit is read by the size of its steps.
+    Times may be in s, ms, us or ns from any origin; if the key does not name the unit, the step between frames decides.
     """
     raw = np.full(len(frames), math.nan)
     scale: float | None = None
@@ -122,13 +122,13 @@ def times_of(frames: list[Json], rate: float | None) -> Floats | None:
 
 
 def time_of(frame: Json) -> float | None:
-    """s, of one frame by itself; of a name without a unit s are taken. None where it has none."""
+    """The time of a single frame in s, the unit assumed if the key names none; None if the frame has no time."""
     found = _time(frame)
     return found[0] * (found[1] or 1.0) if found else None
 
 
 def _time(frame: Json) -> tuple[float, float | None] | None:
-    """(the time of a frame, seconds in its unit or None where its name does not say), or None."""
+    """The time of a frame and its unit in seconds, None if the key does not name it; None if the frame has no time."""
     if not isinstance(frame, dict):
         return None
     for key, value in frame.items():
@@ -142,7 +142,7 @@ def _time(frame: Json) -> tuple[float, float | None] | None:
 
 
 def _counted(frames: list[Json], rate: float | None) -> Floats | None:
-    """(F,) s by the frames' own numbers, so that a frame left out of the list is a gap and not a hurry."""
+    """(F,) in s by the frames' numbers, so that omitted frames leave a gap in time."""
     if not rate or rate <= 0:
         return None
     numbers = [
@@ -159,7 +159,7 @@ def _counted(frames: list[Json], rate: float | None) -> Floats | None:
 
 
 def points_from(value: Json, counts: tuple[int, ...]) -> Floats | None:
-    """(N, 3) from a list of N points or from N*3, N*7 or N*16 numbers in a row, N one of `counts`; else None."""
+    """(N, 3) from a list of N points or a flat list of N*3, N*7 or N*16 numbers, N one of `counts`; else None."""
     if not isinstance(value, list):
         return None
     if value and isinstance(value[0], float):

@@ -1,8 +1,8 @@
 """Leap Motion frames as JSON: millimetres, Y up, microseconds.
 
-Both spellings are read: frames as the service sends them (objects) and the packed recordings of LeapJS Playback,
-whose first frame is the list of the fields' names. frameRate in the head is what the recorder was asked for, not
-what it got, and is not used.
+Two variants are read: frames as the service sends them (objects), and the packed recordings of LeapJS Playback, whose
+first frame lists the names of the fields. The header's frameRate is the requested rate, not the actual one, and is not
+used.
 """
 
 import numpy as np
@@ -16,15 +16,15 @@ from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from
 LEAP_JOINTS: tuple[str, ...] = (*JOINTS, "elbow")
 _INDEX = {joint: index for index, joint in enumerate(LEAP_JOINTS)}
 
-# A bone of each finger starts at carp, mcp, pip and dip. The thumb has no intermediate bone: the service gives it a
-# metacarpal of no length (carp = mcp, the CMC joint), so that mcp-pip is the anatomical metacarpal.
+# The bones of each finger start at carp, mcp, pip and dip. The thumb has one bone less: the service gives it a
+# metacarpal of zero length (carp = mcp, the CMC joint), so that mcp-pip is the anatomical metacarpal.
 _FINGER_FIELDS = ("carpPosition", "mcpPosition", "pipPosition", "dipPosition", "btipPosition")
 _FIELDS = (_FINGER_FIELDS[1:], *(_FINGER_FIELDS for _ in DIGITS[1:]))
 _DIGITS = tuple(DIGIT_JOINTS[digit] for digit in DIGITS)
 
 
 def matches(document: Json) -> bool:
-    """True for objects with `pointables`, and for a packed recording that lists them."""
+    """True for objects with `pointables` and for packed recordings that list them."""
     return (
         any("pointables" in _frame(frame, None) for frame in frames_of(document)[:50])
         or _template(document) is not None
@@ -32,7 +32,7 @@ def matches(document: Json) -> bool:
 
 
 def read(document: Json, source: str) -> Recording:
-    """The joints of every hand. Raises CaptureError when no hand is in it."""
+    """Read the joints of every hand. Raises CaptureError if there is no hand."""
     template = _template(document)
     frames = [_frame(frame, template) for frame in frames_of(document)[template is not None :]]
     stamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
@@ -57,7 +57,7 @@ def _number(value: Json) -> float:
 
 
 def _template(document: Json) -> list[Json] | None:
-    """The list of field names that a packed recording begins with."""
+    """The list of field names that a packed recording starts with; None for other documents."""
     frames = frames_of(document)
     first = frames[0] if frames else None
     if isinstance(first, list) and any(isinstance(field, dict) and "pointables" in field for field in first):
@@ -72,7 +72,7 @@ def _frame(frame: Json, template: list[Json] | None) -> dict[str, Json]:
 
 
 def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
-    """An object from a row of values and the list of their names; {key: [[names]]} stands for a list of objects."""
+    """The object of a packed row of values; in the template, {key: [[names]]} stands for a list of objects."""
     result: dict[str, Json] = {}
     if not isinstance(row, list):
         return result
@@ -87,7 +87,7 @@ def _unpacked(row: Json, template: list[Json]) -> dict[str, Json]:
 
 
 def hands_in(frame: dict[str, Json]) -> list[HandSample]:
-    """The hands of one frame of the service's."""
+    """The hands of one frame."""
     hands, pointables = frame.get("hands"), frame.get("pointables")
     if not isinstance(hands, list) or not isinstance(pointables, list):
         return []
@@ -106,7 +106,7 @@ def hands_in(frame: dict[str, Json]) -> list[HandSample]:
 
 
 def _joints(hand: dict[str, Json], fingers: list[dict[str, Json]]) -> Floats:
-    """(26, 3) mm in the order of LEAP_JOINTS, NaN where the frame does not have one."""
+    """(26, 3) in mm in the order of LEAP_JOINTS, NaN where a joint is missing."""
     joints = np.full((len(LEAP_JOINTS), 3), np.nan)
     for name in ("wrist", "elbow"):
         joints[_INDEX[name]] = point_from(hand.get(name)) or np.nan

@@ -1,8 +1,8 @@
-"""MediaPipe hand landmarks as JSON: 21 world landmarks a hand, metres, x right, y down, z away from the camera.
+"""MediaPipe hand landmarks as JSON: 21 world landmarks per hand, metres, x right, y down, z away from the camera.
 
-Read are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks), those
-of the Tasks (worldLandmarks), and plain lists of 21 points a frame. Image landmarks alone have no metres and are
-refused. Handedness is what the source claims, and often mirrored.
+Supported are frames of hands with `world_landmarks`, the results of `solutions.hands` (multi_hand_world_landmarks) and
+of the Tasks (worldLandmarks), and plain lists of 21 points per frame. Image landmarks alone have no scale and are
+rejected. Handedness is what the source claims, and often mirrored.
 """
 
 from itertools import zip_longest
@@ -19,7 +19,7 @@ from .hand_json import MOST_HANDS, Json, claim_from, frames_of, points_from, rat
 # MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
 LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[-4:]))
 CAMERA_RATE = 30.0
-"""Hz, for frames without times: what cameras and videos mostly have."""
+"""Hz, assumed for frames without times: the rate of most cameras and videos."""
 
 _WORLD = (
     "world_landmarks",
@@ -35,12 +35,12 @@ _CLAIMS = ("handedness", "handednesses", "multi_handedness", "multiHandedness", 
 
 
 def matches(document: Json) -> bool:
-    """True where one of the first frames holds landmarks of a hand, of the world or of the image."""
+    """True if one of the first frames has world or image landmarks of a hand."""
     return _is_hand(document) or any(hands_in(frame) or _image_only(frame) for frame in frames_of(document)[:200])
 
 
 def read(document: Json, source: str) -> Recording:
-    """The landmarks of every hand. Raises CaptureError when there are none in metres."""
+    """Read the landmarks of every hand. Raises CaptureError if there are none in metres."""
     frames = [document] if _is_hand(document) else frames_of(document)
     hands = [hands_in(frame) for frame in frames]
     if not any(hands) or _of_the_image(hands):
@@ -72,14 +72,14 @@ def _is_hand(value: Json) -> bool:
 
 
 def _points(value: Json) -> Floats | None:
-    """(21, 3) of one hand, also inside {landmark: [...]}."""
+    """(21, 3) landmarks of one hand, also inside {landmark: [...]}; None if there are none."""
     if isinstance(value, dict):
         value = next((value[key] for key in ("landmark", "landmarks") if key in value), None)
     return points_from(value, (len(LANDMARKS),))
 
 
 def _each(value: Json) -> list[Floats]:
-    """The hands in a list of hands, or the one that it is."""
+    """(21, 3) landmarks of each hand, from one hand or a list of hands."""
     one = _points(value)
     if one is not None:
         return [one]
@@ -92,7 +92,7 @@ def _found(frame: dict[str, Json], keys: tuple[str, ...]) -> Json:
 
 
 def hands_in(frame: Json) -> list[HandSample]:
-    """The hands of a frame, wherever in it they are."""
+    """The hands of a frame in any of the supported structures."""
     if isinstance(frame, list):
         plain = _each(frame)
         if plain:
@@ -119,7 +119,7 @@ def hands_in(frame: Json) -> list[HandSample]:
 
 
 def _side(value: Json, claim: str) -> list[HandSample]:
-    """A hand under the name of its side."""
+    """The hand stored under the name of its side."""
     if isinstance(value, dict):
         value = _found(value, (*_WORLD, *_PLAIN))
     return [_detection(claim, points, None) for points in _each(value)[:1]]
@@ -132,14 +132,14 @@ def _claims(value: Json, count: int) -> list[str]:
 
 
 def _image_only(frame: Json) -> bool:
-    """True for the results of MediaPipe itself that were saved without their world landmarks."""
+    """True for MediaPipe's own results that were saved without their world landmarks."""
     if not isinstance(frame, dict) or _found(frame, _WORLD):
         return False
     return bool(_each(_found(frame, _IMAGE[1:])))
 
 
 def _of_the_image(frames: list[list[HandSample]]) -> bool:
-    """True for points between 0 and 1 with the wrist at depth 0: the image's, whatever they are called."""
+    """True if the points are image landmarks, whatever their key: between 0 and 1, with the wrist at depth 0."""
     joints = np.array([hand.joints for hands in frames for hand in hands])
     flat = joints[:, 0, 2]
     across = joints[..., :2][np.isfinite(joints[..., :2])]
@@ -153,7 +153,7 @@ def _of_the_image(frames: list[list[HandSample]]) -> bool:
 
 
 def _detection(claim: str, points: Floats, image: Floats | None) -> HandSample:
-    """A hand, placed by its image where there is one: world landmarks are centred on each hand and tell no place."""
+    """A hand, located by its image landmarks if there are any, else by its shape: world landmarks have no position."""
     if image is not None and (np.abs(image[:, :2]) < 1e9).all():
         size = float(np.abs(image[0, :2] - image[9, :2]).max())
         return HandSample(claim, points, image[:, :2].sum(axis=0) / len(image), size)

@@ -1,7 +1,7 @@
-"""OptiTrack Motive CSV, format versions 1.x: a line of settings, rows that describe the columns, a row a frame.
+"""OptiTrack Motive CSV, format versions 1.x: a line of settings, rows that describe the columns, one row per frame.
 
-The rows Type, Name, ID (from 1.24 also Parent), Rotation/Position and Frame/Time/X/Y/Z are found by what they hold,
-as versions leave some out. Rotations, rigid bodies, bones and errors are skipped. Y up.
+The rows Type, Name, ID (from 1.24 also Parent), Rotation/Position and Frame/Time/X/Y/Z are recognised by their cells,
+because versions omit some. Rotations, rigid bodies, bones and errors are skipped. Y up.
 """
 
 import csv
@@ -13,20 +13,20 @@ from ..recording import Recording
 from .text_table import Table, count_notes, number_in, text_lines
 
 _TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
-"""The types of column that are markers; the first is the measured one, the others where the solved body has it."""
+"""Types of column that are markers: `marker` is measured, the others are placed on the solved body."""
 _KINDS = _TYPES | {"rigid body", "bone", "skeleton"}
 _HEADER = 20
-"""Lines in which the description of the columns is looked for."""
+"""Lines that are searched for the description of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One marker of the header."""
+    """A marker in the header."""
 
     label: str
     measured: bool
     axes: dict[str, int] = field(default_factory=dict)
-    """The column of x, of y and of z."""
+    """Axis x, y or z -> column."""
 
 
 def sniff(head: bytes) -> bool:
@@ -35,7 +35,7 @@ def sniff(head: bytes) -> bool:
 
 
 def read(data: bytes, source: str) -> Recording:
-    """The markers of a Motive export. Raises CaptureError naming the line."""
+    """Read the markers of a Motive export. Raises CaptureError, naming the line."""
     lines = text_lines(data)
     rows = [_cells(line) for line in lines[:_HEADER]]
     titles_at = next((index for index, row in enumerate(rows) if row and row[0].lower() == "frame"), None)
@@ -67,7 +67,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _cells(line: str) -> list[str]:
-    """The cells of a line of the header; names with commas are quoted."""
+    """The cells of a header line; names with commas are quoted."""
     if '"' not in line:
         return [cell.strip() for cell in line.split(",")]
     try:
@@ -77,12 +77,12 @@ def _cells(line: str) -> list[str]:
 
 
 def _settings(row: list[str]) -> dict[str, str]:
-    """The first line's settings, by name in small letters."""
+    """The settings in the first line, by name in lower case."""
     return {name.lower(): value for name, value in zip(row[::2], row[1::2], strict=False)}
 
 
 def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
-    """The markers whose X, Y and Z positions there are; of a label measured and solved, the measured one."""
+    """The markers with X, Y and Z positions; of a label that is both measured and solved, the measured one."""
     kinds_at = next((index for index, row in enumerate(rows) if _KINDS & {cell.lower() for cell in row}), None)
     if kinds_at is None:
         return []
@@ -103,7 +103,7 @@ def _markers(rows: list[list[str]], titles: list[str]) -> list[_Column]:
 
 
 def _row(rows: list[list[str]], words: set[str]) -> list[str]:
-    """The first row with one of the words in it, or none."""
+    """The first row that contains one of the words, or an empty one."""
     return next((row for row in rows if words & {cell.lower() for cell in row}), [])
 
 

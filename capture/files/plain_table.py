@@ -11,13 +11,13 @@ _AXES = ("x", "y", "z")
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first line that is not blank begins with `time`."""
+    """True if the first line that is not blank starts with `time`."""
     lines = [line for line in text_lines(head) if not blank(line)]
     return bool(lines) and lines[0].strip("\"' ")[:4].lower() == "time" and not lines[0][4:5].isalnum()
 
 
 def read(data: bytes, source: str) -> Recording:
-    """The markers of a table. Raises CaptureError naming the line, or the column that is missing."""
+    """Read the markers of a table. Raises CaptureError, naming the line or the missing column."""
     lines = text_lines(data)
     top = next(index for index, line in enumerate(lines) if not blank(line))
     separator = max(",;\t", key=lines[top].count)

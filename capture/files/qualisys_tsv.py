@@ -1,7 +1,7 @@
-"""Qualisys Track Manager TSV: header lines of key and values, then one row a frame, millimetres, Z up.
+"""Qualisys Track Manager TSV: header lines of key and values, then one row per frame, millimetres, Z up.
 
-A marker that was not seen is written as 0 0 0 or as blanks. Frame and Time columns and the row of titles depend on
-the settings of the export.
+A marker that was not seen is 0 0 0 or blank. The columns Frame and Time and the row of titles depend on the settings of
+the export.
 """
 
 import numpy as np
@@ -15,13 +15,13 @@ _KEYS = ("NO_OF_FRAMES", "NO_OF_CAMERAS", "NO_OF_MARKERS", "MARKER_NAMES", "TRAJ
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first lines are those of a Qualisys export."""
+    """True if the file starts with a header key of a Qualisys export."""
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:40].upper()
     return first.startswith(tuple(key.encode() for key in _KEYS))
 
 
 def read(data: bytes, source: str) -> Recording:
-    """The markers of a TSV export. Raises CaptureError naming the line."""
+    """Read the markers of a TSV export. Raises CaptureError, naming the line."""
     lines = text_lines(data)
     header, first = _header(lines)
     if not header.get("MARKER_NAMES"):
@@ -57,7 +57,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
-    """The header's values by key, and the index of the first line that is not header."""
+    """The header's values by key, and the index of the first line after the header."""
     header: dict[str, list[str]] = {}
     for index, line in enumerate(lines):
         cells = line.split("\t")
@@ -73,12 +73,12 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
 
 
 def _value(header: dict[str, list[str]], key: str) -> str:
-    """The first value of a key, empty where there is none."""
+    """The first value of a key, empty if there is none."""
     return next(iter(header.get(key, [])), "").strip()
 
 
 def _lead(titles: list[str], width: int) -> int:
-    """How many columns stand before the markers: 0, or 2 for Frame and Time."""
+    """The number of columns before the markers: 0, or 2 for Frame and Time."""
     while titles and not titles[-1]:
         titles.pop()
     if titles and number_in(titles[0]) is None:

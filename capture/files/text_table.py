@@ -1,4 +1,4 @@
-"""Numbers in text tables, quickly: what TRC, Motive, Qualisys and plain tables share."""
+"""Fast parsing of numbers in text tables, shared by TRC, Motive, Qualisys, BVH and plain tables."""
 
 import math
 from array import array
@@ -28,7 +28,7 @@ _BLANKS = {
 
 
 def text_lines(data: bytes) -> list[str]:
-    """The lines of a text file: UTF-8 or UTF-16 by its mark, else as Latin-1; CR, LF and CRLF alike."""
+    """The lines of a text file in UTF-16 (with a byte order mark), UTF-8 or else Latin-1, ended by CR, LF or CRLF."""
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
         text = data.decode("utf-16", errors="replace")
     else:
@@ -40,39 +40,39 @@ def text_lines(data: bytes) -> list[str]:
 
 
 def blank(line: str) -> bool:
-    """True for a line that holds nothing but separators."""
+    """True for a line of nothing but separators."""
     return not line.strip("\t ,;\0")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where the rows of numbers are in a file, and how they are divided."""
+    """The rows of numbers in a text file."""
 
     source: str
     lines: list[str]
     first: int
-    """Index of the first line that may hold numbers."""
+    """Index of the first line that may contain numbers."""
     separator: str
     width: int
     """Columns in a full row."""
     need: str
-    """What asks for that width, for the sentence: `21 markers`."""
+    """What requires that width, for error messages: `21 markers`."""
     texts: frozenset[int] = frozenset()
-    """Columns that are no numbers, such as a time code; NaN in the result."""
+    """Columns that are not numbers, such as a timecode; NaN in the result."""
     may_be_short: bool = True
-    """True where blank cells at the end of a row may be left out."""
+    """True if blank cells at the end of a row may be omitted."""
 
     def numbers(self) -> tuple[Floats, tuple[str, ...]]:
-        """((R, width) with NaN for blank cells, warnings).
+        """Parse the rows: numbers (R, width), NaN for blank cells, and warnings.
 
-        Trailing blank cells may be left out, but not more than half a row: what is made stays in proportion to the
-        file. A last line that was cut off is left out. Raises CaptureError naming the line.
+        At most half of a row's cells may be omitted, so that the size of the result stays in proportion to the file's.
+        A truncated last line is skipped. Raises CaptureError, naming the line.
         """
         values = array("d")
         filled = [index for index in range(self.first, len(self.lines)) if not blank(self.lines[index])]
         warnings: tuple[str, ...] = ()
         for index in filled:
-            # A file that ends without a line end may have been cut off in its last line.
+            # A file without a line break at the end may have been truncated.
             may_be_cut = index == len(self.lines) - 1 and index != filled[0]
             try:
                 values.extend(self._row(index, self.may_be_short and not may_be_cut))
@@ -81,7 +81,7 @@ class Table:
                     raise
                 warnings = (f"the last line ({index + 1}) is cut off and was left out",)
         if filled and not any(len(self._parts(index)) >= self.width for index in filled):
-            # Blanks may be left out here and there; where they are in all rows, the columns themselves are missing.
+            # Some rows may omit blank cells; if all rows are too short, the columns themselves are missing.
             raise self._wrong(filled[0], len(self._parts(filled[0])))
         table = np.frombuffer(values, np.float64) if values else np.empty(0)
         return table.reshape(-1, self.width), warnings
@@ -94,7 +94,7 @@ class Table:
             return [self._number(cell, index, column) for column, cell in enumerate(cells)]
 
     def _cells(self, index: int, may_be_short: bool) -> list[str]:
-        """The cells of a line, exactly `width` of them."""
+        """The cells of a line, padded or trimmed to `width`."""
         cells = self._parts(index)
         while len(cells) > self.width and blank(cells[-1]):
             cells.pop()
@@ -104,7 +104,7 @@ class Table:
         return cells + [""] * short
 
     def _parts(self, index: int) -> list[str]:
-        """The cells of a line as they are; by words where that is how it has all of them."""
+        """The cells of a line; split at white space if only that yields the full width."""
         cells = self.lines[index].split(self.separator)
         if len(cells) != self.width and self.separator == "\t":
             words = self.lines[index].split()
@@ -127,7 +127,7 @@ class Table:
 
 
 def number_in(text: str) -> float | None:
-    """A finite number from a header's cell, or None."""
+    """The finite number in a header's cell, or None."""
     try:
         value = float(text.strip(" \"'"))
     except ValueError:
@@ -136,7 +136,7 @@ def number_in(text: str) -> float | None:
 
 
 def count_notes(says: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
-    """A warning for each thing of which the header names another count than the data holds."""
+    """A warning for each count on which header and data disagree; `says`: thing -> (count in header, in data)."""
     return tuple(
         f"the header says {stated:g} {thing}, the data holds {found}"
         for thing, (stated, found) in says.items()

@@ -1,8 +1,8 @@
 """TRC, the text table of Motion Analysis and OpenSim.
 
-Five lines of header (path, names of fields, their values, labels, X1 Y1 Z1 ...), then one row a frame. Writers differ
-in blank lines, tabs between labels, and in how far the counts of the header can be trusted: the data decides. No
-field says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analysis Z.
+Five header lines (path, names of fields, their values, labels, X1 Y1 Z1 ...), then one row per frame. Programs differ
+in blank lines, in tabs between labels, and in the reliability of the header's counts, so the data decides. No field
+says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analysis Z.
 """
 
 from ...errors import CaptureError
@@ -12,13 +12,13 @@ from .text_table import Table, blank, count_notes, number_in, text_lines
 
 
 def sniff(head: bytes) -> bool:
-    """True if the first line is PathFileType, or the second names the fields of the header."""
+    """True if the file starts with PathFileType, or its header names DataRate and NumMarkers."""
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:2000].lower()
     return start.startswith(b"pathfiletype") or (b"datarate" in start and b"nummarkers" in start)
 
 
 def read(data: bytes, source: str) -> Recording:
-    """The markers of a TRC file. Raises CaptureError naming the line."""
+    """Read the markers of a TRC file. Raises CaptureError, naming the line."""
     lines = text_lines(data)
     fields, place = _fields(lines, source)
     names_at = next((index for index in range(place, len(lines)) if lines[index].lower().startswith("frame")), None)
@@ -50,7 +50,7 @@ def read(data: bytes, source: str) -> Recording:
 
 
 def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
-    """The header's fields by their names in small letters, and the index of the line after their values."""
+    """The header's fields by name in lower case, and the index of the line after their values."""
     for index, line in enumerate(lines[:20]):
         if "datarate" in line.lower():
             values = lines[index + 1] if index + 1 < len(lines) else ""
@@ -60,7 +60,7 @@ def _fields(lines: list[str], source: str) -> tuple[dict[str, str], int]:
 
 
 def _labels(line: str) -> list[str]:
-    """The labels after Frame# and Time. They stand in every third column; some writers put other numbers of tabs."""
+    """The labels after Frame# and Time, in every third column; some programs write other numbers of tabs."""
     cells = [cell.strip() for cell in line.split("\t")][2:]
     while cells and not cells[-1]:
         cells.pop()
@@ -71,7 +71,7 @@ def _labels(line: str) -> list[str]:
 
 
 def _first_row(lines: list[str], start: int) -> int:
-    """The first line after the row X1 Y1 Z1 that begins with a number."""
+    """Index of the first line from `start` on that begins with a number."""
     for index in range(start, len(lines)):
         cells = lines[index].split()
         if cells and number_in(cells[0]) is not None:
@@ -82,7 +82,7 @@ def _first_row(lines: list[str], start: int) -> int:
 
 
 def _with_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The labels, with numbered ones for markers that the rows have in addition."""
+    """The labels, with numbered ones for further markers in the rows, and warnings."""
     columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not blank(row)), default=0)
     more = (columns - 2) // 3 - len(labels)
     if more <= 0 or (columns - 2) % 3:

@@ -1,9 +1,9 @@
 """WebXR and OpenXR hands: 25 or 26 joints, metres, Y up.
 
-There is no standard file. Read are: JSON frames with hands by name or in a list, joints by name (WebXR's, OpenXR's
-XR_HAND_JOINT_..._EXT, or close to them) or in the standards' order, a joint as numbers, as {x, y, z}, with its
-position inside (IWER, Handy and the recorders built on three.js), or as a 4x4 matrix; and the static .handpose of
-handy-work. Specifications: https://www.w3.org/TR/webxr-hand-input-1/ and XR_EXT_hand_tracking of OpenXR.
+There is no standard file format. Supported are JSON frames with hands by name or in a list; joints by name (WebXR's,
+OpenXR's XR_HAND_JOINT_..._EXT, or similar) or in the standards' order; each joint as numbers, as {x, y, z}, with its
+position inside (IWER, Handy and recorders built on three.js), or as a 4x4 matrix. The static .handpose of handy-work is
+read, too. Specifications: https://www.w3.org/TR/webxr-hand-input-1/ and XR_EXT_hand_tracking of OpenXR.
 """
 
 import struct
@@ -26,12 +26,12 @@ _POSE_FLOATS = 16 * len(JOINTS)
 
 
 def matches(document: Json) -> bool:
-    """True where one of the first frames holds a hand of 25 or 26 joints, or joints by their names."""
+    """True if one of the first frames has a hand of 25 or 26 joints, or joints by name."""
     return any(_hands(frame) for frame in _frames(document)[:200])
 
 
 def read(document: Json, source: str) -> Recording:
-    """The joints of every hand. Raises CaptureError when no hand is in it."""
+    """Read the joints of every hand. Raises CaptureError if there is no hand."""
     frames = _frames(document)
     rate = rate_of(document)
     times = times_of(frames, rate)
@@ -56,12 +56,12 @@ def read(document: Json, source: str) -> Recording:
 
 
 def _frames(document: Json) -> list[Json]:
-    """The frames, or the document as the only one where it is a hand itself."""
+    """The frames of a document, which is its only frame if it is a single hand."""
     return [document] if _joints(document) is not None else frames_of(document)
 
 
 def _merged(times: Floats, hands: list[list[HandSample]]) -> tuple[Floats, list[list[HandSample]]]:
-    """Rows of the same time, as recorders write that give each hand its own row, as one frame."""
+    """Merge consecutive rows of equal time into one frame: some recorders write each hand in its own row."""
     rows = zip(times.tolist(), hands, strict=True)
     groups = [
         (time, [hand for _, row in group for hand in row]) for time, group in groupby(rows, key=lambda row: row[0])
@@ -70,7 +70,7 @@ def _merged(times: Floats, hands: list[list[HandSample]]) -> tuple[Floats, list[
 
 
 def _hands(frame: Json) -> list[HandSample]:
-    """The hands of a frame, wherever in it they are."""
+    """The hands of a frame in any of the supported structures."""
     if isinstance(frame, list):
         joints = _joints(frame)
         if joints is not None:
@@ -89,7 +89,7 @@ def _hands(frame: Json) -> list[HandSample]:
 
 
 def _hand(value: Json, claim: str) -> list[HandSample]:
-    """One hand, or none."""
+    """A list of the hand in `value`, empty if there is none."""
     for key in _JOINT_KEYS:
         if isinstance(value, dict) and key in value:
             value = value[key]
@@ -98,11 +98,11 @@ def _hand(value: Json, claim: str) -> list[HandSample]:
 
 
 def _joints(value: Json) -> Floats | None:
-    """(26, 3) in the order of OPENXR_JOINTS, NaN where the hand does not have one; None if it is no hand."""
+    """(26, 3) in the order of OPENXR_JOINTS, NaN where a joint is missing; None if `value` is not a hand."""
     if isinstance(value, list):
         points = points_from(value, (len(JOINTS), len(OPENXR_JOINTS)))
         if points is not None and not _named(value):
-            # 26 are OpenXR's, whose palm comes before WebXR's 25.
+            # OpenXR's 26 joints are a palm, then WebXR's 25.
             palm = np.full((len(OPENXR_JOINTS) - len(points), 3), np.nan)
             whole: Floats = np.concatenate([palm, points])
             return whole
@@ -128,21 +128,21 @@ def _named(value: list[Json]) -> bool:
 
 
 def _unit(frames: list[list[HandSample]]) -> str:
-    """The unit in which the hands are as large as hands: some recorders write whole millimetres."""
+    """The unit in which the hands have the size of hands: some recorders write millimetres."""
     sizes = [hand.reach for hands in frames for hand in hands if hand.reach > 0]
     size = float(np.median(sizes)) if sizes else 0.2
     return "m" if size < 1.5 else "cm" if size < 40 else "mm"
 
 
 def sniff_pose(head: bytes) -> bool:
-    """True for the first bytes of a .handpose: 25 as a real, then the identity matrix of the wrist."""
+    """True if the bytes start as a .handpose does: 25 as a float, then the identity matrix of the wrist."""
     return len(head) >= 8 and struct.unpack_from("<2f", head) == (25.0, 1.0)
 
 
 def read_pose(data: bytes, source: str) -> Recording:
-    """A .handpose: 25, then 25 matrices of the left hand, 25 of the right, and a weight for each, as reals.
+    """Read a .handpose: floats for 25, 25 matrices of the left hand, 25 of the right, and a weight for each.
 
-    Raises CaptureError when the length is another.
+    Raises CaptureError if the file's length differs.
     """
     need = 4 * (1 + 2 * _POSE_FLOATS + 2 * len(JOINTS))
     if len(data) != need:

@@ -1,1 +1,1 @@
-"""Sockets and connections: how packets travel."""
+"""Sockets and connections that carry packets."""

@@ -1,4 +1,4 @@
-"""How NatNet's two ends find each other: a client says hello to the server's command port, and hears from there."""
+"""NatNet connections: a client connects to the server's command port and receives packets from there or a group."""
 
 import math
 import selectors
@@ -17,36 +17,36 @@ from .transport import LARGEST_PACKET, TICK, Address, Packets, group_socket, rec
 
 CONNECT, INFO, DESCRIBE, DESCRIPTIONS, FRAME, KEEP_ALIVE = 0, 1, 4, 5, 7, 10
 GROUP = "239.255.42.99"
-"""The group to which Motive sends where it is set to multicast, and names no other."""
+"""Default multicast group of Motive."""
 DATA_PORT = 1511
 MULTICAST = range(224, 240)
-"""How addresses of groups begin."""
+"""First bytes of multicast addresses."""
 AGAIN = 1.0
-"""s between two words to the server: Motive forgets a client that is silent."""
+"""s between messages to the server: Motive drops clients that are silent."""
 DESCRIBE_AGAIN = 10.0
-"""s between two questions for the descriptions: models may be added while it runs."""
+"""s between requests for the descriptions: models may be added while Motive runs."""
 PATIENCE = 4.0
-"""s for which the first answer is waited for."""
+"""Longest wait for the first answer in s."""
 SILENCE = 3.0
-"""s without a word after which the server is greeted anew: it may have been begun anew, and does not know us then."""
+"""s without a packet after which the client connects again: a restarted server does not know it."""
 _HELLO = b"Knuckle".ljust(256, b"\0") + bytes(8)
-"""A client's name, its version, and NatNet's, of which 0 is the server's own."""
+"""A client's name, its version, and that of NatNet, where 0 means the server's own."""
 _IS_INFO, _IS_DESCRIPTIONS = (struct.pack("<H", kind) for kind in (INFO, DESCRIPTIONS))
 _DATA_AT, _DATA = 4 + 256 + 8 + 8, struct.Struct("<H?4s")
-"""Where the server's info tells of its frames: the port, whether they go to a group, and to which."""
+"""Offset and format of the connection's data in the server's info: port, whether multicast, and group."""
 
 
 def message(kind: int, content: bytes = b"") -> bytes:
-    """A message of NatNet's."""
+    """A NatNet message."""
     return struct.pack("<HH", kind, len(content) & 0xFFFF) + content
 
 
 @dataclass(frozen=True, slots=True)
 class NatnetLink:
-    """A Transport to a server of NatNet's, unicast, or multicast where the server says so."""
+    """A Transport from a NatNet server, unicast or multicast as the server is set."""
 
     address: Address
-    """The server's, with its command port."""
+    """The server and its command port."""
 
     def packets(self) -> Packets:
         """See Transport."""
@@ -62,7 +62,7 @@ class NatnetLink:
 
 
 class _Talk:
-    """With one server, from any port of this machine: what others than the server send to it is not heard."""
+    """A session with one server, from any local port; packets from other hosts are dropped."""
 
     def __init__(self, address: Address) -> None:
         """Raises StreamError."""
@@ -96,7 +96,7 @@ class _Talk:
                     described = described or kind == _IS_DESCRIPTIONS
                     if kind == _IS_INFO:
                         self._join(packet)
-                        # A server that began anew may have other models.
+                        # A restarted server may have other models.
                         greeted, described, asked = True, False, -math.inf
                 yield packet
             if not greeted and now - began > PATIENCE:
@@ -112,7 +112,7 @@ class _Talk:
             raise StreamError(refusal(f"UDP {self._address}", error)) from None
 
     def _hear(self) -> Iterator[bytes | None]:
-        """What came to the sockets, None for what was not the server's, and after a TICK without anything."""
+        """The packets received; None for one from another host, and after a TICK without any."""
         ready = self._ready.select(TICK)
         for key, _ in ready:
             if isinstance(key.fileobj, socket.socket):
@@ -122,7 +122,7 @@ class _Talk:
             yield None
 
     def _join(self, info: bytes) -> None:
-        """The group to which the server says that it sends, if it does, and has not been joined."""
+        """Join the server's multicast group, if it has one that is not joined yet."""
         content = info[_DATA_AT : _DATA_AT + _DATA.size]
         if len(self._sockets) > 1 or len(content) < _DATA.size:
             return
@@ -138,7 +138,7 @@ class _Talk:
 
 
 class NatnetServer(ABC):
-    """A Sender as Motive is one: it answers who says hello, and sends frames to those who did."""
+    """A Sender that imitates Motive: it answers clients and sends them frames."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -185,12 +185,12 @@ class NatnetServer(ABC):
 
     @abstractmethod
     def info(self) -> bytes:
-        """The server's info."""
+        """The server's info message."""
 
     @abstractmethod
     def descriptions(self, moment: Outgoing) -> bytes:
-        """What the moments hold."""
+        """The message that describes the marker sets and skeletons of the frames."""
 
     @abstractmethod
     def frame(self, moment: Outgoing) -> bytes:
-        """One moment."""
+        """The message of one frame."""

@@ -1,9 +1,9 @@
-"""How the two ends of QTM's real-time protocol talk: packets over TCP, commands and answers, little-endian.
+"""Connections of QTM's real-time protocol: packets over TCP, with commands and answers, little-endian.
 
-    u32 size with this header · u32 kind · content
-    kinds: 0 error, 1 command or answer, 2 XML, 3 a frame, 4 no more frames, 6 event
+    u32 size, header included · u32 kind · content
+    kinds: 0 error, 1 command or answer, 2 XML, 3 frame, 4 no more frames, 6 event
 
-Who connects is greeted, says which version of the protocol it knows, asks for the parameters, and for frames.
+The server greets a client, which then sets the protocol version and requests the parameters and the frames.
 """
 
 import socket
@@ -25,33 +25,33 @@ ERROR, COMMAND, XML, FRAME, NO_FRAMES, EVENT = 0, 1, 2, 3, 4, 6
 KINDS = 10
 HEADER = struct.Struct("<II")
 LONGEST = 1 << 22
-"""Bytes of a packet; the parameters of some skeletons have half a million."""
+"""Most bytes of a packet; the parameters of some skeletons have half a million."""
 GREETING = b"QTM RT Interface connected"
 VERSIONS = ("1.25", "1.24", "1.23", "1.22", "1.21", "1.20", "1.19")
-"""The newest that QTM has is taken; before 1.19 there are no skeletons."""
+"""In order of preference; there are no skeletons before 1.19."""
 PARAMETERS = (b"GetParameters 3D", b"GetParameters Skeleton:global")
-"""Asked for one by one: where there are no skeletons, that is an error."""
+"""Requested separately, because the request for skeletons fails if there are none."""
 STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"
 PATIENCE = 4.0
-"""s for which an answer is waited for."""
+"""Longest wait for an answer in s."""
 AGAIN = 5.0
-"""s between two questions for the parameters, which change; by the answers it is also told that QTM is still there."""
+"""s between requests for the parameters, which may change; the answers also show that QTM is alive."""
 SILENCE = 12.0
-"""s without a word after which the connection is taken for lost."""
+"""s without a packet after which the connection counts as lost."""
 
 
 def message(kind: int, content: bytes = b"") -> bytes:
-    """A packet of QTM's."""
+    """A QTM packet."""
     return HEADER.pack(HEADER.size + len(content), kind) + content
 
 
 def command(text: bytes) -> bytes:
-    """A command, or the answer to one."""
+    """A packet with a command or an answer."""
     return message(COMMAND, text + b"\0")
 
 
 def _messages(own: socket.socket, where: str) -> Iterator[bytes | None]:
-    """The packets of a connection, None after a TICK without. Raises StreamError where it ends or is no QTM's."""
+    """The packets of a connection, None after a TICK without one. Raises StreamError if it ends or is not QTM's."""
     begun = bytearray()
     while True:
         try:
@@ -64,7 +64,7 @@ def _messages(own: socket.socket, where: str) -> Iterator[bytes | None]:
         if not said:
             raise StreamError(f"{where} hung up")
         begun += said
-        # What comes in small pieces must not keep who waits for it.
+        # A packet that arrives in small pieces must not block the reader.
         yield None
         while len(begun) >= HEADER.size:
             size, kind = HEADER.unpack_from(begun)
@@ -79,7 +79,7 @@ def _messages(own: socket.socket, where: str) -> Iterator[bytes | None]:
 
 @dataclass(frozen=True, slots=True)
 class QtmLink:
-    """A Transport to QTM: all that it sends but greetings, answers and errors."""
+    """A Transport from QTM: all packets but greetings, answers and errors."""
 
     address: Address
 
@@ -94,7 +94,7 @@ class QtmLink:
 
 
 class _Talk:
-    """One connection to QTM."""
+    """A session with QTM."""
 
     def __init__(self, own: socket.socket, where: str) -> None:
         self._own, self._where = own, where
@@ -116,7 +116,7 @@ class _Talk:
             if packet is not None and kind == ERROR:
                 refused = _said(packet)
             yield packet if kind in (XML, FRAME, NO_FRAMES, EVENT) else None
-            # Skeletons are calibrated and markers are named while it runs.
+            # Skeletons may be calibrated and markers named while QTM runs.
             if kind == EVENT or now - asked > AGAIN:
                 self._ask()
                 asked = now
@@ -126,7 +126,7 @@ class _Talk:
                 raise StreamError(f"{self._where} sends no frames: {refused}")
 
     def _agree(self) -> Packets:
-        """On a version of the protocol."""
+        """Set the newest version of the protocol that QTM supports."""
         for version in VERSIONS:
             self._say(f"Version {version}".encode())
             answer = yield from self._answer()
@@ -135,7 +135,7 @@ class _Talk:
         raise StreamError(f"{self._where} is too old, expected one that knows version {VERSIONS[-1]} of its protocol")
 
     def _answer(self) -> Generator[None, None, bytes]:
-        """To a command: an answer or an error."""
+        """Wait for the answer to a command, or its error."""
         end = time.monotonic() + PATIENCE
         for packet in self._heard:
             if packet is not None and HEADER.unpack_from(packet)[1] in (COMMAND, ERROR):
@@ -157,20 +157,20 @@ class _Talk:
 
 
 def _said(packet: bytes) -> str:
-    """The words of an error."""
+    """The text of an error packet."""
     words = packet[HEADER.size :].rstrip(b"\0").decode("ascii", "replace")[:200]
     return "".join(letter if letter.isprintable() else "?" for letter in words)
 
 
 class QtmServer(ABC):
-    """A Sender as QTM is one: it answers who connects, and sends frames to those who asked for them."""
+    """A Sender that imitates QTM: it answers clients, and sends frames to those that requested them."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
         self._clients: set[socket.socket] = set()
         self._streaming: set[socket.socket] = set()
         self._moment: Outgoing | None = None
-        # Two threads say things to the same client.
+        # Two threads send to the same client.
         self._speaking = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -198,7 +198,7 @@ class QtmServer(ABC):
         first, self._moment = self._moment is None, moment
         frame = self.frame(moment)
         for client in list(self._streaming):
-            # With the first moment there are parameters to be asked for.
+            # The parameters can be requested from the first frame on.
             self._say(client, message(EVENT, bytes([_STARTED])) + frame if first else frame)
 
     def _meet(self) -> None:
@@ -219,7 +219,7 @@ class QtmServer(ABC):
                     words = packet[HEADER.size :].rstrip(b"\0").decode("ascii", "replace")
                     self._say(client, self._answer(client, words.lower().split()))
         except StreamError:
-            # It hung up.
+            # The client disconnected.
             pass
         self._let_go(client)
 
@@ -250,7 +250,7 @@ class QtmServer(ABC):
             with self._speaking:
                 client.sendall(what)
         except OSError:
-            # It is gone, or does not listen: what was said in part cannot be gone on with.
+            # The client is gone or does not read; after an incomplete packet nothing more can be sent.
             self._let_go(client)
 
     def _let_go(self, client: socket.socket) -> None:
@@ -260,11 +260,11 @@ class QtmServer(ABC):
 
     @abstractmethod
     def parameters(self, moment: Outgoing) -> bytes:
-        """What the moments hold, as XML."""
+        """The XML that describes the markers and skeletons of the frames."""
 
     @abstractmethod
     def frame(self, moment: Outgoing) -> bytes:
-        """One moment, as a packet."""
+        """The packet of one frame."""
 
 
 _ANSWERS = {
@@ -273,4 +273,4 @@ _ANSWERS = {
     "byteorder": command(b"Byte order is little endian"),
 }
 _CONNECTED, _STARTED = 1, 8
-"""Events: a connection, and frames from a file."""
+"""Events: connected, and real-time from a file started."""

@@ -1,4 +1,4 @@
-"""What plays a capture as if it were a device: the other end of a transport and the inverse of a parser."""
+"""Senders, which play a capture as a device would: the other end of a transport and the inverse of a parser."""
 
 import socket
 from abc import ABC, abstractmethod
@@ -18,22 +18,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outgoing:
-    """One moment of a capture: its markers, and the hands that were solved from them."""
+    """One frame of a capture: its markers and the hands solved from them."""
 
     number: int
     """Counted from 0."""
     time: float
-    """s since the capture began."""
+    """s since the start of the capture."""
     names: tuple[str, ...]
-    """(M,) of the markers."""
+    """(M,) names of the markers."""
     markers: Floats
-    """(M, 3) m, Z up, NaN where not seen."""
+    """(M, 3) in m, Z up, NaN where not seen."""
     hands: dict[Side, Floats]
     """(25, 4, 4) T_world_joint of each solved hand, in HandModel's frames."""
 
 
 class Sender(Protocol):
-    """A device's own end: `with` opens and closes it, and raises StreamError where it cannot be had."""
+    """Imitates a device. A context manager, which raises StreamError if its address cannot be used."""
 
     def __enter__(self) -> Self: ...
 
@@ -41,16 +41,16 @@ class Sender(Protocol):
 
     @property
     def waits(self) -> bool:
-        """Whether it is one that is connected to, and nobody is: what is sent then is lost."""
+        """Whether it is a server without clients, so that frames sent now would be lost."""
         ...
 
     def send(self, moment: Outgoing) -> None:
-        """Sends one moment to whoever listens, in the device's own packets. Raises StreamError."""
+        """Send one frame in the device's packets. Raises StreamError."""
         ...
 
 
 class UdpSender(ABC):
-    """A Sender of datagrams to an address."""
+    """A Sender of UDP datagrams."""
 
     waits = False
 
@@ -70,11 +70,11 @@ class UdpSender(ABC):
             try:
                 self._socket.sendto(packet, (self._address.host, self._address.port))
             except ConnectionRefusedError:
-                # Nobody listens yet, or any more.
+                # Nothing listens at the address at the moment.
                 continue
             except OSError as error:
                 raise StreamError(refusal(f"UDP {self._address}", error)) from None
 
     @abstractmethod
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
-        """The datagrams of one moment."""
+        """The datagrams of one frame."""

@@ -1,4 +1,4 @@
-"""TCP: what is connected to, and a port at which lines of text are listened for."""
+"""TCP connections, and a transport and a sender of lines of text."""
 
 import selectors
 import socket
@@ -12,13 +12,13 @@ from .sender import Outgoing
 from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
 
 MOST_CALLERS = 8
-"""Connections at once."""
+"""Most connections at a time."""
 PATIENCE = 2.0
-"""s for which a connection is waited for."""
+"""Longest wait for a connection in s."""
 
 
 def connected(address: Address) -> socket.socket:
-    """A connection, whose reads wait a TICK. Raises StreamError."""
+    """Connect to an address; reads time out after a TICK. Raises StreamError."""
     try:
         own = socket.create_connection((address.host, address.port), timeout=PATIENCE)
     except OSError as error:
@@ -29,10 +29,10 @@ def connected(address: Address) -> socket.socket:
 
 
 def listening(address: Address) -> socket.socket:
-    """A port at which connections are taken. Raises StreamError."""
+    """A socket that accepts connections at an address. Raises StreamError."""
     own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        # A port whose last connection has just ended may be had again.
+        # Allows a port to be reused right after its last connection has ended.
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         own.bind((address.host, address.port))
         own.listen()
@@ -44,7 +44,7 @@ def listening(address: Address) -> socket.socket:
 
 @dataclass(frozen=True, slots=True)
 class LineListener:
-    """Lines of text from whoever connects to a port; each line is a packet."""
+    """A Transport of lines of text from clients that connect to a port; each line is a packet."""
 
     address: Address
 
@@ -63,7 +63,7 @@ class LineListener:
 
 
 class _Callers:
-    """Who is connected, and the beginnings of their lines."""
+    """The connected clients and their incomplete lines."""
 
     def __init__(self, port: socket.socket) -> None:
         port.setblocking(False)
@@ -82,7 +82,7 @@ class _Callers:
         self._port.close()
 
     def hear(self) -> list[bytes]:
-        """The lines that are whole, after a TICK at most."""
+        """The lines completed within a TICK."""
         lines: list[bytes] = []
         for key, _ in self._ready.select(TICK):
             if key.fileobj is self._port:
@@ -95,9 +95,9 @@ class _Callers:
         try:
             caller, _ = self._port.accept()
         except OSError:
-            # It hung up before it was answered.
+            # The client disconnected before it was accepted.
             return
-        # A headset whose network was lost calls again, and its old connection is still there.
+        # A headset that lost its network connects again while its old connection is still open.
         if len(self._begun) >= MOST_CALLERS:
             self._hang_up(next(iter(self._begun)))
         caller.setblocking(False)
@@ -105,7 +105,7 @@ class _Callers:
         self._ready.register(caller, selectors.EVENT_READ)
 
     def _read(self, caller: socket.socket) -> list[bytes]:
-        """The lines that are whole with what a caller says; one that hangs up, or never ends a line, is let go."""
+        """The lines completed by a client's next data. Drops a client that disconnects or sends too long a line."""
         try:
             said = caller.recv(LARGEST_PACKET)
         except BlockingIOError:
@@ -125,7 +125,7 @@ class _Callers:
 
 
 class LineSender(ABC):
-    """A Sender that connects, and sends lines of text."""
+    """A Sender that connects and sends lines of text."""
 
     waits = False
 
@@ -149,4 +149,4 @@ class LineSender(ABC):
 
     @abstractmethod
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
-        """The lines of one moment, each with its end."""
+        """The lines of one frame, each with its line break."""

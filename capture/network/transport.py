@@ -1,4 +1,4 @@
-"""How packets travel: sockets that are listened on or connected to, each a generator of packets."""
+"""Transports: sockets that listen or connect, each a generator of packets."""
 
 import errno
 import re
@@ -12,11 +12,11 @@ from ...errors import StreamError
 from ..marker_labels import shown
 
 TICK = 0.1
-"""s after which a transport that hears nothing lets its reader look around."""
+"""s without a packet after which a transport yields None, so that its reader can stop."""
 LARGEST_PACKET = 65_536
-"""Bytes: the most that a UDP datagram holds; what is said to be longer is not read."""
+"""Most bytes of a UDP datagram; longer packets are not read."""
 BUFFER = 1 << 20
-"""Bytes that the system keeps for a socket while the reader is busy."""
+"""Size of a socket's receive buffer in bytes."""
 LOCAL = "127.0.0.1"
 LONGEST_HOST = 253
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
@@ -27,15 +27,15 @@ Packets = Generator[bytes | None, None, None]
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen, or what to connect to. Raises StreamError for what no machine can be found by."""
+    """An address to listen on or connect to. Raises StreamError if host or port is not valid."""
 
     host: str = LOCAL
-    """A local address unless the person chooses one that others can reach: 0.0.0.0 listens on all."""
+    """Local by default; 0.0.0.0 listens on all interfaces, so that other machines can connect."""
     port: int = 0
-    """0 for any that is free."""
+    """0 for any free port."""
 
     def __post_init__(self) -> None:
-        # Without a host all could reach it, and what no name can hold ends in errors of many kinds.
+        # An empty host would listen on all interfaces, and malformed names raise errors of many kinds.
         if len(self.host) > LONGEST_HOST or not _HOST.fullmatch(self.host):
             raise StreamError(f"{shown(self.host)} is no address, expected one as {LOCAL} or a machine's name")
         if not 0 <= self.port <= 65535:
@@ -46,23 +46,23 @@ class Address:
 
 
 class Transport(Protocol):
-    """A connection, or a wait for one."""
+    """A source of packets: a connection, or a socket that listens."""
 
     def packets(self) -> Packets:
-        """Packets as they come; None at least every TICK in which there is none. Closing the generator hangs up.
+        """Yield packets as they arrive, and None after each TICK without one. Closing the generator disconnects.
 
-        Raises StreamError where it cannot go on: a port in use, a connection refused or lost. It may be begun again.
+        Raises StreamError if a port is in use or a connection is refused or lost; it may then be called again.
         """
         ...
 
     def said(self) -> str:
-        """What it waits for or asks, in words: 'listening on UDP 127.0.0.1:39539'."""
+        """What it is doing, for the user: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class UdpListener:
-    """Datagrams that come to a port."""
+    """A Transport of the datagrams that arrive at a port."""
 
     address: Address
 
@@ -79,7 +79,7 @@ class UdpListener:
 
 
 def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
-    """A socket bound to an address, which others may have too where it is shared. Raises StreamError."""
+    """A socket bound to an address, which other sockets may use, too, if `shared`. Raises StreamError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
@@ -93,8 +93,8 @@ def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
 
 
 def group_socket(group: Address, here: str) -> socket.socket:
-    """A socket that hears a multicast group by this machine's interface with the address `here`. Raises StreamError."""
-    # Datagrams to a group are not to the interface's address. Where the group can be bound nothing else is heard.
+    """A socket that joins a multicast group on the local interface with the address `here`. Raises StreamError."""
+    # Binding to the group filters other datagrams out; Windows cannot bind to a group.
     sock = udp_socket(Address("0.0.0.0" if sys.platform == "win32" else group.host, group.port), shared=True)
     try:
         member = socket.inet_aton(group.host) + socket.inet_aton(here)
@@ -106,10 +106,10 @@ def group_socket(group: Address, here: str) -> socket.socket:
 
 
 def route(address: Address) -> tuple[str, str]:
-    """Of the way to an address: this machine's own there, and the other end's in numbers. Raises StreamError."""
+    """The local IP address from which `address` is reached, and its own IP address. Raises StreamError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
-            # Of datagrams this sends nothing yet.
+            # Connecting a UDP socket sends nothing.
             sock.connect((address.host, address.port))
             return str(sock.getsockname()[0]), str(sock.getpeername()[0])
         except OSError as error:
@@ -117,14 +117,14 @@ def route(address: Address) -> tuple[str, str]:
 
 
 def received(sock: socket.socket) -> bytes | None:
-    """A datagram, None where none came in time."""
+    """A datagram, None if none arrived in time."""
     return received_from(sock)[0]
 
 
 def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
-    """A datagram and its sender's host, None where none came in time.
+    """A datagram and its sender's IP address, None if none arrived in time.
 
-    A refusal of what was sent before is no loss of what is awaited. Raises StreamError where the socket is gone.
+    Errors about earlier outgoing datagrams are ignored. Raises StreamError if the socket is lost.
     """
     try:
         packet, sender = sock.recvfrom(LARGEST_PACKET)
@@ -136,7 +136,7 @@ def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
 
 
 def refusal(where: str, error: Exception) -> str:
-    """Why a port or a host cannot be had, and what to do."""
+    """A sentence on why an address cannot be used, and what to do."""
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
     if number in _REFUSALS:
         return f"{where} {_REFUSALS[number]}"

@@ -1,4 +1,4 @@
-"""WebSockets: a server for pages that send, and a client for programs that serve."""
+"""WebSocket transports: a server for web pages that send, and a client for programs that serve."""
 
 import logging
 import queue
@@ -15,23 +15,23 @@ from .tcp import MOST_CALLERS
 from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
 
 if TYPE_CHECKING:
-    # Of what is imported with Knuckle this would take the longest; few need it.
+    # Imported only where it is used, because it takes long and few need it.
     from websockets.http11 import Request, Response
     from websockets.sync.client import ClientConnection
     from websockets.sync.server import Server, ServerConnection
 
 QUIET = logging.getLogger(__name__)
-"""Callers that vanish or speak nonsense are no fault of ours, and no traceback for the console."""
+"""Disabled, so that clients that vanish or send malformed data leave no traceback in the console."""
 QUIET.disabled = True
 WAITING = 256
-"""Messages that wait for the reader; of more, the oldest are dropped."""
+"""Length of the queue of messages; when it is full, the oldest are dropped."""
 OPENING = 2
-"""s in which two must have come to terms."""
+"""Longest time for a handshake in s."""
 
 
 @contextmanager
 def connected(where: str) -> "Iterator[ClientConnection]":
-    """A connection to a WebSocket, ws://host:port/path. Raises StreamError, also for one that hangs up meanwhile."""
+    """Connect to a WebSocket, ws://host:port/path. Raises StreamError, also if the connection is closed later."""
     from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
     from websockets.sync.client import connect
 
@@ -40,7 +40,7 @@ def connected(where: str) -> "Iterator[ClientConnection]":
             connect(
                 where, compression=None, max_size=LARGEST_PACKET, open_timeout=OPENING, close_timeout=1, proxy=None
             ) as own,
-            # Alone, the first would tell the other end of an error where a generator is closed.
+            # Without it, closing a generator inside would report an error to the other end.
             closing(own),
         ):
             yield own
@@ -54,12 +54,12 @@ def connected(where: str) -> "Iterator[ClientConnection]":
 
 @dataclass(frozen=True, slots=True)
 class WebSocketClient:
-    """A program that serves a WebSocket."""
+    """A Transport from a program that serves a WebSocket."""
 
     address: Address
     path: str = "/"
     greetings: Sequence[str] = ()
-    """What is said first."""
+    """Messages sent on connecting."""
 
     def packets(self) -> Packets:
         """See Transport."""
@@ -75,7 +75,7 @@ class WebSocketClient:
 
 
 def _next(connection: "ClientConnection") -> bytes | None:
-    """A message, None where none came in time. Raises ConnectionClosed."""
+    """A message, None if none arrived in time. Raises ConnectionClosed."""
     try:
         message = connection.recv(TICK)
     except TimeoutError:
@@ -85,7 +85,7 @@ def _next(connection: "ClientConnection") -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class WebSocketListener:
-    """A page's connection; the page itself is served at the same address, and only it may connect, and programs."""
+    """A Transport from a web page, which is served at the same address; other sites' pages are refused."""
 
     address: Address
     page: Callable[[], bytes]
@@ -97,7 +97,7 @@ class WebSocketListener:
         came: queue.Queue[bytes] = queue.Queue(WAITING)
 
         def take(connection: "ServerConnection") -> None:
-            # One whose network is lost, or who says what is none of the protocol's, is hung up and may call again.
+            # A client that loses its network or breaks the protocol is disconnected, and may connect again.
             with suppress(ConnectionClosed):
                 for message in connection:
                     _put(came, message.encode() if isinstance(message, str) else message)
@@ -114,7 +114,7 @@ class WebSocketListener:
         return f"open http://{self.address}/ in the headset's browser"
 
     def answer(self, connection: "ServerConnection", request: "Request") -> "Response | None":
-        """The page, for a browser that asks for it; a refusal for pages of others; None goes on to the WebSocket."""
+        """Respond with the page, or refuse another site's page; None proceeds to the WebSocket handshake."""
         from websockets.datastructures import Headers
         from websockets.http11 import Response
 
@@ -131,7 +131,7 @@ class WebSocketListener:
 
 
 def _put(came: "queue.Queue[bytes]", message: bytes) -> None:
-    """Behind those that wait; the oldest make room, whoever else puts and takes meanwhile."""
+    """Queue a message, dropping the oldest if the queue is full. Safe with several producers and consumers."""
     while True:
         try:
             came.put_nowait(message)
@@ -172,13 +172,13 @@ def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], No
 
 
 def _of_few(serving: "Callable[[socket.socket, Any], None]") -> "Callable[[socket.socket, Any], None]":
-    """The same for MOST_CALLERS at once: who comes while there are so many is hung up."""
+    """Limit a connection handler to MOST_CALLERS clients at a time; further ones are disconnected."""
     free = threading.Semaphore(MOST_CALLERS)
 
     def serve_if_free(caller: socket.socket, address: Any) -> None:
         taken = free.acquire(blocking=False)
         if not taken:
-            # Nothing can be read from it any more, so that it is let go at once.
+            # The handler then finds nothing to read and returns at once.
             with suppress(OSError):
                 caller.shutdown(socket.SHUT_RDWR)
         try:

@@ -1,4 +1,4 @@
-"""Senders that serve a WebSocket, or connect to one, as devices do."""
+"""Senders that serve a WebSocket or connect to one."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class WebSocketSender(ABC):
-    """A Sender that serves: who connects is greeted, and gets what is sent from then on."""
+    """A Sender that serves a WebSocket: clients get a greeting and all frames from then on."""
 
     path = "/"
     greeting = ""
@@ -66,11 +66,11 @@ class WebSocketSender(ABC):
 
     @abstractmethod
     def messages(self, moment: Outgoing) -> Iterator[str]:
-        """The texts of one moment."""
+        """The messages of one frame."""
 
 
 class WebSocketCaller(ABC):
-    """A Sender that connects, as a page does."""
+    """A Sender that connects to a WebSocket, as a web page does."""
 
     waits = False
     path = "/"
@@ -98,4 +98,4 @@ class WebSocketCaller(ABC):
 
     @abstractmethod
     def messages(self, moment: Outgoing) -> Iterator[str]:
-        """The texts of one moment."""
+        """The messages of one frame."""

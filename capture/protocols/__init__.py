@@ -1,1 +1,1 @@
-"""Wire protocols: one module for each device, with its table of names and axes, its parser and its sender."""
+"""Wire protocols: a module for each device with its names and axes, its parser and its sender."""

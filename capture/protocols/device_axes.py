@@ -1,7 +1,7 @@
-"""The axes of devices, as Blender has them: right-handed, Z up, metres, quaternions wxyz.
+"""Conversion of devices' axes to Blender's: right-handed, Z up, quaternions wxyz.
 
-A change of axes is a matrix M with M · v in Blender's axes; a rotation R of the device is M · R · Mᵀ in them, which for
-a left-handed device holds as well: M mirrors, and mirrors back.
+With a matrix M that maps the device's vectors v to M · v in Blender's axes, a rotation R becomes M · R · Mᵀ. This also
+holds for left-handed devices, for which M is a reflection.
 """
 
 import numpy as np
@@ -11,52 +11,52 @@ Floats = NDArray[np.float64]
 
 
 def unity_points(points: Floats) -> Floats:
-    """(..., 3) of Unity's left-handed, Y up: (x, y, z) is (−x, −z, y)."""
+    """(..., 3) from Unity's axes, left-handed, Y up: (x, y, z) becomes (−x, −z, y)."""
     result: Floats = np.stack([-points[..., 0], -points[..., 2], points[..., 1]], axis=-1)
     return result
 
 
 def unity_turns(xyzw: Floats) -> Floats:
-    """(..., 4) wxyz of Unity's x, y, z, w: the vector part turns as points do, and once more for the mirror."""
+    """(..., 4) wxyz from Unity's xyzw: the vector part is mapped as points are, and negated for the reflection."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, z, -y], axis=-1)
     return result
 
 
 def to_unity_points(points: Floats) -> Floats:
-    """(..., 3) the inverse of unity_points."""
+    """(..., 3) inverse of unity_points."""
     result: Floats = np.stack([-points[..., 0], points[..., 2], -points[..., 1]], axis=-1)
     return result
 
 
 def to_unity_turns(wxyz: Floats) -> Floats:
-    """(..., 4) x, y, z, w: the inverse of unity_turns."""
+    """(..., 4) xyzw, inverse of unity_turns."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, -z, y, w], axis=-1)
     return result
 
 
 def y_up_points(points: Floats) -> Floats:
-    """(..., 3) of right-handed, Y up: (x, y, z) is (x, −z, y)."""
+    """(..., 3) from right-handed axes, Y up: (x, y, z) becomes (x, −z, y)."""
     result: Floats = np.stack([points[..., 0], -points[..., 2], points[..., 1]], axis=-1)
     return result
 
 
 def y_up_turns(xyzw: Floats) -> Floats:
-    """(..., 4) wxyz of right-handed, Y up x, y, z, w."""
+    """(..., 4) wxyz from xyzw in right-handed axes, Y up."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, -z, y], axis=-1)
     return result
 
 
 def to_y_up_points(points: Floats) -> Floats:
-    """(..., 3) the inverse of y_up_points."""
+    """(..., 3) inverse of y_up_points."""
     result: Floats = np.stack([points[..., 0], points[..., 2], -points[..., 1]], axis=-1)
     return result
 
 
 def to_y_up_turns(wxyz: Floats) -> Floats:
-    """(..., 4) x, y, z, w: the inverse of y_up_turns."""
+    """(..., 4) xyzw, inverse of y_up_turns."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, z, -y, w], axis=-1)
     return result

@@ -1,4 +1,4 @@
-"""Numbers from strangers: what is not finite, or absurdly large, is no number."""
+"""Validation of numbers from the network: finite positions, unit quaternions and plausible times."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from ..timestamps import LATEST
 Floats = NDArray[np.float64]
 
 FARTHEST = 1e4
-"""m: a place farther out than this is damaged."""
+"""m: a coordinate beyond it is damaged."""
 
 
 def places(values: Sequence[float], what: str) -> Floats:
-    """(N, 3) m. Raises PacketError for a place that is not finite or too far away."""
+    """Positions (N, 3) in m from 3 N numbers. Raises PacketError for one that is not finite or too far away."""
     result = np.array(values, np.float64).reshape(-1, 3)
     if not (np.abs(result) < FARTHEST).all():
         raise PacketError(f"{what}: a coordinate is not a number below {FARTHEST:g} m")
@@ -24,13 +24,13 @@ def places(values: Sequence[float], what: str) -> Floats:
 
 
 def known_places(points: Floats, what: str) -> Floats:
-    """(N, 3) m, of points of which some may be NaN: not told. Raises PacketError as places does."""
+    """Positions (N, 3) in m, of which some may be missing (NaN). Raises PacketError as `places` does."""
     told = np.all(np.isfinite(points), axis=-1)
     return np.where(told[:, None], places(np.where(told[:, None], points, 0.0).ravel().tolist(), what), np.nan)
 
 
 def turns(values: Sequence[float], what: str) -> Floats:
-    """(N, 4) of length one, in the order in which they came. Raises PacketError for a quaternion that is none."""
+    """Unit quaternions (N, 4) from 4 N numbers, in their order. Raises PacketError if a length is far from 1."""
     result = np.array(values, np.float64).reshape(-1, 4)
     length = np.sqrt(np.einsum("nk,nk->n", result, result))
     if not ((length > 0.5) & (length < 2.0)).all():
@@ -41,7 +41,7 @@ def turns(values: Sequence[float], what: str) -> Floats:
 
 
 def place(values: Sequence[float], what: str) -> tuple[float, float, float]:
-    """One of `places`, in plain floats: for devices that send each bone by itself."""
+    """One position in plain floats, for devices that send each bone separately; see `places`."""
     x, y, z = values
     if not (abs(x) < FARTHEST and abs(y) < FARTHEST and abs(z) < FARTHEST):
         raise PacketError(f"{what}: a coordinate is not a number below {FARTHEST:g} m")
@@ -49,7 +49,7 @@ def place(values: Sequence[float], what: str) -> tuple[float, float, float]:
 
 
 def turn(values: Sequence[float], what: str) -> tuple[float, float, float, float]:
-    """One of `turns`, in plain floats."""
+    """One unit quaternion in plain floats; see `turns`."""
     a, b, c, d = values
     length = math.sqrt(a * a + b * b + c * c + d * d)
     if not 0.5 < length < 2.0:
@@ -58,12 +58,12 @@ def turn(values: Sequence[float], what: str) -> tuple[float, float, float, float
 
 
 def seconds(value: object) -> float | None:
-    """s of a clock, None for what is no number, not finite, or later than any clock counts."""
+    """A time in s, None if it is not a finite number or implausibly large."""
     return value if isinstance(value, float) and abs(value) < LATEST else None
 
 
 def real(text: str, what: str) -> float:
-    """A number that is spelled. Raises PacketError for what is none, or not finite."""
+    """Parse a finite number. Raises PacketError if it is not one."""
     try:
         value = float(text)
     except ValueError:

@@ -1,22 +1,23 @@
-"""Hands that a device sends one after the other, put together into frames without waiting for what does not come."""
+"""Assembly of frames from hands that a device sends one after the other."""
 
 from ..frame import Frame, together
 
 
 class FrameAssembler:
-    """A frame is whole with the hand that came last in the round before, so that no frame waits for one that is lost.
+    """Assembles hands into frames without waiting for hands that are lost.
 
-    Where that last hand stays away, one frame waits for the next round, and from then on none does. Hands of two
-    numbers are of two frames; without numbers a hand that comes again begins the next one.
+    A frame is complete with the hand that came last in the previous frame. If that hand disappears, one frame is
+    completed only by the start of the next, and later ones are not delayed. A hand with another frame number, or the
+    same hand again, starts the next frame.
     """
 
     def __init__(self) -> None:
         self._here: dict[str, Frame] = {}
         self._order: list[str] = []
-        """The hands of a round, as they come."""
+        """The hands of a frame, in order of arrival."""
 
     def add(self, hand: str, frame: Frame) -> list[Frame]:
-        """A hand's part; the frames that are whole with it. hand: what it is called, of few that there may be."""
+        """Add one hand's part of a frame; return the frames that it completes. hand: a name from a small set."""
         done: list[Frame] = []
         if hand in self._here:
             self._order = list(self._here)

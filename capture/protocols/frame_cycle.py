@@ -1,46 +1,46 @@
-"""Cycle: where one round ends and the next begins, of things that a device tells one by one, over and over."""
+"""Detection of frame boundaries in a stream of separate messages that a device repeats in every frame."""
 
 from collections.abc import Callable, Mapping
 
 REMEMBERED = 0b1111
-"""The last four rounds."""
+"""Mask of the last four frames in the history."""
 REGULAR = 3
-"""In how many of them a thing came that the others wait for: one may be lost, but not every second."""
+"""In how many of them a message must have arrived to be expected in the next frame."""
 DOUBTED = 3
-"""How often running all things may come in more than one round before their order is learnt anew: what was learnt from
-had gaps, or another sender has come.
+"""Cycles in a row that may span more than one frame before the order is learnt again: it was learnt from incomplete
+frames, or the sender has changed.
 """
 
 
 class FrameCycle:
-    """Learns the order in which things come, and then knows a round to be whole with its last thing.
+    """Learns the order of a frame's messages, and then knows a frame to be complete with the last of them.
 
-    Where that stays away, the round is over when the next begins: with a thing that comes no later in the order than
-    the one before it. So neither what is lost nor what comes only now and then holds up a round for good.
+    If that message is missing, the frame ends when the next begins: with a message that comes no later in the order
+    than the previous one. So neither lost nor occasional messages delay frames permanently.
     """
 
     def __init__(self, first: Callable[[Mapping[str, bool]], str]) -> None:
-        """first: with which of all things, in their order but begun anywhere, a round begins; the value of each is
-        whether it was the first of a packet.
+        """first: chooses the message with which a frame starts, from the keys of one cycle in order of arrival; each
+        value says whether the message was the first of its packet.
         """
         self.round = 0
-        """Which one it is."""
+        """Number of the current frame."""
         self._first = first
         self._window: dict[str, bool] = {}
-        """What came since something came again."""
+        """The messages since the last repetition: one cycle."""
         self._stale = True
         self._place: dict[str, int] = {}
         self._history: dict[str, int] = {}
-        """A bit a round, the newest lowest: whether a thing came."""
+        """For each message, one bit per frame, the newest lowest: whether it arrived."""
         self._here: set[str] = set()
         self._at, self._end, self._ended = 0, 0, False
         self._begun, self._doubt = 0, 0
-        """Rounds that began in the window, and windows with more than one."""
+        """Frames started in the window, and windows in a row with more than one."""
 
     def comes(self, thing: str, begins: bool) -> tuple[bool, bool]:
-        """Takes one of few things; whether a round ended before it, and whether one ends with it.
+        """Take the next message; return whether a frame ended before it, and whether one ends with it.
 
-        begins: whether it is the first of a packet.
+        thing: a key from a small set; begins: whether the message is the first of its packet.
         """
         if thing in self._window:
             self._doubt = self._doubt + 1 if self._begun > 1 else 0
@@ -62,13 +62,13 @@ class FrameCycle:
         return overdue, ends
 
     def _learn(self) -> None:
-        """The order is that of the window, which is one time round."""
+        """Learn the order from the window, which is one cycle."""
         things = list(self._window)
         begin = things.index(self._first(self._window))
         self._place = {thing: place for place, thing in enumerate(things[begin:] + things[:begin])}
         self._history = {thing: self._history.get(thing, REMEMBERED >> 1) for thing in things}
         self._stale, self._doubt = False, 0
-        # What was heard from its midst on is of two rounds.
+        # A window that does not start with a frame spans two.
         self._at, self._ended = self._place[things[-1]], self._ended or begin > 0
 
     def _turn_over(self) -> None:

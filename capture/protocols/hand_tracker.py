@@ -1,4 +1,4 @@
-"""Hands that come without a lasting name: each keeps its own while what the sender calls it flickers."""
+"""Tracking of live hands: each keeps its name while the side that the sender claims for it flickers."""
 
 from itertools import chain, count
 
@@ -7,9 +7,9 @@ import numpy as np
 from ..hand_tracks import HandSample
 
 STEP = 0.5
-"""Sizes of a hand that it may go between two packets and be the same one, whatever it is called."""
+"""Farthest that a hand may move between two packets and count as the same, as a multiple of its size."""
 FORGET = 30
-"""Packets after which a hand that is not seen is forgotten."""
+"""Packets without a hand after which it is forgotten."""
 
 
 class HandTracker:
@@ -17,11 +17,11 @@ class HandTracker:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[HandSample, int]] = {}
-        """Name -> how it was last seen, and in which packet."""
+        """Name -> its last sample, and the number of that packet."""
         self._packet = 0
 
     def of(self, hands: list[HandSample]) -> tuple[str, ...]:
-        """What the hands of a packet are called: as those that they are the next sight of, else as the sender says."""
+        """Names of the hands of a packet: those of the hands that they continue, else by the sender's claim."""
         self._packet += 1
         self._known = {name: known for name, known in self._known.items() if self._packet - known[1] <= FORGET}
         away = sorted(
@@ -41,7 +41,7 @@ class HandTracker:
 
 
 def _away(known: HandSample, hand: HandSample) -> float:
-    """How far apart two sights are, in sizes of a hand; more where their claims differ, none where their ids agree."""
+    """Distance of two samples in sizes of a hand, plus 0.1 if their claims differ; -1 if their ids agree."""
     if hand.identity and hand.identity == known.identity:
         return -1.0
     if known.place.shape != hand.place.shape:
@@ -50,6 +50,6 @@ def _away(known: HandSample, hand: HandSample) -> float:
 
 
 def _free(claim: str, taken: set[str]) -> str:
-    """A name for a hand: its claim, the other side if that is taken, or a number behind it."""
+    """A free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
     other = {"left": "right", "right": "left"}.get(claim, claim)
     return next(name for name in chain((claim, other), (f"{claim}#{n}" for n in count(2))) if name not in taken)

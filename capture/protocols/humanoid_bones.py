@@ -1,6 +1,6 @@
-"""The bones of Unity's humanoid from the hips to the fingers: how they hang together, and where that puts them.
+"""The bones of Unity's humanoid from the hips to the fingers: their hierarchy, and forward kinematics.
 
-Plain floats: of some forty bones a frame numpy would take ten times as long.
+In plain floats, because numpy would take ten times as long for some forty bones per frame.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 Place = tuple[Vector, Quaternion]
-"""m and unit wxyz of a bone, in its parent or in the world."""
+"""Position in m and unit quaternion wxyz of a bone, in its parent or in the world."""
 
 HERE: Place = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 ROOT = "root"
@@ -21,7 +21,7 @@ PHALANGES = ("Proximal", "Intermediate", "Distal")
 
 
 def _hand(side: Side) -> dict[str, str]:
-    """The 16 bones of a hand, parents first, and the joint in which each begins: 'LeftThumbProximal' in the CMC."""
+    """The 16 bones of a hand, parents first -> the joint at which each starts: 'LeftThumbProximal' at the CMC."""
     name = side.capitalize()
     bones = {f"{name}Hand": "wrist"}
     for said, joints in zip(DIGIT_BONES, CHAIN_JOINTS.values(), strict=True):
@@ -30,7 +30,7 @@ def _hand(side: Side) -> dict[str, str]:
 
 
 def _parents() -> dict[str, str]:
-    """Of each bone its parent, parents first."""
+    """Bone -> its parent, parents first."""
     parents = dict(zip(TRUNK, (ROOT, *TRUNK), strict=False))
     for name in (side.capitalize() for side in SIDES):
         arm = [f"{name}{part}" for part in ARM]
@@ -43,15 +43,15 @@ def _parents() -> dict[str, str]:
 
 HANDS: dict[Side, dict[str, str]] = {side: _hand(side) for side in SIDES}
 COLUMNS = [JOINT_INDEX[joint] for joint in HANDS["left"].values()]
-"""(16,) which of the 25 joints they are."""
+"""(16,) index of each bone's joint among the 25."""
 PARENTS = _parents()
 
 
 def worlds(local: Mapping[str, Place]) -> dict[str, Place]:
-    """Where every bone is, from where each is in its parent.
+    """World transforms of all bones from their local ones.
 
-    A bone that is not told is where its parent is: an avatar without it hangs what follows on the parent, and hands
-    that come without a body hang on the root.
+    A missing bone has the transform of its parent, so that its children are attached to that: hands that come without a
+    body are attached to the root.
     """
     found = {ROOT: local.get(ROOT, HERE)}
     for bone, parent in PARENTS.items():
@@ -60,7 +60,7 @@ def worlds(local: Mapping[str, Place]) -> dict[str, Place]:
 
 
 def within(outer: Place, inner: Place) -> Place:
-    """A place in the world, from a place in it."""
+    """Compose two transforms: that of a parent in the world and that of a bone in its parent."""
     (x, y, z), (aw, ax, ay, az) = outer
     (px, py, pz), (bw, bx, by, bz) = inner
     # v + w · t + q × t with t = 2 q × v

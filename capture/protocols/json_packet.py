@@ -1,14 +1,14 @@
-"""Packets that are JSON: decoded safely."""
+"""Safe decoding of JSON packets."""
 
 from ...errors import CaptureError, PacketError
 from ..files.hand_json import Json, load
 
 LONGEST = 65_536
-"""Bytes"""
+"""Most bytes of a packet."""
 
 
 def document_of(packet: bytes, what: str) -> Json:
-    """The document of a packet, integers as floats. Raises PacketError for what is too long, too deep or no JSON."""
+    """Decode a packet, integers as floats. Raises PacketError if it is too long, nested too deeply or not JSON."""
     if len(packet) > LONGEST:
         raise PacketError(f"{len(packet)} bytes, {what} have {LONGEST} at most")
     try:

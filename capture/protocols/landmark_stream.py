@@ -1,9 +1,9 @@
-"""Camera landmarks as JSON: one object a datagram, in any of the shapes that capture/files/mediapipe_json.py reads.
+"""Camera landmarks as JSON: one object per datagram, in any structure that capture/files/mediapipe_json.py reads.
 
     {"time_s": 1.25, "hands": [{"handedness": "Left", "world_landmarks": [[x, y, z], ... 21]}, ...]}
 
-World landmarks in metres, x right, y down, z away from the camera, centred on each hand. What a sender calls a hand's
-side is often mirrored: it names the hand here, and the hand's shape tells its side where it is solved.
+World landmarks in metres, x right, y down, z away from the camera, centred on each hand. The side that a sender claims
+is often mirrored: it only names the hand, whose side is later found from its shape.
 """
 
 import json
@@ -24,12 +24,12 @@ from .parser import Parser
 
 MOST_HANDS = 4
 CAMERA = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-"""From a camera's axes to Blender's: (x, y, z) is (x, z, −y)."""
+"""From a camera's axes to Blender's: (x, y, z) becomes (x, z, −y)."""
 COLUMNS = [JOINT_INDEX[joint] for joint in LANDMARKS]
 
 
 class LandmarksParser(Parser):
-    """A frame for each packet. A hand keeps its name while what the sender calls it flickers."""
+    """Yields a frame for each packet. A hand keeps its name while the sender's claim flickers."""
 
     def __init__(self) -> None:
         self._owners = HandTracker()
@@ -49,7 +49,7 @@ class LandmarksParser(Parser):
 
 
 class LandmarksSender(UdpSender):
-    """A camera tracker's end."""
+    """Imitates a camera tracker."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See UdpSender."""

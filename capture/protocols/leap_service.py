@@ -1,9 +1,9 @@
-"""Ultraleap and Leap Motion: the service's WebSocket at 6437, one JSON object a frame.
+"""Ultraleap and Leap Motion: the service's WebSocket at port 6437, one JSON object per frame.
 
-    {"version": 6, ...}                                          first, said by the service
+    {"version": 6, ...}                                          first
     {"id": 1, "timestamp": µs, "hands": [{"id", "type", ...}], "pointables": [{"handId", "type", "mcpPosition", ...}]}
 
-Millimetres, right-handed, Y up. Gemini and later need UltraleapTrackingWebSocket, which speaks the same.
+Millimetres, right-handed, Y up. Gemini and later need UltraleapTrackingWebSocket, which uses the same protocol.
 """
 
 import json
@@ -29,11 +29,11 @@ GREETINGS = ('{"focused": true}', '{"background": true}')
 COLUMNS = [LEAP_JOINTS.index(joint) for joint in JOINTS]
 MILLIMETRE = 0.001
 MOST_HANDS = 8
-"""Two of each of some people."""
+"""Most hands in a frame: those of four people."""
 
 
 class LeapParser(Parser):
-    """A frame for each packet with hands. A hand keeps its name while the service's id of it stays."""
+    """Yields a frame for each packet with hands. A hand keeps its name while its id does not change."""
 
     def __init__(self) -> None:
         self._owners = HandTracker()
@@ -61,7 +61,7 @@ def _counted(value: Json) -> int | None:
 
 
 class LeapSender(WebSocketSender):
-    """The service's end."""
+    """Imitates the service."""
 
     path = PATH
     greeting = '{"version": 6, "serviceVersion": "0"}'
@@ -74,7 +74,7 @@ class LeapSender(WebSocketSender):
             hands.append({"id": number, "type": side, "wrist": places[0]})
             for kind, (digit, own) in enumerate(DIGIT_JOINTS.items()):
                 of_bones = [places[JOINT_INDEX[joint]] for joint in own]
-                # The thumb's metacarpal begins where its bone of no length ends.
+                # The thumb's first bone has zero length.
                 carp, mcp, pip, dip, tip = [of_bones[0], *of_bones] if digit == "thumb" else of_bones
                 pointables.append(
                     {

@@ -1,11 +1,11 @@
-"""LZ4 frames, unpacked: the frame format 1.6 and the block format of github.com/lz4/lz4/tree/dev/doc.
+"""LZ4 decompression: frame format 1.6 and block format, by github.com/lz4/lz4/tree/dev/doc.
 
     frame   magic, flags, block size, [u64 length], [u32 dictionary], u8 checksum, blocks, u32 0, [u32 checksum]
-    block   u32 size (its highest bit: as it is), bytes, [u32 checksum]; little-endian
-    bytes   sequences: a token with two lengths of 4 bits, literals, u16 how far back, and so many bytes from there
+    block   u32 size (highest bit: not compressed), data, [u32 checksum]; little-endian
+    data    sequences: a token of two 4-bit lengths, literals, u16 match offset, and a match of the second length
 
-Here and not by a library because the libraries are compiled, which one extension for all Blenders cannot be. Checksums
-are passed over: what comes by UDP has one, and what is unpacked is parsed.
+No library is used because they are compiled, and the extension has to run in every Blender. Checksums are ignored: UDP
+has its own, and the data are parsed strictly.
 """
 
 import struct
@@ -17,11 +17,11 @@ MAGIC = b"\x04\x22\x4d\x18"
 _VERSION, _EACH_BLOCK_ALONE, _BLOCK_CHECKSUM, _LENGTH, _CHECKSUM, _DICTIONARY = 0xC0, 0x20, 0x10, 0x08, 0x04, 0x01
 _SHORTEST_MATCH = 4
 _MORE = 15
-"""A length of 4 bits that goes on in further bytes, the last of them below 255."""
+"""A 4-bit length that continues in further bytes, the last of which is below 255."""
 
 
 def unpack(frame: bytes, most: int) -> bytes:
-    """What a frame holds. Raises PacketError for one that is damaged, or holds more than `most` bytes."""
+    """Decompress a frame. Raises PacketError if it is damaged or expands to more than `most` bytes."""
     try:
         return _unpacked(frame, most)
     except (IndexError, struct.error):
@@ -51,7 +51,7 @@ def _unpacked(frame: bytes, most: int) -> bytes:
 
 
 def _block(data: bytes, out: bytearray, most: int, farthest: int) -> None:
-    """Unpacks a block to the end of `out`, of which it may repeat what comes from `farthest` on."""
+    """Decompress a block to the end of `out`; its matches may refer to bytes of `out` from index `farthest` on."""
     place = 0
     while True:
         token = data[place]
@@ -79,14 +79,14 @@ def _block(data: bytes, out: bytearray, most: int, farthest: int) -> None:
         if length <= back:
             out += out[begin : begin + length]
         else:
-            # What it repeats it also writes.
+            # A match may overlap its own output.
             out += (out[begin:] * (length // back + 1))[:length]
     if len(out) > most:
         raise too_much(most)
 
 
 def _longer(data: bytes, place: int) -> tuple[int, int]:
-    """A length that goes on, and where what follows it begins."""
+    """A length that continues at `place`, and the index after it."""
     length = _MORE
     while data[place] == 255:
         length += 255
@@ -95,5 +95,5 @@ def _longer(data: bytes, place: int) -> tuple[int, int]:
 
 
 def too_much(most: int) -> PacketError:
-    """For what would be longer than it may."""
+    """The error for a frame that expands to more than `most` bytes."""
     return PacketError(f"an LZ4 frame holds more than {most} bytes")

@@ -1,12 +1,12 @@
-"""OptiTrack NatNet 3.0 to 4.x: what Motive streams, little-endian.
+"""OptiTrack NatNet 3.0 to 4.x, the protocol of Motive, little-endian.
 
     u16 message · u16 bytes · content
-    messages: 0 connect, 1 server's info, 4 and 5 descriptions, 7 a frame, 10 keep alive
+    messages: 0 connect, 1 server info, 4 request and 5 descriptions, 7 frame, 10 keep alive
 
-The server's info tells the version, on which all else depends. A frame is i32 number, then sections of i32 count (from
-4.1 on with i32 bytes, by which those of no use are passed over): marker sets, other markers, rigid bodies, skeletons, …
-and in the end the time. Descriptions tell the names. Metres, right-handed, Y up, as Motive is set to. Taken are the
-hands of skeletons that have fingers; where there is none, the markers of marker sets, by their names.
+The server info gives the version, on which the layout of other messages depends. A frame is i32 number, then sections
+of i32 count (since 4.1 also i32 bytes, by which unused ones are skipped): marker sets, other markers, rigid bodies,
+skeletons, …, and finally the time. Descriptions give the names. Metres, right-handed, Y up, Motive's default. Hands are
+read from skeletons with fingers; if there are none, the named markers of marker sets are read.
 """
 
 import struct
@@ -34,17 +34,17 @@ Version = tuple[int, int]
 OLDEST: Version = (3, 0)
 MARKER_SET, RIGID_BODY, SKELETON = 0, 1, 2
 SEEN = 1
-"""The bit of a rigid body's flags that says that it was tracked."""
+"""The bit of a rigid body's flags for a valid tracking."""
 ALL = "all"
-"""The marker set that holds those of all others once more."""
+"""The marker set that repeats the markers of all others."""
 MOST_POINTS = 4096
 NAME = 256
-"""Bytes of the server's name."""
+"""Bytes reserved for the server's name."""
 END_OF_3, END_OF_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIhI")
 SET, PERFORMER = "Markers", "Hands"
-"""What the sender calls its marker set and its skeleton."""
+"""The sender's names for its marker set and its skeleton."""
 LEAST_OF_A_HAND = 4
-"""Bones of a skeleton that are of a hand, for it to be taken."""
+"""Fewest bones of a hand in a skeleton for the hand to be read."""
 
 _PARTS = {digit: joints[:-1] if digit == "thumb" else joints[1:-1] for digit, joints in DIGIT_JOINTS.items()}
 BONES: dict[str, tuple[Side, str]] = {
@@ -59,27 +59,27 @@ BONES: dict[str, tuple[Side, str]] = {
         ),
     )
 }
-"""Motive's bones of a hand: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
+"""Motive's bones of a hand -> side and joint: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
 STANDS: dict[Side, Floats] = {
     side: rot.from_matrix(rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (1.0, -1.0), strict=True)
 }
-"""HandModel's frame of a joint in its bone's, both in Blender's axes: in Motive's T-pose bones stand as the world
-does, the left hand points along +X, and the backs of the hands look up."""
+"""Rotation from HandModel's joint frame to the bone's, in Blender's axes: in Motive's T-pose all bones are aligned with
+the world, the left hand points along +X, and the backs of the hands face up."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """What descriptions tell."""
+    """Names from the descriptions."""
 
     skeletons: dict[int, tuple[str, dict[int, str]]]
-    """id -> its name, of which no two are the same, and bone id -> the bone's name."""
+    """id -> its unique name, and bone id -> the bone's name."""
     sets: dict[str, tuple[str, ...]]
-    """Marker set -> its markers' names."""
+    """Marker set -> the names of its markers."""
 
 
 class NatnetParser(Parser):
-    """A frame for each of Motive's, once the server's info and the descriptions have come."""
+    """Yields a frame for each of Motive's, once the server info and the descriptions have arrived."""
 
     def __init__(self) -> None:
         self._version: Version | None = None
@@ -94,7 +94,7 @@ class NatnetParser(Parser):
         """See Parser."""
         reader = PacketReader(packet, "a message of NatNet's")
         kind, size = reader.whole("H"), reader.whole("H")
-        # A message larger than its 16 bits can tell is told as what is left of it.
+        # The size of a larger message wraps at 16 bits.
         if kind > 0x0FFF or (size & 0xFFFF) != (reader.left & 0xFFFF):
             raise PacketError(f"message {kind} of {size} bytes in a packet of {len(packet)}, which is not NatNet's")
         if kind == INFO:
@@ -129,10 +129,10 @@ class NatnetParser(Parser):
         return [Frame(interned(names), y_up_points(positions), rotations, time, number, timecode)]
 
     def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[tuple[str, ...], Floats, Floats | None]":
-        """The names, places and turns of all joints of the skeletons that have fingers."""
+        """Names (J,), positions (J, 3) and rotations (J, 4) of the joints of all hands with fingers, 25 per hand."""
         names: list[str] = []
         places, turns = [], []
-        # The first one needs no name: who comes later must not give another to whom is followed already.
+        # The first skeleton gets no name, so that its hands' names do not change when another appears.
         first = next(iter(self._described.skeletons), None)
         for own, bodies in skeletons.items():
             performer, bones = self._described.skeletons.get(own, ("", {}))
@@ -152,7 +152,7 @@ class NatnetParser(Parser):
         return tuple(names), np.concatenate(places), np.concatenate(turns)
 
     def _markers(self, sets: dict[str, Floats]) -> "tuple[tuple[str, ...], Floats, Floats | None]":
-        """Of all marker sets; one that is not tracked is at the origin."""
+        """Names (M,) and positions (M, 3) of the markers of all marker sets; those at the origin are not tracked."""
         names: list[str] = []
         places = []
         for name, points in sets.items():
@@ -170,17 +170,17 @@ class NatnetParser(Parser):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Body:
-    """A rigid body, or a bone."""
+    """A rigid body or a bone."""
 
     own: int
     place: Floats
     turn: Floats
-    """x, y, z, w"""
+    """xyzw"""
     seen: bool
 
 
 def _body(reader: PacketReader) -> _Body:
-    """A rigid body of a frame: one that is not tracked, or whose numbers are none, is not seen."""
+    """Read a rigid body of a frame; it is not seen if it is not tracked or its numbers are damaged."""
     own, values, flags = reader.whole("i"), reader.reals(8), reader.whole("h")
     length = float(np.linalg.norm(values[3:7]))
     seen = float(np.abs(values[:3]).max()) < FARTHEST and 0.5 < length < 2.0 and flags & SEEN != 0
@@ -188,7 +188,7 @@ def _body(reader: PacketReader) -> _Body:
 
 
 def _filled(joints: dict[str, _Body], what: str, width: int) -> Floats:
-    """(25, width) of the joints that are there, NaN elsewhere."""
+    """(25, width) values of the joints, NaN for missing ones."""
     result = np.full((len(JOINTS), width), np.nan)
     for joint, body in joints.items():
         result[JOINT_INDEX[joint]] = getattr(body, what)
@@ -196,7 +196,7 @@ def _filled(joints: dict[str, _Body], what: str, width: int) -> Floats:
 
 
 def _section(reader: PacketReader, version: Version, each: int) -> range:
-    """The things of a section of a frame."""
+    """Read a section's header: the range of its items, each of at least `each` bytes."""
     count = reader.whole("i")
     if version >= (4, 1):
         reader.whole("i")
@@ -206,7 +206,7 @@ def _section(reader: PacketReader, version: Version, each: int) -> range:
 
 
 def _end(content: bytes, version: Version) -> tuple[float | None, str]:
-    """The time, s, and the timecode, from a frame's last bytes: what is before them differs from version to version."""
+    """Time in s and timecode from the last bytes of a frame; what precedes them depends on the version."""
     size = END_OF_4 if version >= (4, 0) else END_OF_3
     if len(content) < size:
         raise PacketError(f"a frame of {len(content)} bytes, its end alone has {size}")
@@ -216,7 +216,7 @@ def _end(content: bytes, version: Version) -> tuple[float | None, str]:
 
 
 def _version(reader: PacketReader) -> Version:
-    """Of NatNet, from the server's info. Raises PacketError for one that is too old."""
+    """NatNet's version from the server info. Raises PacketError if it is too old."""
     reader.take(NAME + 4)
     major, minor, _, _ = reader.take(4)
     if (major, minor) < OLDEST:
@@ -225,7 +225,7 @@ def _version(reader: PacketReader) -> Version:
 
 
 def _descriptions(reader: PacketReader, version: Version) -> _Described:
-    """Of marker sets and skeletons. What comes after a kind without a size that is not known is passed over."""
+    """Names of marker sets and skeletons. Reading stops at a description of unknown kind that has no size."""
     skeletons: dict[int, tuple[str, dict[int, str]]] = {}
     sets: dict[str, tuple[str, ...]] = {}
     for _ in range(reader.count(8)):
@@ -249,7 +249,7 @@ def _descriptions(reader: PacketReader, version: Version) -> _Described:
 
 
 def _bone(reader: PacketReader, version: Version) -> tuple[int, str]:
-    """The id and the name of a rigid body that is described."""
+    """Id and name from the description of a rigid body or bone."""
     name, own = reader.text(), reader.whole("i")
     reader.take(4 + 12 + (16 if version >= (4, 2) else 0))
     markers = reader.count(16)
@@ -261,10 +261,10 @@ def _bone(reader: PacketReader, version: Version) -> tuple[int, str]:
 
 
 class NatnetSender(NatnetServer):
-    """Motive's end: the markers as one set, the hands as one skeleton's bones, in NatNet 4.1."""
+    """Imitates Motive in NatNet 4.1: the markers are one set, the hands are bones of one skeleton."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
-        """What who connects is told, then a frame."""
+        """Server info, descriptions and the frame."""
         yield self.info()
         yield self.descriptions(moment)
         yield self.frame(moment)
@@ -305,7 +305,7 @@ class NatnetSender(NatnetServer):
 
 
 def _sent(side: Side, joint: Floats) -> list[float]:
-    """Seven numbers of a joint's frame (4, 4): its place, and its bone's turn x, y, z, w."""
+    """Seven numbers from a joint's frame (4, 4): its position, and the rotation xyzw of its bone."""
     own = rot.multiply(rot.from_matrix(joint[:3, :3]), rot.conjugate(STANDS[side]))
     return [*to_y_up_points(joint[:3, 3]).tolist(), *to_y_up_turns(own).tolist()]
 

@@ -1,10 +1,10 @@
-"""Open Sound Control 1.0: messages out of datagrams, and into them (opensoundcontrol.stanford.edu/spec-1_0.html).
+"""Open Sound Control 1.0: decoding and encoding of datagrams (opensoundcontrol.stanford.edu/spec-1_0.html).
 
-    message   address, type tags (",sf"), arguments: strings end with a zero; all is padded to 4 bytes, big-endian
+    message   address, type tags (",sf"), arguments; strings end with a zero byte; all padded to 4 bytes, big-endian
     bundle    "#bundle", a time of 8 bytes, then elements: u32 size, a message or another bundle
 
-Read here and not by a library because what comes is from strangers: every byte is read once at most, whatever the
-sizes in it say, and messages that nobody wants are not looked into.
+No library is used because the data are untrusted: every byte is read at most once, whatever the stated sizes, and
+messages to other addresses are not decoded.
 """
 
 import re
@@ -19,11 +19,11 @@ Argument = float | str
 
 BUNDLE = b"#bundle\0"
 AT_ONCE = b"\0\0\0\0\0\0\0\1"
-"""The time of a bundle that is to be heeded when it comes."""
+"""The time of a bundle that takes effect immediately."""
 DEEPEST = 8
-"""Bundles within bundles; senders are known to use two."""
+"""Most levels of nested bundles; known senders use two."""
 MOST_TAGS = 64
-"""Bytes of a message's type tags that are heeded."""
+"""Bytes of a message's type tags that are read."""
 
 _SIZE = struct.Struct(">I")
 _NUMBERS = {"i": "i", "f": "f", "h": "q", "d": "d"}
@@ -32,7 +32,7 @@ _RUN = re.compile(rf"s|[{''.join(_NUMBERS)}]+")
 
 @dataclass(frozen=True, slots=True)
 class OscMessage:
-    """What one message says."""
+    """A decoded message."""
 
     address: bytes
     arguments: tuple[Argument, ...]
@@ -40,7 +40,7 @@ class OscMessage:
 
 
 def read(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
-    """The messages of a datagram to the addresses wanted, in their order. Raises PacketError where it is no OSC."""
+    """The messages of a datagram to the wanted addresses, in order. Raises PacketError if it is not OSC."""
     found: list[OscMessage] = []
     pending = [(0, len(packet), 0)]
     while pending:
@@ -57,7 +57,7 @@ def read(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
 
 
 def message(address: bytes, *arguments: Argument) -> bytes:
-    """The bytes of a message; an int is sent as a 32-bit one, other numbers as 32-bit floats."""
+    """Encode a message, integers as 32-bit ones and other numbers as 32-bit floats."""
     tags, said = b",", b""
     for argument in arguments:
         if isinstance(argument, str):
@@ -70,7 +70,7 @@ def message(address: bytes, *arguments: Argument) -> bytes:
 
 
 def bundle(*elements: bytes) -> bytes:
-    """The bytes of a bundle of messages."""
+    """Encode a bundle of encoded messages."""
     return BUNDLE + AT_ONCE + b"".join(_SIZE.pack(len(element)) + element for element in elements)
 
 
@@ -79,7 +79,7 @@ def _padded(text: bytes) -> bytes:
 
 
 def _elements(packet: bytes, start: int, end: int, depth: int) -> list[tuple[int, int, int]]:
-    """Where the elements of a bundle begin and end."""
+    """Start, end and depth of each element of a bundle."""
     if depth > DEEPEST:
         raise PacketError(f"bundles are {depth} deep at byte {start}, expected {DEEPEST} at most")
     found = []
@@ -97,7 +97,7 @@ def _elements(packet: bytes, start: int, end: int, depth: int) -> list[tuple[int
 
 
 def _string(packet: bytes, start: int, end: int) -> tuple[bytes, int]:
-    """A string and where what follows it begins: elements, and so strings, begin at multiples of 4."""
+    """A string and the index after its padding. Elements, and so strings, start at multiples of 4."""
     stop = packet.find(b"\0", start, end)
     if stop < 0:
         raise PacketError(f"a string at byte {start} has no end")
@@ -125,7 +125,7 @@ def _arguments(packet: bytes, begin: int, end: int) -> tuple[Argument, ...]:
 
 @lru_cache(maxsize=64)
 def _plan(tags: bytes) -> tuple[struct.Struct | None, ...]:
-    """How arguments are read: None for a string, else some numbers at once. Ends where a tag is of another type."""
+    """How to decode the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
     text, plan, place = tags.decode("latin-1"), list[struct.Struct | None](), 1
     while run := _RUN.match(text, place):
         plan.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))

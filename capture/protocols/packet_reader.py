@@ -1,4 +1,4 @@
-"""Little-endian packets, read from the front, never beyond the end."""
+"""Sequential reading of little-endian packets with bounds checks."""
 
 import struct
 
@@ -11,18 +11,18 @@ from ..frame import label
 Floats = NDArray[np.float64]
 
 LONGEST_TEXT = 256
-"""Bytes of a name, its end included."""
+"""Most bytes of a name, including its end."""
 
 
 class PacketReader:
-    """What is left of a packet. Raises PacketError where it is shorter than it says."""
+    """Reads a packet from its start. Methods raise PacketError if the packet is too short."""
 
     def __init__(self, packet: bytes, what: str) -> None:
         self._packet, self._what, self._at = packet, what, 0
 
     @property
     def left(self) -> int:
-        """Bytes not read yet."""
+        """Bytes left to read."""
         return len(self._packet) - self._at
 
     def take(self, count: int) -> bytes:
@@ -33,30 +33,30 @@ class PacketReader:
         return self._packet[self._at - count : self._at]
 
     def whole(self, form: str) -> int:
-        """A whole number, by struct's letter."""
+        """An integer in the struct format `form`."""
         number: int = struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0]
         return number
 
     def count(self, each: int) -> int:
-        """How many things follow, of which each has at least so many bytes."""
+        """An i32 count of items of at least `each` bytes, which must fit into the packet."""
         number = self.whole("i")
         if not 0 <= number * each <= self.left:
             raise PacketError(f"{self._what}: {number} things of {each} bytes are told, {self.left} bytes are left")
         return number
 
     def reals(self, *shape: int) -> Floats:
-        """Numbers of 32 bits, as they are: also not finite ones."""
+        """An array of 32-bit floats, which may not be finite."""
         count = int(np.prod(shape))
         with np.errstate(invalid="ignore"):
             return np.frombuffer(self.take(4 * count), "<f4").astype(np.float64).reshape(shape)
 
     def real64(self) -> float:
-        """A number of 64 bits."""
+        """A 64-bit float."""
         number: float = struct.unpack("<d", self.take(8))[0]
         return number
 
     def text(self) -> str:
-        """A text that ends with a zero byte."""
+        """A string that ends with a zero byte."""
         end = self._packet.find(b"\0", self._at, self._at + LONGEST_TEXT)
         if end < 0:
             raise PacketError(f"{self._what}: a name at {self._at} has no end in {LONGEST_TEXT} bytes")

@@ -1,4 +1,4 @@
-"""What a wire format is: packets in, frames out."""
+"""The interface of wire formats: packets in, frames out."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -7,16 +7,16 @@ from ..frame import Frame
 
 
 class Parser(ABC):
-    """Reads one device's packets. It may keep what earlier ones said: names, halves of frames, bones not yet sent."""
+    """Parses one device's packets. It may keep state from earlier ones: names, partial frames, bones sent rarely."""
 
     @abstractmethod
     def feed(self, packet: bytes) -> Iterable[Frame]:
-        """The frames that are complete with this packet: none, one or more.
+        """The frames that this packet completes: none, one or more.
 
-        Raises PacketError for a packet that is malformed, and then is as if it had not come. Whatever the bytes are, it
-        raises nothing else, keeps a bounded memory, and takes a time bounded by the packet's length.
+        Raises PacketError for a malformed packet and leaves the state unchanged. Whatever the bytes, it raises nothing
+        else, its memory is bounded, and its run time is bounded by the packet's length.
         """
 
     def context(self) -> tuple[bytes, ...]:
-        """The packets that came before and without which those to come tell nothing: a recording begins with them."""
+        """Earlier packets without which later ones cannot be parsed; a recording starts with them."""
         return ()

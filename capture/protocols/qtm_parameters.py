@@ -1,11 +1,11 @@
-"""What Qualisys Track Manager tells of its markers and skeletons: XML, of which a few elements are read.
+"""Qualisys Track Manager's parameters: names of markers and skeletons from XML, of which a few elements are read.
 
     <QTM_Parameters_Ver_1.25>
       <The_3D><AxisUpwards>+Z</AxisUpwards> … <Label><Name>LIndexTip</Name> … </Label> … </The_3D>
       <Skeletons><Skeleton Name="Anna"><Segments>
         <Segment Name="LeftHand" ID="12"> … <Endpoint X="0" Y="0" Z="0"/> … <Segment …> … </Segment></Segment>
 
-Before version 1.21 segments are not nested. Documents with a type definition are refused, and so are entities.
+Before version 1.21 segments are not nested. Documents with a type definition, and so with entities, are rejected.
 """
 
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from .finite_numbers import real
 Floats = NDArray[np.float64]
 
 MOST_THINGS = 4096
-"""Labels, and segments of all skeletons."""
+"""Most labels, skeletons and segments together."""
 DEEPEST = 64
-"""Elements in one another; a finger's last segment is in about 15."""
+"""Most levels of nested elements; a finger's last segment is about 15 deep."""
 LONGEST_NAME = 256
 UPWARDS = {"+X": "x", "-X": "-x", "+Y": "y", "-Y": "-y", "+Z": "z", "-Z": "-z"}
-"""The axis that points up, as conventions.to_z_up has it."""
+"""QTM's name of the axis that points up -> that of conventions.to_z_up."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,14 +35,14 @@ class Segment:
 
     name: str
     own: int
-    """The number by which frames name it."""
+    """Its id in frames."""
     end: Floats | None = None
-    """(3,) mm, where it ends, in its own frame; None where it is not told."""
+    """(3,) its end in mm, in its own frame; None if not given."""
 
 
 @dataclass(slots=True, eq=False)
 class Skeleton:
-    """A performer's."""
+    """A performer's skeleton."""
 
     name: str
     segments: list[Segment] = field(default_factory=list)
@@ -50,17 +50,17 @@ class Skeleton:
 
 @dataclass(slots=True, eq=False)
 class QtmParameters:
-    """What a document tells; None where it does not tell of it."""
+    """The parameters in a document; None if a section is missing."""
 
     labels: list[str] | None = None
-    """Of the markers, in their order."""
+    """Labels of the markers, in order."""
     up: str = ""
-    """As conventions.to_z_up has it."""
+    """The axis that points up, as in conventions.to_z_up; empty if not given."""
     skeletons: list[Skeleton] | None = None
 
 
 def parameters_of(text: bytes) -> QtmParameters:
-    """What an XML document tells. Raises PacketError for one that is malformed, too large, or has a type definition."""
+    """Parse the XML of the parameters. Raises PacketError if it is malformed, too large, or has a type definition."""
     reading = _Reading()
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -76,13 +76,13 @@ def parameters_of(text: bytes) -> QtmParameters:
 
 
 class _Reading:
-    """A document that is being read."""
+    """Handlers and state of the XML parser."""
 
     def __init__(self) -> None:
         self.found = QtmParameters()
         self._path: list[str] = []
         self._segments: list[Segment] = []
-        """Those that are open, in one another."""
+        """The segments that are open, outermost first."""
         self._text = ""
         self._things = 0
 

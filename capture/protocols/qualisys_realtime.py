@@ -1,14 +1,14 @@
 """Qualisys Track Manager's real-time protocol, versions 1.19 to 1.25, little-endian.
 
     u32 size · u32 kind · content (kinds: qtm_connection.py)
-    a frame: i64 us · u32 number · u32 components, each of u32 size · u32 kind · content
+    frame: i64 us · u32 number · u32 components, each of u32 size · u32 kind · content
     1 and 9, markers in the order of their labels: u32 count · 2 i16 · count × 3 f32 mm (9: and a residual)
-    2 and 10, markers without labels: as above, each with an i32 that stays with it (10: and a residual)
+    2 and 10, unlabelled markers: as above, each with an i32 id (10: and a residual)
     17, timecodes: u32 count · count × (i32 kind, 2 u32)
-    18, skeletons: u32 count, each of u32 segments × (i32 id · 3 f32 mm · 4 f32 x y z w), in the world if asked so
+    18, skeletons: u32 count, each of u32 segments × (i32 id · 3 f32 mm · 4 f32 x y z w), global if requested
 
-Right-handed, Z up or as the project has it. Taken are the hands of skeletons that have fingers; where there is none,
-the markers by their labels, and where there are no labels, by their numbers.
+Right-handed, Z up or as the project defines. Hands are read from skeletons with fingers; if there are none, markers are
+read by label, and without labels by id.
 """
 
 import struct
@@ -40,19 +40,19 @@ SEGMENT = np.dtype([("own", "<i4"), ("place", "<f4", 3), ("turn", "<f4", 4)])
 MM = 0.001
 MOST_POINTS = 4096
 MOST_COMPONENTS = 64
-"""Of a frame; QTM has about 25 kinds."""
+"""Most components of a frame; QTM has about 25 kinds."""
 LONGEST_BONE = 0.2
-"""m: what ends farther out is no finger's last bone."""
+"""m: a longer segment is not a finger's last bone."""
 LEAST_OF_A_HAND = 4
-"""Segments of a skeleton that are of a hand, for it to be taken."""
+"""Fewest segments of a hand in a skeleton for the hand to be read."""
 PERFORMER = "Hands"
-"""What the sender calls its skeleton."""
+"""The sender's name for its skeleton."""
 
 _SAID = dict(zip(DIGIT_JOINTS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))
 
 
 def _bones() -> dict[str, tuple[Side, str]]:
-    """LeftHand, LeftHandThumb1 to 3 from the CMC, LeftInHandIndex and LeftHandIndex1 to 3 from the MCP."""
+    """Segment -> side and joint: LeftHand, LeftHandThumb1 to 3 from the CMC, LeftInHandIndex, LeftHandIndex1 to 3."""
     bones: dict[str, tuple[Side, str]] = {}
     for side in SIDES:
         name = side.capitalize()
@@ -65,13 +65,13 @@ def _bones() -> dict[str, tuple[Side, str]]:
 
 
 BONES = _bones()
-"""QTM's segments of a hand. A thumb's InHand segment lies in the wrist, and is none of its bones."""
+"""QTM's segments of a hand -> side and joint. A thumb's InHand segment is at the wrist and is not used."""
 STANDS: dict[Side, Floats] = {
     side: rot.from_matrix(rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (-1.0, 1.0), strict=True)
 }
-"""HandModel's frame of a joint in its segment's: QTM's T-pose looks along +Y with the palms down and the segments as
-the world is, so that a left one points along −X; the thumb's have the nail at their +Z too."""
+"""Rotation from HandModel's joint frame to the segment's: QTM's T-pose faces +Y with the palms down and all segments
+aligned with the world, so that left ones point along −X; the thumb's nail is at its +Z, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,15 +80,15 @@ class _Hand:
 
     side: Side
     skeleton: int
-    """Which one, in the order of the parameters and of each frame."""
+    """Index of the skeleton in the parameters and in each frame."""
     columns: dict[int, int]
-    """Segment's id -> joint."""
+    """Segment id -> index of its joint."""
     tips: tuple[tuple[int, int, Floats], ...]
-    """The tip, the joint before it, and where the tip is in that one's segment, m."""
+    """Index of each tip, that of the joint before it, and the tip's position (3,) in that joint's segment in m."""
 
 
 class QualisysParser(Parser):
-    """A frame for each of QTM's, once the parameters that tell their names have come."""
+    """Yields a frame for each of QTM's, once the parameters with the names have arrived."""
 
     def __init__(self) -> None:
         self._labels: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class QualisysParser(Parser):
         self._axes, self._up = np.eye(3), rot.IDENTITY
         self._told: dict[str, bytes] = {}
         self._last: tuple[int, int] | None = None
-        """us and number of the frame before."""
+        """Timestamp in us and number of the previous frame."""
 
     def context(self) -> tuple[bytes, ...]:
         """See Parser."""
@@ -127,7 +127,7 @@ class QualisysParser(Parser):
                 for hand in _hands(index, skeleton.segments, f"{skeleton.name}_")
             ]
             self._hands = tuple(hand for _, hand in found)
-            # The first one needs no name: who comes later must not give another to whom is followed already.
+            # The first skeleton gets no name, so that its hands' names do not change when another appears.
             owned = [("" if name == found[0][0] else name, hand.side) for name, hand in found]
             self._hand_names = interned(tuple(joint for name, side in owned for joint in joint_names(side, name)))
             self._told["Skeletons"] = packet
@@ -146,14 +146,14 @@ class QualisysParser(Parser):
             return []
         names, positions, rotations = read
         timecode = _timecode(found[TIMECODES]) if TIMECODES in found else ""
-        # Live, the number can stay at 1, and without cameras that see markers the time stays too.
+        # In live mode the number can stay at 1; while no camera sees markers, the time stays as well.
         before, self._last = self._last, (stamp, number)
         time = None if before is not None and before[0] == stamp else seconds(stamp / 1e6)
         told = None if before is not None and before[1] == number else number
         return [Frame(names, positions, rotations, time, told, timecode)]
 
     def _points(self, found: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
-        """The hands of skeletons, else the markers with labels, else those without; None where there is none."""
+        """Names, positions and rotations of hands, else of labelled or of unlabelled markers; None without any."""
         if SKELETONS in found and self._hands:
             return self._hand_names, *self._joints(found[SKELETONS])
         for kind in MARKERS:
@@ -165,7 +165,7 @@ class QualisysParser(Parser):
         return None
 
     def _joints(self, reader: PacketReader) -> tuple[Floats, Floats]:
-        """(J, 3) m and (J, 4) of all hands, NaN where a segment is not told."""
+        """Positions (J, 3) in m and rotations (J, 4) of all hands' joints, NaN where a segment is missing."""
         skeletons = [
             np.frombuffer(reader.take(SEGMENT.itemsize * reader.count(SEGMENT.itemsize)), SEGMENT)
             for _ in range(min(reader.count(4), 1 + max(hand.skeleton for hand in self._hands)))
@@ -180,7 +180,7 @@ class QualisysParser(Parser):
         return np.concatenate(places), np.concatenate(turns)
 
     def _markers(self, reader: PacketReader, kind: int) -> Floats:
-        """(M, 3) m of all labels, NaN where not seen. Raises PacketError where they are not as many as the labels."""
+        """(M, 3) in m, NaN where not seen. Raises PacketError if there are not as many markers as labels."""
         each = 3 if kind == MARKERS[0] else 4
         count = reader.count(4 * each)
         if count != len(self._labels):
@@ -189,7 +189,7 @@ class QualisysParser(Parser):
         return self._sane(reader.reals(count, each)[:, :3])
 
     def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
-        """The markers by their numbers."""
+        """The unlabelled markers, named by their ids; None without any."""
         width = 16 if kind == UNLABELLED[0] else 20
         count = reader.count(width)
         reader.take(4)
@@ -202,13 +202,13 @@ class QualisysParser(Parser):
         return names, self._sane(own["place"].astype(np.float64)), None
 
     def _sane(self, mm: Floats) -> Floats:
-        """(N, 3) m, Z up, NaN where a marker is not seen, or farther out than any is."""
+        """(N, 3) in m, Z up, NaN where a marker is not seen or implausibly far away."""
         near = np.all(np.abs(mm) * MM < FARTHEST, axis=1)
         return MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
 
 
 def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
-    """The hands of a skeleton that have fingers."""
+    """The hands with fingers of the skeleton with the given index and segments; prefix: of the segments' names."""
     for side in SIDES:
         columns: dict[int, int] = {}
         tips = []
@@ -221,20 +221,20 @@ def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
             if bone[1].endswith("distal") and segment.end is not None:
                 end = MM * segment.end
                 if 0 < float(np.abs(end).max()) < LONGEST_BONE:
-                    # Of each digit the tip comes after the last bone.
+                    # A digit's tip follows its last bone.
                     tips.append((column + 1, column, end))
         if len(columns) >= LEAST_OF_A_HAND:
             yield _Hand(side, index, columns, tuple(tips))
 
 
 def _fill(hand: _Hand, segments: Segments, there: Floats, turned: Floats) -> None:
-    """Puts a skeleton's segments where the hand's joints are, (25, 3) m and (25, 4), and the tips that it defines."""
+    """Write a skeleton's segments and their tips into a hand's positions (25, 3) in m and rotations (25, 4)."""
     rows, columns = [], []
     for row, own in enumerate(segments["own"].tolist()):
         if own in hand.columns:
             rows.append(row)
             columns.append(hand.columns[own])
-    # A signalling NaN of 32 bits is what numpy warns of where it gets 64.
+    # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
     with np.errstate(invalid="ignore"):
         place = MM * segments["place"][rows].astype(np.float64)
         turn = segments["turn"][rows].astype(np.float64)[:, [3, 0, 1, 2]]
@@ -257,7 +257,7 @@ def _timecode(reader: PacketReader) -> str:
 
 
 class QualisysSender(QtmServer):
-    """QTM's end: the markers by their labels, the hands as one skeleton's segments, in version 1.25."""
+    """Imitates QTM in version 1.25: labelled markers, and the hands as segments of one skeleton."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """The parameters, then a frame."""
@@ -283,7 +283,7 @@ class QualisysSender(QtmServer):
 
     def frame(self, moment: Outgoing) -> bytes:
         """See QtmServer."""
-        # What is not seen has all its bits set.
+        # Missing coordinates have all bits set.
         mm = (moment.markers / MM).astype("<f4")
         bits = np.where(np.isnan(mm), np.uint32(0xFFFFFFFF), mm.view("<u4")).astype("<u4")
         components = [(MARKERS[0], struct.pack("<Ihh", len(moment.names), 0, 0) + bits.tobytes())]
@@ -296,7 +296,7 @@ class QualisysSender(QtmServer):
 
 
 def _sent(moment: Outgoing) -> Segments:
-    """The hips, at the origin, and the hands' segments."""
+    """The segments of the skeleton: the hips at the origin, and the hands."""
     bones = [(own, *bone) for own, bone in enumerate(BONES.values(), 2) if bone[0] in moment.hands]
     segments = np.zeros(1 + len(bones), SEGMENT)
     segments[0] = (1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
@@ -308,7 +308,7 @@ def _sent(moment: Outgoing) -> Segments:
 
 
 def _endpoint(moment: Outgoing, side: Side, joint: str) -> str:
-    """Where a segment ends in its own frame, mm; only a digit's last needs to tell."""
+    """The XML of a segment's end in its own frame, in mm; only for the last segment of a digit."""
     if not joint.endswith("distal"):
         return ""
     last, tip = moment.hands[side][JOINT_INDEX[joint]], moment.hands[side][JOINT_INDEX[joint] + 1]

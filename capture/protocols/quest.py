@@ -1,10 +1,10 @@
 """Hand Tracking Streamer on Meta Quest headsets: lines of text over UDP or TCP.
 
     Left wrist:, x, y, z, qx, qy, qz, qw
-    Left landmarks:, 63 numbers             21 places in the wrist's own frame, the wrist first
+    Left landmarks:, 63 numbers             21 positions in the wrist's frame, the wrist first
     Left wrist | f=12 | t=345000:, …        with the frame's number and its time in ns
 
-Unity's axes: left-handed, Y up; of the wrist's frame Z points to the fingers and Y out of the back of the hand.
+Unity's axes: left-handed, Y up. The wrist's frame has Z to the fingers and Y out of the back of the hand.
 """
 
 import re
@@ -30,11 +30,11 @@ Floats = NDArray[np.float64]
 
 COLUMNS = [JOINT_INDEX[joint] for joint in LANDMARKS]
 LONGEST = 8192
-"""Bytes of a datagram; four lines of a frame with all digits have about 2600."""
+"""Most bytes of a datagram; the four lines of a frame have about 2600 with all digits."""
 MOST_LINES = 16
 
 WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
-"""HandModel's frame of the wrist in the device's, in Blender's axes: +Y, to the fingers, is Unity's Z and so −Y."""
+"""Rotation from HandModel's wrist frame to the device's, in Blender's axes: +Y, to the fingers, is Unity's Z, so −Y."""
 
 _LABEL = re.compile(r"(Left|Right) (wrist|landmarks)")
 _NUMBER = re.compile(r"\s*([a-z]+)\s*=\s*(\d{1,20})\s*")
@@ -53,7 +53,7 @@ class _Line:
 
 
 class QuestParser(Parser):
-    """A hand is whole with its landmarks, if its wrist came before; a frame with all hands of the one before."""
+    """Yields a frame once it has the hands of the previous one; a hand is complete with wrist and landmarks."""
 
     def __init__(self) -> None:
         self._wrists: dict[Side, tuple[Floats, Floats]] = {}
@@ -69,7 +69,7 @@ class QuestParser(Parser):
             raise PacketError(f"byte {error.start} is no ASCII, expected lines such as 'Left wrist:, ...'") from None
         if len(lines) > MOST_LINES:
             raise PacketError(f"{len(lines)} lines, expected {MOST_LINES} at most")
-        # All lines are read before any is heeded: a packet is taken whole or not at all.
+        # All lines are parsed before any is used, so that a malformed packet changes nothing.
         read = [line for line in map(_line, lines) if line is not None]
         return [frame for line in read for frame in self._heeded(line)]
 
@@ -89,7 +89,7 @@ class QuestParser(Parser):
 
 
 def _line(text: str) -> _Line | None:
-    """A line that was understood, None for one that says nothing of hands. Raises PacketError."""
+    """Parse a line, None if it is empty or about the head. Raises PacketError."""
     head, _, rest = text.partition(":")
     label, *notes = head.split("|")
     match = _LABEL.fullmatch(label.strip())
@@ -114,7 +114,7 @@ def _line(text: str) -> _Line | None:
 
 
 class QuestSender(UdpSender):
-    """A headset's end: a wrist and its landmarks for each hand, with number and time."""
+    """Imitates a headset: wrist and landmarks of each hand, with number and time."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See UdpSender."""
@@ -122,7 +122,7 @@ class QuestSender(UdpSender):
 
 
 class QuestTcpSender(LineSender):
-    """The same over TCP: the headset connects."""
+    """The same over TCP, where the headset connects."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See LineSender."""

@@ -1,12 +1,12 @@
-"""Rokoko Studio's custom streaming over UDP: JSON version 2 or 3, plain or as an LZ4 frame; a frame a datagram.
+"""Rokoko Studio's custom streaming over UDP: JSON version 2 or 3, plain or as an LZ4 frame, one frame per datagram.
 
     {"version": "3,0", "fps": 60, "scene": {"timestamp": 1.25, "actors": [{"name": "Anna",
         "meta": {"hasGloves": true, "hasLeftGlove": true, "hasRightGlove": true, …},
         "body": {"leftHand": {"position": {"x", "y", "z"}, "rotation": {"x", "y", "z", "w"}}, …}}]}}
 
-Version 2, and what Studio 1 calls "3", has timestamp and actors at the top and the bones in the actor. Places and turns
-are in the world, in Unity's axes. In Studio's T-pose a bone's −Y points to the next one, and its −Z out of the back of
-the hand: so the reference turns of its own plug-ins have it, for the thumb too.
+Version 2, and what Studio 1 calls "3", has timestamp and actors at the top level and the bones in the actor. Positions
+and rotations are global, in Unity's axes. In Studio's T-pose −Y of a bone points to the next one, and −Z out of the
+back of the hand, the thumb's as well, according to the reference rotations in Rokoko's own plug-ins.
 """
 
 import json
@@ -29,7 +29,7 @@ from .parser import Parser
 Floats = NDArray[np.float64]
 
 LARGEST = 1 << 18
-"""Bytes of JSON in a packet; an actor with fingers and face has about 20 000. Nothing else runs while it is decoded."""
+"""Most bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
 MOST_ACTORS = 8
 LONGEST_NAME = 40
 
@@ -41,17 +41,17 @@ BONES = (
         for part in ("Proximal", "Medial", "Distal", "Tip")
     ),
 )
-"""Of a hand, without its side."""
+"""Names of a hand's bones without the side."""
 COLUMNS = [0, *(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)]
-"""(21,) which of the 25 joints they begin in: the thumb's in its metacarpal."""
+"""(21,) index of the joint at which each starts, from the thumb's metacarpal and the fingers' MCP on."""
 STANDS = rot.about(np.array([1.0, 0.0, 0.0]), -np.pi / 2)
-"""HandModel's frame in a bone's, in Blender's axes, where the bone's own −Y is −Z and its −Z is Y."""
+"""Rotation from HandModel's joint frame to the bone's, in Blender's axes, where the bone's −Y is −Z and its −Z is Y."""
 
 Owner = tuple[str, Side]
 
 
 class RokokoParser(Parser):
-    """A frame for each packet with the fingers of an actor."""
+    """Yields a frame for each packet with an actor's fingers."""
 
     def __init__(self) -> None:
         self._clock: float | None = None
@@ -63,7 +63,7 @@ class RokokoParser(Parser):
         for actor in actors[:MOST_ACTORS]:
             name = _name(actor)
             hands |= {(name, side): _hand(bones) for side, bones in _gloves(actor) if (name, side) not in hands}
-        # A clock that stands still tells nothing of this frame.
+        # A repeated timestamp is not the time of this frame.
         time, self._clock = None if clock == self._clock else clock, clock
         if not hands:
             return []
@@ -73,9 +73,9 @@ class RokokoParser(Parser):
 
 
 def _read(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
-    """The time in s, and the actors. Raises PacketError."""
+    """Time in s and the actors. Raises PacketError."""
     try:
-        # A whole number may have any number of digits.
+        # Integers are parsed as floats because they may have any number of digits.
         document = json.loads(text, parse_int=float)
     except (ValueError, RecursionError) as error:
         raise PacketError(f"begins {text[:12]!r}, expected Rokoko Studio's JSON ({error})") from None
@@ -87,13 +87,13 @@ def _read(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
 
 
 def _name(actor: dict[str, Any]) -> str:
-    """What an actor is called, as a label can have it."""
+    """An actor's name, usable in labels."""
     name = actor.get("name")
     return label(" ".join(name.replace(":", " ").split()), LONGEST_NAME) if isinstance(name, str) else ""
 
 
 def _gloves(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, Any] | None]]]:
-    """The hands whose fingers are followed, and what is told of their BONES. Raises PacketError."""
+    """The sides whose fingers are tracked, each with the data of its BONES, None if missing. Raises PacketError."""
     body, meta = actor.get("body", actor), actor.get("meta")
     if not isinstance(body, dict):
         raise PacketError("an actor's body is no object, expected its bones")
@@ -109,7 +109,7 @@ def _gloves(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, Any] |
 
 
 def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
-    """(25, 3) m and (25, 4) wxyz of the joints, NaN where no bone is told. Raises PacketError."""
+    """Positions (25, 3) in m and rotations (25, 4) wxyz of joints, NaN where a bone is missing. Raises PacketError."""
     told = [(column, bone) for column, bone in zip(COLUMNS, bones, strict=True) if bone is not None]
     columns = [column for column, _ in told]
     positions, rotations = unseen()
@@ -130,7 +130,7 @@ def _numbers(bone: dict[str, Any], what: str, axes: str) -> list[float]:
 
 
 class RokokoSender(UdpSender):
-    """Studio's end: one actor without a name and with gloves, as version 3, plain."""
+    """Imitates Studio in version 3, uncompressed: one actor with gloves and no name."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See UdpSender."""
@@ -147,7 +147,7 @@ class RokokoSender(UdpSender):
 
 
 def _body(side: Side, joints: Floats) -> dict[str, object]:
-    """A hand's bones, as they are sent, of joints (25, 4, 4)."""
+    """JSON-ready bones of a hand from its joints (25, 4, 4)."""
     at = to_unity_points(joints[COLUMNS, :3, 3])
     turned = to_unity_turns(rot.multiply(rot.from_matrix(joints[COLUMNS, :3, :3]), rot.conjugate(STANDS)))
     return {

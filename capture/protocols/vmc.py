@@ -2,11 +2,11 @@
 
     /VMC/Ext/Bone/Pos   name, px, py, pz, qx, qy, qz, qw     each bone in its parent
     /VMC/Ext/Root/Pos   name, px, …                          the avatar in the world
-    /VMC/Ext/T          s by the sender's clock, 32 bits
+    /VMC/Ext/T          sender's clock in s, 32 bits
 
-A frame is some forty bones, in bundles or one by one and in an order of the sender's own; no message says where it
-ends. Unity's axes and bone names: no metacarpals but the thumb's, no tips, and nothing that tells two avatars apart.
-Some senders tell only turns; then bones are as long as an adult's.
+A frame is some forty bones, in bundles or separate packets, in any order; no message marks its end. Unity's axes and
+bone names: only the thumb has a metacarpal, there are no tips, and two avatars cannot be told apart. Some senders send
+only rotations; their bones get the lengths of an adult's.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,33 +32,33 @@ BONE, ROOT_POSE, CLOCK, READY = b"/VMC/Ext/Bone/Pos", b"/VMC/Ext/Root/Pos", b"/V
 TIME = "T"
 HEEDED = frozenset({BONE, ROOT_POSE, CLOCK})
 KEPT, BODY_KEPT = 10, 600
-"""Rounds for which a bone of a hand, or of the body, stays as it is after it was told last: a lost packet is bridged, a
-lost hand is not; a body may be told rarely, and may be another sender's.
+"""Frames for which a bone of a hand, or of the body, keeps its last transform. This bridges lost packets but not lost
+hands; a body may be sent rarely, and by another sender.
 """
 UNTOLD = 1e-4
-"""m from the parent, below which a bone's place is not told."""
+"""m: closer to its parent, a bone's position counts as not sent."""
 SAME = 1e-5
-"""m that bones may come to begin elsewhere in their parents and still be as long as they were."""
+"""m by which bones' offsets may change before their axes are computed again."""
 BUNDLED = 12
-"""Messages of a bundle, so that it fits into 1200 bytes."""
+"""Messages in a bundle, which then fits into 1200 bytes."""
 
 
 class VmcParser(Parser):
-    """A frame is whole with the message that ended the round before."""
+    """Yields a frame with the message that ended the previous one; see FrameCycle."""
 
     def __init__(self) -> None:
         self._cycle = FrameCycle(_first)
         self._bones: dict[str, Place] = {}
         self._told: dict[str, int] = {}
-        """In which round each bone was told last."""
+        """Bone -> number of the frame in which it was last sent."""
         self._clock: float | None = None
         self._clock_before: float | None = None
         self._stands: dict[Side, tuple[Floats, Floats]] = {}
-        """How each hand's joints stand in its bones, and for which bones."""
+        """The offsets of each hand's bones, and the joint frames in them that were computed for these."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        # All messages are read before any is heeded: a packet is taken whole or not at all.
+        # All messages are parsed before any is used, so that a malformed packet changes nothing.
         said = [told for told in map(_understood, osc.read(packet, HEEDED)) if told is not None]
         return [frame for number, told in enumerate(said) for frame in self._heeded(*told, begins=number == 0)]
 
@@ -75,10 +75,10 @@ class VmcParser(Parser):
             yield from self._frame(self._cycle.round)
 
     def _frame(self, number: int) -> Iterator[Frame]:
-        """The frame of a round; none where it moves no hand."""
+        """The frame with the given number, if any bone of a hand was sent in it."""
         self._bones = {bone: at for bone, at in self._bones.items() if number - self._told[bone] <= _kept(bone)}
         sides = tuple(side for side in SIDES if not self._bones.keys().isdisjoint(HANDS[side]))
-        # A clock that stands still tells nothing of this frame.
+        # A repeated timestamp is not the time of this frame.
         time = None if self._clock == self._clock_before else self._clock
         self._clock_before = self._clock
         if not sides or all(told < number for bone, told in self._told.items() if bone != ROOT):
@@ -90,10 +90,10 @@ class VmcParser(Parser):
         yield Frame(names_of(*sides), positions, rotations, time)
 
     def _hand(self, side: Side, local: dict[str, Place], found: dict[str, Place]) -> tuple[Floats, Floats]:
-        """(25, 3) m and (25, 4) wxyz of a hand's joints, NaN where its bones are not told."""
+        """Positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are missing."""
         positions, rotations = unseen()
         bones = list(HANDS[side])
-        # The wrist of a sender of nothing but fingers is where they are.
+        # If a sender sends only fingers, the wrist has the transform of their parent.
         told = [bone in local for bone in bones]
         told[0] = True
         rows = np.array(COLUMNS)[told]
@@ -103,7 +103,7 @@ class VmcParser(Parser):
         return positions, rotations
 
     def _standing(self, side: Side, bones: list[str], local: dict[str, Place]) -> Floats:
-        """tpose.stands, worked out anew when bones have other lengths."""
+        """vrm_t_pose.stands, recomputed only when the bones' offsets change."""
         offsets = np.array([local[bone][0] if bone in local else vrm_t_pose.USUAL[bone] for bone in bones])
         known = self._stands.get(side)
         if known is None or np.abs(offsets[1:] - known[0][1:]).max() > SAME:
@@ -112,10 +112,10 @@ class VmcParser(Parser):
 
 
 def _first(things: Mapping[str, bool]) -> str:
-    """What a frame begins with, of things in the order in which they come over and over: see Cycle.
+    """The message with which a frame starts, from the messages of one cycle: see FrameCycle.
 
-    Senders tell the time last, or first: packets of several messages show which, and those of one are taken to tell it
-    last. Without it a frame begins with the bone that is nearest to the hips, or with the root before that.
+    Senders send the time first or last: packets of several messages show which; it is assumed to be last in packets of
+    one. Without it, a frame starts with the bone nearest to the hips, or with the root if that comes just before it.
     """
     order, begin = list(things), [thing for thing, begins in things.items() if begins]
     if TIME in things:
@@ -129,18 +129,21 @@ def _first(things: Mapping[str, bool]) -> str:
 
 
 def _kept(bone: str) -> int:
-    """Rounds for which a bone stays."""
+    """Frames for which a bone keeps its last transform."""
     return KEPT if any(bone in hand for hand in HANDS.values()) else BODY_KEPT
 
 
 def _offset(bone: str, at: Place) -> tuple[float, float, float]:
-    """m, where a bone begins in its parent: as it is told, else as usual."""
+    """A bone's position in its parent in m: as sent, else an adult's."""
     x, y, z = at[0]
     return vrm_t_pose.USUAL.get(bone, at[0]) if abs(x) + abs(y) + abs(z) < UNTOLD else at[0]
 
 
 def _understood(message: osc.OscMessage) -> tuple[str, Place | float] | None:
-    """Who or what a message speaks of, and what it says; None for a bone that moves no hand. Raises PacketError."""
+    """The key and value of a message: a bone and its transform, or TIME and s; None for other bones.
+
+    Raises PacketError.
+    """
     if message.address == CLOCK:
         (value,) = _numbers(message, 0, 1)
         if seconds(value) is None:
@@ -156,12 +159,12 @@ def _understood(message: osc.OscMessage) -> tuple[str, Place | float] | None:
     px, py, pz, qx, qy, qz, qw = _numbers(message, 1, 7)
     x, y, z = place((px, py, pz), name)
     i, j, k, w = turn((qx, qy, qz, qw), name)
-    # axes.unity_points and unity_turns, of one bone.
+    # device_axes.unity_points and unity_turns, for one bone.
     return name, ((-x, -z, y), (w, i, k, -j))
 
 
 def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
-    """Raises PacketError where there are fewer."""
+    """`count` numbers from the arguments, from index `start` on. Raises PacketError if there are fewer."""
     numbers = [float(value) for value in message.arguments[start : start + count] if not isinstance(value, str)]
     if len(numbers) != count:
         raise PacketError(f"{message.address.decode()} has {len(numbers)} numbers, expected {count}")
@@ -169,7 +172,7 @@ def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
 
 
 class VmcSender(UdpSender):
-    """A performer's end: hands without a body, each in the root, in bundles."""
+    """Imitates a VMC performer: hands without a body, attached to the root, in bundles."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See UdpSender."""
@@ -185,12 +188,12 @@ class VmcSender(UdpSender):
 
 
 def _bone_frames(side: Side, joints: Floats) -> Floats:
-    """(16, 4, 4) T_world_bone of joints (25, 4, 4): turned as the world is, when the hand is as in the T-pose."""
+    """(16, 4, 4) T_world_bone from joints (25, 4, 4), aligned with the world when the hand is in the T-pose."""
     frames = joints[COLUMNS].copy()
     frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.STANDS[side], 1, 2)
     return frames
 
 
 def _numbers_of(frame: Floats) -> list[float]:
-    """Place and turn as they are sent."""
+    """Position and rotation xyzw of a frame (4, 4) as they are sent."""
     return [*to_unity_points(frame[:3, 3]), *to_unity_turns(rot.from_matrix(frame[:3, :3]))]

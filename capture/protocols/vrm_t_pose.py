@@ -1,8 +1,8 @@
-"""The T-pose of VRM, in which humanoid bones are turned as the world is, and how a hand's joints stand in it.
+"""The T-pose of VRM, in which humanoid bones are aligned with the world, and a hand's joint frames in it.
 
-A person who looks along −Y has the left arm along +X, the palm down, the fingers straight along the arm, and the thumb
-level at 45 degrees to the front, rolled by 90 degrees so that its nail looks outwards and it flexes along the palm
-(VRM 1.0, tpose.md, definitions 1.6 to 1.8). Rows are bones in the order of humanoid.HANDS.
+A person who faces −Y has the left arm along +X, the palm down, the fingers straight along the arm, and the thumb level
+at 45 degrees to the front, rolled by 90 degrees so that its nail faces outwards and it flexes along the palm (VRM 1.0,
+tpose.md, definitions 1.6 to 1.8). Rows are bones in the order of humanoid_bones.HANDS.
 """
 
 import numpy as np
@@ -16,19 +16,19 @@ from .humanoid_bones import ARM, COLUMNS, DIGIT_BONES, HANDS, PHALANGES, TRUNK, 
 Floats = NDArray[np.float64]
 
 ALONG = 0.8
-"""The cosine between what a bone ought to point along and what it does, below which its axes are not the world's."""
+"""Least cosine between the expected and the actual direction of a bone that is aligned with the world."""
 BODY = 1.7
-"""m: of the usual body."""
-# As shares of the height: Drillis & Contini (1966) in Winter, Biomechanics and Motor Control of Human Movement, 4.1.
+"""Height of the default body in m."""
+# As fractions of the height: Drillis & Contini (1966) in Winter, Biomechanics and Motor Control of Human Movement, 4.1.
 _SPINE, _SHOULDER, _UPPER_ARM, _FOREARM = 0.818 - 0.530, 0.129, 0.186, 0.146
 
 _DIGITS = slice(1, None)
 _THUMB, _INDEX, _MIDDLE, _LITTLE = 1, 4, 7, 13
-"""Rows of their first bones."""
+"""Row of each digit's first bone."""
 
 
 def _stands(side: Side) -> Floats:
-    """(16, 3, 3) HandModel's frames in the T-pose."""
+    """(16, 3, 3) HandModel's joint frames in the T-pose."""
     out = 1.0 if side == "left" else -1.0
     fingers = rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     frames: Floats = np.tile(fingers, (len(COLUMNS), 1, 1))
@@ -40,7 +40,7 @@ STANDS: dict[Side, Floats] = {side: _stands(side) for side in SIDES}
 
 
 def _usual_hand(side: Side) -> Floats:
-    """(16, 3) m, where the bones of an adult's hand begin, each in its parent. The wrist's row is zero."""
+    """(16, 3) positions of an adult hand's bones in their parents in m. The wrist's row is zero."""
     frames, adult = STANDS[side], proportions.adult(side)
     offsets: Floats = proportions.world_frames(adult)[COLUMNS, :3, 3] @ frames[0].T
     for digit in range(len(DIGIT_BONES)):
@@ -66,14 +66,15 @@ def _usual() -> dict[str, Vector]:
 
 
 USUAL = _usual()
-"""m, where bones begin in their parents in the T-pose of an adult: for senders that tell turns only."""
+"""An adult's bones -> position in the parent in m, in the T-pose: for senders that send only rotations."""
 
 
 def stands(side: Side, offsets: Floats) -> Floats:
-    """(16, 4) wxyz, HandModel's frames of the joints in the frames of their bones; NaN where they cannot be told.
+    """(16, 4) wxyz rotations from HandModel's joint frames to the bones'; NaN where they cannot be determined.
 
-    offsets: (16, 3) m, where each bone begins in its parent. Bones whose axes in the T-pose are the world's are told by
-    where they point; of others, as some avatars have them, only the wrist's frame can be told: by its knuckles.
+    offsets: (16, 3) positions of the bones in their parents in m. Frames of bones that are aligned with the world in
+    the T-pose follow from their directions. In avatars with other axes only the wrist's frame can be determined, from
+    the knuckles.
     """
     frames = STANDS[side]
     if not _as_the_world(side, offsets):
@@ -82,7 +83,7 @@ def stands(side: Side, offsets: Floats) -> Floats:
         return turns
     along = np.empty_like(offsets)
     along[0] = frames[0, :, 1]
-    # The last bone of a digit has no other to point at: it is straight.
+    # The last bone of a digit has no child; it continues the one before.
     bones = offsets[_DIGITS].reshape(len(DIGIT_BONES), len(PHALANGES), 3)
     along[_DIGITS] = bones[:, [1, 2, 2]].reshape(-1, 3)
     elsewhere = ~_points(along, frames[:, :, 1])
@@ -93,19 +94,19 @@ def stands(side: Side, offsets: Floats) -> Floats:
 
 
 def _points(seen: Floats, wanted: Floats) -> NDArray[np.bool_]:
-    """(N,) whether vectors (N, 3) of any length point roughly along unit vectors (N, 3)."""
+    """(N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
     pointing: NDArray[np.bool_] = np.einsum("nk,nk->n", seen, wanted) > ALONG * np.linalg.norm(seen, axis=1)
     return pointing
 
 
 def _as_the_world(side: Side, offsets: Floats) -> bool:
-    """Whether the knuckles lie in the hand's frame as they do in the T-pose."""
+    """Whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
     seen = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
     return bool(_points(seen, np.stack([STANDS[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
 
 
 def _by_knuckles(side: Side, offsets: Floats) -> Floats:
-    """(4,) wxyz of the wrist's frame, NaN where the knuckles are in a line with it."""
+    """(4,) wxyz of the wrist's frame from the knuckles, NaN if they are collinear with it."""
     to_little = offsets[_LITTLE] - offsets[_INDEX]
     right = to_little if side == "right" else -to_little
     back = np.cross(right, offsets[_MIDDLE])

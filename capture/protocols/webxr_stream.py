@@ -1,9 +1,10 @@
-"""WebXR hands from the page that Knuckle serves (data/webxr.html): JSON over a WebSocket, one object a frame.
+"""WebXR hands from the page that Knuckle serves (data/webxr.html): JSON over a WebSocket, one object per frame.
 
     {"number": 1, "time": s, "hands": {"left": {"places": 75 numbers, "turns": 100 numbers, "radii": 25 numbers}, ...}}
 
-WebXR's 25 joints in their order; metres, right-handed, Y up; quaternions x, y, z, w. Of each joint −Z points to the
-tip and +Y out of the back of the hand: with Z up these are HandModel's +Y and +Z, and its frame is WebXR's. https://www.w3.org/TR/webxr-hand-input-1/
+WebXR's 25 joints in order; metres, right-handed, Y up; quaternions xyzw. Each joint has −Z to the tip and +Y out of the
+back of the hand. Converted to Z up these are +Y and +Z, so the frames equal HandModel's.
+https://www.w3.org/TR/webxr-hand-input-1/
 """
 
 import json
@@ -31,12 +32,12 @@ PAGE = Path(__file__).parents[2] / "data" / "webxr.html"
 
 
 def page() -> bytes:
-    """What the headset's browser is given."""
+    """The page for the headset's browser."""
     return PAGE.read_bytes()
 
 
 class WebxrParser(Parser):
-    """A frame for each packet with hands."""
+    """Yields a frame for each packet with hands."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
@@ -60,7 +61,7 @@ class WebxrParser(Parser):
 
 
 def _hand(side: Side, hand: Any) -> tuple[Floats, Floats]:
-    """(25, 3) m and (25, 4) wxyz in Blender's axes. Raises PacketError."""
+    """Positions (25, 3) in m and rotations (25, 4) wxyz in Blender's axes. Raises PacketError."""
     where, turned = (_numbers(side, hand, name, count) for name, count in (("places", 3), ("turns", 4)))
     return y_up_points(places(where, f"{side} hand")), y_up_turns(turns(turned, f"{side} hand"))
 
@@ -78,7 +79,7 @@ def _whole(value: Any) -> int | None:
 
 
 class WebxrSender(WebSocketCaller):
-    """The page's end."""
+    """Imitates the page."""
 
     def messages(self, moment: Outgoing) -> Iterator[str]:
         """See WebSocketCaller."""

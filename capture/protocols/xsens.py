@@ -4,9 +4,9 @@
     u8 body segments · u8 props · u8 finger segments (0 or 40) · 2 reserved · u16 payload
     items of i32 id · 3 f32 position · 4 f32 quaternion wxyz
 
-Global, Z up, right-handed, X ahead and Y to the left; in the T-pose every segment stands as the world does. Items come
-in the order of segments: the body, props, the left carpus and its 19, the right carpus and its 19. Tips are not sent.
-Spec: MVN real-time network streaming protocol; it says cm, the manual m: the pelvis is not above 10 m.
+Global, Z up, right-handed, X forwards and Y to the left; in the T-pose all segments are aligned with the world. Items
+are in the order of segments: body, props, left carpus and its 19, right carpus and its 19. Tips are not sent. Source:
+MVN real-time network streaming protocol, which says cm where the manual says m, so the unit is found from the hand.
 """
 
 import struct
@@ -36,27 +36,27 @@ LAST = 0x80
 BODY, FINGERS = 23, 40
 MOST_ITEMS = 255
 PER_DATAGRAM = 62
-"""Segments in a datagram of at most 2040 bytes."""
+"""Segments in a datagram, which then has at most 2040 bytes."""
 MOST_CHARACTERS = 8
 LARGEST_HAND = 1.0
-"""m: one that is larger is in cm."""
+"""m: a larger hand is in cm."""
 SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[:-1]))
-"""The 20 segments of a hand in their order: the carpus, then each digit's from its metacarpal outwards."""
+"""The 20 segments of a hand in order: the carpus, then each digit's from its metacarpal outwards."""
 COLUMNS = [JOINT_INDEX[joint] for joint in SEGMENTS]
 AXES = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-"""Ahead is −Y in Blender, and left is +X."""
+"""From MVN's axes to Blender's, where forwards is −Y and left is +X."""
 TURN = rot.from_matrix(AXES)
 REST: dict[Side, Floats] = {
-    # In the T-pose the palms look down; a left hand points along +Y of MVN, a right one along −Y.
+    # In the T-pose the palms face down; a left hand points along +Y of MVN, a right one along −Y.
     "left": rot.IDENTITY,
     "right": np.array([0.0, 0.0, 0.0, 1.0]),
 }
-"""HandModel's frame of a joint in its segment's."""
+"""Rotation from HandModel's joint frame to the segment's."""
 
 
 @dataclass(slots=True)
 class _Sample:
-    """A character's sample that is not whole yet."""
+    """An incomplete sample of a character."""
 
     number: int = -1
     parts: dict[int, bytes] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class _Sample:
 
 
 class XsensParser(Parser):
-    """A frame for each sample that is whole; characters after the first are performers of their own."""
+    """Yields a frame for each complete sample of all characters; those after the first are named performers."""
 
     def __init__(self) -> None:
         self._samples: dict[int, _Sample] = {}
@@ -97,7 +97,7 @@ class XsensParser(Parser):
         return self._frames(segments[body + props :], character, number, ms / 1000)
 
     def _whole(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
-        """A sample's items, once all its datagrams are there. What is missing when the next one begins never comes."""
+        """The items of a sample once all its datagrams have arrived; an incomplete sample ends when the next starts."""
         sample = self._samples.setdefault(character, _Sample())
         if sample.number != number:
             sample.number, sample.parts, sample.last = number, {}, -1
@@ -111,11 +111,11 @@ class XsensParser(Parser):
         return b"".join(sample.parts[wanted] for wanted in range(sample.last + 1))
 
     def _frames(self, hands: Segments, character: int, number: int, time: float) -> list[Frame]:
-        # A signalling NaN of 32 bits is what numpy warns of where it gets 64.
+        # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
         with np.errstate(invalid="ignore"):
             place, turn = (hands[name].astype(np.float64).ravel().tolist() for name in ("place", "turn"))
         seen = places(place, "a segment")
-        # How large the left hand is; where it is says nothing.
+        # The unit follows from the size of the left hand.
         scale = 0.01 if np.ptp(seen[: len(SEGMENTS)], axis=0).max() > LARGEST_HAND else 1.0
         positions = scale * seen @ AXES.T
         rotations = rot.multiply(TURN, turns(turn, "a segment"))
@@ -128,13 +128,13 @@ class XsensParser(Parser):
         return self._rounds.add(str(character), together(tuple(parts)))
 
     def _named(self, character: int) -> tuple[tuple[str, ...], ...]:
-        """What the joints of a character's hands are called: the first one needs no name."""
+        """Names of the joints of a character's hands; the first character gets no performer's name."""
         performer = f"Performer {character + 1}" if character else ""
         return tuple(joint_names(side, performer) for side in SIDES)
 
 
 class XsensSender(UdpSender):
-    """MVN's end: a body that stands still, and its hands. One that the capture does not have rests beside it."""
+    """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body."""
 
     def packets(self, moment: Outgoing) -> Iterator[bytes]:
         """See UdpSender."""
@@ -149,10 +149,10 @@ class XsensSender(UdpSender):
             own = rot.multiply(rot.conjugate(TURN), rot.from_matrix(joints[COLUMNS, :3, :3]))
             hand["turn"] = rot.multiply(own, rot.conjugate(REST[side]))
             parts.append(hand)
-        # Concatenation alone would turn the bytes round to this machine's order.
+        # Concatenation alone would change to the machine's byte order.
         items = np.concatenate(parts).astype(ITEM)
         items["id"] = np.arange(1, len(items) + 1)
-        # 63 segments are two datagrams of MVN's.
+        # MVN sends 63 segments in two datagrams.
         for part, first in enumerate(range(0, len(items), PER_DATAGRAM)):
             content = items[first : first + PER_DATAGRAM].tobytes()
             last = LAST if first + PER_DATAGRAM >= len(items) else 0
@@ -164,11 +164,11 @@ class XsensSender(UdpSender):
 
 
 def _resting(side: Side) -> Floats:
-    """(25, 4, 4) a hand at ease beside a standing body, fingers down."""
+    """(25, 4, 4) joint frames of a relaxed hand beside a standing body, fingers down."""
     hand = proportions.build(proportions.adult(side))
     sign = 1.0 if side == "left" else -1.0
     root = np.eye(4)
-    # Fingers down, the back of the hand outwards.
+    # The back of the hand faces outwards.
     root[:3, :3] = rot.basis(np.array([0.0, 0.0, -1.0]), np.array([sign, 0.0, 0.0]))
     root[:3, 3] = [0.25 * sign, 0.0, 0.8]
     frames: Floats = kinematics.joint_frames(hand, Pose(hand, root[None], hand.neutral[None]))[0]
