@@ -32,7 +32,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 spec = spec_from_file_location("knuckle", {str(ROOT / "__init__.py")!r}, submodule_search_locations=[{str(ROOT)!r}])
 sys.modules["knuckle"] = module_from_spec(spec)
-from knuckle.cli import main
+from knuckle.cli.main import main
 sys.exit(main())
 """
 
