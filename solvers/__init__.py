@@ -1,4 +1,4 @@
-"""From targets to joint angles: solvers, and smoothing. Knows no Blender."""
+"""Solvers, which turn targets into joint angles, and smoothing. Runs without Blender."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
     "whole-hand": WholeHand,
     "pair-wise": PairWise,
 }
-"""Every solver by the name that recipes, panel and shell know it by."""
+"""Every solver, by its name in recipes, the panel and the shell."""
 
 LABELS = {
     "fabrik": KindLabel(
@@ -37,7 +37,7 @@ LABELS = {
     "whole-hand": KindLabel("Whole Hand", "Least squares over all targets of a frame at once; uses rotations too"),
     "pair-wise": KindLabel("Pair-Wise", "Least squares from one target to the next, outwards; uses rotations too"),
 }
-"""How they are shown there."""
+"""Names and tooltips of the solvers in the panel."""
 
 SMOOTHING_LABELS = {
     "off": KindLabel("Off", "Markers as they were recorded"),
@@ -50,12 +50,28 @@ SMOOTHING = Registry("smoothing", SMOOTHINGS, SMOOTHING_LABELS)
 
 
 def make(name: str, settings: dict[str, Any]) -> Solver[Any]:
-    """A solver with some of its settings changed. Raises RecipeError for a name or setting that there is not."""
+    """Return a solver with the given settings, defaults for the rest.
+
+    Args:
+        name: a key of SOLVERS.
+        settings: setting -> value.
+
+    Raises:
+        RecipeError: the name or a setting is unknown, or a value is out of range.
+    """
     return SOLVER.make(name, settings)
 
 
 def make_smoothing(name: str, settings: dict[str, Any]) -> Smoothing:
-    """A smoothing with some of its settings changed. Raises RecipeError for a name or setting that there is not."""
+    """Return a smoothing with the given settings, defaults for the rest.
+
+    Args:
+        name: a key of SMOOTHINGS.
+        settings: setting -> value.
+
+    Raises:
+        RecipeError: the name or a setting is unknown, or a value is out of range.
+    """
     return SMOOTHING.make(name, settings)
 
 

@@ -1,6 +1,6 @@
-"""Work on many frames, some at a time: so few that they stay in a processor's cache, in as many threads as there are
-processors. What is worked out for a frame does not depend on the others, so neither how they are cut nor which thread
-has them changes anything.
+"""Work on many frames in chunks that fit into a processor's cache, with a thread for each processor.
+
+Each frame's result is independent of the others, so neither the chunks nor the threads change it.
 """
 
 import os
@@ -8,13 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 CHUNK = 16384
-"""Frames at a time."""
+"""Frames in a chunk."""
 THREADS = 8
-"""At most: beyond these the interpreter, which one thread has at a time, is what they wait for."""
+"""Upper bound: more threads would only wait for the interpreter's lock."""
 
 
 def in_chunks(frames: int, work: Callable[[slice], None]) -> None:
-    """Calls `work` with slices that cover this many frames. What it raises is raised."""
+    """Call `work` with slices that cover all frames; exceptions of `work` propagate."""
     chunks = [slice(begin, begin + CHUNK) for begin in range(0, frames, CHUNK)]
     if len(chunks) < 2:
         for chunk in chunks:

@@ -1,4 +1,4 @@
-"""FABRIK for hands, as FABRIK-CGA section 3.4: palm from its markers, a plane a digit, planar FABRIK in it."""
+"""FABRIK for hands (FABRIK-CGA section 3.4): the palm from its markers, a plane for each digit, planar FABRIK in it."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from .solver import State
 
 @dataclass(frozen=True, slots=True)
 class Fabrik:
-    """Constrained FABRIK. Every frame begins from its own targets, so a take can be solved in any pieces."""
+    """Constrained FABRIK. Each frame starts from its own targets, so a take can be solved in pieces of any length."""
 
     tolerance: float = near_enough()
     passes: int = most_passes()
@@ -26,14 +26,14 @@ class Fabrik:
         check(self)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
-        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+        """See Solver. Raises HandError unless the hand has five flexing digits on a rigid palm."""
         stopping = Stopping(self.tolerance, self.tolerance / 100, self.passes)
         return solve_hand(hand, targets, state, Steps(FabrikBend(stopping)), self.sweeps)
 
 
 @dataclass(frozen=True, slots=True)
 class FabrikBend:
-    """Planar FABRIK as the step in which a digit bends."""
+    """Prepares planar FABRIK for a digit: a planar_plan.Bend."""
 
     stopping: Stopping
 

@@ -1,4 +1,4 @@
-"""What a person may choose from, solvers and smoothings: each with its settings, for recipe, shell and panel alike."""
+"""Registries of the solvers and smoothings with their settings, for recipes, the shell and the panel."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,42 +12,42 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class KindLabel:
-    """How a kind is shown to a person."""
+    """Name and tooltip of a kind."""
 
     name: str
     about: str
-    """One sentence, as a tooltip has it: without a full stop."""
+    """One sentence for the tooltip, without a full stop."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Registry(Generic[K]):
-    """Kinds of one thing by the names that recipes know them by; each is a frozen dataclass of settings."""
+    """Kinds of solver or smoothing by their names in recipes; each is a frozen dataclass of settings."""
 
     what: str
-    """The word for all of them, as "solver"."""
+    """What the kinds are kinds of, such as "solver"; used in messages."""
     kinds: Mapping[str, type[K]]
     labels: Mapping[str, KindLabel]
 
     def label(self, name: str) -> KindLabel:
-        """How a kind is shown: as its label says, else by its own name and the first sentence of its own text."""
+        """Return a kind's label, by default made of its name and the first sentence of its docstring."""
         about = (self.kinds[name].__doc__ or "").split(". ")[0].strip(".")
         return self.labels.get(name, KindLabel(name.replace("_", " ").title(), about))
 
     def settings(self, name: str) -> dict[str, tuple[Any, SettingRange]]:
-        """What can be set on a kind, see settings_of. Raises RecipeError where there is none of this name."""
+        """Return a kind's settings: name -> (default, range). Raises RecipeError for an unknown name."""
         if name not in self.kinds:
             raise RecipeError(f"{self.what} is '{name}', expected one of {', '.join(self.kinds)}")
         return settings_of(self.kinds[name])
 
     def make(self, name: str, settings: Mapping[str, Any]) -> K:
-        """One of a kind with some settings changed. Raises RecipeError for a name or setting that there is not."""
+        """Return a kind with the given settings. Raises RecipeError for an unknown name or setting or a bad value."""
         self._check_known(name, settings)
         return self.kinds[name](**settings)
 
     def typed(self, name: str, assignments: Iterable[str]) -> dict[str, Any]:
-        """The settings of a kind that a person wrote as SETTING=VALUE; their ranges are looked at by `make`.
+        """Parse settings of a kind given as SETTING=VALUE. `make` checks their ranges.
 
-        Raises RecipeError for a setting that is not known and a value that is not of its kind.
+        Raises RecipeError for an unknown setting or a value of the wrong type.
         """
         known, values = self.settings(name), {}
         for assignment in assignments:
@@ -69,7 +69,7 @@ class Registry(Generic[K]):
                 raise RecipeError(f"{self.what} {name} has no setting '{setting}', {those}")
 
     def as_lines(self) -> list[str]:
-        """For a terminal: every kind, and each of its settings with its default, what it does and what it may be."""
+        """Describe every kind and its settings (default, effect, range) in lines for a terminal."""
         lines = []
         for name in self.kinds:
             lines.append(f"{self.what} {name}: {self.label(name).about}.")
@@ -82,7 +82,7 @@ class Registry(Generic[K]):
 
 
 def _value(text: str, default: Any) -> Any:
-    """A value as JSON would have it, None for a text that is not of the default's kind."""
+    """Parse a value of the default's type; None if the text is not of that type."""
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(text.lower())
     if isinstance(default, str):

@@ -1,4 +1,4 @@
-"""What can be set on a solver: each field of its dataclass says what it may be, for recipe, shell and panel alike."""
+"""Settings of solvers: each dataclass field carries its range and tooltip, for recipes, the shell and the panel."""
 
 import re
 from collections.abc import Mapping
@@ -10,21 +10,21 @@ from ..errors import RecipeError
 Unit = Literal["", "m", "rad", "s"]
 
 MOST = 1e6
-"""No count or measure of a solver is larger."""
+"""Default upper bound of a setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingRange:
-    """What a setting may be, and what it does."""
+    """The allowed values of a setting, and what it does."""
 
     about: str
     """One sentence for the tooltip, without a full stop."""
     least: float = 0.0
     most: float = MOST
     choices: tuple[str, ...] | Mapping[str, str] = ()
-    """For a name: those it may be, with a sentence for each where the name does not say enough."""
+    """Of a name: the allowed ones, with a sentence for each that needs one."""
     unit: Unit = ""
-    """Of a number, in recipes and the shell; the panel shows metres as millimetres and radians as degrees."""
+    """Of a number in recipes and the shell; the panel shows metres as millimetres and radians as degrees."""
 
 
 def setting(
@@ -35,20 +35,20 @@ def setting(
     most: float = MOST,
     choices: tuple[str, ...] | Mapping[str, str] = (),
     unit: Unit = "",
-) -> Any:  # As dataclasses.field: the type is that of the default.
-    """A field of a solver: a switch (bool), a whole number (int), a number (float) or a name (str, with choices)."""
+) -> Any:  # As dataclasses.field: the default decides the type.
+    """Declare a setting as a dataclass field: a bool, an int, a float or a name (str, with choices)."""
     return field(default=default, metadata={"range": SettingRange(about, least, most, choices, unit)})
 
 
 def settings_of(kind: type[Any]) -> dict[str, tuple[Any, SettingRange]]:
-    """A solver's settings: name -> (default, what it may be)."""
+    """Return a solver's settings: name -> (default, range)."""
     return {each.name: (each.default, each.metadata["range"]) for each in fields(kind)}
 
 
 def check(solver: Any, what: str = "") -> None:
-    """Raises RecipeError for the first setting that is not of its kind or outside its range, NaN among them.
+    """Raise RecipeError for the first setting that has the wrong type or is out of range (NaN is).
 
-    what: What the settings belong to, as recipes call it; for a solver it follows from the class's name.
+    what: the owner of the settings as recipes call it; by default the solver's name, from its class.
     """
     for each in fields(solver):
         value, may_be = getattr(solver, each.name), each.metadata["range"]
@@ -58,7 +58,7 @@ def check(solver: Any, what: str = "") -> None:
 
 
 def registered(kind: type[Any]) -> str:
-    """The name that recipes, panel and shell know a solver by: whole-hand for WholeHand."""
+    """Return a solver's name in recipes, the panel and the shell: whole-hand for WholeHand."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower()
 
 
@@ -68,12 +68,12 @@ def _fits(each: "Field[Any]", value: Any, may_be: SettingRange) -> bool:
     if isinstance(each.default, str):
         return value in tuple(may_be.choices)
     number = isinstance(value, int if isinstance(each.default, int) else (int, float))
-    # Ranges are finite, so that neither infinity nor NaN is inside one.
+    # Ranges are finite, so infinity and NaN are outside of them.
     return number and may_be.least <= value <= may_be.most
 
 
 def expected(default: Any, may_be: SettingRange) -> str:
-    """What a setting may be, in words."""
+    """Describe the allowed values of a setting in words."""
     if isinstance(default, bool):
         return "true or false"
     if isinstance(default, str):

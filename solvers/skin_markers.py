@@ -1,8 +1,9 @@
-"""The hand that wore the markers, solved: in each frame the likeliest pose, by markers, habits and the frames before.
+"""Solve a hand that was calibrated together with its skin markers: the likeliest pose of each frame.
 
-Each frame is solved by itself first, then the angles are filtered in time by Kalman's filter: what a frame's markers
-tell of the angles, with the wrist's six numbers eliminated, meets what the frame before told, which drifts towards how
-the performer holds the hand at all. The wrist follows. What no marker tells stays as it was, and fades into habit.
+Each frame is first solved by itself. A Kalman filter then combines the angles over time: the measurement of a frame is
+the information of its markers about the angles, with the wrist's six degrees of freedom eliminated; the prediction
+drifts from the last frame's angles towards the performer's mean pose. The wrist is solved for the filtered angles.
+Angles without markers keep their last value and fade towards the mean.
 """
 
 from dataclasses import dataclass
@@ -31,32 +32,32 @@ Floats = NDArray[np.float64]
 MIRROR = np.array([-1.0, 1.0, 1.0])
 MIRROR_FRAME = np.diag([-1.0, 1.0, 1.0, 1.0])
 EAGER = 2.0
-"""Times that joints may change more than a free wandering has it, since they move on as they moved."""
+"""Factor on the random walk's variance, because joints tend to keep their velocity."""
 ENOUGH = 3
-"""Markers that place a wrist; with fewer it stays where it was."""
+"""Markers needed to locate the wrist; with fewer it stays where it was."""
 LONGEST = 0.5
-"""s, a longer time between two frames counts as this."""
+"""s, a longer interval between two frames counts as this."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinState:
-    """What a piece of a take hands to the next."""
+    """State carried from one piece of a take to the next."""
 
     time: float
-    """s, of its last frame."""
+    """s, of the last frame."""
     mean: Floats
     """(D,) rad"""
     covariance: Floats
     """(D, D) rad²"""
     turn: Floats
-    """(3, 3) R_world_wrist of its last frame, of a right hand."""
+    """(3, 3) R_world_wrist of the last frame, mirrored to a right hand."""
     place: Floats
-    """(3,) m, where the wrist was, of a right hand."""
+    """(3,) m, the wrist's position in the last frame, mirrored to a right hand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SkinPoses:
-    """A hand over F frames, and where it has its markers."""
+    """Poses of a hand over F frames, and the positions of its modelled markers."""
 
     root: Floats
     """(F, 4, 4) T_world_wrist, m."""
@@ -68,10 +69,10 @@ class SkinPoses:
 
 @dataclass(frozen=True, slots=True)
 class SkinSolver:
-    """Least squares over all markers, each weighted by its spreads along its bone's axes."""
+    """Least squares over all markers, weighted by each marker's standard deviations along its bone's axes."""
 
     passes: int = 30
-    """Most steps of a frame."""
+    """Maximum number of steps for a frame."""
 
     def solve(
         self,
@@ -81,10 +82,20 @@ class SkinSolver:
         state: SkinState | None = None,
         beginning: Floats | None = None,
     ) -> tuple[SkinPoses, SkinState]:
-        """The poses at times (F,) s of markers (F, M, 3) m, in the hand's own order and NaN where not seen.
+        """Solve every frame. Solving in pieces gives the same poses as solving at once.
 
-        beginning (F, D) rad: angles that another solver found, from which a frame begins where these are the cheapest.
-        In pieces as at once. A frame that shows fewer than three markers keeps the wrist where it was.
+        The wrist stays where it was in frames with fewer than three visible markers.
+
+        Args:
+            worn: the calibrated hand and its M markers.
+            times: (F,) s.
+            positions: (F, M, 3) m in the world, in the order of worn.markers, NaN where a marker is not seen.
+            state: what the previous piece returned; None at the start of a take.
+            beginning: (F, D) rad, angles from another solver, a further starting point of the search. The cheapest
+                starting point of each frame is used.
+
+        Returns:
+            The pose of each frame, and the state for the next piece.
         """
         flipped = MIRROR if worn.side == "left" else np.ones(3)
         beliefs = beliefs_of(worn)
@@ -103,7 +114,7 @@ class SkinSolver:
 
 
 def beliefs_of(worn: WornHand) -> Beliefs:
-    """What is held of a hand before a frame is looked at."""
+    """Return the prior of a hand's angles and markers."""
     markers = worn.markers
     precision = inverse(worn.poses.covariance)
     return Beliefs(shape_of(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
@@ -112,7 +123,7 @@ def beliefs_of(worn: WornHand) -> Beliefs:
 def _filtered(
     worn: WornHand, alone: Poses, seen: Seen, times: Floats, state: SkinState | None
 ) -> tuple[Poses, SkinState]:
-    """Poses that were solved each by itself, each with what the frames before it told (Kalman 1960)."""
+    """Filter independently solved poses over time (Kalman 1960)."""
     beliefs = beliefs_of(worn)
     told, about, follow = _told(beliefs, alone, seen)
     usual, spread = beliefs.mean, worn.poses.covariance
@@ -123,7 +134,7 @@ def _filtered(
     for frame, time in enumerate(times):
         if frame or state is not None:
             change = EAGER * min(max(time - before, 0.0), LONGEST) * worn.poses.change
-            # A wandering that is drawn back so that its spread stays that of the habits (Ornstein and Uhlenbeck).
+            # Ornstein-Uhlenbeck process: its stationary covariance is the prior's.
             fade = solved(spread + change / 2, spread - change / 2).T
             mean = usual + fade @ (mean - usual)
             covariance = fade @ covariance @ fade.T + spread - fade @ spread @ fade.T
@@ -142,8 +153,12 @@ def _filtered(
 
 
 def _told(beliefs: Beliefs, alone: Poses, seen: Seen) -> tuple[Floats, Floats, Floats]:
-    """What the markers alone tell: the information of the angles (F, D, D), where it pulls them (F, D), and how the
-    wrist follows a change of the angles and a one (F, 6, D + 1)."""
+    """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
+
+    Returns:
+        The information matrix of the angles (F, D, D), its right-hand side (F, D), and the wrist's linear response to
+        a step of the angles, with a constant column at the end (F, 6, D + 1).
+    """
     equations = normal(without_prior(beliefs), alone, seen)
     wrist, mixed = equations.matrix[:, :BASE, :BASE], equations.matrix[:, :BASE, BASE:]
     firm = wrist + 1e-6 * np.eye(BASE)

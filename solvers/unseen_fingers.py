@@ -1,8 +1,7 @@
-"""Fingers that have no marker in a whole take go with those beside them, as fingers do, in place of standing still.
+"""Estimate fingers without markers in a whole take from their neighbours instead of leaving them still.
 
-Between two fingers that are seen, a finger's angles lie on the straight way from one to the other, by its place in the
-hand. Beside the outermost that is seen, it goes most of the way from rest to what that one does. How near
-that comes on recorded hands is in docs/explanation/labelling.md.
+Between two visible fingers the angles are interpolated linearly. Beyond the outermost visible finger a finger follows
+that one with reduced motion (BESIDE). docs/explanation/labelling.md gives the accuracy on recorded hands.
 """
 
 from dataclasses import replace
@@ -18,16 +17,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FINGERS = DIGITS[1:]
-"""The thumb goes its own way: nothing is told of it by them, nor of them by it."""
+"""Without the thumb, which moves independently of the fingers."""
 BESIDE = 0.8
-"""How far from rest a finger beside the outermost that is seen goes towards what that one does."""
+"""Part of the outermost visible finger's motion from rest that a finger beyond it follows."""
 
 
 def accompanied(pose: Pose, seen: Bools) -> tuple[Pose, tuple[str, ...]]:
-    """The pose with the fingers that are never seen going with the others, and their names.
+    """Return the pose with estimated angles for the fingers that are never seen, and the names of these fingers.
 
-    seen (5,): which digits have a target in some frame, in the order of DIGITS. Angles stay within the hand's limits
-    and, where these allow it, its couplings.
+    seen (5,): which digits have a target in any frame, in the order of DIGITS. Angles stay within the hand's limits
+    and, where the limits allow it, its couplings.
     """
     hand = pose.hand
     known = [number for number in range(len(FINGERS)) if seen[number + 1]]
@@ -47,12 +46,12 @@ def _dofs(hand: HandModel, finger: str) -> list[int]:
 
 
 def _told(pose: Pose, number: int, known: list[int], dof: int) -> Floats:
-    """(F,) rad, what the fingers `known` tell of a degree of freedom of finger `number`."""
+    """Estimate a degree of freedom of a finger from the fingers `known`: (F,) rad."""
     hand = pose.hand
     part = CHAIN_JOINTS[FINGERS[number]].index(hand.joints[hand.axis_joint[dof]])
 
     def beside(other: int) -> Floats:
-        """(F,) the same movement of another finger; at rest where that finger does not move so."""
+        """Return the same angle of another finger (F,), the rest angle if that finger does not have it."""
         same = hand.dof(CHAIN_JOINTS[FINGERS[other]][part], hand.movements[dof])
         rest = np.full(len(pose.angles), hand.neutral[dof])
         return rest if same is None else pose.angles[:, same]
@@ -69,7 +68,7 @@ def _told(pose: Pose, number: int, known: list[int], dof: int) -> Floats:
 
 
 def _coupled(hand: HandModel, angles: Floats, lost: list[int]) -> Floats:
-    """The angles (F, D), the outermost joint of each row over the lost fingers moved to where the row holds."""
+    """Set the outermost joint of each coupling within the lost fingers so that the coupling holds, in angles (F, D)."""
     low, high = hand.limits.T
     own = {dof for number in lost for dof in _dofs(hand, FINGERS[number])}
     for row in hand.couplings:

@@ -1,4 +1,4 @@
-"""Where the wrist is, from the targets on the palm: places and turns together, by least squares."""
+"""The wrist's pose from the targets on the palm: positions and rotations together, by least squares."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,25 +21,25 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalmTargets:
-    """The targets that ride on the palm."""
+    """The targets that are fixed to the palm."""
 
     palm: PalmMarkers
     turn_columns: list[int]
-    """(R,) those whose turns do, which no movement turns."""
+    """(R,) the targets whose rotation is the palm's, because no degree of freedom rotates their joint."""
     turns_at_rest: Floats
     """(R, 3, 3) in the wrist's frame."""
 
     def places_seen(self, targets: Targets) -> bool:
-        """Whether a place on the palm is asked for in some frame."""
+        """Whether any frame has a position target on the palm."""
         return bool(self.palm.columns) and bool(np.any(targets.weights[:, self.palm.columns] > 0))
 
     def turns_seen(self, targets: Targets) -> bool:
-        """Whether a turn of the palm is asked for in some frame."""
+        """Whether any frame has a rotation target on the palm."""
         weights = targets.rotation_weights
         return bool(self.turn_columns) and weights is not None and bool(np.any(weights[:, self.turn_columns] > 0))
 
     def seen(self, targets: Targets) -> Bools:
-        """(F,) whether a place or a turn of the palm is asked for."""
+        """(F,) whether the frame has a target on the palm, position or rotation."""
         seen: Bools = np.any(targets.weights[:, self.palm.columns] > 0, axis=1)
         if targets.rotation_weights is not None:
             seen = seen | np.any(targets.rotation_weights[:, self.turn_columns] > 0, axis=1)
@@ -47,7 +47,7 @@ class PalmTargets:
 
 
 def base_of(hand: HandModel, sites: list[int]) -> PalmTargets:
-    """What of these sites rides on the palm."""
+    """Find the sites that are fixed to the palm."""
     joints = [hand.sites[site].joint for site in sites]
     columns = [column for column, joint in enumerate(joints) if not linkage(hand).moves[joint].any()]
     still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
@@ -56,10 +56,18 @@ def base_of(hand: HandModel, sites: list[int]) -> PalmTargets:
 
 
 def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: float) -> Floats:
-    """(F, 4, 4) T_world_wrist, or (1, 4, 4) where no target rides on the palm and it stays at `last` (4, 4).
+    """Fit the wrist to the targets on the palm by weighted least squares.
 
-    The turn of least weighted squares, a turn by one radian counting as `turn_length` m; the palm goes where its
-    places went. What nothing tells stays as in the frame before.
+    Whatever the targets of a frame do not determine stays as in the frame before.
+
+    Args:
+        base: the targets on the palm.
+        targets: F frames.
+        last: (4, 4) T_world_wrist of the frame before the first.
+        turn_length: m, the position error that an error of one radian counts as.
+
+    Returns:
+        (F, 4, 4) T_world_wrist; (1, 4, 4), `last`, if no target is on the palm.
     """
     weights = targets.rotation_weights
     if targets.rotations is None or weights is None or not base.turns_seen(targets):
@@ -71,7 +79,7 @@ def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: f
     total = np.maximum(seen.sum(1), 1e-12)[:, None]
     middle, centre = (seen[..., None] * there).sum(1) / total, seen @ base.palm.at_rest / total
     spread = np.einsum("fp,fpi,fpj->fij", seen, there - middle[:, None], base.palm.at_rest - centre[:, None])
-    # Places cost a constant less 2 tr(Rᵀ B), turns one less tr(Rᵀ M) with M = R_i R_restᵀ (placing.turn_error).
+    # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
     spread = spread + turn_length**2 / 2 * np.einsum("fr,frij,rkj->fik", asked, turns, base.turns_at_rest)
     attitudes, tells = attitude(MANY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
     known: Any = tells & np.any(asked > 0, axis=1)
@@ -90,6 +98,6 @@ def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: f
 
 
 def asked_turns(quaternions: Floats, weights: Floats) -> Floats:
-    """(F, R, 3, 3) of quaternions (F, R, 4) of any length; the identity where there is no weight."""
+    """Convert quaternions (F, R, 4) of any length to matrices (F, R, 3, 3), the identity where the weight is zero."""
     seen = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
     return rot.to_matrix(seen / np.linalg.norm(seen, axis=-1, keepdims=True))

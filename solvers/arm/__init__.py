@@ -1,4 +1,4 @@
-"""An arm of seven degrees of freedom that brings its wrist, the hand's root, where the capture has it."""
+"""Inverse kinematics of an arm with seven degrees of freedom, whose wrist is the hand's root."""
 
 from ..tree import SkeletonError
 from .arm_fitting import RestArm, from_rest

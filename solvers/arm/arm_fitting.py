@@ -1,4 +1,4 @@
-"""An Arm from where a rig's shoulder, elbow and wrist are at rest, whichever way it was modelled."""
+"""Build an Arm from the rest positions of a rig's shoulder, elbow and wrist, in any rest pose."""
 
 from dataclasses import dataclass
 
@@ -12,18 +12,18 @@ from .arm_model import FREE, Arm
 Floats = NDArray[np.float64]
 
 STRAIGHT = np.sin(np.deg2rad(2.0))
-"""An elbow bent by less at rest says nothing of its axis."""
+"""Sine of the rest bend below which an elbow does not define its axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RestArm:
-    """An arm of a rig at rest."""
+    """An arm and its frames at the rig's rest pose."""
 
     arm: Arm
     base: Floats
-    """(4, 4) T_rig_shoulder: the frame that `solve` takes, before anything carries it."""
+    """(4, 4) T_rig_shoulder, the shoulder frame for `solve` while the rig's torso is at rest."""
     rest: Floats
-    """(3, 4, 4) T_rig_upper, T_rig_forearm and T_rig_wrist: the frames that `frames` gives, at the rig's rest."""
+    """(3, 4, 4) T_rig_upper, T_rig_forearm and T_rig_wrist, as `frames` returns them for the rest pose."""
 
 
 def from_rest(
@@ -36,10 +36,20 @@ def from_rest(
     elbow: tuple[float, float] = (0.0, np.deg2rad(150.0)),
     wrist: SwingTwistLimit = FREE,
 ) -> RestArm:
-    """The arm of shoulder, elbow and wrist at places (3, 3) m, and a hand turned by (3, 3); all in the rig's space.
+    """Build an arm from its rest pose. All inputs are in the rig's space.
 
-    back (3,): where the elbow points at rest if it is not bent enough to tell. pole (3,): where it shall point when it
-    is posed. Limits as Arm's. Raises SkeletonError for bones without length, and for a straight arm along its back.
+    Args:
+        places: (3, 3) m, shoulder, elbow and wrist.
+        hand: (3, 3) the hand's rotation.
+        back: (3,) the direction in which the elbow points at rest, used if the arm is almost straight.
+        pole: (3,) the direction in which the elbow points by default when it is posed.
+        shoulder, elbow, wrist: limits, see Arm.
+
+    Returns:
+        The arm and its rest frames.
+
+    Raises:
+        SkeletonError: a bone has no length, or the arm is straight and parallel to `back`.
     """
     upper, fore = places[1] - places[0], places[2] - places[1]
     lengths = float(np.linalg.norm(upper)), float(np.linalg.norm(fore))
@@ -52,7 +62,7 @@ def from_rest(
         if not np.linalg.norm(bend) > 1e-6 * np.linalg.norm(back):
             raise SkeletonError("arm: it is straight and its back is along it, expected a back to one side")
     turned = rot.basis(along, bend)
-    # The forearm's X is the elbow's axis as nearly as a forearm lets that is bent a little out of the plane.
+    # The forearm's X axis is as close to the elbow's axis as its direction, slightly out of the plane, allows.
     forearm = rot.basis(onwards, np.cross(turned[:, 0], onwards))
     rest = np.tile(np.eye(4), (3, 1, 1))
     rest[:, :3, :3] = turned, forearm, hand

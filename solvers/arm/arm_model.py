@@ -1,10 +1,10 @@
-"""An arm: its lengths, its limits, how it is posed. CGA-arm section 4.
+"""The arm model: lengths, limits, poses and forward kinematics. CGA-arm section 4.
 
-Shoulder and wrist are ball-and-socket joints, the elbow is a hinge, the hand is one solid. Frames, at rest all alike:
+Shoulder and wrist are ball-and-socket joints, the elbow is a hinge, the hand is rigid. Frames, parallel at zero angles:
 
     shoulder  +Y along the upper arm, +X the elbow's axis, so that the elbow bends the forearm from +Y towards +Z
-    elbow     at (0, upper, 0) of the turned shoulder; turned about +X by the angle of the elbow
-    wrist     at (0, fore, 0) of the turned elbow
+    elbow     at (0, upper, 0) in the rotated shoulder frame; rotated about +X by the elbow angle
+    wrist     at (0, fore, 0) in the rotated elbow frame
 """
 
 from dataclasses import dataclass
@@ -23,10 +23,11 @@ FREE = ball()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arm:
-    """An arm's lengths and limits. `human` gives a person's.
+    """Lengths and limits of an arm. `human` returns those of a person.
 
-    Raises SkeletonError for lengths that are not above 0, elbows that do not bend from 0 up to 180 degrees, poles
-    without a direction and hands without a rotation.
+    Raises:
+        SkeletonError: a length is not above 0, the elbow's range is not within 0 to π, the pole has no direction, or
+            `hand` is not a unit quaternion.
     """
 
     upper: float
@@ -36,13 +37,13 @@ class Arm:
     shoulder: SwingTwistLimit = FREE
     """In the shoulder's frame."""
     elbow: tuple[float, float] = (0.0, np.deg2rad(150.0))
-    """rad, least and most."""
+    """rad, lower and upper limit."""
     wrist: SwingTwistLimit = FREE
     """In the forearm's frame."""
     hand: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     """Unit quaternion wxyz, the hand's rest rotation in the forearm's frame."""
     pole: tuple[float, float, float] = (0.0, 1.0, -1.0)
-    """Where the elbow points if nothing tells, in the shoulder's frame: for an arm that hangs down, down and back."""
+    """Default direction of the elbow in the shoulder's frame: down and back for an arm that hangs down at rest."""
 
     def __post_init__(self) -> None:
         for name in ("upper", "fore"):
@@ -59,13 +60,21 @@ class Arm:
 
 
 def human(upper: float, fore: float, side: str) -> Arm:
-    """A person's arm, side 'left' or 'right', that hangs down at rest with the palm forwards: +Z forwards, +X right.
+    """Return a person's arm, which hangs down at rest with the palm forwards: +Z forwards, +X to the right.
 
-    Ranges in degrees after the American Academy of Orthopaedic Surgeons (Joint Motion, 1965): shoulder 180 flexion,
-    60 extension, 180 abduction, 50 adduction, 90 turn either way; elbow 150; forearm 160 pronation from there;
-    wrist 80 flexion, 70 extension, 20 radial and 30 ulnar deviation.
+    Ranges after the American Academy of Orthopaedic Surgeons (Joint Motion, 1965), in degrees: shoulder 180 flexion,
+    60 extension, 180 abduction, 50 adduction, 90 rotation either way; elbow 150 flexion; forearm 160 pronation from
+    the rest pose; wrist 80 flexion, 70 extension, 20 radial and 30 ulnar deviation.
+
+    Args:
+        upper: m, shoulder to elbow.
+        fore: m, elbow to wrist.
+        side: 'left' or 'right'.
+
+    Raises:
+        SkeletonError: unknown side, or a length that is not above 0.
     """
-    # A swing about +Z goes to the left: the way in for a right arm, the way out for a left one.
+    # A swing about +Z is to the left: adduction of a right arm, abduction of a left one.
     shoulder, wrist, turn = (180.0, 50.0, 60.0, 180.0), (80.0, 30.0, 70.0, 20.0), (-160.0, 10.0)
     if side == "left":
         shoulder, wrist, turn = (180.0, 180.0, 60.0, 50.0), (80.0, 20.0, 70.0, 30.0), (-10.0, 160.0)
@@ -82,41 +91,41 @@ def _limit(cone: tuple[float, float, float, float], twist: tuple[float, float]) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmPose:
-    """An arm over F frames."""
+    """Joint rotations of an arm over F frames."""
 
     shoulder: Floats
-    """(F, 4) unit quaternions wxyz, the upper arm in the shoulder's frame: CGA-arm's q_shoulder (4.2)."""
+    """(F, 4) unit quaternions wxyz, the upper arm in the shoulder's frame: q_shoulder of CGA-arm (4.2)."""
     elbow: Floats
     """(F,) rad, θ4."""
     wrist: Floats
-    """(F, 4) unit quaternions wxyz, from the forearm; the hand's rest rotation follows it."""
+    """(F, 4) unit quaternions wxyz in the forearm's frame, applied before the hand's rest rotation."""
     swivel: Floats
-    """(F,) rad about the line from shoulder to wrist, from where the pole is."""
+    """(F,) rad, the elbow's rotation about the line from shoulder to wrist, 0 towards the pole."""
 
     def __len__(self) -> int:
         return len(self.elbow)
 
     @property
     def elbow_rotation(self) -> Floats:
-        """(F, 4) unit quaternions: CGA-arm (4.1), whose i turns the other way."""
+        """(F, 4) unit quaternions wxyz of the elbow: CGA-arm (4.1), where i has the opposite sign."""
         return rot.about(np.array([1.0, 0.0, 0.0]), self.elbow)
 
     @property
     def angles(self) -> Floats:
-        """(F, 7) rad, θ1..θ7: shoulder, elbow, wrist."""
+        """(F, 7) rad, θ1 to θ7: shoulder, elbow, wrist."""
         return np.concatenate([_three(self.shoulder), self.elbow[:, None], _three(self.wrist)], -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmState:
-    """What is kept from one piece of a take to the next: its last frame."""
+    """State carried from one piece of a take to the next: the last pose."""
 
     last: ArmPose
     """One frame."""
 
 
 def at_rest(arm: Arm) -> ArmState:
-    """The state before an arm's first frame: straight, or as near to it as its limits let it."""
+    """Return the state before an arm's first frame: straight, or as straight as its limits allow."""
     straight = np.eye(3)[None]
     shoulder, wrist = joint(arm.shoulder, "shoulder").nearest(straight), joint(arm.wrist, "wrist").nearest(straight)
     elbow = np.clip(np.zeros(1), *arm.elbow)
@@ -124,7 +133,16 @@ def at_rest(arm: Arm) -> ArmState:
 
 
 def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
-    """(F, 3, 4, 4) T_world_upper, T_world_forearm and T_world_wrist by forward kinematics; shoulder as in `solve`."""
+    """Compute forward kinematics.
+
+    Args:
+        arm: the arm.
+        pose: F frames.
+        shoulder: T_world_shoulder (4, 4) or (F, 4, 4), or its position (3,) or (F, 3) m.
+
+    Returns:
+        (F, 3, 4, 4) T_world_upper, T_world_forearm and T_world_wrist.
+    """
     base = base_of(shoulder, len(pose))
     rotation = rot.multiply(rot.from_matrix(base[:, :3, :3]), pose.shoulder)
     world = np.zeros((len(pose), 3, 4, 4))
@@ -140,7 +158,7 @@ def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
 
 
 def excess(arm: Arm, pose: ArmPose) -> Floats:
-    """(F, 3) rad by which shoulder, elbow and wrist lie outside their limits, 0 inside."""
+    """How far shoulder, elbow and wrist are outside their limits: (F, 3) rad, 0 inside."""
     low, high = arm.elbow
     return np.stack(
         [
@@ -153,7 +171,10 @@ def excess(arm: Arm, pose: ArmPose) -> Floats:
 
 
 def base_of(shoulder: Floats, count: int) -> Floats:
-    """(F, 4, 4) T_world_shoulder of any of the ways to give it. Raises SkeletonError for another shape."""
+    """Expand a shoulder pose (4, 4), (F, 4, 4) or position (3,), (F, 3) m to T_world_shoulder (F, 4, 4).
+
+    Raises SkeletonError for another shape. `count` is F.
+    """
     shape = np.shape(shoulder)
     if shape in ((3,), (count, 3)):
         base = np.tile(np.eye(4), (count, 1, 1))
@@ -166,10 +187,10 @@ def base_of(shoulder: Floats, count: int) -> Floats:
 
 
 def _three(q: Floats) -> Floats:
-    """(F, 3) rad of q = q1 q2 q3 about Z, X and Y, CGA-arm (4.2).
+    """Decompose rotations q = q1 q2 q3 into angles (F, 3) rad about Z, X and Y, CGA-arm (4.2).
 
-    θ1 brings the plane through Y and Z into the one through Z and the elbow, θ2 the arm in that plane to the elbow,
-    θ3 turns it about itself until the wrist is reached. With the elbow on Z, θ1 is 0.
+    θ1 rotates the YZ plane into the plane through Z and the elbow, θ2 the arm in that plane to the elbow, and θ3 the
+    arm about its own axis until the wrist is reached. If the elbow is on Z, θ1 is 0.
     """
     m = rot.to_matrix(q)
     level = np.hypot(m[:, 0, 1], m[:, 1, 1])

@@ -1,4 +1,4 @@
-"""Ball-and-socket joints of an arm: how far a rotation is outside a limit, and the nearest one inside."""
+"""Limits of an arm's ball-and-socket joints: distance of a rotation to its limits, and the nearest one within them."""
 
 from dataclasses import dataclass
 
@@ -11,22 +11,22 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 SLACK = 1e-10
-"""rad by which rounding may leave a turn on its limit outside."""
+"""rad, rounding tolerance of angles at a limit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BallJoint:
-    """A Limit in numbers; see tree/swing_twist_limits.py."""
+    """A SwingTwistLimit as arrays; see tree/swing_twist_limits.py."""
 
     axes: Floats
-    """(3, 3) columns: side, twist and third axis."""
+    """(3, 3) columns: first swing axis, twist axis, second swing axis."""
     cone: Floats
     """(4,) rad"""
     twist: Floats
     """(2,) rad"""
 
     def turns(self, rotation: Floats) -> Floats:
-        """(..., 3) rad, swing and twist of rotations (..., 3, 3)."""
+        """Decompose rotations (..., 3, 3) into swing and twist angles (..., 3) rad about the axes."""
         heading = rotation @ self.axes[:, 1]
         turns = np.zeros(heading.shape)
         turns[..., ::2] = swing_twist_limits.swing_to(self.axes, heading, turns)
@@ -35,7 +35,7 @@ class BallJoint:
         return turns
 
     def inside(self, rotation: Floats) -> Bools:
-        """(...) whether rotations (..., 3, 3) are within the limit, but for SLACK."""
+        """(...) whether rotations (..., 3, 3) are within the limit, up to SLACK."""
         turns = self.turns(rotation)
         swing = turns[..., ::2]
         semi = swing_twist_limits.semi_axes(self.cone, swing) + SLACK
@@ -46,21 +46,21 @@ class BallJoint:
         return within
 
     def excess(self, rotation: Floats) -> Floats:
-        """(...) rad by which rotations (..., 3, 3) lie outside, 0 inside."""
+        """How far rotations (..., 3, 3) are outside the limit: (...) rad, 0 inside."""
         turns = self.turns(rotation)
         apart = turns - swing_twist_limits.clamp(self.cone, self.twist, turns)
-        # A turn by a whole turn less is the same.
+        # Twists that differ by 2 π are the same.
         apart[..., 1] = swing_twist_limits.wrapped(apart[..., 1])
         outside: Floats = np.linalg.norm(apart, axis=-1)
         return outside
 
     def nearest(self, rotation: Floats) -> Floats:
-        """The rotations (..., 3, 3), or the nearest inside."""
+        """Project rotations (..., 3, 3) onto the limit."""
         turns = swing_twist_limits.clamp(self.cone, self.twist, self.turns(rotation))
         return np.where(self.inside(rotation)[..., None, None], rotation, swing_twist_limits.matrices(self.axes, turns))
 
 
 def joint(limit: SwingTwistLimit, name: str) -> BallJoint:
-    """A limit in numbers. Raises SkeletonError, which names the joint, for one that contradicts itself."""
+    """Convert a limit to arrays. Raises SkeletonError, which names the joint, if the limit is contradictory."""
     checked = Skeleton((name,), (-1,), np.eye(4)[None], (limit,))
     return BallJoint(checked.axes[0], checked.cone[0], checked.twist[0])

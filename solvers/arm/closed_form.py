@@ -1,7 +1,7 @@
-"""An arm of seven degrees of freedom in closed form, within limits. CGA-arm section 4, FABRIK-CGA exercise 3.3.
+"""Closed-form inverse kinematics of a 7-DOF arm within limits. CGA-arm section 4, FABRIK-CGA exercise 3.3.
 
-What is left free by a wrist's place and rotation is the swivel: the elbow on its circle, where the sphere of the upper
-arm about the shoulder meets that of the forearm about the wrist. swivel.py chooses it.
+The wrist's pose leaves one degree of freedom, the swivel: the elbow's position on the circle in which the sphere of the
+upper arm about the shoulder meets the sphere of the forearm about the wrist. swivel.py chooses it.
 """
 
 import numpy as np
@@ -21,15 +21,26 @@ Floats = NDArray[np.float64]
 def solve(
     arm: Arm, wrist: Floats, shoulder: Floats, pole: Floats | None = None, state: ArmState | None = None
 ) -> tuple[ArmPose, ArmState]:
-    """The arm that brings its wrist to T_world_wrist (F, 4, 4), and the state to hand to the next piece.
+    """Solve every frame. Solving in pieces gives the same poses as solving at once.
 
-    shoulder: T_world_shoulder (4, 4) or (F, 4, 4), or its place (3,) or (F, 3) m when it does not turn. pole: the place
-    (3,) or (F, 3) m that the elbow points to, a pole target or an elbow's marker; by default arm.pole.
+    A wrist target out of reach, or too near for the elbow to fold, is approached on the straight line to it. The elbow
+    points to the pole if that is within the limits, else the swivel is the nearest one within the limits; of two as
+    near, the one closer to the frame before. If no swivel is within the limits, the arm comes as near to the target as
+    its limits allow. A frame with values that are not finite keeps the last pose.
 
-    A wrist that is too far, or too near for the elbow to fold, is put straight towards its target. The swivel is the
-    pole's if the limits hold there, else the nearest to it where they hold; of two, that which goes on from the frame
-    before. Where they hold nowhere, shoulder and wrist turn as far as they may and the arm comes as near as its limits
-    let it. A frame that is not finite keeps the last pose. Solving in pieces gives the poses of solving at once.
+    Args:
+        arm: lengths and limits.
+        wrist: (F, 4, 4) T_world_wrist, the target.
+        shoulder: T_world_shoulder (4, 4) or (F, 4, 4), or its position (3,) or (F, 3) m if it does not rotate.
+        pole: (3,) or (F, 3) m in the world, the point that the elbow points to: a pole target or an elbow marker.
+            By default arm.pole.
+        state: what the previous piece returned; None at the start of a take.
+
+    Returns:
+        The pose of each frame, and the state for the next piece.
+
+    Raises:
+        SkeletonError: the shoulder has another shape, or a limit is contradictory.
     """
     state = state or at_rest(arm)
     base = base_of(shoulder, len(wrist))
@@ -54,7 +65,10 @@ def solve(
 def _within_limits(
     arm: Arm, joints: tuple[BallJoint, BallJoint], triangle: ArmTriangle, goal: Floats, last: float
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Shoulder, elbow, wrist and swivel of an arm whose wrist shall be at goal (N, 3) m in the shoulder's frame."""
+    """Return shoulder (N, 4), elbow (N,), wrist (N, 4) and swivel (N,) within limits.
+
+    goal: (N, 3) m, the wrist's target in the shoulder's frame. last: rad, the swivel before the first frame.
+    """
     swivel = choose(joints, triangle, last)
     upper, elbow = triangle.upper_at(swivel), triangle.elbow.copy()
     outside = ~joints[0].inside(upper)
@@ -65,7 +79,7 @@ def _within_limits(
 
 
 def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:
-    """(F, 3) m the poles' places; a pole that is not finite is arm.pole's."""
+    """Positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
     own: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
     if pole is None:
         return own

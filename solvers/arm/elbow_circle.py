@@ -1,4 +1,4 @@
-"""Where an arm's elbow is: the circle in which two spheres meet, cut by the swivel plane. CGA-arm 4.1 and 5.1."""
+"""The elbow's position: the circle in which two spheres meet, intersected with the swivel plane. CGA-arm 4.1, 5.1."""
 
 import math
 from dataclasses import dataclass
@@ -17,36 +17,36 @@ from .arm_model import Arm
 Floats = NDArray[np.float64]
 
 FOLDED = 1e-6
-"""Part of the arm's length that shoulder and wrist stay apart, so that a circle of elbows is left."""
+"""Minimum distance of shoulder and wrist, as part of the arm's length, at which the elbow's circle exists."""
 ASIDE = 1e-6
-"""Part of its distance that a pole must be aside of the line from shoulder to wrist to tell a plane."""
+"""Minimum distance of a pole to the line from shoulder to wrist, as part of its distance to the shoulder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmTriangle:
-    """An arm over N frames with its elbow towards the pole, in the shoulder's frame."""
+    """An arm over N frames with its elbow towards the pole (swivel 0), in the shoulder's frame."""
 
     way: Floats
-    """(N, 3) of length 1, from shoulder to wrist."""
+    """(N, 3) unit vectors from shoulder to wrist."""
     upper: Floats
     """(N, 3, 3) the upper arm's rotation."""
     elbow: Floats
     """(N,) rad"""
     hand: Floats
-    """(N, 3, 3) the rotation that the wrist shall end in."""
+    """(N, 3, 3) the target rotation of the wrist."""
 
     def rows(self, rows: NDArray[np.intp]) -> "ArmTriangle":
-        """Some of its frames."""
+        """Return some of the frames."""
         return ArmTriangle(self.way[rows], self.upper[rows], self.elbow[rows], self.hand[rows])
 
     def upper_at(self, swivel: Floats) -> Floats:
-        """(N, ..., 3, 3) the upper arm's rotation at swivels (N, ...) rad."""
+        """Return the upper arm's rotation (N, ..., 3, 3) at swivels (N, ...) rad."""
         more = (slice(None), *(None,) * (swivel.ndim - 1))
         turned: Floats = rot.to_matrix(rot.about(self.way[more], swivel)) @ self.upper[more]
         return turned
 
     def wrist_of(self, upper: Floats, elbow: Floats) -> Floats:
-        """(N, ..., 3, 3) the wrist's turn after an upper arm (N, ..., 3, 3) and an elbow (N,) rad."""
+        """Return the wrist's rotation (N, ..., 3, 3) for an upper arm (N, ..., 3, 3) and an elbow angle (N,) rad."""
         more = (slice(None), *(None,) * (upper.ndim - 3))
         fore = upper @ rot.to_matrix(rot.about(np.array([1.0, 0.0, 0.0]), elbow))[more]
         turn: Floats = np.swapaxes(fore, -1, -2) @ self.hand[more]
@@ -54,10 +54,18 @@ class ArmTriangle:
 
 
 def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[ArmTriangle, Floats]:
-    """Shoulder, elbow and wrist with the elbow towards the pole, and the wrist's target (N, 3) m.
+    """Place the elbow towards the pole.
 
-    Of T_world_wrist and T_world_shoulder (N, 4, 4) and poles (N, 3) m in the world; all found is in the shoulder's
-    frame. The wrist stays in the direction of its target, as near as the elbow's range lets it.
+    A wrist target out of the elbow's range is moved along the line from the shoulder into it.
+
+    Args:
+        arm: lengths and limits.
+        wrist: (N, 4, 4) T_world_wrist, the target.
+        base: (N, 4, 4) T_world_shoulder.
+        pole: (N, 3) m in the world.
+
+    Returns:
+        The triangle of shoulder, elbow and wrist, and the wrist's target (N, 3) m, in the shoulder's frame.
     """
     into = np.swapaxes(base[:, :3, :3], 1, 2)
     place = (into @ (wrist[:, :3, 3] - base[:, :3, 3])[..., None])[..., 0]
@@ -69,7 +77,7 @@ def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Ar
     elbow = _elbow(arm, middle, way, side)
     along = elbow / np.linalg.norm(elbow, axis=-1, keepdims=True)
     fore = middle - elbow
-    # Of the swivel plane, across the upper arm and away from the pole: into this the elbow bends the forearm.
+    # In the swivel plane, perpendicular to the upper arm and away from the pole: the elbow bends the forearm this way.
     bend = (along * side).sum(-1, keepdims=True) * way - (along * way).sum(-1, keepdims=True) * side
     upper = np.stack([np.cross(along, bend), along, bend], -1)
     angle = np.arctan2((fore * bend).sum(-1), (fore * along).sum(-1))
@@ -77,8 +85,8 @@ def triangle_of(arm: Arm, wrist: Floats, base: Floats, pole: Floats) -> tuple[Ar
 
 
 def distances(arm: Arm) -> tuple[float, float]:
-    """m, how near and how far from the shoulder the elbow's range lets the wrist be, as bone lengths alone have it."""
-    # An elbow bent by θ4 keeps the wrist √(u² + f² + 2 u f cos θ4) away.
+    """Least and greatest distance from shoulder to wrist, m, by the bone lengths and the elbow's range."""
+    # With the elbow bent by θ4 the distance is √(u² + f² + 2 u f cos θ4).
     most, least = (
         math.sqrt(max(arm.upper**2 + arm.fore**2 + 2 * arm.upper * arm.fore * math.cos(x), 0.0)) for x in arm.elbow
     )
@@ -87,22 +95,22 @@ def distances(arm: Arm) -> tuple[float, float]:
 
 
 class Elbow(NamedTuple):
-    """What the algebra makes of shoulder and wrist over N frames, the shoulder at the origin. CGA-arm 4.1."""
+    """The objects that locate the elbow over N frames, the shoulder at the origin. CGA-arm 4.1."""
 
     upper: Sphere[Floats]
-    """Where the elbow is as the upper arm has it."""
+    """About the shoulder, with the upper arm's length as radius."""
     fore: Sphere[Floats]
-    """Where the elbow is as the forearm has it."""
+    """About the wrist, with the forearm's length as radius."""
     circle: Circle[Floats]
-    """Where it may be: where these meet."""
+    """The intersection of the spheres."""
     plane: Plane[Floats]
-    """The swivel plane, which tells where on the circle."""
+    """The swivel plane."""
     ends: PairPoints[Floats]
-    """The two elbows in that plane."""
+    """The two intersections of circle and plane."""
 
 
 def elbow_of(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Elbow:
-    """Of a wrist (N, 3) m in a direction (N, 3), and an elbow to the side (N, 3), each of length 1."""
+    """Construct the objects for a wrist (N, 3) m. way, side: (N, 3) unit vectors to the wrist and towards the pole."""
     nothing, size = vector(np.zeros_like(wrist)), np.ones(len(wrist))
     upper, fore = g.sphere(nothing, arm.upper * size), g.sphere(vector(wrist), arm.fore * size)
     circle = g.meet_sphere_sphere(upper, fore)
@@ -111,7 +119,7 @@ def elbow_of(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Elbow:
 
 
 def _elbow(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Floats:
-    """(N, 3) where the spheres about shoulder and wrist (N, 3) and the swivel plane meet, of two on its side (N, 3)."""
+    """Position of the elbow, (N, 3) m: of the two intersections the one on `side` (N, 3)."""
     ends = elbow_of(arm, wrist, way, side).ends
     one, other = positions(ends.first), positions(ends.second)
     on_side = ((one - other) * side).sum(-1, keepdims=True) >= 0
@@ -120,7 +128,10 @@ def _elbow(arm: Arm, wrist: Floats, way: Floats, side: Floats) -> Floats:
 
 
 def towards(arm: Arm, pole: Floats, way: Floats) -> Floats:
-    """(F, 3) of length 1, across the way (F, 3) from shoulder to wrist: to the pole, to arm.pole, or to any side."""
+    """Unit vectors (F, 3) perpendicular to the direction `way` (F, 3) to the wrist, towards the pole.
+
+    A pole too close to the line is replaced by arm.pole, or by a fixed direction.
+    """
     line = line_of(g.join_line(g.up(vector(np.zeros_like(way))), g.up(vector(way))))
     side = np.zeros_like(way)
     for candidate in (pole, np.array(arm.pole), np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])):
@@ -131,7 +142,7 @@ def towards(arm: Arm, pole: Floats, way: Floats) -> Floats:
             side, axis=-1, keepdims=True
         )
         side = np.where(usable, out / np.where(length > 0, length, 1.0), side)
-    # Once more square on the way: what is left of a pole that was nearly on it has rounded.
+    # Orthogonalise once more: rounding is large for a pole close to the line.
     side = side - (side * way).sum(-1, keepdims=True) * way
     unit: Floats = side / np.linalg.norm(side, axis=-1, keepdims=True)
     return unit

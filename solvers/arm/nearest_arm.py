@@ -1,9 +1,9 @@
-"""The arm whose wrist comes nearest to a place that no swivel brings it to within the shoulder's limits.
+"""The arm pose nearest to a wrist target that no swivel reaches within the shoulder's limits.
 
-Such a place is beyond the edge of what the limits let, for which there is no closed form: the arm is a chain like
-others. How far the wrist is from the place has several hollows over the shoulder's turns and the elbow's, and steps end
-in the one that they begin in. So a net is laid over the limits, the same for every place and the mirrored one for a
-mirrored arm, and the steps begin in its deepest hollows.
+This has no closed form, so the arm is solved as a general chain. The wrist's distance to the target has several local
+minima over the angles of shoulder and elbow, and an iterative solver converges to the one it starts in. It is therefore
+started from the lowest local minima on a grid over the limits. The grid is the same for every target, and mirrored for
+a mirrored arm.
 """
 
 import numpy as np
@@ -17,16 +17,16 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NET = (16, 3, 7, 5)
-"""Directions of the shoulder's swing, parts of the way to its edge, twists of the shoulder and bends of the elbow."""
+"""Grid points: directions of the shoulder's swing, its magnitudes, twists of the shoulder, bends of the elbow."""
 HOLLOWS = 8
-"""Of the net's hollows, how many are begun in. From 4 a person's arm, or one with a wide cone, came as near as from 80
-of the net's knots; with a cone that is closed on two sides 8 left 7 of 117 places up to 0.4 mm farther off."""
+"""Local minima that are searched. For a person's arm, or one with a wide cone, 4 came as near as 80 grid points; with a
+cone closed on two sides, 8 left 7 of 117 targets up to 0.4 mm farther away."""
 AT_ONCE = 250
-"""Places whose nets are measured at once, which bounds the memory."""
+"""Targets in a batch, which bounds the memory."""
 
 
 def nearest(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
-    """The upper arm's rotation (N, 3, 3) and elbow (N,) rad that bring the wrist nearest to goal (N, 3) m."""
+    """Return the upper arm's rotation (N, 3, 3) and elbow angle (N,) rad with the wrist nearest to goal (N, 3) m."""
     rest = np.tile(np.eye(4), (3, 1, 1))
     rest[1:, 1, 3] = arm.upper, arm.fore
     chain = Skeleton(("shoulder", "elbow", "wrist"), (-1, 0, 1), rest, (arm.shoulder, hinge(*arm.elbow), fixed()))
@@ -36,7 +36,7 @@ def nearest(arm: Arm, goal: Floats) -> tuple[Floats, Floats]:
 
 
 def _nearest(chain: Skeleton, goal: Floats) -> Floats:
-    """(N, 3, 3) rad, the chain's turns."""
+    """Solve a batch: the chain's swing and twist angles (N, 3, 3) rad."""
     net = _net(chain)
     flat = net.reshape(-1, 3, 3)
     wrists = frames(chain, np.tile(np.eye(4), (len(flat), 1, 1)), chain.rotations(flat))[:, -1, :3, 3]
@@ -54,7 +54,7 @@ def _nearest(chain: Skeleton, goal: Floats) -> Floats:
 
 
 def _net(chain: Skeleton) -> Floats:
-    """(*NET, 3, 3) rad, turns of the chain's joints all over their limits."""
+    """Swing and twist angles of the chain on a grid over its limits, (*NET, 3, 3) rad."""
     directions, parts, twists, bends = NET
     angle = np.linspace(0.0, 2 * np.pi, directions, endpoint=False)
     way = np.stack([np.cos(angle), np.sin(angle)], -1)
@@ -68,7 +68,7 @@ def _net(chain: Skeleton) -> Floats:
 
 
 def _hollows(away: Floats) -> Bools:
-    """(N, *NET) whether the net is no nearer to the place beside a knot than there."""
+    """(N, *NET) whether a grid point's distance to the target is a local minimum."""
     hollow = (away <= np.roll(away, 1, axis=1)) & (away <= np.roll(away, -1, axis=1))
     for axis in range(2, away.ndim):
         low, high = np.moveaxis(hollow, axis, 0), np.moveaxis(away, axis, 0)

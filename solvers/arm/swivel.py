@@ -1,4 +1,4 @@
-"""The one freedom of an arm whose wrist is placed: which elbow of its circle keeps shoulder and wrist within limits."""
+"""Choose the swivel, the elbow's angle on its circle, that keeps shoulder and wrist within their limits."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,23 @@ Joints = tuple[BallJoint, BallJoint]
 """Shoulder and wrist."""
 
 TRIED = 120
-"""Swivels that are tried around the circle, 3 degrees apart."""
+"""Samples around the circle, 3 degrees apart."""
 HALVINGS = 26
-"""Steps that bring the edge of what the limits let from 3 degrees to under 1e-9 rad."""
+"""Bisections that narrow the edge of the allowed range from 3 degrees to under 1e-9 rad."""
 THIRDS = 40
-"""Steps that bring the least outside from 6 degrees to under 1e-8 rad."""
+"""Ternary search steps that narrow the minimum from 6 degrees to under 1e-8 rad."""
 HOLLOWS = 4
-"""Of the swivels tried that are better than those beside them, how many are looked into for what lies between."""
+"""Local minima of the sampled cost that are refined."""
 AT_ONCE = 500
-"""Frames whose swivels are tried at once, which bounds the memory."""
+"""Frames in a batch, which bounds the memory."""
 SHOULDER_FIRST = 1e3
-"""The shoulder's excess beside the wrist's: where not both hold, the wrist's place goes before the hand's rotation."""
+"""Weight of the shoulder's excess relative to the wrist's: the wrist's position has priority over its rotation."""
 
 
 def choose(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
-    """(N,) rad the swivel nearest to 0 within the limits; of two the one that goes on from the frame before.
+    """Choose the swivel (N,) rad nearest to 0 within the limits; of two, the one closer to the frame before.
 
-    last: rad, the swivel before the first frame. Where no swivel is within the limits, the least outside.
+    Where no swivel is within the limits, choose the one least outside. last: rad, the swivel before the first frame.
     """
     swivel = np.zeros(len(triangle.elbow))
     rows = np.flatnonzero(~_holds(joints, triangle, swivel))
@@ -44,7 +44,7 @@ def choose(joints: Joints, triangle: ArmTriangle, last: float) -> Floats:
 
 
 def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
-    """(N, 2) rad the first swivels within the limits either way from 0; where none is, twice the least outside."""
+    """Swivels (N, 2) rad where the limits begin to hold in either direction from 0; twice the least outside if none."""
     step = 2 * np.pi / TRIED
     ring: Floats = np.linspace(0.0, 2 * np.pi, TRIED, endpoint=False)
     held = _holds(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), TRIED)))
@@ -54,14 +54,14 @@ def _candidates(joints: Joints, triangle: ArmTriangle) -> Floats:
         least[none] = _least(joints, triangle.rows(none), ring)
     sides = []
     for way, inside in ((1.0, held), (-1.0, np.roll(held[:, ::-1], 1, axis=1))):
-        # Limits that hold over less than a step are found as the least outside, and begin within a step of it.
+        # A range narrower than a step is found as a minimum of the cost; its edge is within a step of that.
         first = np.where(np.any(held, axis=1), way * ring[np.argmax(inside, axis=1)], least)
         sides.append(_edge(joints, triangle, first, way * step))
     return wrapped(np.stack(sides, -1))
 
 
 def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) -> Floats:
-    """(N,) rad where the limits begin to hold, between `step` before `inside` and there; `inside` if they never do."""
+    """Bisect for the edge (N,) rad of the allowed range between `inside - step` and `inside`."""
     outside = inside - step
     for _ in range(HALVINGS):
         middle = (inside + outside) / 2
@@ -71,7 +71,7 @@ def _edge(joints: Joints, triangle: ArmTriangle, inside: Floats, step: float) ->
 
 
 def _least(joints: Joints, triangle: ArmTriangle, ring: Floats) -> Floats:
-    """(N,) rad of the least cost, from the hollows of the costs on the ring (TRIED,), each deepened in thirds."""
+    """Swivel (N,) rad of the least cost: a ternary search in the lowest local minima on the ring (TRIED,)."""
     step = float(ring[1])
     cost = _cost(joints, triangle, np.broadcast_to(ring, (len(triangle.elbow), TRIED)))
     hollow = (cost <= np.roll(cost, 1, axis=1)) & (cost <= np.roll(cost, -1, axis=1))
@@ -96,7 +96,7 @@ def _holds(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Bools:
 
 
 def _cost(joints: Joints, triangle: ArmTriangle, swivel: Floats) -> Floats:
-    """(N, ...) how far swivels (N, ...) rad are outside the limits; 0 inside."""
+    """Weighted excess (N, ...) of swivels (N, ...) rad over the limits; 0 inside."""
     upper = triangle.upper_at(swivel)
     shoulder, wrist = joints
     return SHOULDER_FIRST * shoulder.excess(upper) + wrist.excess(triangle.wrist_of(upper, triangle.elbow))

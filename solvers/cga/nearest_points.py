@@ -1,6 +1,6 @@
-"""The nearest places: on a sphere, a circle, a plane or a line, from a place, a sphere or a circle.
+"""Nearest points: on a sphere, circle, plane or line, to a point, sphere or circle.
 
-Every function serves floats and arrays alike. Every degenerate case has an answer: finite, and on the object.
+Every function takes floats or arrays. Every degenerate case returns a finite point on the object.
 """
 
 import numpy as np
@@ -11,30 +11,29 @@ from .objects import E3, across, add, centre, cross, dot, ends_of, place, round_
 from .scalars import anywhere, choose, inverse, quotient, root
 
 NEARLY_ON_AXIS = 1e-12
-"""A place this near to a circle's axis, beside how far it is from the origin and the circle large, is on it."""
+"""Distance from a circle's axis, relative to the radius and the distance from the origin, that counts as zero."""
 
 STEPS = 60
-"""At most this many of Newton's steps towards a line's nearest place to a circle; about six are the rule."""
+"""Maximum number of Newton steps for the point of a line nearest to a circle; usually about six are taken."""
 
 SETTLED = 1e-15
-"""A step this small beside the circle's radius is the last."""
+"""Size of the last Newton step, relative to the circle's radius."""
 
 
 def nearest_on_sphere(middle: Vector[T], radius: T, x: Vector[T]) -> Vector[T]:
-    """The place on a sphere nearest to x; middle + radius e3 if x is the middle, whence all are as near.
+    """Return the point of a sphere nearest to x; middle + radius e3 if x is the centre, to which all are equally near.
 
-    The line through x and the middle meets the sphere in a pair (FABRIK-CGA 3.10-3.12) whose ends are
+    The line through x and the centre meets the sphere in a pair (FABRIK-CGA 3.10-3.12) whose points are
     middle ± radius (x - middle)/|x - middle|, of which + has the larger inner product with x (3.13).
     """
     return add(middle, unit(subtract(x, middle), E3), radius)
 
 
 def nearest_on_circle(circle: Circle[T], x: Vector[T]) -> Vector[T]:
-    """The place on a circle nearest to x, FABRIK-CGA (3.14)-(3.19); see circle_side in
-    tools/cga_definitions.py.
+    """Return the point of a circle nearest to x, FABRIK-CGA (3.14)-(3.19); see circle_side in tools/cga_definitions.py.
 
-    From the axis, whence all are as near, any: always the same one for one circle. Of a circle that is a point
-    or imaginary, its centre.
+    If x is on the axis, to which all points are equally near, the result is a fixed one that depends on the circle
+    alone. If the circle is a point or imaginary, the result is its centre.
     """
     flat, side = g.circle_centre(circle), g.circle_side(circle, x)
     one = inverse(flat.eoi)
@@ -49,20 +48,20 @@ def nearest_on_circle(circle: Circle[T], x: Vector[T]) -> Vector[T]:
 
 
 def foot_on_plane(plane: Plane[T], x: Vector[T]) -> Vector[T]:
-    """The place on a plane nearest to x."""
+    """Return the point of a plane nearest to x."""
     return place(g.foot_plane(plane, x))
 
 
 def foot_on_line(line: Line[T], x: Vector[T]) -> Vector[T]:
-    """The place on a line nearest to x."""
+    """Return the point of a line nearest to x."""
     return place(g.foot_line(line, x))
 
 
 def nearest_on_line_from_sphere(line: Line[T], sphere: Sphere[T], x: Vector[T]) -> Vector[T]:
-    """The place on a line nearest to a sphere (FABRIK-CGA, exercise 3.2a); of two that are on it, the nearer to x.
+    """Return the point of a line nearest to a sphere (FABRIK-CGA, exercise 3.2a); of two intersections the nearer to x.
 
-    A line that misses the sphere (B² < 0) is nearest where its perpendicular through the centre stands, and half way
-    between the pair's imaginary ends; one that touches it is nearest where it touches.
+    If the line misses the sphere (B² < 0), the nearest point is the foot of the perpendicular from the centre, halfway
+    between the imaginary points of the pair; if it touches the sphere, it is the point of contact.
     """
     ends = ends_of(g.meet_line_sphere(line, sphere))
     near, far = subtract(x, ends.first), subtract(x, ends.second)
@@ -71,13 +70,13 @@ def nearest_on_line_from_sphere(line: Line[T], sphere: Sphere[T], x: Vector[T]) 
 
 
 def nearest_on_line_from_circle(line: Line[T], circle: Circle[T]) -> Vector[T]:
-    """The place on a line nearest to a circle (FABRIK-CGA, exercise 3.2b); of two as near, the one further along it.
+    """Return the point of a line nearest to a circle (FABRIK-CGA, exercise 3.2b); of two, the one further along it.
 
-    With t along the line from its foot below the circle's centre and ρ(t) the distance from the axis,
-    ρ² = a t² + 2 b t + c, the squared distance from the circle is t² - 2 r ρ(t) and what does not depend on t. It is
-    least where t = r (a t + b) / ρ(t). The right side rises from -r √a to r √a, ever faster up to t = -b/a and ever
-    slower from there: the least is the outermost crossing on one side or on the other, and from outside Newton's
-    steps come to it without passing it.
+    With t along the line from the foot of the perpendicular from the circle's centre and ρ(t) the distance from the
+    circle's axis, ρ² = a t² + 2 b t + c, the squared distance from the circle is t² - 2 r ρ(t) plus a constant. It is
+    least where t = r (a t + b) / ρ(t). The right side rises from -r √a to r √a, convex up to t = -b/a and concave
+    beyond: the minimum is the outermost solution on one of the two sides, and Newton's method converges to it
+    monotonically from outside.
     """
     middle, normal, square, _ = round_of(circle)
     direction = unit(g.line_direction(line), E3)
@@ -92,13 +91,13 @@ def nearest_on_line_from_circle(line: Line[T], circle: Circle[T]) -> Vector[T]:
 
 
 def _beyond(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
-    """The squared distance from the circle at t, but for what does not depend on t."""
+    """Squared distance from the circle at t, less its constant part."""
     a, b, c = quadratic
     return t * t - 2.0 * radius * root((a * t + 2.0 * b) * t + c)
 
 
 def _crossing(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
-    """Where t = r (a t + b) / ρ(t), by Newton's method; where that ends without a crossing the other side has one."""
+    """Solve t = r (a t + b) / ρ(t) by Newton's method; if this side has no solution, the other side has one."""
     a, b, c = quadratic
     bend = a * c - b * b
     bend = choose(bend > 0, bend, 0.0)

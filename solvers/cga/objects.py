@@ -1,6 +1,6 @@
-"""What the objects of the algebra tell of themselves: places, centres, radii, ends, and whether they are real.
+"""Parameters of the algebra's objects: positions, centres, radii, points of a pair, and whether they are real.
 
-Every function serves floats and arrays alike (scalars.py). Lengths are in the unit of the coordinates.
+Every function takes floats or arrays (scalars.py). Lengths are in the unit of the coordinates.
 """
 
 from typing import Generic, NamedTuple
@@ -25,21 +25,21 @@ from .generated import (
 from .scalars import anywhere, choose, inverse, quotient, root
 
 TOLERANCE = 1e-12
-"""A square this small beside the terms that it is a difference of is 0. For a circle or pair of radius r at a distance
-D from the origin that is r < 1e-6 D about: coordinates should count from something near."""
+"""A square counts as 0 if it is this small relative to the terms of which it is the difference. For a circle or pair of
+radius r at a distance D from the origin this means r < 1e-6 D about: choose an origin close by."""
 
 E1 = Vector(1.0, 0.0, 0.0)
 E3 = Vector(0.0, 0.0, 1.0)
 
 
 def vector(positions: Floats) -> Vector[Floats]:
-    """The columns of positions (..., 3), each (...) and contiguous."""
+    """Convert an array (..., 3) to a vector of contiguous columns (...)."""
     x, y, z = np.ascontiguousarray(np.moveaxis(positions, -1, 0))
     return Vector(x, y, z)
 
 
 def positions(v: Vector[Floats]) -> Floats:
-    """The array (..., 3) of three columns (...)."""
+    """Convert a vector of columns (...) to an array (..., 3)."""
     return np.stack(np.broadcast_arrays(*v), -1)
 
 
@@ -69,13 +69,13 @@ def cross(a: Vector[T], b: Vector[T]) -> Vector[T]:
 
 
 def select(flag: T, yes: Vector[T], no: Vector[T]) -> Vector[T]:
-    """`yes` where the flag is not 0, else `no`."""
+    """Return `yes` where the flag is not 0, else `no`."""
     chosen = flag != 0
     return Vector(choose(chosen, yes.e1, no.e1), choose(chosen, yes.e2, no.e2), choose(chosen, yes.e3, no.e3))
 
 
 def unit(v: Vector[T], otherwise: Vector[float]) -> Vector[T]:
-    """v / |v|, or `otherwise` where v is 0."""
+    """Return v / |v|, or `otherwise` where v is 0."""
     length = root(dot(v, v))
     there = scaled(v, inverse(length))
     nowhere = length == 0
@@ -89,7 +89,7 @@ def unit(v: Vector[T], otherwise: Vector[float]) -> Vector[T]:
 
 
 def across(v: Vector[T]) -> Vector[T]:
-    """A unit vector at right angles to v: in the plane of the axis that v is least along; e1 for v = 0."""
+    """Return a unit vector perpendicular to v and to the axis of v's smallest component; e1 for v = 0."""
     x, y, z = abs(v.e1), abs(v.e2), abs(v.e3)
     one = choose((x <= y) & (x <= z), 1.0, 0.0)
     two = choose((one == 0) & (y <= z), 1.0, 0.0)
@@ -99,71 +99,71 @@ def across(v: Vector[T]) -> Vector[T]:
 
 
 def place(point: DirectFlatPoint[T]) -> Vector[T]:
-    """Where a flat point is; 0 for one at infinity."""
+    """Return the position of a flat point; 0 for one at infinity."""
     return scaled(Vector(point.e1i, point.e2i, point.e3i), inverse(point.eoi))
 
 
 def centre(sphere: Sphere[T]) -> Vector[T]:
-    """The centre of a sphere, or where a point is: the inverse of Hestenes' H."""
+    """Return the centre of a sphere, or the position of a point: the inverse of Hestenes' H."""
     return Vector(sphere.e1, sphere.e2, sphere.e3)
 
 
 def normalised(sphere: WeightedSphere[T]) -> Sphere[T]:
-    """The sphere of weight 1; 0 where the weight is 0, which is a plane's."""
+    """Return the sphere scaled to weight 1; 0 where the weight is 0 and the object is a plane."""
     one = inverse(sphere.eo)
     return Sphere(sphere.e1 * one, sphere.e2 * one, sphere.e3 * one, sphere.ei * one)
 
 
 def line_of(direct: DirectLine[T]) -> Line[T]:
-    """The standard line, its direction of length 1, of a direct one; 0 for that of a point with itself."""
+    """Return the standard form of a direct line with a unit direction; 0 if its two points coincide."""
     return unit_line(g.standard_line(direct))
 
 
 def unit_line(line: Line[T]) -> Line[T]:
-    """The line with a direction of length 1; 0 where there is none."""
+    """Return the line scaled to a unit direction; 0 if it has none."""
     one = inverse(root(g.square_line(line)))
     e23, e31, e12, e1i, e2i, e3i = line
     return Line(e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one)
 
 
 def sphere_of(direct: DirectSphere[T]) -> Sphere[T]:
-    """The standard sphere of weight 1. Through four points in a plane it is a plane, and 0 is given."""
+    """Return the standard form of a direct sphere with weight 1; 0 if its four points are coplanar."""
     return normalised(g.standard_weighted_sphere(direct))
 
 
 def unit_plane(plane: Plane[T]) -> Plane[T]:
-    """The plane with a normal of length 1; 0 where there is none."""
+    """Return the plane scaled to a unit normal; 0 if it has none."""
     one = inverse(root(g.square_plane(plane)))
     return Plane(plane.e1 * one, plane.e2 * one, plane.e3 * one, plane.ei * one)
 
 
 def plane_through(p: Vector[T], q: Vector[T], r: Vector[T]) -> Plane[T]:
-    """The unit plane through three places, its normal along (q - p) × (r - p); 0 where they are in a line."""
+    """Return the unit plane through three points, with its normal along (q - p) × (r - p); 0 if they are collinear."""
     direct = g.join_plane(g.up(p), g.up(q), g.up(r))
     e1, e2, e3, ei = g.standard_plane(direct)
     return unit_plane(Plane(-e1, -e2, -e3, -ei))  # FABRIK-CGA (3.2)
 
 
 def sign(square: T, scale: T) -> T:
-    """1, 0 or -1 as a square is positive, nothing beside its scale, or negative: real, touching, imaginary. NaN: -1."""
+    """Return the sign of a square, 0 within TOLERANCE of its scale: 1 real, 0 touching, -1 imaginary or NaN."""
     limit = TOLERANCE * scale
     return 1.0 * (square > limit) + 1.0 * (square >= -limit) - 1.0
 
 
 class CircleParameters(NamedTuple, Generic[T]):
-    """A circle in plain numbers."""
+    """Centre, normal and squared radius of a circle."""
 
     centre: Vector[T]
     normal: Vector[T]
-    """Of length 1; from the first sphere's centre to the second's for a circle where two spheres meet."""
+    """Unit; from the first sphere's centre to the second's if the circle is the intersection of two spheres."""
     square: T
-    """The squared radius, below 0 for an imaginary circle."""
+    """Squared radius, below 0 for an imaginary circle."""
     case: T
-    """The sign of C²: 1 for a circle, 0 for a point, -1 for none. FABRIK-CGA after (3.5)."""
+    """The sign of C²: 1 for a circle, 0 for a point, -1 for an imaginary circle. FABRIK-CGA after (3.5)."""
 
 
 def round_of(circle: Circle[T]) -> CircleParameters[T]:
-    """A circle in plain numbers. Where spheres about one centre meet it has no plane: case -1, all else finite."""
+    """Return a circle's parameters. The circle of concentric spheres has no plane: its case is -1, the rest finite."""
     plane, middle = g.circle_plane(circle), g.circle_centre(circle)
     square = g.square_circle(circle)
     case = sign(square, g.scale_circle(circle))
@@ -174,18 +174,18 @@ def round_of(circle: Circle[T]) -> CircleParameters[T]:
 
 
 class PairPoints(NamedTuple, Generic[T]):
-    """The points of a pair."""
+    """The two points of a pair."""
 
     first: Vector[T]
     second: Vector[T]
     case: T
-    """The sign of B²: 1 for two points, 0 for one, -1 for none, when both are the point half way."""
+    """The sign of B²: 1 for two points, 0 for one, -1 for none; then both are the midpoint."""
 
 
 def ends_of(pair: Pair[T]) -> PairPoints[T]:
-    """A pair's points, by its projectors: X = (B ∓ √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
+    """Return a pair's points by its projectors, X = (B ∓ √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
 
-    A point at infinity, where a line does not meet a plane or spheres have one centre, comes out as case -1 at 0.
+    A pair at infinity (a line parallel to a plane, concentric spheres) gives case -1 and the origin.
     """
     square, arm, middle = g.square_pair(pair), g.pair_arm(pair), g.pair_centre(pair)
     case = sign(square, g.scale_pair(pair))

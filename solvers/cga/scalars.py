@@ -1,4 +1,4 @@
-"""The few operations that floats and arrays of floats write differently, so that one formula serves both."""
+"""Operations that are written differently for floats and arrays, so that one formula serves both."""
 
 import math
 from typing import TypeVar, overload
@@ -11,7 +11,7 @@ T = TypeVar("T", float, Floats)
 
 
 def root(x: T) -> T:
-    """The square root, 0 below 0: of what rounding alone brought there."""
+    """Return the square root of x, 0 for x < 0 (rounding)."""
     if isinstance(x, np.ndarray):
         return np.sqrt(np.maximum(x, 0.0))
     return 0.0 if x <= 0 else math.sqrt(x)
@@ -22,19 +22,19 @@ def choose(condition: bool, yes: float, no: float) -> float: ...
 @overload
 def choose(condition: NDArray[np.bool_], yes: Floats | float, no: Floats | float) -> Floats: ...
 def choose(condition: bool | NDArray[np.bool_], yes: Floats | float, no: Floats | float) -> Floats | float:
-    """The one or the other, element by element."""
+    """Return `yes` where the condition holds, else `no`, element by element."""
     if isinstance(condition, np.ndarray):
         return np.where(condition, yes, no)
     return yes if condition else no
 
 
 def anywhere(condition: bool | NDArray[np.bool_]) -> bool:
-    """Whether it holds for any element: what is rare need not be worked out for takes in which it is not."""
+    """Whether the condition holds for any element. Lets rare cases be skipped for takes without them."""
     return bool(condition.any()) if isinstance(condition, np.ndarray) else condition
 
 
 def quotient(a: T, b: T) -> T:
-    """a / b, and 0 where b is 0."""
+    """Return a / b, 0 where b is 0."""
     nothing = b == 0
     if anywhere(nothing):
         return choose(nothing, 0.0, a / choose(nothing, 1.0, b))
@@ -42,7 +42,7 @@ def quotient(a: T, b: T) -> T:
 
 
 def inverse(b: T) -> T:
-    """1 / b, and 0 where b is 0."""
+    """Return 1 / b, 0 where b is 0."""
     nothing = b == 0
     if anywhere(nothing):
         return choose(nothing, 0.0, 1.0 / choose(nothing, 1.0, b))

@@ -1,7 +1,7 @@
-"""Rotors, translators, dilators and motors: how they are made, and what they are as quaternions and matrices.
+"""Construct rotors, translators, dilators and motors, and convert them from and to quaternions and matrices.
 
-A versor V moves an object X to V X ~V; generated.py has one function for each versor and object, rotor_line(V, X) for
-one. All made here are of length 1: V ~V = 1.
+A versor V maps an object X to V X ~V; generated.py has a function for each versor and object, such as rotor_line(V, X).
+All versors constructed here are normalised: V ~V = 1.
 """
 
 import numpy as np
@@ -12,36 +12,36 @@ from .objects import across, add, cross, dot
 from .scalars import anywhere, choose, inverse, root
 
 OPPOSITE = 1e-24
-"""|a + b|² of directions below which they are taken for opposite: within 1e-12 rad."""
+"""|a + b|² below which directions a and b count as opposite: within 1e-12 rad."""
 
 
 def translator(way: Vector[T]) -> Translator[T]:
-    """Moves by `way`: 1 - way n∞ / 2."""
+    """Return the translator by a vector t: 1 - t n∞ / 2."""
     return Translator(-0.5 * way.e1, -0.5 * way.e2, -0.5 * way.e3)
 
 
 def dilator(factor: T) -> Dilator[T]:
-    """Scales about the origin by factor > 0: exp(-ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
+    """Return the dilator about the origin by a factor > 0: exp(-ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
     up = root(factor)
     down = inverse(up)
     return Dilator(0.5 * (up + down), 0.5 * (up - down))
 
 
 def rotor(quaternion: Floats) -> Rotor[Floats]:
-    """The rotor of unit quaternions wxyz (..., 4): i, j, k are -e23, -e31, -e12. CGA-arm 4.2."""
+    """Convert unit quaternions wxyz (..., 4) to rotors: i, j, k are -e23, -e31, -e12. CGA-arm 4.2."""
     w, x, y, z = np.ascontiguousarray(np.moveaxis(quaternion, -1, 0))
     return Rotor(w, -x, -y, -z)
 
 
 def quaternion(r: Rotor[Floats]) -> Floats:
-    """Unit quaternions wxyz (..., 4) of a rotor."""
+    """Convert a rotor to unit quaternions wxyz (..., 4)."""
     return np.stack(np.broadcast_arrays(r.s, -r.e23, -r.e31, -r.e12), -1)
 
 
 def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
-    """The least turn that brings direction a, of length 1, to b: (1 + b a) / |1 + b a|. FABRIK-CGA (3.9).
+    """Return the shortest rotation of unit vector a to unit vector b: (1 + b a) / |1 + b a|. FABRIK-CGA (3.9).
 
-    Opposite directions have no least turn: about one axis across, always the same for the same a.
+    Opposite directions have no shortest rotation: the axis is a fixed perpendicular that depends on a alone.
     """
     turn, s, one, opposite = _half_way(a, b)
     if not anywhere(opposite > 0):
@@ -56,10 +56,11 @@ def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
 
 
 def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
-    """The least move that brings plane a to b, both of normals of length 1: (1 + b a) / |1 + b a|. FABRIK-CGA (3.9).
+    """Return the shortest motion of unit plane a to unit plane b: (1 + b a) / |1 + b a|. FABRIK-CGA (3.9).
 
-    A turn about the line where they meet; where they are parallel a way along their normal. Planes that face opposite
-    ways have no least move: a half turn about a line half way between them, one that passes nearest to the origin.
+    This is a rotation about their intersection, or a translation along the normal of parallel planes. Planes with
+    opposite normals have no shortest motion: the result is a half turn about a line halfway between them, one of those
+    closest to the origin.
     """
     there, back = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
     side = across(there)
@@ -67,7 +68,7 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     both = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
     _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(both, a)  # 1 + b a = (b + a) a
     least = Motor(s * one, e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one, e123i)
-    # A mirror half way, then one across it, is a half turn about the line in which they meet.
+    # A reflection in the plane halfway and one in a perpendicular plane make a half turn about their intersection.
     middle = Plane(a.e1, a.e2, a.e3, 0.5 * (a.ei - b.ei))
     half_turn = g.plane_plane(Plane(side.e1, side.e2, side.e3, 0.0 * s), middle)
     return Motor(
@@ -83,9 +84,9 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
 
 
 def _half_way(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
-    """a × b, 1 + a · b, 1 / |1 + b a|, and 1 where the directions are opposite, else 0.
+    """Return a × b, 1 + a · b, 1 / |1 + b a|, and a flag: 1 where the directions are opposite, else 0.
 
-    From a + b, which of directions nearly opposite is exact, where products of the two would round to nothing.
+    Computed from a + b, which is exact for nearly opposite directions where their products would cancel.
     """
     both = add(a, b, 0.0 * a.e1 + 1.0)
     turn, s = cross(a, both), 0.5 * dot(both, both)
@@ -94,7 +95,7 @@ def _half_way(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
 
 
 def matrix(motor: Motor[Floats]) -> Floats:
-    """Rigid moves (..., 4, 4) of a motor."""
+    """Convert a motor to rigid transforms (..., 4, 4)."""
     zero, one = np.zeros_like(motor.s), np.ones_like(motor.s)
     turn = Rotor(motor.s, motor.e23, motor.e31, motor.e12)
     columns = [

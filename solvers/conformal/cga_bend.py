@@ -1,4 +1,4 @@
-"""FABRIK in a digit's plane with the algebra's nearest place on a sphere: FABRIK-CGA Algorithm 1 with (3.10)-(3.13)."""
+"""FABRIK in a digit's plane with the algebra's nearest point on a sphere: FABRIK-CGA Algorithm 1 with (3.10)-(3.13)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from ..planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 
 @dataclass(frozen=True, slots=True)
 class ConformalBend:
-    """The step in which a digit bends."""
+    """Prepares planar FABRIK in the algebra for a digit: a planar_plan.Bend."""
 
     stopping: Stopping
 
@@ -22,9 +22,9 @@ class ConformalBend:
 
 
 def nearest_in_plane(_m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
-    """NearestPointSphere. In the digit's frame its plane at rest has the pole e1, u runs along e2, v against e3.
+    """NearestPointSphere in the digit's plane. At rest its normal is e1, u runs along e2 and v against e3.
 
-    The line from a point in the plane through a centre in it stays there, so that the place on the sphere is in it too.
+    Point and centre are in the plane, and so is the line through them and the nearest point on the sphere.
     """
     flat, reach = 0.0 * point[0], _number(radius)
     _, along, up = nearest_on_sphere(Vector(flat, centre[0], -centre[1]), reach, Vector(flat, point[0], -point[1]))
@@ -32,5 +32,5 @@ def nearest_in_plane(_m: NumberFunctions[N], centre: tuple[N, N], radius: float,
 
 
 def _number(length: float) -> Any:
-    """A length of the hand serves one frame and many."""
+    """Type a float as a number of one frame or of many."""
     return length

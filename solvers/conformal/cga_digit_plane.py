@@ -1,11 +1,11 @@
-"""The plane in which a digit curls, FABRIK-CGA (3.7)-(3.9), within its limits and with the tilt that digits take.
+"""The plane in which a digit curls, FABRIK-CGA (3.7)-(3.9), within its limits and with its likely tilt.
 
-All is in the frame of the digit's first joint at angles of zero, mirrored in X for a left hand: the joint is the
+Everything is in the frame of the digit's first joint at zero angles, mirrored in X for a left hand: the joint is the
 origin, e2 runs along the straight digit and e3 out of the back of the hand, the paper's n̂. A plane's pole is its
 normal on the side of e1, the pole at rest.
 
-(3.9)'s rotor leads here from the plane at rest, where the paper's leads from the last frame's. Rotors from frame to
-frame multiply to this one, and so no frame's answer hangs on those before it.
+The rotor of (3.9) starts from the plane at rest; the paper's starts from the plane of the last frame. The product of
+the paper's rotors from frame to frame is this one, which does not depend on earlier frames.
 """
 
 import math
@@ -35,27 +35,27 @@ REST: Any = E1
 UPWARDS: Any = E3
 
 Tilt = Callable[[Any, Point[Any], Bounds], Any]
-"""The twist within limits that a digit whose end is at a point is taken to have."""
+"""Estimates the twist, within limits, of a digit from the position of its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConformalPlane:
-    """The plane of one digit."""
+    """Finds the plane of one digit: a CurlPlane."""
 
     tilt: Tilt
 
     def __call__(
         self, m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
     ) -> tuple[N, N]:
-        """See Plane. Markers before the end, which the paper has not, choose the plane nearest to all."""
+        """See CurlPlane. With inner markers, which the paper does not have, the plane is fitted to all markers."""
         alone = self.through(m, points[0], limits)
         return with_inner(m, alone, points, weights, limits)
 
     def through(self, m: NumberFunctions[N], end: Point[N], limits: tuple[Bounds, Bounds]) -> tuple[N, N]:
-        """Abduction and twist of the plane through the first joint and the end, as far as the limits let it."""
+        """Return abduction and twist, rad, of the plane through the first joint and the end, within limits."""
         x, y, _ = end
         across = x * x + y * y
-        # An end right below its joint tells nothing about abduction: the nearer it is, the straighter ahead.
+        # An end right below its joint does not determine the abduction, which fades to zero there.
         told = across / (across + AHEAD * AHEAD)
         if limits[1] == (0.0, 0.0):
             return m.clip(told * leaning(m, pole_along(Vector(*end), UPWARDS)), *limits[0]), 0.0 * x
@@ -68,18 +68,18 @@ class ConformalPlane:
 
 
 def pole_along(end: Vector[N], way: Vector[N]) -> Vector[N]:
-    """Along the pole of the plane F2 ∧ F5 ∧ way ∧ n∞, (3.8) where the way is n̂; 0 where the end lies that way."""
+    """Return a vector along the pole of the plane F2 ∧ F5 ∧ way ∧ n∞, (3.8) for way = n̂; 0 if the end is along it."""
     e1, e2, e3, _ = g.standard_plane(g.join_plane_along(ORIGIN, g.up(end), way))
     side: Any = choose(e1 < 0, -1.0, 1.0)
     return Vector(side * e1, side * e2, side * e3)
 
 
 def pole_tilted(m: NumberFunctions[N], end: Vector[N], twist: N) -> Vector[N]:
-    """The pole of the plane through first joint and end that is tilted by a twist about the straight digit.
+    """Return the pole of the plane through the first joint and the end with this twist about the straight digit.
 
-    Of all directions those of this twist are a circle, and those at right angles to the end's are a plane: of the
-    pair in which they meet, (3.6), it is the one nearer to the pole at rest. Where they do not, the end is deeper
-    below the joint than the twist reaches, and the pole is that of the circle which comes nearest to the plane.
+    The directions with this twist are a circle, and those perpendicular to the end's direction a plane. Of the pair in
+    which they meet, (3.6), the pole is the one nearer to the pole at rest. If they do not meet, the end is deeper below
+    the joint than the twist reaches, and the pole is the direction on the circle nearest to the plane.
     """
     height = -m.sin(twist)
     circle = g.meet_sphere_plane(DIRECTIONS, Plane(0.0 * height, 0.0 * height, 0.0 * height + 1.0, height))
@@ -89,14 +89,14 @@ def pole_tilted(m: NumberFunctions[N], end: Vector[N], twist: N) -> Vector[N]:
 
 
 def leaning(m: NumberFunctions[N], pole: Vector[N]) -> N:
-    """rad, the abduction of a plane: the angle about n̂ of the rotor that brings the pole at rest there, (3.9)."""
+    """Return a plane's abduction, rad: the angle about n̂ of the rotor from the pole at rest to its pole, (3.9)."""
     flat = unit(Vector(pole.e1, pole.e2, 0.0 * pole.e1), REST)
     rotor = rotor_between(REST, flat)
     return 2.0 * m.atan2(-rotor.e12, rotor.s)
 
 
 def tilting(m: NumberFunctions[N], end: Point[N], abduction: N) -> N:
-    """rad, the twist of the plane through first joint and end at an abduction."""
+    """Return the twist, rad, of the plane through the first joint and the end at an abduction, rad."""
     cos, sin = m.cos(abduction), m.sin(abduction)
     pole = pole_along(Vector(*end), Vector(-sin, cos, 0.0 * sin))
     return m.atan2(-pole.e3, cos * pole.e1 + sin * pole.e2)
@@ -104,13 +104,13 @@ def tilting(m: NumberFunctions[N], end: Point[N], abduction: N) -> N:
 
 @dataclass(frozen=True, slots=True)
 class ThumbTilt:
-    """The tilt of a thumb that points at the index finger's knuckle when it bends, as the paper takes it to."""
+    """The tilt of a thumb that points to the index finger's knuckle when it bends, the paper's assumption."""
 
     knuckle: Point[float]
     """m in the frame of the thumb's first joint."""
 
     def __call__(self, m: NumberFunctions[N], end: Point[N], limits: Bounds) -> N:
-        """The tilt of the plane F5,2 ∧ F5,4 ∧ F1,2 ∧ n∞, less where the end is near the line of the other two."""
+        """Return the tilt, rad, of the plane F5,2 ∧ F5,4 ∧ F1,2 ∧ n∞, reduced if the three are almost collinear."""
         knuckle: Any = self.knuckle
         e1, e2, e3, _ = g.standard_plane(g.join_plane(ORIGIN, g.up(Vector(*end)), g.up(Vector(*knuckle))))
         beside = m.sqrt(e1 * e1 + e2 * e2)
@@ -121,13 +121,13 @@ class ThumbTilt:
 
 @dataclass(frozen=True, slots=True)
 class ConformalPlanes:
-    """Prepares the plane of each digit: see Planes."""
+    """Prepares the plane of each digit: see curl_plane.Planes."""
 
     thumb: str
-    """"index" where the thumb points at the index finger's knuckle."""
+    """"index" if the thumb is taken to point to the index finger's knuckle, else "own"."""
 
     def __call__(self, hand: HandModel, digit: PlanarDigit) -> PlaneStep:
-        """For a digit of a hand."""
+        """Return the step for a digit of a hand."""
         if digit.name != "thumb" or self.thumb != "index":
             return ConformalPlane(likely_twist)
         index = digits(hand)[1]

@@ -1,4 +1,4 @@
-"""Where the palm is, FABRIK-CGA (3.1)-(3.6): from three markers by their plane, from two by the circle about them."""
+"""The palm's pose, FABRIK-CGA (3.1)-(3.6): from three markers by their plane, from two by the circle about them."""
 
 from dataclasses import dataclass
 
@@ -22,16 +22,16 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConformalPalm:
-    """The palm's markers, and how the algebra finds the palm from them.
+    """Finds the palm's pose from its markers in the algebra.
 
-    Three that span a plane, the paper's p, q and r, give the plane and the joints in it. More give the palm by least
-    squares, as they do for every planar solver. With two the palm turns about their line as little as it may; with
-    one it keeps its turn and goes along, and with none it stays.
+    Three markers that span a plane, the paper's p, q and r, determine the plane and the joints in it. With more, the
+    palm is fitted by least squares as in every planar solver. With two, the palm rotates as little as possible; with
+    one it keeps its rotation and follows the marker; with none it stays.
     """
 
     palm: PalmMarkers
     trio: ThreeMarkerPalm | None
-    """Where the palm has just three markers, not in a line."""
+    """None unless the palm has exactly three markers that are not in a line."""
     joints: Floats
     """(J, 3) m in the wrist's frame: the wrist and each digit's first joint."""
 
@@ -51,7 +51,7 @@ class ConformalPalm:
         return roots if told.all() else self._carried(targets, roots, told, last)
 
     def _one(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
-        """(1, 4, 4) of one frame in which all three are seen."""
+        """Return the root (1, 4, 4) of one frame in which all three markers are seen."""
         points = [(x, y, z) for x, y, z in positions[0].tolist()]
         (a, b, c), (x, y, z), told = trio.laid(ONE, points, weights[0].tolist())
         if not told:
@@ -59,7 +59,7 @@ class ConformalPalm:
         return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
     def _many(self, positions: Floats, weights: Floats) -> Floats:
-        """(N, 4, 4) of frames in which enough is seen: positions (N, P, 3) m, weights (N, P)."""
+        """Return the roots (N, 4, 4) of frames with enough markers: positions (N, P, 3) m, weights (N, P)."""
         roots = np.empty((len(positions), 4, 4))
 
         def lay(chunk: slice) -> None:
@@ -85,7 +85,7 @@ class ConformalPalm:
         return roots
 
     def _carried(self, targets: Targets, roots: Floats, told: Bools, last: Floats) -> Floats:
-        """(F, 4, 4) of all frames: those that are told (F,) as they are, the others each from the one before it."""
+        """Return the roots (F, 4, 4), those without three markers (not `told` (F,)) by the frame before them."""
         weights = targets.weights[:, self.palm.columns]
         positions = np.where(weights[..., None] > 0, targets.positions[:, self.palm.columns], 0.0)
         pairs, which = self._pairs(positions, weights, told)
@@ -96,7 +96,7 @@ class ConformalPalm:
         return follow_the_rest(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
 
     def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
-        """The pairs that are seen, and which of them in each frame (F,): -1 where the frame is told or none is."""
+        """Return the pairs of markers that are seen, and each frame's pair (F,): -1 if it is `told` or has none."""
         which = np.full(len(weights), -1)
         patterns, seen = np.unique(weights[~told] > 0, axis=0, return_inverse=True)
         found = [pair_of(self.palm.at_rest, np.flatnonzero(pattern).tolist(), self.joints) for pattern in patterns]
@@ -109,9 +109,9 @@ class ConformalPalm:
         return pairs, which
 
     def _turn(self, pairs: list[TwoMarkerPalm], which: Ints, positions: Floats, roots: Floats, told: Bools) -> None:
-        """Writes the roots of the frames that pairs tell of, where those last told are.
+        """Overwrite the roots of the frames with a pair, which hold the last root determined by three markers.
 
-        As far apart as on the palm, a pair is about the middle of where it was seen.
+        The midpoint of the pair is placed at the midpoint of the two markers as seen.
         """
         frames = np.flatnonzero(which >= 0)
         ends = np.array([(pair.one, pair.other) for pair in pairs])[which[frames]]
@@ -126,13 +126,13 @@ class ConformalPalm:
 
 @dataclass(frozen=True, slots=True)
 class ConformalPalms:
-    """Prepares the palm's step: see Palms."""
+    """Prepares the palm's step: see planar_plan.Palms."""
 
     share: float
-    """How much a joint that is found from two markers counts beside a marker."""
+    """Weight of a joint found from two markers, relative to a marker."""
 
     def __call__(self, hand: HandModel, sites: list[int]) -> ConformalPalm:
-        """For a hand and the sites that are its targets. Raises HandError for a palm that is not rigid."""
+        """Return the step for a hand and the sites of its targets. Raises HandError if the palm is not rigid."""
         palm = palm_of(hand, sites)
         bases: list[Point[float]] = [tuple(digit.T_wrist_base[:3, 3].tolist()) for digit in digits(hand)]
         trio = trio_of(palm.places, bases, self.share) if palm.wide and len(palm.places) == 3 else None

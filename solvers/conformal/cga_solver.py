@@ -1,4 +1,4 @@
-"""The solver `cga`: FABRIK-CGA's hand tracker on the driver that all planar solvers share."""
+"""The solver `cga`: FABRIK-CGA's hand tracker on the driver shared by all planar solvers."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,7 +19,7 @@ from .cga_palm import ConformalPalms
 
 @dataclass(frozen=True, slots=True)
 class Cga:
-    """Palm, planes and FABRIK in conformal geometric algebra. A take can be solved in any pieces."""
+    """Palm, planes and FABRIK in conformal geometric algebra. A take can be solved in pieces of any length."""
 
     tolerance: float = near_enough()
     passes: int = most_passes()
@@ -42,12 +42,12 @@ class Cga:
         check(self)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
-        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+        """See Solver. Raises HandError unless the hand has five flexing digits on a rigid palm."""
         return solve_hand(hand, targets, state, _steps(self), self.sweeps)
 
 
 @lru_cache(maxsize=8)
 def _steps(solver: Cga) -> Steps:
-    """Made once: a live frame is short."""
+    """Return the steps for a solver's settings, cached for live frames."""
     bend = ConformalBend(Stopping(solver.tolerance, solver.tolerance / 100, solver.passes))
     return Steps(bend, ConformalPalms(solver.palm_joints), ConformalPlanes(solver.thumb))

@@ -13,45 +13,46 @@ from ..planar.palm_pose import Rows, laid_on
 from .sphere_intersection import from_two
 
 FLAT = 1e-3
-"""The sine at p of the least triangle p q r that tells a plane; a palm's markers are 5 mm out of a line at least."""
+"""Sine of the angle at p from which p, q and r define a plane; palm markers are at least 5 mm out of a line."""
 PAIRS = ((0, 1), (0, 2), (1, 2))
 ON = 1e-6
-"""m. A joint this near to a marker is where the marker is."""
+"""m, distance below which a joint coincides with a marker."""
 Frame = tuple[Vector[float], tuple[Vector[float], Vector[float], Vector[float]]]
-"""A middle and three axes."""
+"""Origin and three axes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PalmJoint:
-    """A joint on the palm, found from two of the three markers and their plane."""
+    """A joint of the palm that is found from two of the three markers and their plane."""
 
     place: Point[float]
     """m in the wrist's frame."""
     rest: Any
-    """Three numbers, m from the middle of p, q and r: along and across in their plane, and above it."""
+    """Three numbers, m from the centroid of p, q and r: along and across in their plane, and above it."""
     markers: tuple[int, int]
-    """Which of the three it is found from, the farther first: of all pairs the one that sees it most nearly at a right
-    angle, where their errors move it least."""
+    """Indices of the two markers, the farther one first. They are the pair whose directions from the joint are closest
+    to a right angle, where the markers' errors move the joint least."""
     lengths: tuple[float, float]
-    """m from these."""
+    """m, distances from these markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreeMarkerPalm:
-    """Three places on the palm and the joints that are found from them."""
+    """Three markers on the palm and the joints that are found from them."""
 
     places: list[Point[float]]
-    """m in the wrist's frame: the markers', then the joints'."""
+    """m in the wrist's frame: the markers, then the joints."""
     joints: tuple[PalmJoint, ...]
     flat: tuple[tuple[float, float], ...]
-    """m, where p, q and r are in their plane, along and across from their middle."""
+    """m, p, q and r in their plane, along and across from their centroid."""
     share: float
-    """How much a joint counts beside a marker."""
+    """Weight of a joint relative to a marker."""
 
     def laid(self, m: NumberFunctions[N], seen: list[Point[N]], weights: list[N]) -> tuple[Rows[N], Point[N], Any]:
-        """Turn and move of the wrist, and whether the markers tell them; where they do not the numbers mean nothing.
+        """Fit the palm to the markers and to the joints found from them, by least squares.
 
-        The palm is flat and rigid: it is laid by least squares on the markers and on the joints found from them.
+        Returns:
+            Rotation and translation of the wrist, and whether the markers determine them; they are undefined if not.
         """
         points, told = self._points(_near(seen[0], seen[0]), _near(seen[0], seen[1]), _near(seen[0], seen[2]))
         joints = [(weights[0] + weights[1] + weights[2]) * (self.share / 3)] * len(self.joints)
@@ -59,17 +60,17 @@ class ThreeMarkerPalm:
         return turn, (move[0] + seen[0][0], move[1] + seen[0][1], move[2] + seen[0][2]), told
 
     def _points(self, p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[list[Point[N]], Any]:
-        """The markers and the joints found from them, and whether they tell a plane."""
+        """Return the markers and the joints found from them, and whether the markers define a plane."""
         plane, told = palm_plane(p, q, r)
         points: list[Point[N]] = [p, q, r]
         points.extend(self.found((p, q, r), plane))
         return points, told
 
     def found(self, seen: tuple[Vector[N], Vector[N], Vector[N]], plane: Plane[N]) -> list[Vector[N]]:
-        """The joints. Of two places on the plane a joint is at the one nearer to where it was the frame before.
+        """Find the joints from the markers and their plane.
 
-        That is where it was carried along with the palm by the turn in the plane that is best for all three, and so
-        where it is at rest beside them.
+        Of two candidates on the plane, a joint is at the one nearer to its rest position relative to the three markers.
+        This is the paper's position in the frame before, carried along with the palm.
         """
         middle, (along, across, up) = axes(seen, self.flat, plane)
         places = []
@@ -83,8 +84,10 @@ class ThreeMarkerPalm:
 
 
 def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]:
-    """The unit plane P ∧ Q ∧ R ∧ n∞, FABRIK-CGA (3.1), (3.2), its normal along (q − p) × (r − p), and whether there is
-    one: not where they are in a line or two coincide."""
+    """Return the unit plane P ∧ Q ∧ R ∧ n∞, FABRIK-CGA (3.1), (3.2), and whether it exists (p, q, r not in a line).
+
+    Its normal is along (q − p) × (r − p).
+    """
     e1, e2, e3, ei = g.standard_plane(g.join_plane(g.up(p), g.up(q), g.up(r)))
     plane = Plane(-e1, -e2, -e3, -ei)
     q, r = subtract(q, p), subtract(r, p)
@@ -95,13 +98,15 @@ def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]
 def axes(
     seen: tuple[Vector[N], Vector[N], Vector[N]], flat: tuple[tuple[float, float], ...], plane: Plane[N]
 ) -> tuple[Vector[N], tuple[Vector[N], Vector[N], Vector[N]]]:
-    """The middle of p, q and r, and by least squares the directions in which they are along and across from it as
-    `flat` has them, with the plane's normal."""
+    """Return the centroid of p, q and r, and the axes along, across and normal to their plane.
+
+    The axes are fitted by least squares so that the markers have the coordinates `flat` along and across.
+    """
     up = Vector(plane.e1, plane.e2, plane.e3)
     p, q, r = seen
     (_, (a, b), (c, d)) = flat
     out, beyond = subtract(q, p), subtract(r, p)
-    # Each is turned back by its angle in the plane. From p they are as good as from the middle, where `flat` sums to 0.
+    # Each is rotated back by its angle in the plane. p can be the origin instead of the centroid, as `flat` sums to 0.
     straight, square = add(scaled(out, a), beyond, c), add(scaled(out, b), beyond, d)
     along = subtract(straight, cross(up, square))
     along = scaled(along, inverse(root(dot(along, along))))
@@ -109,7 +114,11 @@ def axes(
 
 
 def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> ThreeMarkerPalm:
-    """For three markers at places on the palm, not in a line, and the palm's joints, all m in the wrist's frame."""
+    """Prepare three markers that are not in a line.
+
+    places: the markers; joints: the palm's joints; both m in the wrist's frame. share: weight of a joint relative to a
+    marker.
+    """
     p, q, r = (Vector(*place) for place in places)
     plane, _ = palm_plane(p, q, r)
     up = Vector(plane.e1, plane.e2, plane.e3)
@@ -124,7 +133,7 @@ def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float
 
 
 def _beside(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
-    """m, a place as seen from a middle, along its axes."""
+    """Coordinates of a point in a frame, m."""
     middle, (along, across, up) = frame
     out = subtract(x, middle)
     return dot(out, along), dot(out, across), dot(out, up)
@@ -144,5 +153,5 @@ def _joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[float]) -
 
 
 def _near(origin: Point[N], point: Point[N]) -> Vector[N]:
-    """A place counted from a marker: in the world it may be far from the origin, where squares lose what is small."""
+    """Return a point relative to a marker, because squares of coordinates far from the origin lose precision."""
     return Vector(point[0] - origin[0], point[1] - origin[1], point[2] - origin[2])

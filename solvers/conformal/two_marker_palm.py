@@ -1,8 +1,8 @@
-"""The palm's turn from two markers on it: about their line as little as it may, FABRIK-CGA 3.4.1, the case B² < 0.
+"""The palm's rotation from two markers on it, FABRIK-CGA 3.4.1, the case B² < 0: the least rotation about their line.
 
-A third place of the palm is on the circle in which the spheres about the two meet, and of that circle it is where it
-comes nearest to where it was, gone along with the two. The two stand fixed on a rigid palm, and so does the circle:
-its middle is on their line and its radius stays, which leaves one direction to find in each frame.
+A third point of the palm is on the circle in which the spheres about the two markers meet: at the point of the circle
+nearest to where it was in the frame before. The palm is rigid, so the circle's centre is fixed on the line of the
+markers and its radius is constant. One direction is left to be found in each frame.
 """
 
 import math
@@ -20,27 +20,35 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 APART = 0.005
-"""m. Two markers nearer than this do not tell which way the palm lies, nor does a third place so near to their line."""
+"""m, minimum distance between the two markers, and of the third point from their line, for a defined rotation."""
 SMALL = 1e-9
-"""Part of a length across the line below which it has no direction."""
+"""Component perpendicular to the line, relative to the one along it, below which it has no direction."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoMarkerPalm:
-    """Two places on the palm and a third that is off their line."""
+    """Two markers on the palm and a third point off their line."""
 
     one: int
     other: int
-    """Which of the palm's markers."""
+    """Indices of the two among the palm's markers."""
     arm: Floats
-    """(3,) m, from the middle between the two to the third."""
+    """(3,) m, from the midpoint of the two to the third point."""
     axes: Floats
-    """(3, 3) its columns: from one to the other, across that to the third, and across both."""
+    """(3, 3) columns: from one to the other, perpendicular to that towards the third point, and their cross product."""
 
 
 def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
-    """The two of the places (P, 3) m that are seen farthest apart, and of the joints (J, 3) m the one that is farthest
-    from their line. None where they tell nothing."""
+    """Choose the two visible markers farthest apart, and the joint farthest from their line.
+
+    Args:
+        places: (P, 3) m, the palm's markers in the wrist's frame.
+        seen: indices of the visible ones.
+        joints: (J, 3) m, the palm's joints in the wrist's frame.
+
+    Returns:
+        None if fewer than two are seen, or they or the joints are too close together (APART).
+    """
     if len(seen) < 2:
         return None
     one, other = max(combinations(seen, 2), key=lambda pair: math.dist(places[pair[0]], places[pair[1]]))
@@ -60,13 +68,20 @@ def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPal
 
 
 def turns_about(pairs: list[TwoMarkerPalm], which: Ints, lines: Floats, before: Floats, follows: Bools) -> Floats:
-    """(N, 3, 3) how the palm is turned in frames in which it turns about the lines (N, 3), of length one, of pairs.
+    """Rotate the palm as little as possible onto the lines of its pairs, frame by frame.
 
-    which (N,) tells whose. Its turn the frame before is the one found just before where it follows that (N,), else
-    it is `before` (N, 3, 3).
+    Args:
+        pairs: the pairs of markers.
+        which: (N,) index of each frame's pair.
+        lines: (N, 3) unit vectors from the pair's first marker to its second, in the world.
+        before: (N, 3, 3) the palm's rotation before the frame, where `follows` is False.
+        follows: (N,) whether the previous result is the palm's rotation before the frame.
+
+    Returns:
+        (N, 3, 3) the palm's rotations.
     """
     axes, arms = np.stack([pair.axes for pair in pairs]), np.stack([pair.arm for pair in pairs])
-    # Where each one's third place is as seen along the axes of each.
+    # The third point of each pair in the axes of each pair.
     among = np.einsum("kij,li->klj", axes, arms).tolist()
     was = np.einsum("nij,nj->ni", before, arms[which])
     across = np.array(_across(lines.tolist(), which.tolist(), was.tolist(), follows.tolist(), among))
@@ -82,7 +97,7 @@ def _across(
     follows: list[bool],
     among: list[list[Point[float]]],
 ) -> list[Point[float]]:
-    """The direction from each line to the third place. In plain floats: each frame needs the one before it."""
+    """Unit vectors perpendicular to each line towards the third point; in plain floats, as frames are sequential."""
     found: list[Point[float]] = []
     last, a, b, c, u, v, w = 0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0
     for (x, y, z), pair, place, following in zip(lines, which, was, follows, strict=True):
@@ -96,7 +111,7 @@ def _across(
         u, v, w = p - on * x, q - on * y, r - on * z
         length = math.sqrt(u * u + v * v + w * w)
         if length <= SMALL * abs(on):
-            # On the line, whence the whole circle is as near: any of its places, always the same.
+            # On the line, where the whole circle is equally near: a fixed direction.
             u, v, w = _square_on(x, y, z)
             length = math.sqrt(u * u + v * v + w * w)
         u, v, w = u / length, v / length, w / length
@@ -106,7 +121,7 @@ def _across(
 
 
 def _square_on(x: float, y: float, z: float) -> Point[float]:
-    """Some direction at a right angle to a direction, not of length one."""
+    """Return a vector perpendicular to a direction, not normalised."""
     if abs(x) <= abs(y) and abs(x) <= abs(z):
         return 0.0, -z, y
     return (z, 0.0, -x) if abs(y) <= abs(z) else (-y, x, 0.0)

@@ -1,1 +1,1 @@
-"""What the planar solvers share: palm, planes of the digits, and how they bend there (FABRIK-CGA section 3.4)."""
+"""Shared steps of the planar solvers: the palm, the planes of the digits, and bending in them (FABRIK-CGA 3.4)."""

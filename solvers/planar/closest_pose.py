@@ -1,8 +1,8 @@
-"""The closest pose where a digit's limits keep it from its target: each joint in turn turns as near as it may.
+"""Cyclic coordinate descent for digits whose limits keep them from their targets.
 
-FABRIK ends where its passes no longer help, which within limits is not always the nearest pose. From there every
-degree of freedom, outermost first, is set to the angle that brings the end nearest to its goal, or to its limit
-(cyclic coordinate descent, Wang & Chen 1991, FABRIK-CGA's reference 15). No step leads away from the goal.
+FABRIK stops where its passes no longer help, which within limits is not always the nearest pose. From there each degree
+of freedom, outermost first, is set to the angle within its limits that brings the end nearest to its goal (Wang & Chen
+1991, FABRIK-CGA's reference 15). No step increases the distance.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ...hand.scalar_math import N, NumberFunctions, Point, wrapped
 
 @dataclass(frozen=True, slots=True)
 class DigitDof:
-    """One degree of freedom of a digit, in the frame that it turns in."""
+    """One degree of freedom of a digit, in its own frame."""
 
     dof: int
     movement: Movement
@@ -21,23 +21,23 @@ class DigitDof:
     high: float
     """rad"""
     offset: Point[float]
-    """m aside, along the bone and out of its back, from this joint's end to the next turn's joint or, of the last turn,
-    to what must reach the goal: zero where the next turn is of the same joint."""
+    """m in X, Y and Z of the rotated frame, from this joint to the joint of the next degree of freedom, or to the end
+    effector after the last one; zero if the next one belongs to the same joint."""
 
 
 EASE = 1e-6
-"""How much of the way to the middle of its range each turn goes back. Turns one at a time come to saddles, too, where
-none of them helps alone and two together would: this small a step leaves them, and rounding alone would do so at once
-for one frame and never for another."""
+"""Part of the way to the middle of its range that each angle moves back. Coordinate descent can stall at saddles, where
+no angle helps alone but two together would. This small step leaves them; rounding alone would do so at once in one
+frame and never in another."""
 
 
 def approach(
     m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
 ) -> tuple[N, ...]:
-    """Angles (K,) as near to the goal as stepwise turning gets from angles (K,). All in the digit's base frame.
+    """Run sweeps of cyclic coordinate descent from angles (K,) towards a goal in the digit's base frame.
 
-    In a sweep, the goal is carried outwards into the frame of each turn, then the end inwards: so every turn sees both
-    about its own axis.
+    A sweep first transforms the goal outwards into the frame of each degree of freedom, then the end inwards, so that
+    each degree of freedom has both in its own frame.
     """
     now = list(angles)
     for _ in range(sweeps):
@@ -56,7 +56,7 @@ def approach(
 
 
 def reached(m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
-    """Where angles (K,) bring what must reach the goal, in the digit's base frame."""
+    """Return the end effector's position at angles (K,), in the digit's base frame."""
     end: Point[N] = (zero, zero, zero)
     for turn, angle in zip(reversed(turns), reversed(angles), strict=True):
         end = _turned(m, turn.movement, angle, _carried(end, turn))
@@ -68,7 +68,7 @@ def _carried(end: Point[N], turn: DigitDof) -> Point[N]:
 
 
 def _turned(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
-    """A point turned about a movement's axis: Z, Y or -X (see model.AXES)."""
+    """Rotate a point about a movement's axis: Z, Y or -X (see model.AXES)."""
     x, y, z = point
     cos, sin = m.cos(angle), m.sin(angle)
     if movement == "abduction":
@@ -79,14 +79,14 @@ def _turned(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]
 
 
 def _bearing(m: NumberFunctions[N], turn: DigitDof, end: Point[N], goal: Point[N], otherwise: N) -> N:
-    """The angle by which an end must turn to come nearest to the goal, in the half turn about the middle of its limits.
+    """Return the angle at which the end is nearest to the goal, within π of the middle of the limits.
 
-    Outside its limits that makes the nearer of them the one that leaves the end nearer.
+    For an angle outside the limits, clipping then gives the limit that leaves the end nearer.
     """
     a, b = {"abduction": (0, 1), "twist": (2, 0), "flexion": (2, 1)}[turn.movement]
     across = end[a] * goal[b] - end[b] * goal[a]
     level = end[a] * goal[a] + end[b] * goal[b]
     middle = (turn.low + turn.high) / 2
     angle = middle + wrapped(m.atan2(across, level) - middle)
-    # On the axis itself nothing is gained by turning.
+    # On the axis itself every angle is as good.
     return m.where(abs(across) + abs(level) > 1e-12, angle, otherwise)

@@ -1,4 +1,4 @@
-"""A digit bent as its coupling and its inner markers say: the planar step in closed form, see plan.PlanarBend."""
+"""Closed-form bend of a digit by its coupling and its inner markers, see planar_plan.PlanarBend."""
 
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoupledBend:
-    """How one digit brings one of its riders to its goal, but for what its limits keep it from."""
+    """Brings one marker of a digit to its goal, as far as the limits allow without moving the other joints."""
 
     chain: Chain
     bones: ChainLengths
@@ -38,7 +38,7 @@ class CoupledBend:
         return first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2], missed
 
     def _hinted(self, m: NumberFunctions[N], goal: tuple[N, N], hints: list[MarkerHint[N]]) -> Bent[N]:
-        """Where inner joints were seen: the last joint's bend as they tell it, or its lead where fewer are seen."""
+        """Bend with inner markers: they determine the last joint's bend, or its lead if fewer than two are seen."""
         bones = self.bones
         lead, last, both = heeded(m, self.chain, bones, goal, hints)
         own = lead == bones.lead
@@ -54,11 +54,11 @@ class CoupledBend:
         return found
 
     def _mended(self, _m: NumberFunctions[N], _goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
-        """What is done where limits leave the end off its goal: here nothing."""
+        """Improve a bend whose end the limits keep off its goal; here it stays as it is."""
         return bent
 
 
 def coupled_bend(chain: Chain, end: ChainMarker) -> CoupledBend:
-    """Prepared for a chain and the rider that is its end: a plan.Bend."""
+    """Prepare the bend of a chain to the marker that is its end: a planar_plan.Bend."""
     bones = bones_to(chain, end)
     return CoupledBend(chain, bones, one_farthest(bones))

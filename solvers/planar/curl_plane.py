@@ -1,4 +1,4 @@
-"""The step that finds the plane in which a digit curls."""
+"""The step that finds a digit's curl plane."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -10,22 +10,23 @@ from .planar_hand import PlanarDigit
 
 
 class CurlPlane(Protocol):
-    """Abduction and twist of a digit's plane from the points seen on it, in its base's frame, the end first.
+    """Finds abduction and twist of a digit's plane from the visible points on it.
 
-    weights: of the points, above zero in the first. Where no other point is seen the end's alone must do.
+    points: in the frame of the digit's base, the end first. weights: of the points, above zero for the end; the other
+    points may be missing.
     """
 
     def __call__(
         self, m: NumberFunctions[N], points: list[Point[N]], weights: list[N], limits: tuple[Bounds, Bounds]
     ) -> tuple[N, N]:
-        """Rad, within the limits of abduction and twist."""
+        """Return abduction and twist, rad, within their limits."""
         ...
 
 
 Planes = Callable[[HandModel, PlanarDigit], CurlPlane]
-"""Prepares the plane of a digit of a hand."""
+"""Prepares the plane step for a digit of a hand."""
 
 
 def digit_planes(_hand: HandModel, _digit: PlanarDigit) -> CurlPlane:
-    """One way for every digit."""
+    """Return the default plane step, the same for every digit."""
     return plane_of

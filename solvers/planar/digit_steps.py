@@ -1,6 +1,6 @@
-"""How one digit is solved: its plane, its bend in it, and what limits keep from its goal brought as near as they let.
+"""Solve one digit: its plane, its bend in the plane, and the closest pose if limits keep it from its goal.
 
-Written once (see hand.numbers): one frame goes through in plain floats, many in arrays.
+The same code takes one frame in plain floats or many in arrays (see hand.scalar_math).
 """
 
 from typing import Any, Generic, NamedTuple
@@ -11,38 +11,38 @@ from .planar_chain import Bent, MarkerHint
 from .planar_plan import MarkedDigit, OutermostMarker
 
 ROUNDS = 4
-"""Times that the bend sideways and the bends in the plane are brought together; each leaves about a fifth."""
+"""Alternations between the sideways bend and the bends in the plane; each reduces the error to about a fifth."""
 NEAR = 1e-4
-"""m from its target at which a digit's end has arrived."""
+"""m, distance from its target at which a digit's end has reached it."""
 OUTSIDE = 1e-5
-"""m outside its plane from which a digit's end is brought there by bending sideways."""
+"""m, distance of the end's goal from the plane above which the digit bends sideways."""
 
 
 class VisibleMarkers(NamedTuple, Generic[N]):
-    """What of a digit's markers was seen."""
+    """The visible markers of a digit."""
 
     marks: list[int]
-    """(T,) which of the digit's markers, the outermost, its end, first."""
+    """(T,) indices of the digit's markers, its end (the outermost) first."""
     points: list[Point[N]]
-    """(T,) in its base's frame, mirrored in X for a left hand."""
+    """(T,) m in the frame of the digit's base, mirrored in X for a left hand."""
     weights: list[N]
     """(T,) above zero for the end."""
 
     def pick(self, pick: Pick) -> "VisibleMarkers[N]":
-        """In some of the frames."""
+        """Return some of the frames."""
         points = [(pick(x), pick(y), pick(z)) for x, y, z in self.points]
         return VisibleMarkers(self.marks, points, [pick(weight) for weight in self.weights])
 
 
 def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N], sweeps: int) -> list[N]:
-    """The angles of marked.dofs; NaN for joints beyond the end that nothing tells of.
+    """Return the angles of marked.dofs, rad; NaN for joints beyond the end that no marker determines.
 
-    sweeps: how often each joint turns in turn where limits keep the end from its goal.
+    sweeps: most sweeps of cyclic coordinate descent if limits keep the end from its goal.
     """
     abduction, twist = marked.plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
     goal = seen.points[0]
     if marked.beside:
-        # A marker's place beside the plane is along the plane's normal, which it hardly turns.
+        # A marker's offset from the plane is along the plane's normal, and hardly changes the plane.
         seen = _in_plane(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
         abduction, twist = marked.plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
     places = _placed(m, marked, seen, (abduction, twist))
@@ -53,7 +53,7 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
     low, high = marked.side_limits
     side: Any = min(max(0.0, low), high)
     if end.sideways:
-        # A second joint that cannot be straight turns every goal aside.
+        # A second joint whose abduction cannot be zero always bends sideways.
         outside: Any = abs(beyond) > (OUTSIDE if side == 0 else -1.0)
         if m.any(outside):
             reach = BendGoal(u, v, beyond, hints)
@@ -65,7 +65,7 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
     x, y, z = goal
     off: Any = missed + abs(beyond) > NEAR
     if marked.asides[seen.marks[0]]:
-        # What bends sideways takes the marker's place beside the plane with it.
+        # The sideways bend also rotates the marker's offset from the plane.
         now = dict(zip(marked.dofs, solved, strict=True))
         at = reached(m, end.turns, tuple(now[turn.dof] for turn in end.turns), 0.0 * x)
         off = m.sqrt((at[0] - x) ** 2 + (at[1] - y) ** 2 + (at[2] - z) ** 2) > NEAR
@@ -83,29 +83,29 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
 
 
 def _hints(marked: MarkedDigit, seen: VisibleMarkers[N], places: list[Point[N]]) -> list[MarkerHint[N]]:
-    """Where the markers before the end were seen in the plane."""
+    """Return the positions of the inner markers in the plane."""
     inner = zip(seen.marks[1:], places[1:], seen.weights[1:], strict=True)
     return [MarkerHint(marked.ends[mark].rider, u, v, weight) for mark, (u, v, _), weight in inner]
 
 
 class BendGoal(NamedTuple, Generic[N]):
-    """What a bend is asked for."""
+    """Input of a bend."""
 
     u: N
     v: N
     beyond: N
-    """m, the end's goal: along the straight digit, towards the palm, and out of the plane along its normal."""
+    """m, the end's goal: along the straight digit, towards the palm, and along the plane's normal."""
     hints: list[MarkerHint[N]]
 
 
 def _picked(reach: BendGoal[N], pick: Pick) -> BendGoal[N]:
-    """In some of the frames."""
+    """Return some of the frames."""
     hints = [MarkerHint(hint.rider, pick(hint.u), pick(hint.v), pick(hint.weight)) for hint in reach.hints]
     return BendGoal(pick(reach.u), pick(reach.v), pick(reach.beyond), hints)
 
 
 def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> Bent[N]:
-    """The solver's own step, with one frame or many."""
+    """Call the solver's bend for one frame or many."""
     how: Any = end.bend.one if m is ONE else end.bend.many
     return how(u, v, hints)  # type: ignore[no-any-return]
 
@@ -113,7 +113,7 @@ def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[Ma
 def _in_plane(
     m: NumberFunctions[N], seen: VisibleMarkers[N], asides: list[float], plane: tuple[N, N]
 ) -> VisibleMarkers[N]:
-    """The markers moved along the plane's normal by as much as they sit aside of it."""
+    """Project the markers onto the plane by their known offsets along its normal."""
     ca, sa, ct, st = m.cos(plane[0]), m.sin(plane[0]), m.cos(plane[1]), m.sin(plane[1])
     points = [
         (x - aside * ca * ct, y - aside * sa * ct, z + aside * st)
@@ -123,7 +123,7 @@ def _in_plane(
 
 
 def _placed(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N], plane: tuple[N, N]) -> list[Point[N]]:
-    """Points in the plane: along the straight digit, towards the palm, and out of it along its normal."""
+    """Coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
     ca, sa = m.cos(plane[0]), m.sin(plane[0])
     if not marked.has[1]:
         return [(y * ca - x * sa, -z, x * ca + y * sa) for x, y, z in seen.points]
@@ -138,10 +138,13 @@ def _placed(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N],
 def _sideways(
     m: NumberFunctions[N], marked: MarkedDigit, end: OutermostMarker, reach: BendGoal[N], first: N
 ) -> tuple[N, ...]:
-    """The second joint's abduction, what is left beyond, and the bend, where the plane's limits leave the goal outside.
+    """Bend sideways to a goal outside the plane.
 
-    The second joint turns the rest of the digit out of the plane. Turned back, its goal lies in the plane at a slightly
-    greater distance, which the digit then bends to; both are done in turn.
+    The second joint's abduction rotates the outer bones out of the plane. Rotated back, the goal lies in the plane at a
+    slightly greater distance, which the digit then bends to. The two steps alternate.
+
+    Returns:
+        The second joint's abduction, the goal's remaining distance from the plane, three flexions and their error.
     """
     side, left = 0.0 * first, reach.beyond
     flexed: Bent[N] = first, first, first, first

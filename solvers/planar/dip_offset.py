@@ -1,7 +1,7 @@
-"""How far a last joint leads or lags its coupling: told by the markers before the end.
+"""The last joint's lead over its coupling, or its bend, from the inner markers.
 
-The end's place leaves a digit one freedom. Where both joints before it are seen they tell the last bend; where less is
-seen it is the lead that brings the riders nearest, at a price.
+The end's position leaves a digit one degree of freedom. If markers at both joints before the end are seen, they
+determine the last bend. Otherwise the lead is the one that brings the inner markers nearest, with a penalty.
 """
 
 from typing import Any
@@ -16,18 +16,18 @@ from .planar_reach import coupled, farthest
 Floats = NDArray[np.float64]
 
 TRIED: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
-"""(K,) rad from the coupling."""
+"""(K,) rad, sampled leads relative to the chain's own."""
 LEAD_PRICE = 0.06
-"""m of misplaced riders that one radian away from the coupling is worth. A finger can often reach its tip in two ways
-that fit one inner marker alike: with a low price noise would choose between them, another in each frame."""
+"""m, the marker error that a lead of one radian costs. A fingertip can often be reached by two poses that fit an inner
+marker equally well: with a low penalty noise would choose between them, differently in each frame."""
 
 
 def heeded(
     m: NumberFunctions[N], chain: Chain, bones: ChainLengths, goal: tuple[N, N], hints: list[MarkerHint[N]]
 ) -> tuple[N, N, Any]:
-    """rad, the last joint's lead and its bend, and where the bend is what counts.
+    """Return the last joint's lead and bend, rad, and whether the bend is the one to use.
 
-    The lead is the one that brings the hints nearest, the chain's own where none was seen.
+    The lead is the one that brings the markers nearest to the hints, the chain's own if there are none.
     """
     last, both = _told(m, chain, goal, hints)
     seen: Any = (sum(hint.weight for hint in hints) > 0) & (both == 0)
@@ -42,10 +42,10 @@ def heeded(
 
 
 def _told(m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[MarkerHint[N]]) -> tuple[N, Any]:
-    """rad, the last joint's bend as the ends of the first two bones and the goal tell it, and where they do.
+    """Return the last joint's bend, rad, from markers at the first two bones' ends and the goal; whether both are seen.
 
-    It is the bend that is told, not the lead: where bones are not quite the performer's the middle joint makes up for
-    it, and a last joint that followed it would go wrong by as much and more.
+    The bend is used rather than the lead: if the bones differ from the performer's, the middle joint compensates, and a
+    last joint coupled to it would be off by as much or more.
     """
     first, second = (_seen(chain, hints, bone) for bone in (0, 1))
     if first is None or second is None:
@@ -61,7 +61,7 @@ def _seen(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> MarkerHint[N] 
 
 
 def _nearest(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
-    """The lead that brings the riders nearest to where they were seen, at a price: of all TRIED at once."""
+    """Search the lead that brings the markers nearest to the hints, with a penalty, over all of TRIED at once."""
 
     def column(number: Any) -> Floats:
         return np.asarray(number, float)[..., None]
@@ -80,7 +80,7 @@ def _nearest(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: li
 
 
 def _lowest(xs: Floats, prices: Floats) -> Floats:
-    """(...) where a parabola through the lowest of prices (..., K) and its neighbours is lowest; xs (K,) are even."""
+    """Minimise the parabola through the lowest of prices (..., K) and its neighbours; xs (K,) are equally spaced."""
     k = np.clip(prices.argmin(-1), 1, len(xs) - 2)[..., None]
     before, at, after = (np.take_along_axis(prices, k + step, -1)[..., 0] for step in (-1, 0, 1))
     curve = np.maximum(before - 2 * at + after, 1e-18)

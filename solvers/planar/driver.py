@@ -1,4 +1,4 @@
-"""What the planar solvers share, as FABRIK-CGA section 3.4: palm from its markers, a plane a digit, bends in it."""
+"""The driver of the planar solvers (FABRIK-CGA 3.4): the palm from its markers, a plane for each digit, bends in it."""
 
 import math
 from collections.abc import Iterator
@@ -24,11 +24,20 @@ Rows = NDArray[np.intp] | slice
 def solve_hand(
     hand: HandModel, targets: Targets, state: State | None, steps: Steps, sweeps: int
 ) -> tuple[Pose, PlanarState]:
-    """The pose of each frame by these steps, and the state to hand on. See Solver.
+    """Solve every frame with these steps. See Solver.
 
-    sweeps: how often each joint turns in turn where limits keep a digit from its goal.
+    Args:
+        hand: five flexing digits on a rigid palm.
+        targets: F frames.
+        state: what the previous piece returned; None at the start of a take.
+        steps: the steps of the solver.
+        sweeps: most sweeps of cyclic coordinate descent if limits keep a digit from its goal.
 
-    Raises HandError for a hand that is not five flexing digits on a rigid palm.
+    Returns:
+        The pose of each frame, and the state for the next piece.
+
+    Raises:
+        HandError: the palm is not rigid, or a digit does not flex in three joints.
     """
     state = state or State(np.eye(4), hand.neutral)
     plan = state.plan if isinstance(state, PlanarState) else None
@@ -45,10 +54,10 @@ def solve_hand(
 
 
 def told(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
-    """(F, D) what the targets tell of the angles, NaN where nothing does; roots (F, 4, 4) or (1, 4, 4)."""
+    """Solve the angles (F, D) rad, NaN where no target determines them; roots (F, 4, 4) or (1, 4, 4)."""
     if len(targets) == 1:
         return _one(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
-    # One angle of all frames lies together: so it is written, and read again.
+    # Column-major, because each angle is written and read over all frames.
     angles = np.full((plan.hand.dofs, len(targets)), np.nan).T
 
     def solve(chunk: slice) -> None:
@@ -59,7 +68,7 @@ def told(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floa
 
 
 def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
-    """(1, D) the angles of one frame; those that nothing tells stay."""
+    """Solve one frame: its angles (1, D) rad, those not determined as in `angles`."""
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
     for marked in plan.digits:
@@ -79,7 +88,7 @@ def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float],
 
 
 def _many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
-    """(F, D) the angles of many frames; those that nothing tells are the last known, or the state's."""
+    """Solve many frames: their angles (F, D) rad, those not determined as in the last frame that determined them."""
     angles = told(plan, targets, roots, sweeps)
     known = np.isfinite(angles)
     if not known.all():
@@ -89,7 +98,7 @@ def _many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweep
 
 
 def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floats, sweeps: int) -> None:
-    """Writes what the targets tell of the angles (F, D)."""
+    """Write the solved angles of a chunk into `angles` (F, D)."""
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     whole = bool(np.all(targets.weights > 0))
     for marked in plan.digits:
@@ -102,7 +111,7 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
 
 
 def _by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
-    """The frames by their outermost marker seen, which is the first of weights (F, S) above zero: rows, and which."""
+    """Group the frames by their outermost visible marker, the first of weights (F, S) above zero: rows, marker."""
     if whole and weights.shape[1]:
         yield slice(None), 0
         return
@@ -114,7 +123,7 @@ def _by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
 
 
 def _seen(targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats) -> VisibleMarkers[Floats]:
-    """A digit's markers from its end inwards in these frames, those not seen in its base."""
+    """Return a digit's markers from its end inwards in these frames; those not seen are zero."""
     points, weights = [], []
     for column in marked.columns[end:]:
         weight = targets.weights[rows, column]
@@ -125,9 +134,9 @@ def _seen(targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Flo
 
 
 def in_base(root: Any, marked: MarkedDigit, point: Any) -> Any:
-    """A point of the world in the frame of a digit's base, mirrored in X for a left hand.
+    """Transform a point from the world to the frame of a digit's base, mirrored in X for a left hand.
 
-    root: the columns of its turn and its place, (4, 3) or (4, 3, N).
+    root: the first three rows of T_world_wrist, transposed: (4, 3), or (4, 3, N).
     """
     (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
     ox, oy, oz = marked.origin

@@ -1,4 +1,4 @@
-"""Where the palm is in each frame, from the markers that ride on it."""
+"""The palm's pose in each frame from the markers on it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,16 +22,16 @@ Rows = tuple[Point[N], Point[N], Point[N]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalmMarkers:
-    """The targets that ride on the palm."""
+    """The targets that are fixed to the palm."""
 
     columns: list[int]
-    """(P,) which of the targets they are."""
+    """(P,) indices of the targets."""
     at_rest: Floats
     """(P, 3) m in the wrist's frame."""
     places: list[Point[float]]
     """The same as floats."""
     wide: bool
-    """Whether all of them together tell how the palm is turned."""
+    """Whether all of them together determine the palm's rotation."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
         """See PalmStep and palm_roots."""
@@ -39,7 +39,7 @@ class PalmMarkers:
 
 
 def palm_of(hand: HandModel, sites: list[int]) -> PalmMarkers:
-    """What of these sites rides on the palm."""
+    """Find the sites that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     columns = [column for column, spot in enumerate(spots) if on_palm(spot)]
     still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
@@ -50,11 +50,18 @@ def palm_of(hand: HandModel, sites: list[int]) -> PalmMarkers:
 
 
 def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
-    """(F, 4, 4) T_world_wrist; (1, 4, 4) where no target rides on the palm, and it stays.
+    """Fit the palm to its markers.
 
-    Three or more palm markers that are not in a line give the palm's place by least squares, the plane of
-    FABRIK-CGA (3.2) for the three markers p, q, r. With fewer the palm keeps its last turn and goes where they
-    went; with none it stays. `last` (4, 4) is the root of the frame before.
+    Three or more markers that are not in a line determine the palm's pose by least squares; for three this is the plane
+    of FABRIK-CGA (3.2). With fewer the palm keeps its last rotation and follows them; with none it stays.
+
+    Args:
+        palm: the markers on the palm.
+        targets: F frames.
+        last: (4, 4) T_world_wrist of the frame before the first.
+
+    Returns:
+        (F, 4, 4) T_world_wrist; (1, 4, 4), `last`, if no target is on the palm.
     """
     if not palm.columns:
         return last[None]
@@ -79,13 +86,13 @@ def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
 
 
 def _one_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:
-    """(1, 4, 4) from positions (P, 3) m with weights (P,)."""
+    """Fit the root (1, 4, 4) of one frame to positions (P, 3) m with weights (P,)."""
     (a, b, c), (x, y, z) = laid_on(ONE, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
     return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
 
 def many_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
-    """(F, 4, 4) by least squares from positions (F, P, 3) m with weights (F, P)."""
+    """Fit the roots (F, 4, 4) to positions (F, P, 3) m with weights (F, P) by least squares."""
     turn, move = laid_on(MANY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
     roots = np.zeros((len(positions), 4, 4))
     for i in range(3):
@@ -99,9 +106,9 @@ def many_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
 def laid_on(
     m: NumberFunctions[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
 ) -> tuple[Rows[N], Point[N]]:
-    """The turn and the move that lay places on the palm where they were seen by least squares.
+    """Return the rotation and translation that map points of the palm onto their observed positions by least squares.
 
-    Seen in a line, which the palm's markers are not, any turn about it will do.
+    The rotation is arbitrary about the line of positions that are in a line.
     """
     zero = 0.0 * weights[0]
     total, here, there = zero, [zero] * 3, [zero] * 3
@@ -124,27 +131,27 @@ def laid_on(
 
 STEPS = 6
 FINE = 1e-10
-"""How far the rotation may be off by the last step; the greatest root is three times as far as that went, at most."""
+"""Tolerance on the rotation's relative error after the last Newton step."""
 LINE = 1e-6
-"""Of the cube of its length, the determinant-like scale from which a matrix of products tells a turn."""
+"""Least divisor, relative to |B|³, at which B determines a rotation."""
 
 
 def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
-    """The rotation R of the greatest trace of R · Bᵀ, which turns places to where they were seen by least squares.
+    """Return the rotation R that maximises tr(R Bᵀ), the least-squares rotation, and whether B determines it.
 
-    And whether B tells it: where its rank is one or less some turn is arbitrary. Markley, Attitude Determination Using
-    Vector Observations: A Fast Optimal Matrix Algorithm (1993): with λ the greatest root of
-    (λ² − |B|²)² − 8 λ det B − 4 |cof B|² = 0, found by Newton's steps,
+    B (3, 3) is the sum of weighted products of observed and reference vectors; if its rank is one or less, R is
+    arbitrary. Markley, Attitude Determination Using Vector Observations: A Fast Optimal Matrix Algorithm (1993): with λ
+    the greatest root of (λ² − |B|²)² − 8 λ det B − 4 |cof B|² = 0, found by Newton's method,
     R = ((λ² + |B|²) / 2 · B + λ cof B − B Bᵀ B) / (λ (λ² − |B|²) / 2 − det B).
 
-    The divisor is (s₁ + s₂) (s₂ + s₃) (s₃ + s₁) for B's singular values, s₃ < 0 where det B < 0. Where s₂ + s₃ nearly
-    vanishes two roots come together, Newton's steps are slow and R is found from the singular values themselves.
+    The divisor is (s₁ + s₂) (s₂ + s₃) (s₃ + s₁) for B's singular values, with s₃ < 0 if det B < 0. If s₂ + s₃ is near
+    zero, two roots nearly coincide, Newton's method is slow, and R is computed from the singular values instead.
     """
     cof = [[_cofactor(b, i, j) for j in range(3)] for i in range(3)]
     square = sum((x * x for row in b for x in row), start=0.0 * b[0][0])
     squares = sum((x * x for row in cof for x in row), start=0.0 * b[0][0])
     det = b[0][0] * cof[0][0] + b[0][1] * cof[0][1] + b[0][2] * cof[0][2]
-    # Exact where the markers lie in a plane: then det B = 0.
+    # Exact for coplanar markers: then det B = 0.
     root = m.sqrt(square + 2 * m.sqrt(squares))
     least = LINE * square * m.sqrt(square)
     step = square
@@ -169,12 +176,12 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
 
 
 def _by_values(b: list[list[Any]]) -> tuple[Any, ...]:
-    """The nine numbers of the rotation and whether B tells it, see attitude, by singular values."""
+    """Compute the nine elements of the rotation, and whether B determines it, by singular values; see attitude."""
     products = np.moveaxis(np.array(b), (0, 1), (-2, -1))
     turns = nearest_to(products)
     stretch = np.swapaxes(turns, -1, -2) @ products
     size = np.linalg.norm(products, axis=(-2, -1))
-    # Its principal values are s₁, s₂ and s₃, so this is the divisor above.
+    # Its eigenvalues are s₁, s₂ and s₃, so this is the divisor of `attitude`.
     scale = np.linalg.det(np.trace(stretch, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - stretch)
     return *(turns[..., i, j] for i in range(3) for j in range(3)), scale > LINE * size**3
 
@@ -185,11 +192,11 @@ def _cofactor(b: list[list[N]], i: int, j: int) -> N:
 
 
 def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
-    """(F,) whether the markers seen have a width as well as a length of 5 mm at least."""
+    """(F,) whether at least three markers are seen, and they are at least 5 mm out of a line."""
     seen = (weights > 0).astype(float)
     if not seen.shape[1]:
         return np.zeros(len(weights), bool)
-    # Few patterns of what is seen come again and again: each is looked at once.
+    # Few patterns of visible markers occur, and each is computed once.
     _, first, which = np.unique(seen @ 2.0 ** np.arange(seen.shape[1]), return_index=True, return_inverse=True)
     patterns = seen[first]
     count = np.maximum(patterns.sum(-1), 1.0)[:, None]
@@ -203,7 +210,7 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
 def follow_the_rest(
     roots: Floats, known: NDArray[np.bool_], at_rest: Floats, positions: Floats, weights: Floats
 ) -> Floats:
-    """Where only one or two palm markers are seen, or they stand in a line: the last turn, moved to where they are."""
+    """Move the last rotation to the markers in frames with one or two palm markers, or with markers in a line."""
     total = weights.sum(-1)
     partly = ~known & (total > 0)
     if not partly.any():
@@ -212,5 +219,5 @@ def follow_the_rest(
     turned = np.einsum("fij,nj->fni", roots[partly, :3, :3], at_rest)
     moved = roots.copy()
     moved[partly, :3, 3] = (share[..., None] * (positions[partly] - turned)).sum(1)
-    # A frame with no palm marker after one of these stays where that one went.
+    # Frames without palm markers keep the root of the frame before, including these.
     return hold_last(moved, known | partly, roots[0])

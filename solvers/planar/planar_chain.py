@@ -1,9 +1,9 @@
-"""A digit in its plane: three bones with hinge limits, the last joint following the middle one.
+"""A digit in its plane: three bones with hinge limits, the last joint coupled to the middle one.
 
-In the plane u runs along the straight digit and v towards the palm. A bone's heading is the sum of the flexions up
-to it, so that its direction is (cos, sin) of the heading. All angles in rad, lengths in m.
+In the plane, u runs along the straight digit and v towards the palm. A bone's heading is the sum of the flexions up to
+it; its direction is (cos, sin) of the heading. Angles are in rad, lengths in m.
 
-The formulas serve one frame in plain floats and many in arrays alike (see hand.numbers).
+The functions take one frame in plain floats or many in arrays (see hand.scalar_math).
 """
 
 import math
@@ -25,66 +25,66 @@ class Chain:
     lengths: Floats
     """(3,) m."""
     limits: Floats
-    """(3, 2) rad, lowest and highest flexion of each joint."""
+    """(3, 2) rad, lower and upper limit of each joint's flexion."""
     ratio: float
-    """The last joint bends ratio · the middle one's bend + lead."""
+    """The last joint's flexion is ratio · (the middle one's) + lead."""
     lead: float
 
 
 @dataclass(frozen=True, slots=True)
 class ChainMarker:
-    """A point that rides on a bone: a marker, or the bone's own end."""
+    """A point fixed to a bone: a marker, or the bone's end."""
 
     bone: int
     """0, 1 or 2."""
     along: float
-    """m from the bone's beginning along it."""
+    """m along the bone from its start."""
     dorsal: float = 0.0
-    """m out of its back."""
+    """m out of the bone's back."""
 
 
 class MarkerHint(NamedTuple, Generic[N]):
-    """Where a rider short of the end was seen."""
+    """Observed position of an inner marker."""
 
     rider: ChainMarker
     u: N
     v: N
     """m in the plane."""
     weight: N
-    """0 = not seen."""
+    """0: not seen."""
 
 
 Bent = tuple[N, N, N, N]
-"""Three flexions, and how far from its goal they leave the end, m."""
+"""Three flexions, rad, and the end's distance from its goal, m."""
 Flexions = tuple[N, N, N]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainLengths:
-    """A chain up to the rider that is its end, as the straight ways from joint to joint and to the rider.
+    """A chain up to the marker that is its end, as straight lines from joint to joint and to the marker.
 
-    A marker on the back of a bone is the end of a bone that is a little longer and raised by a fixed angle.
+    A marker on the back of a bone is the end of a slightly longer bone that is raised by a fixed angle.
     """
 
     count: int
-    """The bones that move the end, 1 to 3."""
+    """Number of bones that move the end, 1 to 3."""
     lengths: tuple[float, float, float]
     """m; 0 beyond the end."""
     limits: tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
     ratio: float
     lead: float
     shift: tuple[float, float, float]
-    """What its flexions lack to the chain's."""
+    """rad, the chain's flexions minus the ones here."""
 
     @property
     def straightest(self) -> float:
-        """The middle joint's least bend: fingers are taken to bend forwards."""
+        """The middle joint's least flexion: fingers are assumed not to bend backwards there."""
         low, high = self.limits[1]
         return min(max(0.0, low), high)
 
 
 def bones_to(chain: Chain, end: ChainMarker) -> ChainLengths:
-    """The bones of a chain that bring a rider to its goal."""
+    """Reduce a chain to the bones that bring a marker to its goal."""
     raised = math.atan2(end.dorsal, end.along)
     lengths = [float(length) if bone < end.bone else 0.0 for bone, length in enumerate(chain.lengths)]
     lengths[end.bone] = math.hypot(end.dorsal, end.along)
@@ -98,7 +98,7 @@ def bones_to(chain: Chain, end: ChainMarker) -> ChainLengths:
 
 
 def end_at(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> tuple[N, N]:
-    """Where the end is."""
+    """Return the end's position in the plane."""
     a, b, c = bones.lengths
     first, middle, last = flexions
     second = first + middle
@@ -109,14 +109,14 @@ def end_at(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) ->
 
 
 def missed(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N], goal: tuple[N, N]) -> N:
-    """m from the end to its goal."""
+    """Return the distance from the end to its goal, m."""
     at_u, at_v = end_at(m, bones, flexions)
     u, v = at_u - goal[0], at_v - goal[1]
     return m.sqrt(u * u + v * v)
 
 
 def place(m: NumberFunctions[N], chain: Chain, rider: ChainMarker, flexions: Flexions[N]) -> tuple[N, N]:
-    """Where a rider is when the chain bends by these flexions."""
+    """Return a marker's position in the plane at these flexions of the chain."""
     heading, u, v = flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
     for bone in range(rider.bone):
         u, v = u + float(chain.lengths[bone]) * m.cos(heading), v + float(chain.lengths[bone]) * m.sin(heading)

@@ -1,8 +1,8 @@
-"""Planar FABRIK with limits: FABRIK-CGA section 3.4, Algorithm 1 with the misprint of line 1.28 mended.
+"""Planar FABRIK with limits: FABRIK-CGA section 3.4, Algorithm 1 with the misprint of line 1.28 corrected.
 
-FABRIK keeps close to the pose it begins with (section 3.5), so the beginning decides what the targets leave open: it
-is the pose whose joints bend as their coupling or their hints say and whose reach is the target's distance. Within
-limits that is the answer already. Where a limit is in the way, forward and backward passes lead on from it.
+FABRIK stays close to its initial pose (section 3.5), so the initial pose decides whatever the targets leave open. It is
+the pose that follows the coupling or the hints and whose reach is the target's distance. Within limits this is already
+the solution; if a limit interferes, forward and backward passes continue from it.
 """
 
 from collections.abc import Callable
@@ -22,23 +22,23 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """When to stop: near enough, no longer nearer, or often enough."""
+    """Stopping criteria of the passes."""
 
     tolerance: float
-    """m from the end to its target at which a frame is done."""
+    """m, distance from the end to its target at which a frame has converged."""
     stall: float
-    """m by which a pass must come nearer, else the frame is stuck."""
+    """m, least improvement of a pass; with less the frame has stalled."""
     passes: int
-    """Most forward and backward passes."""
+    """Maximum number of forward and backward passes."""
 
 
 Nearest = Callable[[Any, tuple[Any, Any], float, tuple[Any, Any]], tuple[Any, Any]]
-"""NearestPointSphere of Algorithm 1 in the plane, see nearest_point."""
+"""NearestPointSphere of Algorithm 1 in the plane; see nearest_point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarFabrik(CoupledBend):
-    """How one digit brings one of its riders to its goal."""
+    """Brings one marker of a digit to its goal, or as near as limits allow."""
 
     stopping: Stopping
     nearest: Nearest
@@ -53,7 +53,7 @@ class PlanarFabrik(CoupledBend):
         return mended
 
     def _within(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> Bent[N]:
-        """Where a limit is in the way or the goal is out of reach: the nearest of what is found from these flexions."""
+        """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
         first, middle, last = flexions
         error = missed(m, self.bones, (first, middle, last), goal)
         best = nearest_of(m, (first, middle, last, error), held(m, self.bones, goal, first))
@@ -67,7 +67,7 @@ class PlanarFabrik(CoupledBend):
         return found
 
     def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: Bent[N]) -> Bent[N]:
-        """Forward and backward passes; the best pose of each frame. One that is near enough or stuck freezes."""
+        """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
         now: tuple[N, N, N] = best[:3]
         going: Any = best[3] > self.stopping.tolerance
         for _ in range(self.stopping.passes):
@@ -87,9 +87,9 @@ class PlanarFabrik(CoupledBend):
 def forward(
     m: NumberFunctions[N], bones: ChainLengths, flexions: tuple[N, N, N], goal: tuple[N, N], nearest: Nearest
 ) -> list[tuple[N, N]]:
-    """Stage 1: the end on its target, each joint before it the nearest point at its bone's length (line 1.21).
+    """Stage 1: put the end on its target, each joint before it on the nearest point at its bone's length (line 1.21).
 
-    Where the first bones end, before the last.
+    Returns the ends of all bones but the last.
     """
     joints = []
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
@@ -106,7 +106,7 @@ def forward(
 def backward(
     m: NumberFunctions[N], bones: ChainLengths, joints: list[tuple[N, N]], goal: tuple[N, N]
 ) -> tuple[N, N, N]:
-    """Stage 2: from the base outwards each bone heads for its joint as far as the joint's limits let it (1.28)."""
+    """Stage 2: from the base outwards, direct each bone to its end as far as its joint's limits allow (line 1.28)."""
     flexions = []
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
     for bone in range(bones.count):
@@ -121,16 +121,16 @@ def backward(
 
 
 def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, point: tuple[N, N]) -> tuple[N, N]:
-    """The point at `radius` from the centre that is nearest to `point`: FABRIK-CGA 3.4.2.1 in the plane."""
+    """Return the point at `radius` from the centre that is nearest to `point`: FABRIK-CGA 3.4.2.1 in the plane."""
     u, v = point[0] - centre[0], point[1] - centre[1]
     distance = m.sqrt(u * u + v * v)
-    # A joint that sits on its neighbour has no nearest point: any will do, and the limits choose.
+    # If point and centre coincide, every point on the circle is as near.
     apart = distance > 1e-12
     scale = radius / m.where(apart, distance, 1.0)
     return centre[0] + m.where(apart, u * scale, -radius), centre[1] + m.where(apart, v * scale, 0.0)
 
 
 def planar_fabrik(chain: Chain, end: ChainMarker, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:
-    """Prepared for a chain and the rider that is its end."""
+    """Prepare planar FABRIK for a chain and the marker that is its end."""
     bones = bones_to(chain, end)
     return PlanarFabrik(chain, bones, one_farthest(bones), stopping, nearest)

@@ -1,4 +1,4 @@
-"""A hand seen as five planar chains on a rigid palm, which is how FABRIK-CGA section 3.4 tracks it."""
+"""A hand as five planar chains on a rigid palm, the model of FABRIK-CGA section 3.4."""
 
 from dataclasses import dataclass
 
@@ -16,33 +16,33 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarDigit:
-    """One finger or the thumb: three bones on a base that is fixed to the palm, bending in one plane."""
+    """A finger or thumb: three bones that bend in one plane, on a base that is fixed to the palm."""
 
     name: str
     joints: tuple[int, int, int, int]
     """The indices of MCP, PIP, DIP and tip; for the thumb CMC, MCP, IP and tip."""
     T_wrist_base: Floats
-    """(4, 4) the first joint at angles of zero."""
+    """(4, 4) frame of the first joint at zero angles."""
     lengths: Floats
     """(3,) m."""
     abduction: int
     twist: int
     side_bend: int
-    """Degrees of freedom of the first joint, and the second joint's abduction; −1 where the digit has none."""
+    """Degrees of freedom of the first joint, and the second joint's abduction; −1 if the digit has none."""
     flexions: tuple[int, int, int]
     lead: float
-    """rad by which the last joint is bent beyond ratio · the middle one's bend."""
+    """rad, the last joint's flexion is ratio · (the middle one's) + lead."""
     ratio: float
-    """How much the last joint bends when the middle one bends: the coupling's slope, ρ of thesis (4.2)."""
+    """The coupling's slope, ρ of thesis (4.2)."""
 
 
 def digits(hand: HandModel) -> tuple[PlanarDigit, ...]:
-    """The hand's digits. Raises HandError for a hand that is not five flexing chains on a rigid palm."""
+    """Return the hand's digits. Raises HandError unless the hand has five flexing digits on a rigid palm."""
     return tuple(_digit(hand, name) for name in DIGITS)
 
 
 SHORTEST = 1e-6
-"""m. Shorter bones have no direction that could be told."""
+"""m, shorter bones have no direction."""
 
 
 def _digit(hand: HandModel, name: str) -> PlanarDigit:
@@ -87,9 +87,9 @@ def _digit(hand: HandModel, name: str) -> PlanarDigit:
 
 
 def rider(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | None:
-    """What a site rides on, and how far it sits aside of the finger plane in X, m.
+    """Return a site as a marker on one of a digit's bones, and its offset from the finger plane in X, m.
 
-    None for a site of another digit, or one that does not move with this one's bones: its first joint.
+    None for a site of another digit, or at the digit's first joint, which its bones do not move.
     """
     if site.joint not in digit.joints:
         return None
@@ -101,7 +101,7 @@ def rider(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | None:
 
 
 def turns_of(hand: HandModel, digit: PlanarDigit, end: ChainMarker, aside: float) -> tuple[DigitDof, ...]:
-    """The degrees of freedom that move a rider, m aside of the finger plane, each as a turn, innermost first."""
+    """Return the degrees of freedom that move a marker, innermost first. aside: m, its offset from the finger plane."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
     bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]
     turns = []
@@ -114,10 +114,9 @@ def turns_of(hand: HandModel, digit: PlanarDigit, end: ChainMarker, aside: float
 
 
 def _coupling(hand: HandModel, middle: int, last: int) -> tuple[float, float]:
-    """Slope and offset of the last joint on the middle one: of the hand's row, else as far through its range as it.
+    """Return slope and offset of the coupling from the middle to the last joint.
 
-    Where nothing is known of two joints but their ranges, the likeliest pair is that in which each has gone through the
-    same part of its own.
+    If the hand has no coupling row for them, both joints are taken to move through the same part of their ranges.
     """
     for row in hand.couplings:
         if set(np.flatnonzero(row.coefficients)) == {middle, last}:

@@ -1,4 +1,4 @@
-"""What a planar solver works out once for a hand and its markers, and keeps from one piece of a take to the next."""
+"""What a planar solver prepares once for a hand and its markers, and reuses from one piece of a take to the next."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,31 +23,31 @@ Ints = NDArray[np.int64]
 
 
 class PlanarBend(Protocol):
-    """How one digit bends in its plane to bring one rider to its goal; whatever it needs is prepared once.
+    """Bends one digit in its plane to bring one marker to its goal.
 
-    Goals and hints are in the plane: u m along the straight digit, v m towards the palm. What comes back are three
-    flexions within the limits and how many m they leave the rider off its goal, or more (not less). Flexions of joints
-    beyond the rider's bone are NaN where nothing tells them. One frame and many must be the same to 1e-9.
+    Goals and hints are in the plane: u m along the straight digit, v m towards the palm. The result is three flexions
+    within the limits and an upper bound of the marker's distance from its goal, m. Flexions of joints beyond the
+    marker's bone are NaN if nothing determines them. `one` and `many` must agree to 1e-9.
     """
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
-        """Of one frame, in plain floats. Hints that were not seen are left out."""
+        """Bend in one frame, in plain floats. Hints that were not seen are left out."""
         ...
 
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
-        """Of N frames, each number (N,). Hints that were not seen have no weight."""
+        """Bend in N frames, each number (N,). Hints that were not seen have zero weight."""
         ...
 
 
 Bend = Callable[[Chain, ChainMarker], PlanarBend]
-"""The step in which planar solvers differ: prepares the bending of a chain that brings this rider to its goal."""
+"""The step in which planar solvers differ: prepares the bend of a chain that brings this marker to its goal."""
 
 
 class PalmStep(Protocol):
-    """Where the palm is in each frame."""
+    """Finds the palm's pose."""
 
     def roots(self, targets: Targets, last: Floats) -> Floats:
-        """(F, 4, 4) T_world_wrist, or (1, 4, 4) for all frames alike; `last` (4, 4) is that of the frame before."""
+        """Return T_world_wrist (F, 4, 4), or (1, 4, 4) if all frames have the same; `last` (4, 4): the frame before."""
         ...
 
 
@@ -57,61 +57,61 @@ Palms = Callable[[HandModel, list[int]], PalmStep]
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps that a planar solver is made of."""
+    """The steps of a planar solver."""
 
     bend: Bend
     palm: Palms = palm_of
-    """Where the palm is, from the markers that ride on it."""
+    """Finds the palm's pose from the markers on it."""
     plane: Planes = digit_planes
-    """The plane of a digit, from the markers seen on it."""
+    """Finds the plane of a digit from the markers seen on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutermostMarker:
-    """A digit whose outermost marker seen is a certain one."""
+    """How to bend a digit whose outermost visible marker is a given one."""
 
     rider: ChainMarker
     bend: PlanarBend
     turns: tuple[DigitDof, ...]
-    """The degrees of freedom that move it."""
+    """The degrees of freedom that move the marker."""
     sideways: bool
-    """Whether the second joint's abduction moves it."""
+    """Whether the second joint's abduction moves the marker."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkedDigit:
-    """One digit and the markers that tell about it."""
+    """One digit and its markers."""
 
     digit: PlanarDigit
     plane: CurlPlane
     dofs: list[int]
-    """Of abduction, twist, the second joint's abduction and the three flexions, without those it does not have."""
+    """Abduction, twist, the second joint's abduction and the three flexions, as far as the digit has them."""
     own: tuple[int, ...]
-    """Which of the six these are."""
+    """Which of these six the digit has."""
     has: tuple[bool, bool, bool]
-    """Which of the first three it has."""
+    """Whether it has each of the first three."""
     first: float
-    """m, the length of its first bone."""
+    """m, length of the first bone."""
     rows: tuple[Point[float], Point[float], Point[float]]
     origin: Point[float]
-    """Base frame from wrist frame: rows · (p − origin), mirrored in X for a left hand."""
+    """A point p of the wrist frame is rows · (p − origin) in the base frame, mirrored in X for a left hand."""
     columns: list[int]
-    """(S,) which of the targets they are, the outermost first."""
+    """(S,) indices of the digit's targets, the outermost first."""
     asides: tuple[float, ...]
-    """(S,) m out of the finger plane."""
+    """(S,) m, offsets of the markers from the finger plane."""
     beside: bool
-    """Whether any of them is."""
+    """Whether any marker has such an offset."""
     abduction_limits: Bounds
     twist_limits: Bounds
     side_limits: Bounds
-    """rad; 0, 0 for what the digit does not have."""
+    """rad; (0, 0) if the digit does not have the degree of freedom."""
     ends: tuple[OutermostMarker, ...]
-    """(S,)"""
+    """(S,) how to bend if this marker is the outermost visible one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarPlan:
-    """A hand and its sites, looked through once."""
+    """A planar solver's plan for a hand and its sites."""
 
     hand: HandModel
     sites: list[int]
@@ -120,7 +120,7 @@ class PlanarPlan:
     digits: tuple[MarkedDigit, ...]
 
     def serves(self, hand: HandModel, targets: Targets, steps: Steps) -> bool:
-        """Whether it was made for these."""
+        """Whether the plan was made for this hand, these sites and these steps."""
         return self.hand is hand and self.sites == targets.sites.tolist() and self.steps == steps
 
 
@@ -132,7 +132,7 @@ class PlanarState(State):
 
 
 def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:
-    """Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+    """Prepare a plan. Raises HandError unless the hand has five flexing digits on a rigid palm."""
     sites = targets.sites.tolist()
     marked = tuple(_marked(hand, digit, sites, steps) for digit in digits(hand))
     return PlanarPlan(hand, sites, steps, steps.palm(hand, sites), marked)
@@ -166,7 +166,7 @@ def _marked(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps)
 
 
 def _reach(digit: PlanarDigit, mark: ChainMarker) -> float:
-    """How far out on the digit a marker rides."""
+    """Return how far out on the digit a marker is, in bones."""
     return mark.bone + min(mark.along / float(digit.lengths[mark.bone]), 1.5) / 2
 
 

@@ -1,6 +1,6 @@
-"""How a chain's end is brought to a goal: bent as its coupling says, or with its first joint held.
+"""Closed-form bends that bring a chain's end to a goal: by the coupling, or with the first joint fixed.
 
-With the last joint tied to the middle one, how far the end is from the base tells the middle bend.
+With the last joint coupled to the middle one, the end's distance from the base determines the middle bend.
 """
 
 import math
@@ -11,26 +11,26 @@ from .planar_chain import Bent, ChainLengths, Flexions, missed
 
 
 class FarthestReach(NamedTuple, Generic[N]):
-    """The middle bend at which the end is farthest from the base, and how its squared distance falls from there."""
+    """The middle bend at which the end is farthest from the base, and the squared distance near it."""
 
     bend: N
     square: N
     """m², the squared distance there."""
     slope: N
     curve: N
-    """At a bend greater by x it is about square - slope · x - curve · x²."""
+    """At a bend greater by x the squared distance is about square - slope · x - curve · x²."""
 
 
 def follow(m: NumberFunctions[N], bones: ChainLengths, middle: N, lead: N) -> N:
-    """The last joint's flexion when the middle one bends so and it leads its coupling so far."""
+    """Return the last joint's flexion for the middle one's and a lead, within its limits."""
     return m.clip(bones.ratio * middle + lead, *bones.limits[2])
 
 
 def coupled(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead: N, far: FarthestReach[N]) -> Bent[N]:
-    """The pose that brings the end to its goal with the last joint bent as the middle one and the lead say.
+    """Return the bend that brings the end to its goal with the last joint coupled to the middle one, with a lead.
 
-    The first joint is kept within its limits, which may leave the end off its goal; a goal out of reach is pointed
-    at. Joints beyond the end that nothing tells of are NaN.
+    The first joint stays within its limits, which may keep the end off its goal; a goal out of reach is pointed at.
+    Flexions of joints beyond the end that nothing determines are NaN.
     """
     u, v = goal
     distance = m.sqrt(u * u + v * v)
@@ -47,26 +47,27 @@ def coupled(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead:
     aim = m.atan2(v * at_u - u * at_v, u * at_u + v * at_v)
     first = m.clip(aim, *bones.limits[0])
     reach = m.sqrt(at_u * at_u + at_v * at_v)
-    # The way round an arc is longer than the straight one: no row counts as nearer than it is.
+    # An arc is longer than its chord, so the error is never underestimated.
     return first, middle, last, abs(distance - reach) + distance * abs(aim - first)
 
 
 STEPS = 3
-"""Steps towards the bend that has a goal's distance: each cubes the error, three leave 1e-12 m."""
+"""Iterations for the bend with a given distance: convergence is cubic, three leave 1e-12 m."""
 STRAIGHT = 1e-5
-"""Of the reach: nearer to straight than this squared, a bend is not told from straight. The bend grows with the root of
-what the distance lacks, and would blow rounding up."""
+"""Relative to the reach. Squared distances short of the farthest by less than the square of this count as straight: the
+bend grows with the root of the shortfall and would amplify rounding."""
 
 CORNER = 1e-9
-"""rad: a last joint this near its lower limit leaves it as the middle one bends. A digit is as often straight as not,
-and rounding must not choose the side of the corner."""
+"""rad, a last joint this close to its lower limit counts as leaving it when the middle one bends. Straight digits are
+common, and rounding must not choose between the two slopes there."""
 
 
 def bend_reaching(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N, far: FarthestReach[N]) -> N:
-    """The middle bend at which the end is the root of `square` m² from the base, the farthest or greatest if none.
+    """Return the middle bend at which the end's squared distance from the base is `square` m².
 
-    With the last joint tied to the middle one the distance falls as the middle one bends. Euler's method: where the
-    parabola with the same value, slope and curve has the distance, from the farthest bend outwards.
+    With the last joint coupled to the middle one, the distance falls as the middle one bends. A distance out of range
+    gives the bend of the farthest reach or the greatest bend. Euler's (Halley's irrational) method: solve the parabola
+    with the same value, slope and curvature, starting at the farthest reach.
     """
     highest = bones.limits[1][1]
     least = (STRAIGHT * sum(bones.lengths)) ** 2
@@ -82,14 +83,14 @@ def bend_reaching(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N
 
 
 def _step(m: NumberFunctions[N], fall: N, slope: N, curve: N) -> N:
-    """x at which slope · x + curve · x² = fall."""
+    """Solve slope · x + curve · x² = fall."""
     inside = slope * slope + 4 * curve * fall
     both = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
     return 2 * fall / m.where(both > 1e-12, both, 1e-12)
 
 
 def falling(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tuple[N, N, N]:
-    """m², the end's squared distance at a middle bend, and as Far has them how it falls from there."""
+    """Return the end's squared distance at a middle bend, m², its slope and its curve as in FarthestReach."""
     a, b, c = bones.lengths
     low, high = bones.limits[2]
     free = bones.ratio * bend + lead
@@ -104,10 +105,10 @@ def falling(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tup
 
 
 def farthest(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestReach[N]:
-    """Where the end is farthest: straight, unless the last bone is raised or leads.
+    """Find the farthest reach: straight, unless the last bone is raised or leads.
 
-    Small bends sum their squares: a b x² + b c y² + a c (x + y)² is least, with y the last bend, which follows the
-    middle bend x or stands at a limit; Newton's steps then find where the distance stops to grow.
+    For small bends it minimises a b x² + b c y² + a c (x + y)², where the last bend y follows the middle bend x or is
+    at a limit. Newton's method refines it.
     """
     a, b, c = bones.lengths
     low, high = bones.limits[2]
@@ -116,7 +117,7 @@ def farthest(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestRea
     bend = -lead * (b * c * ratio + a * c * (1 + ratio)) / max(weight, 1e-12)
     free = ratio * bend + lead
     stuck = m.clip(free, low, high)
-    # At a limit the last bone is part of the middle one, up to the bend at which it leaves its limit.
+    # At a limit the last bone is rigidly joined to the middle one, up to the bend at which it leaves the limit.
     alone = -stuck * a * c / max(a * b + a * c, 1e-12)
     leaves = (stuck - lead) / ratio if ratio else alone
     bend = m.where(
@@ -133,10 +134,10 @@ def farthest(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestRea
 
 
 def held(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N) -> Bent[N]:
-    """The pose with the first joint at `first` whose other two bring the end to its goal, as far as limits let them.
+    """Return the bend with the first joint at `first` and the other two joints bringing the end to its goal, in limits.
 
-    Two bones reach in two ways at most, which the law of cosines tells: the joint between them lies on two circles
-    (FABRIK-CGA 3.3, a joint known on both sides). Of the two the one bent forwards is taken unless it is farther off.
+    Two bones have at most two solutions by the law of cosines: the joint between them is on two circles (FABRIK-CGA
+    3.3, a joint known on both sides). The one bent forwards is chosen unless it is farther off.
     """
     a, b, c = bones.lengths
     u, v = goal
@@ -154,26 +155,26 @@ def held(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N
 
 
 def _standing(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> Bent[N]:
-    """These flexions within the limits of the middle and last joint."""
+    """Clip the middle and last flexion to their limits and measure the error."""
     first, middle, last = flexions
     middle, last = m.clip(middle, *bones.limits[1]), m.clip(last, *bones.limits[2])
     return first, middle, last, missed(m, bones, (first, middle, last), goal)
 
 
 ALIKE = 1e-10
-"""m: of two poses whose distances from the goal differ by less, the first is taken, so that rounding does not choose. It
-may so end this much farther off."""
+"""m, difference of two errors below which the first bend is chosen, so that rounding does not decide. The result can be
+that much farther off than the other bend."""
 
 
 def nearest_of(m: NumberFunctions[N], one: Bent[N], other: Bent[N]) -> Bent[N]:
-    """Of two poses the one whose end is nearer to its goal."""
+    """Return the bend whose end is nearer to its goal."""
     nearer: Any = other[3] < one[3] - ALIKE
     first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, one, strict=True))
     return first, middle, last, error
 
 
 def one_farthest(bones: ChainLengths) -> FarthestReach[float]:
-    """Where the end is farthest with the chain's own lead, exactly: worked out once for a hand."""
+    """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = [straight + (highest - straight) * k / 255 for k in range(256)]
     best = max(tried, key=lambda bend: falling(ONE, bones, bend, bones.lead)[0])

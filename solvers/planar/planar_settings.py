@@ -1,4 +1,4 @@
-"""What can be set on planar solvers, in the same words on each."""
+"""Settings that the planar solvers have in common."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ from ..settings import setting
 
 
 def near_enough() -> Any:
-    """The tolerance of FABRIK's passes."""
+    """Declare the tolerance of FABRIK's passes."""
     return setting(
         1e-5, "Distance of a digit's end from its target at which the digit is done", least=1e-9, most=0.01, unit="m"
     )
 
 
 def most_passes() -> Any:
-    """How often FABRIK goes forward and backward."""
+    """Declare the maximum number of FABRIK's passes."""
     return setting(60, "Most forward and backward passes from one starting pose", least=1, most=1000)
 
 
 def most_sweeps() -> Any:
-    """How often the closest pose is looked for, joint by joint."""
+    """Declare the maximum number of sweeps of cyclic coordinate descent."""
     return setting(
         40,
         "Most sweeps of cyclic coordinate descent, if limits keep a digit from its target",

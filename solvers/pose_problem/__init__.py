@@ -1,4 +1,4 @@
-"""A hand's points at positions: of all poses that bring them there, or as near as limits let them, the nearest one."""
+"""Pose problems: bring points of a hand to positions within limits, with the least change from a starting pose."""
 
 from .chains import chains
 from .problem import USUAL_LENGTH, Objective, PoseProblem, angles_of, middle_finger_length

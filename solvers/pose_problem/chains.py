@@ -1,6 +1,6 @@
-"""Forward kinematics of a few sites of a hand, from the wrist outwards, with what their Jacobians are made of.
+"""Forward kinematics of a few sites of a hand, with the parts of their Jacobians.
 
-`hand.kinematics` and `hand.jacobians` place all joints of a hand; a search asks for some of them, many times.
+`hand.kinematics` and `hand.jacobians` compute all joints of a hand; a search needs few of them, many times.
 """
 
 from dataclasses import dataclass
@@ -23,30 +23,30 @@ class Placed:
     positions: Floats
     """(F, S, 3) m"""
     axes: Floats
-    """(F, S, n, 3) unit, what each degree of freedom rotates about; zero for padding."""
+    """(F, S, n, 3) unit rotation axes of the degrees of freedom; zero for padding."""
     slopes: Floats
-    """(F, S, n, 3) m a radian, how it moves the site."""
+    """(F, S, n, 3) m/rad, derivatives of the site's position."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chains:
-    """The degrees of freedom between the wrist and each of S sites, the longest has n; shorter ones are padded."""
+    """The chains of degrees of freedom from the wrist to each of S sites, padded to the length n of the longest."""
 
     dofs: Ints
-    """(S, n) as hand.jacobians counts them, from the wrist outwards; 6 + D for padding."""
+    """(S, n) indices as in hand.jacobians, from the wrist outwards; 6 + D for padding."""
     above: Floats
-    """(n, n) 1 on the diagonal and above: where the second is no nearer to the wrist than the first."""
+    """(n, n) 1 on and above the diagonal: the second degree of freedom is no nearer to the wrist than the first."""
     below: Floats
     """(n, n) 1 below the diagonal."""
     steps: Floats
-    """(3, S, n, 4, 4) A, B and C: a rotation by q leads to the frame A + sin q B + (1 - cos q) C (Rodrigues)."""
+    """(3, S, n, 4, 4) A, B and C: the frame after a rotation by q is A + sin q B + (1 - cos q) C (Rodrigues)."""
     axes: Floats
-    """(S, n, 3, 1) unit, in the frame after the rotation."""
+    """(S, n, 3, 1) unit rotation axes in the frame after the rotation."""
     ends: Floats
-    """(S, 4, 1) m, the site in the last frame."""
+    """(S, 4, 1) m, homogeneous position of the site in the last frame."""
 
     def at(self, angles: Floats) -> Placed:
-        """The sites at angles (F, D) rad."""
+        """Compute the sites at angles (F, D) rad."""
         padded = np.zeros((len(angles), angles.shape[1] + 1))
         padded[:, :-1] = angles
         own = padded[:, self.dofs - BASE][..., None, None]
@@ -61,7 +61,7 @@ class Chains:
 
 @lru_cache(maxsize=32)
 def chains(hand: HandModel, sites: tuple[int, ...]) -> Chains:
-    """The chains to some of a hand's sites; hands never change."""
+    """Return the chains to some of a hand's sites, cached because hands are immutable."""
     found = [_chain(hand, site) for site in sites]
     most = max([1, *(len(dofs) for dofs, _, _ in found)])
     dofs = np.full((len(sites), most), BASE + hand.dofs)
@@ -81,8 +81,10 @@ def chains(hand: HandModel, sites: tuple[int, ...]) -> Chains:
 
 
 def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]:
-    """The degrees of freedom on the way to a site, (4, 4) what leads to each from the one before, and (3,) m the site
-    in the last frame."""
+    """Return the degrees of freedom from the wrist to a site.
+
+    With them, the fixed transforms (4, 4) from each to the next, and the site in the last frame (3,) m.
+    """
     joint = hand.sites[site].joint
     joints = [joint]
     while hand.parents[joints[0]] >= 0:
@@ -101,7 +103,7 @@ def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """a × b (..., 3), of arrays so small that numpy's own takes longer to look at them."""
+    """Return a × b (..., 3); faster than numpy.cross for small arrays."""
     x, y, z = a[..., 0], a[..., 1], a[..., 2]
     u, v, w = b[..., 0], b[..., 1], b[..., 2]
     result = np.empty(np.broadcast_shapes(a.shape, b.shape))

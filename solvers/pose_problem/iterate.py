@@ -1,4 +1,4 @@
-"""Poses on the way to a solution, with what a pose costs there and how that changes."""
+"""Iterates of the search: poses with their cost and its first and second derivatives."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -17,26 +17,26 @@ UNITS: Floats = np.eye(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aims:
-    """A problem's frames laid out for the search."""
+    """A problem's objectives as arrays over the frames being searched."""
 
     problem: PoseProblem
     chains: Chains
     ends: tuple[tuple[tuple[int, float], ...], ...]
-    """(W,) of each objective the rows of its sites in the chains, and their signs."""
+    """(W,) each objective's sites: row in the chains, and sign."""
     positions: Floats
     """(N, W, 3)"""
     weights: Floats
     """(N, W)"""
     root: Floats
-    """(N, 4, 4) the start's, as are the angles."""
+    """(N, 4, 4) T_world_wrist of the start."""
     angles: Floats
-    """(N, D) rad"""
+    """(N, D) rad, of the start."""
     wrist: tuple[bool, bool]
     """Whether the wrist moves, and whether it rotates."""
 
     @classmethod
     def of(cls, problem: PoseProblem) -> "Aims":
-        """All frames."""
+        """Prepare all frames of a problem."""
         count, sites, objectives = len(problem.start), problem.sites, problem.objectives
         positions, weights = np.empty((count, len(objectives), 3)), np.empty((count, len(objectives)))
         ends = []
@@ -44,7 +44,7 @@ class Aims:
             positions[:, row], weights[:, row] = objective.position, objective.weight
             pair = (objective.site, 1.0), (objective.relative, -1.0)
             ends.append(tuple((sites.index(site), sign) for site, sign in pair if site is not None))
-        # Nothing is multiplied by what is not a number.
+        # Zero times NaN would be NaN.
         positions[weights == 0.0] = 0.0
         start = problem.start
         wrist = problem.wrist_moves, problem.wrist_rotates
@@ -52,12 +52,12 @@ class Aims:
         return cls(problem, own, tuple(ends), positions, weights, start.root, start.angles, wrist)
 
     def select(self, rows: Ints) -> "Aims":
-        """Some of the frames."""
+        """Return some of the frames."""
         positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
         return replace(self, positions=positions, weights=weights, root=root, angles=angles)
 
     def at(self, root: Floats, angles: Floats) -> "Iterate":
-        """The iterate at poses (N, 4, 4) and (N, D) rad."""
+        """Compute the iterate at poses (N, 4, 4) and (N, D) rad."""
         problem, free = self.problem, self.problem.free
         off = np.zeros((len(angles), BASE + angles.shape[1]))
         off[:, BASE:] = angles - self.angles
@@ -73,7 +73,7 @@ class Aims:
         diagonal = np.arange(len(free))
         square[:, diagonal, diagonal] += problem.posture**2
         if len(problem.couplings):
-            # x + x³ / give², its slope and how that changes; each frame as if it were alone.
+            # x + x³ / give² with its derivatives; summed so that a frame's result does not depend on the batch.
             rows = problem.couplings
             astray = (rows * off[:, None, free]).sum(-1)
             parts = astray / problem.give
@@ -85,7 +85,10 @@ class Aims:
         return Iterate(root, angles, cost / 2, gradient, square, bends)
 
     def _objectives(self, root: Floats, angles: Floats) -> tuple[Floats, Floats, Floats]:
-        """(N, 3 W) m how far objectives are off, (N, 3 W, k) how that changes, and (N, k, k) what that bends."""
+        """Return the objectives' weighted errors (N, 3 W) m, their Jacobian (N, 3 W, k) and the curvature (N, k, k).
+
+        The curvature is the Hessian's second-order part, Σ error · second derivative.
+        """
         chains, free, turn = self.chains, self.problem.free, root[:, :3, :3]
         placed = chains.at(angles)
         own = placed.slopes @ turn[:, None].swapaxes(-1, -2)
@@ -99,7 +102,7 @@ class Aims:
             for site, sign in ends:
                 dofs, signed = chains.dofs[site], (sign * weight)[..., None]
                 slopes[:, row, dofs] += signed * own[:, site]
-                # A rotation about a turns the slope J of any axis farther out by a × J, and e·(a × J) = (e × a)·J.
+                # The derivative of an outer column J by a rotation about a is a × J, and e·(a × J) = (e × a)·J.
                 product = cross(inside[:, None], placed.axes[:, site]) @ placed.slopes[:, site].swapaxes(-1, -2)
                 half = chains.above * (signed * product)
                 bends[:, dofs[:, None], dofs] += half + chains.below * half.swapaxes(-1, -2)
@@ -113,7 +116,7 @@ class Aims:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Iterate:
-    """Poses of N frames, and what is minimised there to the second order."""
+    """Poses of N frames with the cost, its gradient and its Hessian."""
 
     root: Floats
     """(N, 4, 4)"""
@@ -124,16 +127,16 @@ class Iterate:
     gradient: Floats
     """(N, k)"""
     square: Floats
-    """(N, k, k) Gauss and Newton's part of the Hessian."""
+    """(N, k, k) Gauss-Newton part of the Hessian."""
     bends: Floats
-    """(N, k, k) what that leaves out."""
+    """(N, k, k) second-order part of the Hessian."""
 
     def select(self, rows: Ints) -> "Iterate":
-        """Some of the frames."""
+        """Return some of the frames."""
         return Iterate(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     def where(self, rows: Ints, other: "Iterate") -> "Iterate":
-        """The same with other iterates of some rows."""
+        """Return the iterate with the given rows replaced."""
         if len(rows) == len(self.cost):
             return other
         arrays = []
@@ -145,7 +148,7 @@ class Iterate:
 
 
 def _off(placed: Placed, root: Floats, ends: tuple[tuple[int, float], ...], position: Floats) -> Floats:
-    """(N, 3) m in the world's axes, from where a site shall be to where it is."""
+    """Return an objective's error (N, 3) m in the world: actual minus desired position."""
     turn, found = root[:, :3, :3], placed.positions
     if len(ends) == 1:
         moved: Floats = (turn @ found[:, ends[0][0], :, None])[..., 0] + root[:, :3, 3] - position

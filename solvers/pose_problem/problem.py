@@ -1,11 +1,11 @@
-"""What a pose problem asks, and what it costs to be off it.
+"""Pose problems and their cost.
 
-With the weights in metres a radian, what is minimised over the angles q and, where it is free, the wrist is
+The angles q and, if it is free, the wrist minimise, with weights in metres per radian,
 
     Σ w² |p - p̂|² + COUPLING² Σ (x + x³ / GIVE²)² + POSTURE² Σ ((q - q₀) / range)²,  x = c·(q - q₀)
 
-A fingertip takes three of a finger's five angles: the tendons' coupling and the pose q₀ at the start decide the rest.
-Couplings that do not yield are constraints, as limits are.
+A fingertip determines three of a finger's five angles: the tendons' coupling and the starting pose q₀ decide the rest.
+Hard couplings are constraints, as limits are.
 """
 
 from collections.abc import Collection, Sequence
@@ -23,33 +23,34 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 USUAL_LENGTH = 0.1
-"""m, the length of the middle finger of the hands that the weights are meant for; they grow with it."""
+"""m, length of the middle finger for which the weights are given; they scale with it."""
 POSTURE = 0.001
-"""m, what a joint's whole range away from the start counts. A tip that can be reached is off by some thousandths of a
-millimetre for it, and no joint swings far for less than that."""
+"""m, the marker error that a change by a joint's whole range costs. It leaves a reachable fingertip off by some
+micrometres, and keeps joints from moving far for gains smaller than that."""
 COUPLING = 0.004
-"""m, what a radian counts by which a coupling is off what it was at the start."""
+"""m, the marker error that a change of a coupling by one radian costs."""
 GIVE = np.deg2rad(20.0)
-"""rad by which it may well be off; far beyond no finger bends its last joint alone."""
+"""rad, the change of a coupling beyond which its cost rises steeply: fingers hardly bend their last joint alone."""
 PASSIVE = 5.0
-"""How many times more a twist counts: joints yield to it, no muscle twists them alone."""
+"""Factor on the cost of twists: they are passive, no muscle drives them alone."""
 NARROW = 1e-3
-"""rad, ranges of joints that hardly move count as this wide."""
+"""rad, least range of a joint in the posture cost."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Objective:
-    """Where a site of a hand shall be, or how far it shall be from another one."""
+    """Desired position of a site, or of a site relative to another one."""
 
     site: int
     position: Floats
-    """(3,) or (F, 3) m in the world; with a relative site, the vector from there in the wrist's frame."""
+    """(3,) or (F, 3) m in the world; with a relative site, the vector from that site in the wrist's frame."""
     weight: float | Floats = 1.0
-    """One, or (F,); 0 for no objective."""
+    """One weight or (F,); 0: no objective in that frame."""
     relative: int | None = None
+    """The other site, None for a position in the world."""
 
     def select(self, rows: Ints) -> "Objective":
-        """The same in some of the frames."""
+        """Return the objective in some of the frames."""
         position = self.position if self.position.ndim == 1 else self.position[rows]
         weight = self.weight[rows] if isinstance(self.weight, np.ndarray) else self.weight
         return Objective(self.site, position, weight, self.relative)
@@ -57,25 +58,25 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PoseProblem:
-    """F frames of a hand: where its sites shall be, what may change for that, and what it is to stay near to."""
+    """A pose problem over F frames: objectives, free variables and the starting pose to stay close to."""
 
     start: Pose
     free: Ints
-    """(k,) ascending, what may change of (v, ω, q), as hand.jacobians counts them."""
+    """(k,) ascending indices of the free variables among (v, ω, q), as in hand.jacobians."""
     posture: Floats
-    """(k,) m a radian, or part of a metre: what it costs to leave the start."""
+    """(k,) m/rad, or m/m for the wrist's position: weight of the change from the start."""
     limits: Floats
-    """(2, k) rad, the lowest and the highest of what may change."""
+    """(2, k) rad, lower and upper limits of the free variables."""
     couplings: Floats
-    """(C, k) m a radian: the rows of couplings that yield."""
+    """(C, k) m/rad, weighted rows of the soft couplings."""
     give: float
-    """m, how far these are off where they are twice as stiff."""
+    """m, weighted deviation of a soft coupling at which its cubic term equals the linear one."""
     constraints: Floats
-    """(H, k) the rows of couplings that do not yield."""
+    """(H, k) rows of the hard couplings."""
     constrained: Floats
-    """(H, D) the same over all angles."""
+    """(H, D) the same rows over all angles."""
     bounds: Floats
-    """(2, H) their lower and upper bounds."""
+    """(2, H) lower and upper bounds of the hard couplings."""
     objectives: tuple[Objective, ...] = ()
 
     @classmethod
@@ -88,18 +89,21 @@ class PoseProblem:
         coupled: bool = True,
         posture: float = POSTURE,
     ) -> "PoseProblem":
-        """The problem of a hand.
+        """Set up the problem of a hand.
 
-        start: F frames. free: (k,) ascending, as hand.jacobians counts (v, ω, q). coupled: whether the last joint of a
-        finger goes with the one before it. posture: m, what a joint's whole range away from the start counts on a hand
-        of usual length.
+        Args:
+            start: F frames.
+            free: (k,) ascending indices of the free variables among (v, ω, q), as in hand.jacobians.
+            objectives: what to reach.
+            coupled: whether the soft couplings of the hand apply, such as those of the fingers' last joints.
+            posture: m, the marker error that a change by a joint's whole range costs on a hand of the usual length.
         """
         hand = start.hand
         unit = middle_finger_length(hand) / USUAL_LENGTH
         low, high = hand.limits.T
         weights = posture * unit / np.maximum(high - low, NARROW)
         weights[np.array(hand.movements) == "twist"] *= PASSIVE
-        # The wrist's position needs no posture: objectives decide all of it.
+        # The wrist's position needs next to no posture cost: the objectives determine it.
         wrist = np.concatenate([np.full(3, 1e-6), np.full(3, posture * unit)])
         rows = [COUPLING * unit * row.coefficients for row in hand.couplings if row.soft and coupled]
         soft = _over(np.array(rows).reshape(-1, hand.dofs), free)
@@ -120,7 +124,7 @@ class PoseProblem:
 
     @property
     def hand(self) -> HandModel:
-        """Whose pose it is."""
+        """The hand of the starting pose."""
         return self.start.hand
 
     @property
@@ -135,21 +139,21 @@ class PoseProblem:
 
     @property
     def sites(self) -> tuple[int, ...]:
-        """The sites of all objectives, each once."""
+        """The sites of all objectives without duplicates."""
         named = ((each.site, each.relative) for each in self.objectives)
         return tuple(dict.fromkeys(site for pair in named for site in pair if site is not None))
 
     def towards(self, objectives: Sequence[Objective]) -> "PoseProblem":
-        """The same with other objectives."""
+        """Return the problem with other objectives."""
         return replace(self, objectives=tuple(objectives))
 
     def select(self, rows: Ints) -> "PoseProblem":
-        """Some of the frames."""
+        """Return some of the frames."""
         start = Pose(self.hand, self.start.root[rows], self.start.angles[rows])
         return replace(self, start=start, objectives=tuple(each.select(rows) for each in self.objectives))
 
     def fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
-        """The same from another start, of which the wrist stays."""
+        """Return the problem with another start, whose wrist stays fixed."""
         digits = self.free >= BASE
         rows = self.couplings[:, digits], self.constraints[:, digits]
         return replace(
@@ -165,18 +169,18 @@ class PoseProblem:
 
 
 def _over(rows: Floats, free: Ints) -> Floats:
-    """(C, k) rows over the angles (C, D) as rows over what is free."""
+    """Convert rows over the angles (C, D) to rows over the free variables (C, k)."""
     over: Floats = np.concatenate([np.zeros((len(rows), BASE)), rows], axis=1)[:, free]
     return over
 
 
 def angles_of(hand: HandModel, digits: Collection[str]) -> Ints:
-    """(k,) the angles that bend some digits, as hand.jacobians counts them."""
+    """Return the indices (k,) of the angles of some digits, as in hand.jacobians."""
     own = [JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]]
     return BASE + np.flatnonzero(np.isin(hand.axis_joint, own))
 
 
 def middle_finger_length(hand: HandModel) -> float:
-    """m"""
+    """Return the length of the middle finger from its knuckle, m."""
     bones = [hand.rest[hand.joints.index(joint), :3, 3] for joint in CHAIN_JOINTS["middle-finger"][1:]]
     return float(np.linalg.norm(bones, axis=-1).sum())

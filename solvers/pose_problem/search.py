@@ -1,6 +1,6 @@
-"""The search: Newton's steps inside the limits, from a pose that is near, so that few are needed.
+"""Newton's method within the limits, damped (Levenberg-Marquardt), for all frames of a pose problem at once.
 
-Frames end one by one; none depends on another.
+Each frame stops on its own and does not depend on the others.
 """
 
 from dataclasses import dataclass
@@ -21,29 +21,28 @@ Bools = NDArray[np.bool_]
 
 STEPS = 20
 LARGEST = 0.3
-"""rad, and parts of a metre: no step goes further."""
+"""rad or m, largest component of a step."""
 SMALL = 1e-5
-"""rad, and parts of a metre: a step that is shorter is the last."""
+"""rad or m, size of the last step."""
 GAIN = 1e-7
-"""Part of what a pose costs: a step that saves less is the last."""
+"""Relative decrease of the cost in the last step."""
 HARDER, EASIER, TRUST = 10.0, 0.1, 1e-6
-"""Levenberg-Marquardt: what λ is multiplied by after a step that failed, and after one that did not; the first λ that
-is not zero, as part of the Hessian's largest element."""
+"""Levenberg-Marquardt: factors on λ after a failed and after a successful step, and the least λ above zero, relative to
+the Hessian's largest diagonal element."""
 SAME = 1.0 + 1e-9
-"""Costs that differ by a smaller factor are equal but for rounding."""
+"""Ratio below which two costs are equal up to rounding."""
 NUDGE, BETTER = 0.05, 1e-6
-"""rad, and parts of a metre, how far beside the crest between two bends a search goes on; and the part of what a pose
-costs that it must save by that."""
+"""rad or m, the step away from a saddle, and the relative decrease of the cost that it must bring."""
 
 STRAYED = 0.5 * 0.002**2
-"""m² for a hand of the usual length: what is dearer is out of reach, or bent far from the start."""
+"""m² for a hand of the usual length: a pose of higher cost misses its goal, or is bent far from the start."""
 CHEAPER = 0.8
-"""Parts of what a pose costs, below which another bend is taken that no step led to."""
+"""Ratio of costs below which the solution from another starting pose replaces the first one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """The poses of F frames."""
+    """The poses of F frames and their cost."""
 
     pose: Pose
     cost: Floats
@@ -51,16 +50,18 @@ class Solution:
 
     @property
     def strayed(self) -> Bools:
-        """(F,) whether it is out of reach, or bent far from the start."""
+        """(F,) whether the pose misses its goal, or is bent far from the start."""
         usual: Bools = self.cost > STRAYED * (middle_finger_length(self.pose.hand) / USUAL_LENGTH) ** 2
         return usual
 
 
 def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = True) -> Solution:
-    """The pose of each frame that meets the objectives best and of such is nearest to the problem's start.
+    """Solve every frame of a pose problem. Angles stay within the hand's limits.
 
-    begin: F frames, where the search begins, the start if it is None. patient: whether it goes on where a step has led
-    it astray. Angles stay inside the hand's limits.
+    Args:
+        problem: F frames.
+        begin: F frames, initial poses of the search; by default the problem's start.
+        patient: whether to continue with more damping after a step that increased the cost.
     """
     begin = begin or problem.start
     aims = Aims.of(problem)
@@ -79,9 +80,9 @@ def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = Tr
 
 
 def retried(problem: PoseProblem, found: Solution) -> Solution:
-    """The same, where it strayed also searched for from half closed digits, and the better taken.
+    """Search the strayed frames again from half closed digits, and keep the better solution.
 
-    A finger that is bent back may be stopped by its limits where one that is bent reaches farther.
+    A finger bent backwards may be stopped by its limits where a flexed one reaches farther.
     """
     rows = np.flatnonzero(found.strayed)
     if not len(rows):
@@ -96,7 +97,7 @@ def retried(problem: PoseProblem, found: Solution) -> Solution:
 
 
 def _half_closed(problem: PoseProblem) -> Floats:
-    """(F, D) rad at the start, with the middle and last joints that may move half way closed."""
+    """Return the start's angles (F, D) rad with the free middle and last joints half closed."""
     hand = problem.hand
     knuckles = {JOINT_INDEX[joints[0]] for joints in CHAIN_JOINTS.values()}
     closes = np.array([movement == "flexion" for movement in hand.movements])
@@ -106,7 +107,7 @@ def _half_closed(problem: PoseProblem) -> Floats:
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """The N frames that still move."""
+    """State of the search in the N frames that have not converged."""
 
     aims: Aims
     here: Iterate
@@ -114,15 +115,15 @@ class _Search:
     """(N,) λ"""
 
     def select(self, rows: Ints) -> "_Search":
-        """Some of the frames."""
+        """Return some of the frames."""
         return _Search(self.aims.select(rows), self.here.select(rows), self.trust[rows])
 
     def step(self, patient: bool) -> Bools:
-        """Takes a step, or the one beside a saddle; (N,) whose last it was."""
+        """Take a step in each frame, away from a saddle where it converged to one; (N,) whether the frame is done."""
         there, size = self._stepped(self.here)
         astray = there.cost > SAME * self.here.cost
         if patient and astray.any() and len(self.aims.ends) > 1:
-            # A step that was long for the bend of a pin's way has left the pin: the next one brings it back.
+            # A long step leaves a pin whose path is curved; the next step brings it back.
             rows = np.flatnonzero(astray)
             back = self.select(rows)
             there = there.where(rows, back._stepped(there.select(rows))[0])
@@ -142,14 +143,14 @@ class _Search:
         return ended
 
     def _stepped(self, here: Iterate) -> tuple[Iterate, Floats]:
-        """Where a step leads, and (N,) its largest part."""
+        """Return the iterate after a step, and the step's largest component (N,)."""
         hessian = _positive(here, self.trust, stiff=len(self.aims.ends) > 1)
         step = np.asarray(-np.linalg.solve(hessian, here.gradient[..., None])[..., 0], np.float64)
         step = self._held(here, step, hessian)
         return self._gone(here, step), np.abs(step).max(axis=1, initial=0.0)
 
     def _held(self, here: Iterate, step: Floats, hessian: Floats) -> Floats:
-        """(N, k) steps that break a limit or a constraint as those that are best within, by their Hessians."""
+        """Replace steps (N, k) that violate a limit or constraint by the best steps within them (quadratic program)."""
         problem = self.aims.problem
         own = np.zeros((len(here.angles), BASE + problem.hand.dofs))
         own[:, BASE:] = here.angles
@@ -168,7 +169,7 @@ class _Search:
         return step
 
     def _gone(self, here: Iterate, step: Floats) -> Iterate:
-        """Where a step (N, k) of what may change leads, inside the limits."""
+        """Return the iterate after a step (N, k) of the free variables, clipped to the limits."""
         problem, root = self.aims.problem, here.root
         whole = np.zeros((len(step), BASE + problem.hand.dofs))
         whole[:, problem.free] = step
@@ -181,9 +182,9 @@ class _Search:
         return self.aims.at(root, np.minimum(np.maximum(here.angles + whole[:, BASE:], low), high))
 
     def _leave_saddle(self, rows: Ints) -> Bools:
-        """(n,) which of some frames go on from a pose that is no least but the crest between two.
+        """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.
 
-        A straight finger that is pushed along itself bends either way, and goes where it is better.
+        A straight finger that is pushed along itself can bend either way, and takes the better one.
         """
         values, ways = np.linalg.eigh(self.here.square[rows] + self.here.bends[rows])
         leaves: Bools = values[:, 0] < 0.0
@@ -203,10 +204,10 @@ class _Search:
 
 
 def _positive(here: Iterate, trust: Floats, *, stiff: bool) -> Floats:
-    """(N, k, k) the Hessian for a step.
+    """Return a positive definite Hessian (N, k, k) for a step.
 
-    Where there is no least it goes without the bends; stiff: down what bends downwards as if it bent upwards as much,
-    which takes fewer steps, but now and then to farther off.
+    Where it is indefinite, the second-order part is dropped; if `stiff`, negative eigenvalues are replaced by their
+    absolute values instead, which needs fewer steps but now and then ends farther off.
     """
     whole = here.square + here.bends
     diagonal = np.arange(whole.shape[1])
@@ -222,7 +223,7 @@ def _positive(here: Iterate, trust: Floats, *, stiff: bool) -> Floats:
 
 
 def _not_positive(matrices: Floats) -> list[int]:
-    """The matrices (N, k, k) that are not positive definite."""
+    """Return the indices of the matrices (N, k, k) that are not positive definite."""
     try:
         np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:

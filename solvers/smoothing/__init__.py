@@ -1,1 +1,1 @@
-"""What is done about noise: before solving, on what was seen, and after it, on the angles."""
+"""Smoothing: of targets before solving, and of angles after it."""

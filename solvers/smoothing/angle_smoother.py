@@ -1,10 +1,10 @@
-"""Joint angles by what the markers tell of them: what they hardly tell in a frame, the frames around it do.
+"""Smooth joint angles where the markers of a frame hardly determine them.
 
-A fingertip below its knuckle says nothing about abduction, and a straight finger little about how its bends share its
-length: there noise decides, and a solver's angles leap by tens of degrees while every marker is met. A Kalman filter
-on each digit's angles takes a frame's angles as measured, with the information Jᵀ J / σ² that its markers hold of them
-(Thrun, Burgard & Fox, Probabilistic Robotics (2005), 3.5), and the angles to accelerate at random: where markers tell
-an angle, it stays; where they do not, it goes on as it went. The markers hardly move by it.
+A fingertip below its knuckle does not determine abduction, and a straight finger hardly determines how the bend is
+shared among its joints: there noise decides, and a solver's angles jump by tens of degrees while every marker is met.
+A Kalman filter on each digit's angles takes a frame's angles as measurements, with the information Jᵀ J / σ² of its
+markers (Thrun, Burgard & Fox, Probabilistic Robotics (2005), 3.5), and models angular acceleration as white noise.
+Angles that the markers determine stay; the others continue their motion. The markers hardly move.
 """
 
 from dataclasses import dataclass
@@ -28,37 +28,38 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 UNREST = 100.0
-"""rad²/s³: the intensity of the angles' accelerations; passes 15 Hz where 0.5 mm are told from 5 cm away at 100 Hz."""
+"""rad²/s³, intensity of the white angular acceleration; passes 15 Hz for 0.5 mm noise at 5 cm and 100 Hz."""
 ANYWHERE = (10.0, 30.0)
-"""rad and rad/s: deviations before the first frame."""
+"""rad and rad/s, standard deviations before the first frame."""
 ITERATIONS = 3
-"""Times that whole takes are gone through, from the second on with targets linear about the angles found."""
+"""Iterations over a whole take, from the second on linearised about the smoothed angles."""
 BEYOND, AT_LIMIT = 1e-4, 0.005
-"""rad: farther outside its limits than the first, an angle is told the next time to be at its limit, by the second."""
+"""rad. An angle farther outside its limits than the first is measured at its limit in the next iteration, with the
+second as its standard deviation."""
 FAR = 5.0
-"""Deviations of the noise that steadying may bring a site farther from its target."""
+"""Standard deviations of the noise by which smoothing may move a site away from its target."""
 FILLED = 0.1
-"""rad: how sure the angles are of a digit that is not seen, by what the others do."""
+"""rad, standard deviation of the angles of an unseen digit that are estimated from the other digits."""
 EASE = 6
-"""Frames."""
+"""Frames over which the reduction of the smoothing fades in and out (half of it)."""
 STRETCH, RUN_UP = 2000, 200
-"""Frames of a take that are worked out together, and frames before and after them that they are told by, too."""
+"""Frames in a batch of a take, and further frames before and after it that are smoothed with it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AngleEstimate:
-    """What is known of the angles of G digits of at most N degrees of freedom."""
+    """Filter state of the angles of G digits with at most N degrees of freedom."""
 
     time: float
     """s; NaN before the first frame."""
     means: Floats
-    """(G, 2 N) rad, then rad/s."""
+    """(G, 2 N) angles, rad, then angular velocities, rad/s."""
     covariances: Floats
     """(G, 2 N, 2 N)"""
 
 
 def new_belief(angles: Floats) -> AngleEstimate:
-    """Before the first frame: the angles are about these (G, N), at any speed."""
+    """Return the state before the first frame: angles about (G, N) rad, velocities unknown."""
     spread = np.diag(np.repeat(ANYWHERE, angles.shape[1]) ** 2)
     return AngleEstimate(
         np.nan, np.concatenate([angles, np.zeros_like(angles)], 1), np.tile(spread, (len(angles), 1, 1))
@@ -67,7 +68,7 @@ def new_belief(angles: Floats) -> AngleEstimate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """What one frame did, as the way back needs it."""
+    """One filter step, for the backward pass."""
 
     transition: Floats
     """(2 N, 2 N)"""
@@ -79,7 +80,7 @@ class _Step:
 
 @lru_cache(maxsize=8)
 def _blocks(width: int) -> tuple[Floats, Floats, Floats]:
-    """(2 N, 2 N) identities that take angles to angles, rates to angles and rates to rates."""
+    """Return block matrices (2 N, 2 N) that map angles to angles, velocities to angles, velocities to velocities."""
     corners = [[[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]]]
     place, cross, speed = (np.kron(corner, np.eye(width)) for corner in corners)
     return np.asarray(place, np.float64), np.asarray(cross, np.float64), np.asarray(speed, np.float64)
@@ -88,15 +89,15 @@ def _blocks(width: int) -> tuple[Floats, Floats, Floats]:
 def _advance(
     belief: AngleEstimate, time: float, angles: Floats, told: Floats, unrest: float
 ) -> tuple[AngleEstimate, _Step]:
-    """One more frame: angles (G, N) rad measured with the information told (G, N, N)."""
+    """Predict and update by one frame: angles (G, N) rad, measured with the information matrices `told` (G, N, N)."""
     width = angles.shape[1]
     dt = 0.0 if np.isnan(belief.time) else min(max(time - belief.time, SHORTEST), LONGEST)
     place, cross, speed = _blocks(width)
-    # White acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
+    # White noise acceleration (Bar-Shalom, Li & Kirubarajan (2001), 6.2.2).
     pushed = unrest * (dt**3 / 3 * place + dt**2 / 2 * (cross + cross.T) + dt * speed)
     go = place + speed + dt * cross
     means, spread = belief.means @ go.T, go @ belief.covariances @ go.T + pushed
-    # S⁻¹ = (P + I⁻¹)⁻¹ without the inverse of the information, which may have none.
+    # S⁻¹ = (P + I⁻¹)⁻¹ without inverting the information matrix I, which may be singular.
     weight = np.linalg.solve(np.eye(width) + told @ spread[:, :width, :width], told)
     surprise = (weight @ (angles - means[:, :width])[..., None])[..., 0]
     gain = spread[:, :, :width] @ weight
@@ -108,9 +109,19 @@ def _advance(
 def steady_live(
     hand: HandModel, targets: Targets, pose: Pose, noise: Floats, belief: AngleEstimate | None = None
 ) -> tuple[Pose, AngleEstimate]:
-    """The pose with the angles that the frames so far tell, and what is known after them. See information.
+    """Smooth angles by the frames so far.
 
-    A digit without a target in a frame stays as it is.
+    A digit without a target in a frame keeps the solver's angles.
+
+    Args:
+        hand: the hand model.
+        targets: F frames of T targets.
+        pose: the solved pose.
+        noise: (F or 1, 2, T) standard deviation of a component of each position, m, and of each rotation, rad.
+        belief: the filter state of the previous piece; None at the start of a take.
+
+    Returns:
+        The smoothed pose, and the filter state for the next piece.
     """
     digits, sure = digits_of(hand), trusted(hand)
     width = digits.shape[1]
@@ -127,16 +138,16 @@ def steady_live(
         found = within(hand, one.angles, found)
         shares = _shares(hand, targets.select(rows), one, found, of_frames(noise, rows))
         result[rows] = _between(hand, one.angles, found, shares)
-        # What limits and targets do not let be, is not believed.
+        # The filter continues from the angles that limits and targets allow.
         means = np.concatenate([grouped(result[rows], digits)[0], belief.means[:, width:]], axis=1)
         belief = AngleEstimate(belief.time, means, belief.covariances)
     return Pose(hand, pose.root, result), belief
 
 
 def _shares(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> Floats:
-    """(F, G) how far each digit may go from the pose's angles to these (F, D) without leading its sites too far away.
+    """Return the fraction (F, G) of the step from the pose's angles to `angles` (F, D) that each digit may take.
 
-    A target is linear in the angles only near by; what is left over grows with the square of the way.
+    Each site must stay near its target. The error of the linearisation grows with the square of the step.
     """
     missed = jacobians.place(hand, pose.root, pose.angles).sites(targets.sites) - targets.positions
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
@@ -157,7 +168,7 @@ def _shares(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise
 
 
 def _between(hand: HandModel, first: Floats, second: Floats, shares: Floats) -> Floats:
-    """(F, D) from the first angles to the second, each digit by its share (F, G)."""
+    """Interpolate from the first angles (F, D) to the second, each digit by its fraction (F, G)."""
     digits = digits_of(hand)
     way = np.broadcast_to(shares[..., None], (*shares.shape, digits.shape[1]))
     return first + ungrouped(way, digits, np.ones(first.shape)) * (second - first)
@@ -165,14 +176,14 @@ def _between(hand: HandModel, first: Floats, second: Floats, shares: Floats) -> 
 
 @lru_cache(maxsize=8)
 def _tied(hand: HandModel) -> bool:
-    """Whether a hard coupling ties digits to each other, so that all go the same share of their ways."""
+    """Whether a hard coupling links two digits, so that all digits must take the same fraction of their steps."""
     digits = digits_of(hand)
     of_digit = (digits[..., None] == np.arange(hand.dofs)).any(1)
     return any((of_digit & (row.coefficients != 0)).any(1).sum() > 1 for row in hand.couplings if not row.soft)
 
 
 def _eased(shares: Floats) -> Floats:
-    """(F, G) shares that are nowhere larger, and come and go over 2 EASE frames."""
+    """Smooth fractions (F, G) over 2 EASE frames without increasing any."""
     if not np.any(shares < 1):
         return shares
     padded = np.pad(shares, ((2 * EASE, 2 * EASE), (0, 0)), mode="edge")
@@ -182,7 +193,7 @@ def _eased(shares: Floats) -> Floats:
 
 
 def _rested(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> AngleEstimate:
-    """The belief after a frame, in which digits that are not seen (G,) stopped where they were and may go anywhere."""
+    """Reset the digits not seen (G,) to their last angles with unknown velocity."""
     still = new_belief(before.means[:, : before.means.shape[1] // 2])
     return AngleEstimate(
         after.time,
@@ -192,10 +203,16 @@ def _rested(after: AngleEstimate, before: AngleEstimate, seen: Bools) -> AngleEs
 
 
 def steady(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: float = 1.0) -> Pose:
-    """The pose of a whole take with the angles that all frames tell, within limits and hard couplings.
+    """Smooth the angles of a whole take by all frames, within limits and hard couplings.
 
-    A digit that has no target for a while does as the others tell, see occluded. More calm passes less fast motion,
-    calm times as slow. See heard.
+    Digits without targets for a while are estimated from the others, see occluded_fingers.
+
+    Args:
+        hand: the hand model.
+        targets: F frames of T targets.
+        pose: the solved pose.
+        noise: (F or 1, 2, T) standard deviation of a component of each position, m, and of each rotation, rad.
+        calm: divides the bandwidth of the motion that passes.
     """
     digits, seen = digits_of(hand), shown(hand, targets)
     told_by_others = ungrouped(filled(grouped(pose.angles, digits), seen, targets.times), digits, pose.angles)
@@ -221,9 +238,9 @@ def steady(hand: HandModel, targets: Targets, pose: Pose, noise: Floats, calm: f
 
 
 def _smoothed(times: Floats, measured: Floats, told: Floats, unrest: float) -> Floats:
-    """(F, G, N) the means of the angles by all measured (F, G, N) with information told (F, G, N, N).
+    """Smooth measured angles (F, G, N) with information matrices `told` (F, G, N, N): means (F, G, N).
 
-    Bierman (1977), X.2, as in temporal.smoother: the smoothed mean is x − P λ.
+    Bierman (1977), X.2, as in path_smoother: the smoothed mean is x − P λ.
     """
     width = measured.shape[2]
     belief, steps = new_belief(measured[0]), []
@@ -243,7 +260,10 @@ def _smoothed(times: Floats, measured: Floats, told: Floats, unrest: float) -> F
 
 
 def _held(told: Floats, measured: Floats, held: Floats, about: Floats) -> tuple[Floats, Floats]:
-    """What is told when angles that were at their limits, held (F, G, N), are told to be where they are, about."""
+    """Add measurements of the angles `about` (F, G, N) where they were at their limits, `held` (F, G, N).
+
+    Returns the information matrices and the measured angles.
+    """
     firm = held / AT_LIMIT**2
     right = (told @ measured[..., None])[..., 0] + firm * about
     more = told + firm[..., None] * np.eye(told.shape[-1])

@@ -1,8 +1,7 @@
-"""A bank of Kalman filters, one a bandwidth: how well each foretells the samples says how fast a path moves just now.
+"""A bank of Kalman filters, one for each bandwidth, weighted by how well each predicts the samples.
 
-All filters share the noise; in units of its variance their covariances do not depend on the samples, so that all
-paths share them too. A path whose sample is missing or refused goes on as it went, ever slower, as if it had been
-foretold exactly.
+In units of the noise's variance the covariances do not depend on the samples, so all paths share them. A path whose
+sample is missing or rejected continues its motion with decaying velocity, as if the sample had been predicted exactly.
 """
 
 from dataclasses import dataclass
@@ -12,38 +11,38 @@ import numpy as np
 from .motion_model import Bools, Floats, NoiseRules, intensity, transition
 
 BANDWIDTHS: Floats = 0.7 * 2.5 ** np.arange(5.0)
-"""(G,) Hz, from a hand at rest to the fastest flick. Two more between them better nothing by more than 4 %."""
+"""(G,) Hz, from a hand at rest to the fastest flick. Two more between each improve nothing by more than 4 %."""
 LOOSE: Floats = np.diag([1.0, 1e7, 1e11])
-"""The first covariance, in units of the noise's variance: the place is as good as one sample, nothing else is known."""
+"""Initial covariance in units of the noise's variance: the position is as good as one sample, the rest unknown."""
 TAIL = 40.0
-"""Degrees of freedom of Student's t, by which samples are taken to fall: one that no filter foretold still says which
-foretold it better, and does not drown those around it."""
+"""Degrees of freedom of Student's t distribution of the samples: a sample far from all predictions still favours the
+better filter, but does not outweigh its neighbours."""
 SLOWING = 0.05
-"""s in which a path that is not seen loses 63 % of its velocity."""
+"""s, time constant of the decay of an unseen path's velocity."""
 
 
 SETTLED = 3
-"""Samples by which a path's velocity is known."""
+"""Samples after which a path's velocity is known."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KalmanBank:
-    """G filters on M paths of D components in each of B stretches of time, side by side; one stretch when live."""
+    """G filters on M paths of D components in each of B stretches of a take, in parallel; one stretch when live."""
 
     covariances: Floats
-    """(G, B, 3, 3) of place, velocity and acceleration, in units of the noise's variance."""
+    """(G, B, 3, 3) of position, velocity and acceleration, in units of the noise's variance."""
     means: Floats
     """(G, B, 3, M * D)"""
     evidence: Floats
-    """(G, B, M) the logarithm of how likely each filter makes the last samples."""
+    """(G, B, M) log-likelihood of the recent samples under each filter."""
     weights: Floats
-    """(G, B, M) how much each filter counts by that."""
+    """(G, B, M) weights of the filters by their evidence."""
     unseen: Floats
-    """(B, M) s since a sample was taken, infinite before the first."""
+    """(B, M) s since the last accepted sample, infinite before the first."""
     refused: Floats
-    """(B, M) samples refused since."""
+    """(B, M) samples rejected since."""
     heard: Floats
-    """(B, M) samples taken since the path began."""
+    """(B, M) samples accepted since the path began."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +50,7 @@ class FilterFrame:
     """One frame of each stretch."""
 
     dt: Floats
-    """(B,) s since the last."""
+    """(B,) s since the last frame."""
     samples: Floats
     """(B, M, D), finite where seen."""
     seen: Bools
@@ -62,22 +61,22 @@ class FilterFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """What one frame did."""
+    """Result of one frame."""
 
     taken: Bools
-    """(B, M) whether the sample was taken."""
+    """(B, M) whether the sample was accepted."""
     begun: Bools
-    """(B, M) whether the path began, or began anew, with it."""
+    """(B, M) whether the path began, or began anew, with the sample."""
     places: Floats
-    """(B, M, D) where the paths are by now."""
+    """(B, M, D) filtered positions."""
     before: Floats
-    """(B, M, D) where they were a frame ago, as this frame's sample shows too."""
+    """(B, M, D) positions a frame ago, smoothed by this frame's samples."""
     likelihood: Floats
-    """(G, B, M) the logarithm of the sample's own, 0 where none was taken."""
+    """(G, B, M) log-likelihood of the sample, 0 where none was accepted."""
 
 
 def new_bank(paths: int, width: int, stretches: int = 1) -> KalmanBank:
-    """Before the first sample."""
+    """Return the bank before the first sample."""
     count = len(BANDWIDTHS)
     return KalmanBank(
         np.broadcast_to(LOOSE, (count, stretches, 3, 3)),
@@ -91,7 +90,7 @@ def new_bank(paths: int, width: int, stretches: int = 1) -> KalmanBank:
 
 
 def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[KalmanBank, Step]:
-    """The bank after one more frame."""
+    """Predict and update the bank by one frame."""
     dt, samples = frame.dt, frame.samples
     wide = (*bank.evidence.shape, samples.shape[-1])
     step, pushed = transition(dt)
@@ -110,7 +109,7 @@ def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[Ka
     fit = (TAIL + 3) * np.log1p(squares / TAIL) + 3 * np.log(spread)[..., None]
     likelihood = -0.5 * fit * taken
     evidence = np.exp(-dt / rules.memory)[:, None] * bank.evidence + likelihood
-    # x(t-1) given sample t: P(t-1) Aᵀ Hᵀ / S of the surprise is added.
+    # x(t-1) given sample t: add P(t-1) Aᵀ Hᵀ / S times the innovation.
     back = bank.means[..., 0, :] + (carried[..., 0, 0] / spread)[..., None] * flat
     weights = shares(evidence)
     before = _weighted(weights, back.reshape(wide))
@@ -135,7 +134,7 @@ _JERKS: Floats = intensity(BANDWIDTHS)[:, None, None, None]
 
 
 def shares(evidence: Floats) -> Floats:
-    """(G, ...) how much each filter counts, by the logarithm of how likely it makes what was seen."""
+    """Normalise log-likelihoods (G, ...) to the weights of the filters (softmax)."""
     likely = np.exp(evidence - evidence.max(0))
     weights: Floats = likely / likely.sum(0)
     return weights
@@ -148,13 +147,13 @@ def _weighted(weights: Floats, values: Floats) -> Floats:
 def _judged(
     bank: KalmanBank, frame: FilterFrame, rules: NoiseRules, expected: Floats, spread: Floats
 ) -> tuple[Bools, Bools]:
-    """(begun, taken) (B, M): whether a path begins with its sample, and whether the sample is taken for an old path.
+    """Gate the samples: (begun, taken) (B, M), whether a path begins with its sample, or continues with it.
 
-    expected (G, B, M, D) and spread (G, B): what each filter foretells, and its variance in units of the noise's.
+    expected (G, B, M, D), spread (G, B): each filter's prediction, and its variance in units of the noise's.
     """
     away = frame.samples - _weighted(bank.weights, expected)
     deviation = np.sqrt(frame.variance * np.einsum("gbm,gb->bm", bank.weights, spread))
-    # A path that was lost may have been pushed for as long; one that is refused is judged as if it had just been seen.
+    # A lost path may have accelerated all the while; one with rejected samples is gated as if it had just been seen.
     pushed = frame.dt[:, None] + np.where(bank.refused > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
     bound = rules.deviations * deviation + rules.scale.acceleration / 2 * pushed**2
     bound += (bank.heard < SETTLED) * rules.scale.speed * frame.dt[:, None]
@@ -164,7 +163,7 @@ def _judged(
 
 
 def _slowed(means: Floats, dt: Floats, taken: Bools) -> Floats:
-    """Means (G, B, 3, M, D) of which the paths not seen lose velocity and acceleration."""
+    """Decay velocity and acceleration of unseen paths in means (G, B, 3, M, D)."""
     kept = np.where(taken, 1.0, np.exp(-dt / SLOWING)[:, None])[..., None]
     slowed = means.copy()
     slowed[:, :, 1:] *= kept[:, None]
@@ -172,7 +171,7 @@ def _slowed(means: Floats, dt: Floats, taken: Bools) -> Floats:
 
 
 def _begun(means: Floats, samples: Floats, begun: Bools) -> Floats:
-    """Means (G, B, 3, M, D) of which some paths begin at their samples, at rest."""
+    """Start some paths at their samples, at rest, in means (G, B, 3, M, D)."""
     fresh = np.zeros_like(means)
     fresh[:, :, 0] = samples
     return np.where(begun[:, None, :, None], fresh, means)

@@ -1,4 +1,4 @@
-"""Angles that were moved, kept where limits and hard couplings let them be."""
+"""Keep changed angles within limits and hard couplings."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ Bools = NDArray[np.bool_]
 
 
 def within(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
-    """(F, D) on the way from angles (F, D), which are allowed, to wanted (F, D): as far as all rows of a part allow.
+    """Move from feasible angles (F, D) towards `wanted` (F, D) as far as limits and hard couplings allow: (F, D).
 
-    Angles that hard couplings tie to each other are a part, each other angle is one of its own: it is cut off at its
-    limits. What is allowed is convex, so that all before the end of the way is allowed. Where couplings are equations,
-    the way is to what is nearest to wanted of all that fulfils them.
+    Angles that hard couplings link move along a line together; all others are clipped to their limits. The feasible
+    set is convex, so the line is feasible up to the first constraint it meets. Where couplings are equations, the line
+    leads to the feasible point nearest to `wanted`.
     """
     low, high = hand.limits.T
     result = np.clip(wanted, low, high)
@@ -34,7 +34,7 @@ def within(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
 
 
 def _parts(ties: Bools) -> list[Bools]:
-    """The parts (D,) of angles that ties (R, D) hold together; angles without a tie are in none."""
+    """Return the groups (D,) of angles that ties (R, D) link; angles without a tie are in none."""
     parts: list[Bools] = []
     for tie in ties:
         apart = [part for part in parts if not np.any(part & tie)]

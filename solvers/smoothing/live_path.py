@@ -1,4 +1,4 @@
-"""Paths that are still going on: one frame at a time, at most one frame late. What is known is passed, not kept."""
+"""Filter paths live: one frame at a time, at most one frame late."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -12,45 +12,45 @@ from .noise_estimate import RunningNoise, heard, listening
 
 @dataclass(frozen=True, slots=True)
 class PathFilter:
-    """How paths are followed."""
+    """Settings of a live filter."""
 
     lag: int
-    """0 or 1: frames that are waited for before a frame's place is given."""
+    """0 or 1, frames of delay."""
     calm: float
-    """How much a path going on as it was given counts, against 1 for where the filters see it."""
+    """Weight of the linear extrapolation of the output, against 1 for the filters' estimate."""
     rules: NoiseRules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathHistory:
-    """M paths of D components, as far as they were seen."""
+    """State of the filter on M paths of D components."""
 
     time: float
     """s of the last frame; NaN before the first."""
     bank: KalmanBank
     noise: RunningNoise
     given: Floats
-    """(2, M, D) the last two places that were given, the newer first."""
+    """(2, M, D) the last two output positions, the newer first."""
     given_times: tuple[float, float]
-    """s of the frames for which they were given."""
+    """s, times of these."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathEstimate:
-    """Where M paths are, or were a frame ago where that is the lag."""
+    """Filtered positions of M paths."""
 
     values: Floats
-    """(M, D)"""
+    """(M, D) the output, `lag` frames late."""
     current: Floats
-    """(M, D) where they are by now, not calmed: with a lag of 0, too."""
+    """(M, D) the filters' estimate for the newest frame."""
     unseen: Floats
-    """(M,) s for which the path has not been seen by now, infinite where it never was."""
+    """(M,) s since the path was last seen, infinite if it never was."""
     refused: Bools
-    """(M,) whether the newest sample was left out as an outlier."""
+    """(M,) whether the newest sample was rejected as an outlier."""
 
 
 def start(paths: int, width: int, scale: MotionScale) -> PathHistory:
-    """Before the first frame."""
+    """Return the state before the first frame."""
     nowhere = np.zeros((2, paths, width))
     return PathHistory(np.nan, new_bank(paths, width), listening(paths, width, scale), nowhere, (np.nan, np.nan))
 
@@ -58,7 +58,7 @@ def start(paths: int, width: int, scale: MotionScale) -> PathHistory:
 def follow(
     track: PathHistory, time: float, samples: Floats, seen: Bools, how: PathFilter
 ) -> tuple[PathHistory, PathEstimate]:
-    """One frame: samples (M, D) at time s, finite where seen (M,)."""
+    """Filter one frame: samples (M, D) at `time` s, finite where seen (M,)."""
     first = isnan(track.time)
     dt = np.array([SHORTEST if first else min(max(time - track.time, SHORTEST), LONGEST)])
     noise = heard(track.noise, time, np.where(seen[:, None], samples, np.nan), how.rules.scale)
@@ -69,18 +69,18 @@ def follow(
     begun = step.begun[0, :, None]
     given = np.stack([values, track.given[0]])
     if begun.any():
-        # A path that begins anew is where it is; what was given before says nothing about it.
+        # A path that begins anew is not extrapolated from its previous output.
         given = np.where(begun, step.places[0], given)
     result = PathEstimate(values, step.places[0], filters.unseen[0], seen & ~step.taken[0])
     return PathHistory(time, filters, noise, given, (at, track.given_times[0])), result
 
 
 def _calmed(track: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
-    """Values (M, D) drawn towards where the last two given lead, by `calm` parts to one, at most by the noise's size.
+    """Blend values (M, D) with the linear extrapolation of the last two outputs, by at most the noise's deviation.
 
-    What a filter adds for each sample is a step; a causal filter that errs little thus shakes (8 times the truth's
-    second differences at 1 mm and 100 Hz). Going on straight costs acceleration · step² · calm: where that is more
-    than the noise, calm is not worth it.
+    The weights are 1 : calm. A causal filter with small errors jitters, as each sample adds a step: 8 times the second
+    differences of the true path at 1 mm and 100 Hz. Extrapolation errs by acceleration · step² · calm, which is too
+    much where it exceeds the noise.
     """
     newer, older = track.given_times
     if not calm or not newer > older or not time > newer:

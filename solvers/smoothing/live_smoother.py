@@ -1,4 +1,4 @@
-"""Any solver on targets that are freed from noise as they come: live, at most one frame late."""
+"""Live smoothing of targets, at most one frame late, and a wrapper that applies it to any solver."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -26,48 +26,50 @@ S = TypeVar("S", bound=State)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveFrame:
-    """One frame of T targets, as far as it does not depend on later ones."""
+    """The parts of a frame of T targets that do not depend on later frames."""
 
     weights: Floats
-    """(2, T) of places and turns; of those not seen, what is left of the weight they were last seen with."""
+    """(2, T) of positions and rotations; targets not seen keep a decaying part of their last weight."""
     predicted: Bools
-    """(T,) places that are known and not from a sample of their own."""
+    """(T,) positions without a sample in this frame."""
     refused: Bools
-    """(T,) places that were seen and left out as outliers."""
+    """(T,) positions rejected as outliers."""
     noise: Floats
-    """(2, T) the deviation in a component of the places, m, and of the turns, rad, as it is known by then."""
+    """(2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TargetHistory:
-    """What is known of targets that are still coming."""
+    """Filter state of the targets."""
 
     sites: Ints
     """(T,)"""
     places: PathHistory
     turns: PathHistory
     seen_weights: Floats
-    """(2, T) of the place and the turn of each target when it was last seen."""
+    """(2, T) weights of each target's position and rotation when last seen."""
     row: LiveFrame
     """The last frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveSmoothedState(State, Generic[S]):
-    """The solver's own state and what is known of the targets."""
+    """The states of the solver and of the smoothing."""
 
     inner: S
+    """The solver's own state."""
     going: TargetHistory | None
-    """None before the first frame, as is belief."""
+    """Filter state of the targets; None before the first frame."""
     belief: AngleEstimate | None
+    """Filter state of the angles; None before the first frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSmoothing:
-    """Each frame by those before it and at most one after it, as a hand is followed that is still moving.
+    """Smooths each frame by the frames before it and at most one after it, as in a live session.
 
-    A target that is lost goes on for `bridge` s, ever slower and with ever less weight. Raises RecipeError for a
-    setting out of its range.
+    A lost target continues its motion for `bridge` s with decaying velocity and weight. Raises RecipeError for a
+    setting out of range.
     """
 
     lag: int = setting(1, "Delay in frames; one has less jitter and error than none", most=1)
@@ -86,7 +88,7 @@ class LiveSmoothing:
         return steady_live(hand, targets, pose, noise)[0]
 
     def follow(self, targets: Targets, going: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
-        """The targets `lag` frames late, and what is known after them: a take may be followed in any pieces."""
+        """Smooth targets, output `lag` frames late, and return them with the state for the next piece."""
         if going is None or not np.array_equal(going.sites, targets.sites):
             going = _begin(targets)
         how = (self._following(PLACES), self._following(TURNS))
@@ -102,11 +104,11 @@ class LiveSmoothing:
         return _together(targets, values, turns, rows), going
 
     def aligned(self, targets: Targets) -> SmoothedTargets:
-        """A whole take as it is followed live, each frame in its own place: what comes late is put back."""
+        """Smooth a whole take as live, with the output shifted back by the lag."""
         if not self.lag or not len(targets):
             return self.follow(targets)[0]
         late, going = self.follow(targets)
-        # A frame of which nothing is seen brings out the last one.
+        # An empty frame flushes out the last one.
         end = targets.select(slice(-1, None))
         turned = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
         nothing = replace(end, times=end.times + 1e-3, weights=np.zeros_like(end.weights), rotation_weights=turned)
@@ -119,7 +121,7 @@ class LiveSmoothing:
 
 @dataclass(frozen=True, slots=True)
 class LiveSmoothedSolver(Generic[S]):
-    """A solver that is given targets without noise and outliers: with a lag of one, pose f is that of frame f - 1."""
+    """A solver on smoothed targets. With a lag of one, pose f is that of frame f - 1."""
 
     solver: Solver[S]
     how: LiveSmoothing = field(default_factory=LiveSmoothing)
@@ -136,7 +138,7 @@ class LiveSmoothedSolver(Generic[S]):
 
 
 def _begin(targets: Targets) -> TargetHistory:
-    """Before the first frame."""
+    """Return the state before the first frame."""
     count = len(targets.sites)
     nothing = LiveFrame(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
     return TargetHistory(targets.sites, start(count, 3, PLACES), start(count, 4, TURNS), np.zeros((2, count)), nothing)
@@ -145,10 +147,10 @@ def _begin(targets: Targets) -> TargetHistory:
 def _frame(
     one: Targets, going: TargetHistory, how: tuple[PathFilter, PathFilter]
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
-    """Places (T, 3), turns (T, 4) and the row of the frame that is given out, and what is known after `one`.
+    """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
 
-    Fingers are followed in the world, not beside the palm as in whole takes: the palm as it is known live is so noisy
-    that beside it a waving hand's fingers err up to 1.8 times as much, and never by more than a tenth less.
+    Unlike in whole takes, fingers are filtered in the world rather than relative to the palm: the live palm is so noisy
+    that relative to it the errors of a waving hand's fingers are up to 1.8 times as large, and at best a tenth smaller.
     """
     time, late = float(one.times[0]), how[0].lag > 0 and not math.isnan(going.places.time)
     seen = one.weights[0] > 0
@@ -163,26 +165,26 @@ def _frame(
         turned = _unit(turn.values)
         weights[1, shown] = one.rotation_weights[0, shown]
         left[1] = weights[1] * _left(turn, how[1])
-    # A quaternion goes half as far as its angle.
+    # A quaternion changes by half the angle.
     noise = np.stack([np.sqrt(places.noise.variance), 2 * np.sqrt(turns.noise.variance)])
     row = LiveFrame(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
     return place.values, turned, going.row if late else row, TargetHistory(going.sites, places, turns, weights, row)
 
 
 def _left(place: PathEstimate, how: PathFilter) -> Floats:
-    """(T,) the part of its weight that a target keeps: all while it is seen, none when the bridge ends."""
+    """Return the part (T,) of its weight that a target keeps: 1 while it is seen, 0 at the end of the bridge."""
     return np.asarray(np.clip(1 - place.unseen / (how.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
 
 
 def _signed(turns: Floats, track: PathHistory) -> Floats:
-    """Turns (T, 4) with the sign that is nearer to where their tracks were last."""
+    """Flip quaternions (T, 4) to the hemisphere of their last output."""
     away = np.einsum("td,td->t", turns, track.given[0]) < 0
     signed: Floats = np.where(away[:, None], -turns, turns)
     return signed
 
 
 def _unit(turns: Floats) -> Floats:
-    """(T, 4) of length 1; what is not known is no turn."""
+    """Normalise quaternions (T, 4); zero becomes the identity."""
     length = np.linalg.norm(turns, axis=-1, keepdims=True)
     unit: Floats = np.where(length > 1e-6, turns / np.maximum(length, 1e-6), IDENTITY)
     return unit
@@ -202,7 +204,7 @@ def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list
 
 
 def _shifted(targets: Targets, late: SmoothedTargets, last: SmoothedTargets) -> SmoothedTargets:
-    """A take that came one frame late: its frames from the second on, and the last; times and velocities as were."""
+    """Shift a take that is one frame late: frames from the second on, then `last`; times and velocities unchanged."""
 
     def joined(a: Any, b: Any) -> Any:
         return None if a is None else np.concatenate([a[1:], b])

@@ -1,7 +1,7 @@
-"""How noisy samples are, told from the samples: what five in a row leave of a cubic.
+"""Estimate the noise of samples from their residuals to a cubic over five frames.
 
-A hand's motion is nearly a cubic over five frames, and where it is not, it is so for less than half of the time: the
-median tells the noise.
+A hand's motion is close to a cubic over five frames for more than half of the time, so the median of the residuals
+measures the noise.
 """
 
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from .motion_model import LONGEST, Bools, Floats, MotionScale
 
 WINDOW = 5
 MEDIAN = 2.366
-"""The median of the sum of three squares of unit normal numbers. A quaternion's noise has three directions too."""
+"""Median of the χ² distribution with three degrees of freedom. A quaternion's noise has three, too."""
 FEWEST = 8
-"""Windows below which nothing is said about the noise."""
+"""Least number of windows for an estimate."""
 STEP = 0.02
-"""The least step of the logarithm of a variance that is followed: noise that changes is known again in seconds."""
+"""Least step of a running log-variance, with which it follows a change of the noise within seconds."""
 
 
 def residuals(times: Floats, values: Floats) -> Floats:
-    """(..., M, D) how far WINDOW samples (..., WINDOW, M, D) at times (..., WINDOW) s are from a cubic.
+    """Return the residual (..., M, D) of WINDOW samples (..., WINDOW, M, D) at times (..., WINDOW) s to a cubic.
 
-    The fourth divided difference, scaled so that white noise keeps its variance.
+    This is the fourth divided difference, scaled so that white noise keeps its variance.
     """
     apart = times[..., :, None] - times[..., None, :] + np.eye(WINDOW)
     weights = 1 / np.prod(apart, axis=-1)
@@ -34,13 +34,13 @@ def residuals(times: Floats, values: Floats) -> Floats:
 
 
 def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) -> Floats:
-    """(M,) the variance of a component's noise, of samples (F, M, D) at times (F,) s, seen (F, M)."""
+    """Estimate the variance (M,) of a component's noise from samples (F, M, D) at times (F,) s, seen (F, M)."""
     found: Floats = np.full(values.shape[1], scale.noise**2)
     if len(times) >= WINDOW:
         at = np.arange(len(times) - WINDOW + 1)[:, None] + np.arange(WINDOW)
         at = at[np.max(np.diff(times[at]), axis=1) < LONGEST]
         squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
-        # Five samples that are alike were not measured five times.
+        # Five equal samples are repeated values, not measurements.
         squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
         told = np.isfinite(squares).sum(0) >= FEWEST
         found[told] = np.nanmedian(squares[:, told], axis=0) / MEDIAN
@@ -50,28 +50,28 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningNoise:
-    """What is known of the noise of M paths of which more samples are to come."""
+    """State of the running noise estimate of M paths."""
 
     variance: Floats
     """(M,)"""
     count: Floats
-    """(M,) windows heard."""
+    """(M,) windows used."""
     times: tuple[float, ...]
-    """(WINDOW - 1,) s of the last frames; at most."""
+    """s, of up to WINDOW - 1 last frames."""
     values: Floats
-    """(WINDOW - 1, M, D) their samples, NaN where not seen; at most."""
+    """(WINDOW - 1, M, D) or less, samples of these frames, NaN where not seen."""
 
 
 def listening(paths: int, width: int, scale: MotionScale) -> RunningNoise:
-    """Before the first sample."""
+    """Return the state before the first sample."""
     return RunningNoise(np.full(paths, scale.noise**2), np.zeros(paths), (), np.zeros((0, paths, width)))
 
 
 def heard(running: RunningNoise, time: float, sample: Floats, scale: MotionScale) -> RunningNoise:
-    """After one more sample (M, D), NaN where not seen.
+    """Update the estimate by one sample (M, D), NaN where not seen.
 
-    The median by stochastic approximation (Robbins & Monro 1951), on the logarithm: a step up where the residual is
-    above the median expected and down where below; outliers step as far as others.
+    Stochastic approximation of the median (Robbins & Monro 1951) of the log-variance: a step up if the squared residual
+    is above the expected median, else a step down. Outliers step no farther than others.
     """
     times = (*running.times, time)
     values = np.concatenate([running.values, sample[None]])
@@ -90,7 +90,7 @@ def heard(running: RunningNoise, time: float, sample: Floats, scale: MotionScale
 
 
 def _weights(times: tuple[float, ...]) -> Floats:
-    """(WINDOW,) as in residuals; plain numbers are ten times as fast for so few."""
+    """Return the weights (WINDOW,) of `residuals`; for so few numbers plain floats are ten times as fast."""
     raw = [1 / prod(one - other for other in times if other != one) for one in times]
     weights: Floats = np.array(raw) / hypot(*raw)
     return weights

@@ -1,4 +1,4 @@
-"""What the targets of a frame tell of a hand's angles, digit by digit."""
+"""Information of a frame's targets about a hand's angles, digit by digit."""
 
 from functools import lru_cache
 
@@ -16,19 +16,19 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 UNMOVED = 1e-9
-"""m and rad per rad: less is rounding, a marker in a joint does not move with it."""
+"""m/rad and rad/rad, elements of a Jacobian that are rounding: a marker at a joint does not move with it."""
 
 LEAST: Floats = np.array([[2e-4], [0.01]])
-"""m and rad: no marker and no sensor sits on its bone more surely."""
+"""m and rad, least standard deviation of a marker or sensor relative to its bone."""
 TRUST = 1.0
-"""rad: how sure a solver's angle is where no marker tells it."""
+"""rad, standard deviation of a solver's angle that no marker determines."""
 AT_ONCE = 64
-"""Frames whose Jacobians are worked out together: they stay in the processor's cache."""
+"""Frames in a batch, whose Jacobians fit into the processor's cache."""
 
 
 @lru_cache(maxsize=8)
 def digits_of(hand: HandModel) -> Ints:
-    """(G, N) the degrees of freedom of each digit; −1 fills up."""
+    """Return the degrees of freedom of each digit (G, N), padded with −1."""
     names = [hand.joints[joint] for joint in hand.axis_joint]
     digits = [[dof for dof, name in enumerate(names) if name in chain] for chain in CHAIN_JOINTS.values()]
     result = np.full((len(digits), max(map(len, digits))), -1)
@@ -50,11 +50,19 @@ def shown(hand: HandModel, targets: Targets) -> Bools:
 
 
 def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
-    """(F, G, N, N) per rad² and (F, G, N) rad: what the targets tell of the angles of digits_of.
+    """Return the targets' information about the digits' angles, with the measured angles.
 
-    The targets are taken to be where the solver's pose has their sites: what it did not meet, it had reason to, and by
-    how much it missed them they tell less. They are linear about angles (F, D). noise (F or 1, 2, T): a component's
-    deviation of each place, m, and each turn, rad.
+    A target is taken to be where its site is in the solver's pose, with its distance from there added to its noise.
+
+    Args:
+        hand: the hand model.
+        targets: F frames of T targets.
+        pose: the solved pose.
+        angles: (F, D) rad, where the targets are linearised.
+        noise: (F or 1, 2, T) standard deviation of a component of each position, m, and of each rotation, rad.
+
+    Returns:
+        Information matrices (F, G, N, N) per rad², and measured angles (F, G, N) rad, in the order of digits_of.
     """
     parts = []
     for start in range(0, max(len(targets), 1), AT_ONCE):
@@ -65,7 +73,7 @@ def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: 
 
 
 def _heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
-    """The same of frames that are worked out together."""
+    """Compute `heard` for one batch of frames."""
     digits = digits_of(hand)
     places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
     wanted, found = jacobians.place(hand, pose.root, pose.angles), jacobians.place(hand, pose.root, angles)
@@ -89,7 +97,7 @@ def _heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise:
 
 
 def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
-    """Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of rows J (F, T, 3, D), r (F, T, 3), w (F, T), for each digit."""
+    """Return Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of each digit for J (F, T, 3, D), r (F, T, 3), w (F, T)."""
     root = np.sqrt(weights)[..., None]
     columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
     stacked = columns.transpose(0, 3, 1, 2, 4).reshape(len(rows), len(digits), 3 * weights.shape[1], digits.shape[1])
@@ -99,7 +107,7 @@ def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[
 
 @lru_cache(maxsize=8)
 def trusted(hand: HandModel) -> Floats:
-    """(G, N, N) per rad², the information of a solver's own choice: of each angle, and of what a coupling says."""
+    """Return the information (G, N, N) per rad² of the solver's own angles, and of the couplings."""
     digits = digits_of(hand)
     told = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
     for row in hand.couplings:
@@ -109,18 +117,18 @@ def trusted(hand: HandModel) -> Floats:
 
 
 def of_frames(noise: Floats, rows: slice) -> Floats:
-    """The noise (F or 1, 2, T) of some of the frames."""
+    """Return the noise (F or 1, 2, T) of some of the frames."""
     return noise if len(noise) == 1 else noise[rows]
 
 
 def grouped(angles: Floats, digits: Ints) -> Floats:
-    """Angles (F, D) as (F, G, N); 0 fills up."""
+    """Group angles (F, D) by digit (F, G, N), padded with 0."""
     grouped: Floats = np.where(digits >= 0, angles[:, digits], 0.0)
     return grouped
 
 
 def ungrouped(values: Floats, digits: Ints, angles: Floats) -> Floats:
-    """(F, D) of values (F, G, N); what is of no digit stays as in angles (F, D)."""
+    """Undo `grouped`: values (F, G, N) to (F, D), angles of no digit as in `angles` (F, D)."""
     result = angles.copy()
     result[:, digits[digits >= 0]] = values[:, digits >= 0]
     return result

@@ -1,8 +1,8 @@
-"""The frame that carries a hand's fingers while its targets are smoothed: they are smoothed in it, not in the world.
+"""The palm's frame, in which the targets of the fingers are smoothed.
 
-A hand that waves moves its fingertips by metres a second, and a filter that follows them so far lets their noise
-through. Beside the palm they move by little. The frame need only ride near the palm: what is taken off before smoothing
-is put back after it.
+A waving hand moves its fingertips by metres per second, and a filter fast enough to follow lets their noise through.
+Relative to the palm they move little. The frame need not be accurate: it is removed before smoothing and restored
+afterwards.
 """
 
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ _BEND = BENDING_JOINTS | {joints[0] for joints in CHAIN_JOINTS.values()}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PalmMarkerSet:
-    """Which of T targets ride on the palm, and where on it."""
+    """The targets fixed to the palm, and their poses on it."""
 
     sites: Ints
     """(T,)"""
     places: Ints
-    """(P,) the targets whose places are on the palm."""
+    """(P,) targets whose positions are fixed to the palm."""
     at_rest: Floats
-    """(P, 3) m in the wrist's frame."""
+    """(P, 3) m, these positions in the wrist's frame."""
     turns: Ints
-    """(R,) the targets whose joints do not bend."""
+    """(R,) targets whose joints do not bend."""
     turns_at_rest: Floats
-    """(R, 4) in the wrist's frame."""
+    """(R, 4) unit quaternions, their rotations in the wrist's frame."""
 
 
 def riders(hand: HandModel, sites: Ints) -> PalmMarkerSet:
-    """The targets on these sites that ride on the palm."""
+    """Find the targets that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     places = np.array([i for i, spot in enumerate(spots) if on_palm(spot)], int)
     turns = np.array([i for i, spot in enumerate(spots) if spot.joint not in _BEND], int)
@@ -55,11 +55,20 @@ def riders(hand: HandModel, sites: Ints) -> PalmMarkerSet:
 def carriers(
     on: PalmMarkerSet, places: Floats, turns: Floats | None, known: tuple[Bools, Bools], last: Floats
 ) -> Floats:
-    """(F, 4, 4) the carrying frame: the wrist's, or near it.
+    """Estimate the wrist's frame, or one near it, in each frame.
 
-    places (F, T, 3) m, turns (F, T, 4), and which of them are known (F, T). The turn is that of three palm places that
-    are not in a line, else of a joint that does not bend, else the last; the place that of the palm places, else the
-    last. last (4, 4): the frame before the first.
+    The rotation comes from at least three palm positions that are not in a line, else from a joint that does not bend,
+    else from the frame before; the translation from the palm positions, else from the frame before.
+
+    Args:
+        on: the targets on the palm.
+        places: (F, T, 3) m.
+        turns: (F, T, 4) unit quaternions; None without.
+        known: (F, T) each, which of the positions and rotations are known.
+        last: (4, 4) the frame before the first.
+
+    Returns:
+        (F, 4, 4) T_world_palm.
     """
     here, there = places[:, on.places], known[0][:, on.places]
     weights = there.astype(float)
@@ -86,10 +95,10 @@ def carriers(
 
 
 def into(frames: Floats, places: Floats) -> Floats:
-    """Places (F, N, 3) of the world as seen from frames (F, 4, 4)."""
+    """Transform positions (F, N, 3) from the world into frames (F, 4, 4)."""
     return np.asarray((places - frames[:, None, :3, 3]) @ frames[:, :3, :3], np.float64)
 
 
 def out_of(frames: Floats, places: Floats) -> Floats:
-    """Places (F, N, 3) in frames (F, 4, 4) as seen from the world."""
+    """Transform positions (F, N, 3) from frames (F, 4, 4) to the world."""
     return np.asarray(places @ frames[:, :3, :3].swapaxes(1, 2) + frames[:, None, :3, 3], np.float64)

@@ -1,4 +1,4 @@
-"""Whole takes: each path by all of its samples, without lag (Kalman forwards, Bryson and Frazier backwards)."""
+"""Smooth whole paths without lag: a Kalman filter forwards, modified Bryson-Frazier smoothing backwards."""
 
 from dataclasses import dataclass
 
@@ -9,27 +9,27 @@ from .motion_model import Bools, Floats, NoiseRules, intensity, steps_of, transi
 from .noise_estimate import variances
 
 STRETCH = 256
-"""Frames of a stretch of the take in which the bandwidths are looked for; stretches are gone through side by side."""
+"""Frames of a stretch; the bandwidths are estimated in all stretches of a take in parallel."""
 RUN_UP = 64
 """Frames before a stretch in which its filters settle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothedPaths:
-    """Paths without noise."""
+    """Smoothed paths."""
 
     values: Floats
     """(F, M, D)"""
     known: Bools
-    """(F, M) whether the path is known: seen, or missing for less than the bridge."""
+    """(F, M) whether the path is known: seen, or missing for no longer than the bridge."""
     refused: Bools
-    """(F, M) samples that were seen and left out as outliers."""
+    """(F, M) samples rejected as outliers."""
     deviation: Floats
-    """(M,) of the noise in a component."""
+    """(M,) standard deviation of the noise in a component."""
 
 
 def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> SmoothedPaths:
-    """Samples (F, M, D) at times (F,) s, finite where seen (F, M), smoothed; where nothing is known they stay."""
+    """Smooth samples (F, M, D) at times (F,) s, finite where seen (F, M). Unknown values stay as they are."""
     variance = variances(times, values, seen, rules.scale)
     likelihood, taken, begun = look(times, values, seen, variance, rules)
     taken, begun = _pardoned(taken, begun, seen)
@@ -42,7 +42,7 @@ def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> Smo
 def look(
     times: Floats, values: Floats, seen: Bools, variance: Floats, rules: NoiseRules
 ) -> tuple[Floats, Bools, Bools]:
-    """How likely each bandwidth makes each sample (G, F, M), which samples are taken and which begin a path (F, M)."""
+    """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that begin a path (F, M)."""
     frames, paths, width = values.shape
     starts = np.arange(0, frames, STRETCH)
     likelihood = np.zeros((len(BANDWIDTHS), frames, paths))
@@ -62,7 +62,7 @@ def look(
 
 
 def _pardoned(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
-    """Refused samples right before a path began anew were where it went: it began with the first of them."""
+    """Accept the rejected samples right before a path began anew: it began with the first of them."""
     taken, begun = taken.copy(), begun.copy()
     for frame, path in np.argwhere(begun):
         first = frame
@@ -74,7 +74,7 @@ def _pardoned(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
 
 
 def bandwidths(times: Floats, likelihood: Floats, memory: float) -> Floats:
-    """(F, M) Hz: the bandwidth by the samples within `memory` s around each frame, as their logarithms' mean."""
+    """Estimate the bandwidth (F, M) Hz: the weighted geometric mean by the samples within `memory` s of each frame."""
     total = np.zeros((len(BANDWIDTHS), len(times) + 1, likelihood.shape[2]))
     np.cumsum(likelihood, axis=1, out=total[:, 1:])
     first = np.searchsorted(times, times - memory, "left")
@@ -85,15 +85,21 @@ def bandwidths(times: Floats, likelihood: Floats, memory: float) -> Floats:
 
 
 def kalman(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Floats) -> Floats:
-    """(F, M, D) the means of the places given all samples taken (F, M), for jerks of ratio (F, M) times the noise.
+    """Smooth positions (F, M, D) given all accepted samples; a path that begins anew forgets the past.
 
-    What comes before a frame in which a path begins says nothing about what comes after. Bierman, Factorization
-    Methods for Discrete Sequential Estimation (1977), X.2: the smoothed mean is x − P λ, with λ carried backwards by
-    λ ← (I − K H)ᵀ λ − Hᵀ ν / S, then Aᵀ λ. No covariance is inverted.
+    Bierman, Factorization Methods for Discrete Sequential Estimation (1977), X.2: the smoothed mean is x − P λ, with λ
+    propagated backwards by λ ← (I − K H)ᵀ λ − Hᵀ ν / S, then Aᵀ λ. No covariance is inverted.
+
+    Args:
+        times: (F,) s.
+        values: (F, M, D) samples.
+        taken: (F, M) accepted samples.
+        begun: (F, M) frames in which a path begins.
+        ratio: (F, M) intensity of the jerk over the noise's variance.
     """
     frames, paths, width = values.shape
     steps, pushed = transition(steps_of(times))
-    # One array for covariance and mean, columns last: what is done to one in predicting and updating is done to both.
+    # One array for covariance and mean: prediction and update apply to both.
     state = np.zeros((3, 3 + width, paths))
     way = _Forwards(*(np.zeros((frames, n, paths)) for n in (width, 3, 3, width)))
     samples = np.where(taken[..., None], values, 0.0).swapaxes(1, 2)
@@ -122,20 +128,20 @@ def kalman(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Flo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Forwards:
-    """What the filter leaves for the way back."""
+    """Results of the forward pass for the backward pass."""
 
     places: Floats
-    """(F, D, M) by the samples so far."""
+    """(F, D, M) filtered positions."""
     rows: Floats
-    """(F, 3, M) the places' covariances with place, velocity and acceleration."""
+    """(F, 3, M) covariances of position with position, velocity and acceleration."""
     gains: Floats
-    """(F, 3, M) K, 0 where no sample was taken for an old path."""
+    """(F, 3, M) K, 0 without an accepted sample that continues the path."""
     surprises: Floats
     """(F, D, M) ν / S, 0 likewise."""
 
 
 def _backwards(steps: Floats, begun: Bools, way: _Forwards) -> Floats:
-    """(F, M, D) the places by all samples, see kalman."""
+    """Run the backward pass of `kalman`: smoothed positions (F, M, D)."""
     frames, width, paths = way.places.shape
     later = np.zeros((3, width, paths))
     adjoints = np.zeros((frames, 3, width, paths))
@@ -150,7 +156,7 @@ def _backwards(steps: Floats, begun: Bools, way: _Forwards) -> Floats:
 
 
 def _bridged(times: Floats, taken: Bools, bridge: float) -> Bools:
-    """(F, M) whether a sample was taken, or one before and one after not farther apart than the bridge's length."""
+    """(F, M) whether a sample was accepted, or the gap between the samples around the frame is at most `bridge` s."""
     index = np.arange(len(times))[:, None]
     before = np.maximum.accumulate(np.where(taken, index, -1), axis=0)
     after = np.minimum.accumulate(np.where(taken, index, len(times))[::-1], axis=0)[::-1]

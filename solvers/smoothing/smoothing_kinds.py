@@ -1,4 +1,4 @@
-"""What a recipe may do about noise in a take: nothing, what is done live, or what all frames together tell."""
+"""The kinds of smoothing in a recipe: none, as live, or over the whole take."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,14 +18,14 @@ Floats = NDArray[np.float64]
 
 
 class Smoothing(Protocol):
-    """A frozen dataclass of settings with two methods: what is done before solving, and after it."""
+    """A frozen dataclass of settings with two methods, one before solving and one after it."""
 
     def smoothed(self, hand: HandModel, targets: Targets, gap_limit: float) -> SmoothedTargets:
-        """A whole take's targets without noise; none is known farther than gap_limit s into a gap."""
+        """Smooth the targets of a whole take; gaps are filled for at most gap_limit s."""
         ...
 
     def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
-        """A whole take's pose with angles that do not leap where the targets hardly tell them; noise as in Smooth."""
+        """Smooth the angles of a whole take that the targets hardly determine; noise as in SmoothedTargets."""
         ...
 
 
@@ -45,9 +45,9 @@ class NoSmoothing:
 
 @dataclass(frozen=True, slots=True)
 class WholeTakeSmoothing:
-    """Each frame by those before and after it, without lag; as much as the noise that is found in each marker asks for.
+    """Smooths each frame by all frames before and after it, without lag, according to each marker's noise.
 
-    Raises RecipeError for a setting out of its range.
+    Raises RecipeError for a setting out of range.
     """
 
     calm: float = setting(
@@ -67,4 +67,4 @@ class WholeTakeSmoothing:
 
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {"off": NoSmoothing, "live": LiveSmoothing, "whole": WholeTakeSmoothing}
-"""Every smoothing by the name that recipes, panel and shell know it by."""
+"""Every smoothing, by its name in recipes, the panel and the shell."""

@@ -1,4 +1,4 @@
-"""Targets of whole takes without their noise, and without lag."""
+"""Smooth the targets of whole takes, without lag."""
 
 from dataclasses import dataclass, replace
 
@@ -18,27 +18,27 @@ Bools = NDArray[np.bool_]
 
 
 PATIENCE = 4
-"""Outliers in a row that are left out: what is elsewhere for longer went there, and is told so from its first frame."""
+"""Outliers in a row that are rejected; of more, all are accepted as the target's new path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothedTargets:
-    """Targets without noise, and what was done to them."""
+    """Smoothed targets, and how they were obtained."""
 
     targets: Targets
     predicted: Bools
-    """(F, T) places that no sample of their own frame holds: it was missing, or refused."""
+    """(F, T) positions without an accepted sample in their own frame."""
     refused: Bools
-    """(F, T) places that were seen and left out as outliers."""
+    """(F, T) positions rejected as outliers."""
     noise: Floats
-    """(F or 1, 2, T) the deviation that was found in a component of the places, m, and of the turns, rad."""
+    """(F or 1, 2, T) estimated standard deviation of a component of the positions, m, and of the rotations, rad."""
 
 
 def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float = 1.0) -> SmoothedTargets:
-    """Targets smoothed over the whole take, outliers left out, gaps up to `bridge` s filled at a lower weight.
+    """Smooth targets over the whole take, reject outliers and fill gaps up to `bridge` s with lower weight.
 
-    What is on the palm is smoothed in the world, the fingers beside the palm. The fastest
-    motion that the samples tell is divided by `calm`. Velocities are left as they are.
+    Targets on the palm are smoothed in the world, those on the fingers relative to the palm. `calm` divides the
+    bandwidth estimated from the samples. Velocities stay as they are.
     """
     on, times = riders(hand, targets.sites), targets.times
     place_rules, turn_rules = (NoiseRules(scale, bridge, calm, patience=PATIENCE) for scale in (PLACES, TURNS))
@@ -61,7 +61,7 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
         turns = _settled(beside, _others(on.turns, targets), times, turn_rules)
         weights = _trusted(times, targets.rotation_weights, turns, bridge)
         result = replace(result, rotations=rotations.multiply(wrist, turns.values), rotation_weights=weights)
-    # A quaternion goes half as far as its angle.
+    # A quaternion changes by half the angle.
     noise = np.stack([places.noise, np.zeros_like(places.noise) if turns is None else 2 * turns.noise])
     return SmoothedTargets(
         result, places.known & ((targets.weights == 0) | places.refused), places.refused, noise[None]
@@ -70,7 +70,7 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Layer:
-    """The places or the turns of all targets, some of them smoothed."""
+    """The positions or the rotations of all targets, some of them smoothed."""
 
     values: Floats
     """(F, T, D)"""
@@ -79,16 +79,16 @@ class _Layer:
     refused: Bools
     """(F, T)"""
     noise: Floats
-    """(T,) the deviation of a component; 0 before it is told."""
+    """(T,) standard deviation of a component; 0 before it is estimated."""
 
 
 def _layer(values: Floats, weights: Floats) -> _Layer:
-    """Before anything is done."""
+    """Return the layer before smoothing."""
     return _Layer(values, weights > 0, np.zeros(weights.shape, bool), np.zeros(weights.shape[1]))
 
 
 def _settled(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> _Layer:
-    """The layer with some of its columns smoothed."""
+    """Smooth some columns of a layer."""
     if not len(columns) or not len(times):
         return layer
     values, known = layer.values.copy(), layer.known.copy()
@@ -106,7 +106,7 @@ def _settled(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> 
 
 
 def one_sided(turns: Floats, seen: Bools) -> Floats:
-    """Quaternions (F, N, 4), each with the sign that is nearer to the mean of the three seen (F, N) before it."""
+    """Flip quaternions (F, N, 4) to the hemisphere of the mean of the three seen (F, N) before them."""
     signed = turns.copy()
     signed[~seen] = 0.0
     recent = np.zeros((3, *turns.shape[1:]))
@@ -123,7 +123,7 @@ def _others(columns: Ints, targets: Targets) -> Ints:
 
 
 def _trusted(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
-    """(F, T) their own weights where a sample was used; where the path is only known, less the farther the next one."""
+    """Return the weights (F, T): of used samples their own; in gaps, less with the distance to the nearest sample."""
     used = (weights > 0) & ~layer.refused
     row = np.arange(len(times))[:, None]
     before = np.maximum.accumulate(np.where(used, row, -1), axis=0)
