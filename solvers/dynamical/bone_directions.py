@@ -1,14 +1,14 @@
-"""Digits told by turns alone, at rest in closed form: by where their bones head, in place of how far joints flex.
+"""Closed-form least squares for a digit with rotation targets only, in headings instead of flexions.
 
-A joint turns about z (abduction), about y (twist, which some do not have) and about x (flexion), and the hinges after
-it about the same x. A bone's heading is the sum of the flexions up to it. In headings all bones share abduction and
-twist, each has one angle of its own, and a step of Gauss and Newton falls apart. With e the errors of the bones
-(Dynamical 3.1) in the frame of the joint, abducted and twisted, ē their weighted mean, and δ how the step turns the
-bone that carries the joint:
+A digit's first joint rotates about z (abduction), about y (twist, which some joints lack) and about x (flexion); the
+hinges after it rotate about the same x. A bone's heading is the sum of the flexions up to it. In these coordinates all
+bones share abduction and twist, each bone has one angle of its own, and the Gauss-Newton step decouples. With e the
+rotation errors of the bones (Dynamical 3.1) in the joint's frame after abduction and twist, ē their weighted mean, and
+δ the rotation by which the step moves the parent bone:
 
     z: cos(twist) · abduction = ē_z − δ_z    y: twist = ē_y − δ_y    x: heading = e_x − δ_x + sin(twist) · abduction
 
-A joint without twist leaves ē_y − δ_y undone: it asks as much of the joint that carries it.
+A joint without twist cannot correct ē_y − δ_y and passes it on to its parent joint.
 """
 
 from itertools import pairwise
@@ -20,40 +20,40 @@ from .limb_targets import TargetColumns
 from .limbs import CouplingTerm, LimbModel
 
 NEAR = 0.03
-"""rad: a step that is smaller ends at rest, as it leaves about its square."""
+"""rad: a smaller step converges, because the error that it leaves is about its square."""
 
 Axes = tuple[Point[N], Point[N], Point[N]]
 """x, y, z in the wrist's frame."""
 
 
 class DirectionJoint(NamedTuple):
-    """A joint that abducts, may twist, and flexes, with the hinges after it."""
+    """A joint that abducts, may twist, and flexes, together with the hinges after it."""
 
     twists: bool
     signs: tuple[float, ...]
-    """Of its turns: abduction, twist if any, flexions. −1 where they turn the other way about z, y or x."""
+    """Of abduction, twist if any, and flexions: −1 where a positive angle is a negative rotation about z, y or x."""
     columns: tuple[int, ...]
     """For each flexion, the target on its bone."""
 
 
 class HingeCoupling(NamedTuple):
-    """A soft coupling of the last joint's hinges."""
+    """A soft coupling between the hinges of the last joint."""
 
     row: CouplingTerm
     headings: tuple[float, ...]
-    """Its coefficients for the headings; their sum is zero, so that it does not pull at what the headings share."""
+    """Its coefficients for the headings. They sum to zero: a change common to all headings does not affect it."""
 
 
 class LimbDirections(NamedTuple):
-    """A limb that turns alone can tell."""
+    """A limb that rotation targets alone determine."""
 
     joints: tuple[DirectionJoint, ...]
-    """One, or two of which the first carries the second."""
+    """One joint, or two of which the first is the parent of the second."""
     tie: HingeCoupling | None
 
 
 def headings_of(limb: LimbModel) -> LimbDirections | None:
-    """None for a limb that is built otherwise, or whose bones have not one target each."""
+    """Return None for a limb of another structure, or one whose bones do not have exactly one target each."""
     joints: list[DirectionJoint] = []
     count = 0
     while count < len(limb.turns):
@@ -70,7 +70,7 @@ def headings_of(limb: LimbModel) -> LimbDirections | None:
 
 
 def _joint(limb: LimbModel, begin: int) -> DirectionJoint | None:
-    """The joint whose turns begin with this one."""
+    """The joint whose degrees of freedom start at `begin`, None if they are not of its kind."""
     axes = [turn.axis for turn in limb.turns[begin:]]
     twists = axes[:2] == [2, 1]
     head = end = 1 + twists
@@ -85,7 +85,7 @@ def _joint(limb: LimbModel, begin: int) -> DirectionJoint | None:
 
 
 def _tie(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | None:
-    """None for a coupling that must hold, or is of more than hinges."""
+    """None for a hard coupling, or one that involves more than hinges."""
     (row,) = limb.rows
     flexions = range(len(limb.turns))[-len(joint.columns) :]
     if not row.soft or not set(row.turns) <= set(flexions[1:]):
@@ -96,32 +96,33 @@ def _tie(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | None:
 
 
 class DirectedJoint(NamedTuple, Generic[N]):
-    """A joint as the targets on its own bones have it, each heading at its best: no e_x is left."""
+    """A joint fitted to the targets on its own bones, each heading optimal, so that no e_x remains."""
 
     angles: list[N]
-    """Of its turns."""
+    """rad, abduction, twist if any, flexions."""
     slope: tuple[N, N]
     """Cosine and sine of the twist."""
     axes: Axes[N]
-    """Of the joint, abducted and twisted."""
+    """Of the joint's frame after abduction and twist."""
     last: Axes[N]
-    """Of its last bone."""
+    """Of the frame of its last bone."""
     weights: list[N]
     """Of the bones."""
     weight: N
-    """Their sum."""
+    """Sum of `weights`."""
     wrong: tuple[N, N]
-    """ē_y, ē_z"""
+    """ē_y and ē_z, the mean errors that remain."""
     sound: Any
-    """Whether no bone is off by a right angle."""
+    """Whether every bone is less than a right angle off."""
 
 
 def by_headings(
     m: NumberFunctions[N], limb: LimbModel, headings: LimbDirections, frames: TargetColumns
 ) -> tuple[list[N], Any]:
-    """The angles (n,) of a limb, and whether it is at rest there.
+    """The angles (n,) of a limb in rad, and whether they are a converged solution.
 
-    It is not where a place is told or not every bone, a limit binds, or the step is not small.
+    They are not where a bone lacks a rotation target, a position target has a weight, a limit is active, or the last
+    step was not small.
     """
     sound = _told(limb, headings, frames)
     if not m.any(sound):
@@ -145,7 +146,7 @@ def by_headings(
 
 
 def _told(limb: LimbModel, headings: LimbDirections, frames: TargetColumns) -> Any:
-    """Whether the turns of all bones are told, and no place is."""
+    """Whether all bones have rotation targets and no site has a position target."""
     if frames.turns is None:
         return False
     told: Any = True
@@ -159,7 +160,7 @@ def _told(limb: LimbModel, headings: LimbDirections, frames: TargetColumns) -> A
 def _find(
     m: NumberFunctions[N], joint: DirectionJoint, axes: Any, frames: TargetColumns, told: Any
 ) -> DirectedJoint[N]:
-    """A joint on a bone with these axes."""
+    """Fit a joint whose parent bone has these axes."""
     bones = [frames.turns[column] for column in joint.columns]
     weights: list[Any] = [m.where(told, frames.turn_weights[column], 1.0) for column in joint.columns]
     weight = sum(weights)
@@ -178,9 +179,9 @@ def _find(
 
 
 def _head(m: NumberFunctions[N], twists: bool, axes: Any, mean: Any) -> tuple[list[Any], Any, Any]:
-    """The abduction, and the twist if there is one, its cosine and sine, and the axes, with x along the bones' mean x.
+    """The abduction, and the twist if there is one; the twist's cosine and sine; the axes after both.
 
-    No heading turns a bone's x.
+    They bring x to the bones' mean x, which no heading changes.
     """
     x, y, z = axes
     abduction = m.atan2(_dot(y, mean), _dot(x, mean))
@@ -194,7 +195,7 @@ def _head(m: NumberFunctions[N], twists: bool, axes: Any, mean: Any) -> tuple[li
 
 
 def _bone(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
-    """The best heading of a bone, e_y and e_z there, its axes, and whether it is off by less than a right angle."""
+    """The optimal heading of a bone, e_y and e_z there, its axes, and whether it is less than a right angle off."""
     x, y, z = axes
     p, q, r = bone
     along, across = _dot(y, q) + _dot(z, r), _dot(z, q) - _dot(y, r)
@@ -208,7 +209,7 @@ def _bone(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, A
 
 
 def _steps(joints: tuple[DirectionJoint, ...], found: list[DirectedJoint[Any]], own: list[Any]) -> list[Any]:
-    """How far the turns go from where the joints were found. own: by how much the last joint's headings go besides."""
+    """The step from the fitted angles. `own`: what the coupling adds to the last joint's headings."""
     last = found[-1]
     left: Any = 0.0, *last.wrong
     steps: list[Any] = []
@@ -221,7 +222,7 @@ def _steps(joints: tuple[DirectionJoint, ...], found: list[DirectedJoint[Any]], 
 
 
 def _step(joint: DirectionJoint, here: DirectedJoint[Any], turn: Any, own: list[Any]) -> list[Any]:
-    """How far a joint's turns go for its bones to turn about x, y and z, and their headings by their own besides."""
+    """The joint's step that rotates its bones by `turn` about x, y and z, plus each heading by its entry of `own`."""
     x, y, z = turn
     cos, sin = here.slope
     abduction = z / cos
@@ -234,9 +235,9 @@ def _step(joint: DirectionJoint, here: DirectedJoint[Any], turn: Any, own: list[
 def _asked(
     joint: DirectionJoint, here: DirectedJoint[Any], after: DirectedJoint[Any], twisted: bool
 ) -> tuple[Any, Any, Any]:
-    """How far the last bone of a joint turns about x, y and z, as its own targets and the joint after it ask.
+    """The rotation of a joint's last bone about x, y and z that is best for its own targets and for the child joint.
 
-    That one asks for ē_y about its own y, a, unless it can twist. The bone gives way to it by a · a over the weights.
+    A child that cannot twist needs ē_y about its own y axis a; the bone's compliance along a is a · a over the weights.
     """
     twist, side = here.wrong
     y = after.axes[1]
@@ -254,7 +255,7 @@ def _asked(
 def _pulled(
     m: NumberFunctions[N], limb: LimbModel, tie: HingeCoupling, here: DirectedJoint[N], angles: list[Any]
 ) -> list[Any]:
-    """How far a coupling that is missed at angles (n,) pulls the last joint's headings."""
+    """By how much a coupling that is violated at angles (n,) shifts the last joint's headings."""
     turn, coupling = limb.worth.turn**2, limb.worth.coupling**2
     gives = [coefficient / weight for coefficient, weight in zip(tie.headings, here.weights, strict=True)]
     give: Any = sum(coefficient * each for coefficient, each in zip(tie.headings, gives, strict=True))
@@ -263,7 +264,7 @@ def _pulled(
 
 
 def _turned(one: Any, other: Any, cos: Any, sin: Any) -> Any:
-    """Two axes turned from the one towards the other."""
+    """Two axes, rotated in their plane from the first towards the second."""
     ax, ay, az = one
     bx, by, bz = other
     return (

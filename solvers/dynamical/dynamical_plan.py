@@ -1,4 +1,4 @@
-"""What the dynamical solver works out once for a hand and its targets, and keeps from piece to piece of a take."""
+"""What the dynamical solver derives once from a hand and its sites, and reuses for every piece of a take."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ STEPS = Steps(coupled_bend)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicalPlan:
-    """A hand and its sites, looked through once."""
+    """The structure of a hand and its target sites, as the solver needs it."""
 
     planar: PlanarPlan
     limbs: tuple[LimbModel, ...]
@@ -30,23 +30,23 @@ class DynamicalPlan:
     worth: LimbWeights
 
     def serves(self, hand: HandModel, targets: Targets, worth: LimbWeights) -> bool:
-        """Whether it was made for these."""
+        """Whether the plan was made for this hand, these sites and these weights."""
         return self.worth == worth and self.planar.serves(hand, targets, STEPS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicalState(State):
-    """The last pose, and what the next piece goes on from."""
+    """The last pose and what else the next piece continues from."""
 
     plan: DynamicalPlan | None = None
     time: float | None = None
-    """s, of the last frame; None where none has been solved yet."""
+    """s, of the last frame; None if no frame has been solved yet."""
     laid: Floats | None = None
-    """(4, 4) where the palm's targets had the wrist last; None where it was there."""
+    """(4, 4) T_world_wrist fitted to the palm's targets in the last frame; None if `root` is that pose."""
 
 
 def plan_of(hand: HandModel, targets: Targets, state: State | None, worth: LimbWeights) -> DynamicalPlan:
-    """The state's plan where it serves, else a new one. Raises HandError for a hand that is not five flexing digits."""
+    """Return the state's plan if it fits, else a new one. Raises HandError for hands other than five flexing digits."""
     plan = state.plan if isinstance(state, DynamicalState) else None
     if plan is not None and plan.serves(hand, targets, worth):
         return plan

@@ -1,4 +1,4 @@
-"""Dynamical inverse kinematics (Rapetti et al. 2020): velocities corrected by how far off a pose is, and integrated."""
+"""Dynamical inverse kinematics (Rapetti et al. 2020): target velocities plus error feedback, integrated over time."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,9 +23,9 @@ from .steady_limb import FREELY, SettlingMethod
 Floats = NDArray[np.float64]
 
 BACK = 0.1
-"""s that the clock of a live device may step back without being another motion."""
+"""s that a live device's clock may jump back before the frames count as a new motion."""
 SPAN = 1 / 60
-"""s before a first frame whose times do not tell it."""
+"""s, the time step assumed before a lone first frame."""
 MODES = {
     "settle": "Every frame is solved by itself until it is at rest",
     "follow": "The previous pose follows its targets at the gain",
@@ -34,10 +34,10 @@ MODES = {
 
 @dataclass(frozen=True, slots=True)
 class Dynamical:
-    """Velocities that lead to the targets, within limits and couplings, integrated.
+    """Integrates joint velocities that lead to the targets, within limits and couplings.
 
-    `settle` brings every frame to rest, from a beginning of its own: a take can be solved in any pieces, and at once.
-    `follow` is the paper's: from frame to frame at the gain, by the targets' velocities where they are measured.
+    `settle` iterates every frame to convergence from a start pose of its own, so a take can be solved in any pieces.
+    `follow` is the paper's method: from frame to frame at the gain, with the targets' velocities where measured.
     """
 
     mode: str = setting("settle", "How a frame depends on the previous one", choices=MODES)
@@ -85,7 +85,7 @@ class Dynamical:
             raise RecipeError(f"solver dynamical: floating is true and mode is '{self.mode}', expected mode 'follow'")
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, DynamicalState]:
-        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+        """Solve the frames; see Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
         plan = plan_of(hand, targets, state, LimbWeights(self.turn_length, self.coupling, self.end))
         last = state or State(np.eye(4), hand.neutral)
         if not len(targets):
@@ -106,7 +106,7 @@ class Dynamical:
         return np.broadcast_to(roots, (len(targets), 4, 4)), angles
 
     def _from_rest(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats, Floats | None]:
-        """A take that nothing came before begins with its first frame at rest."""
+        """Start a take from its converged first frame, then follow."""
         roots, angles = self._settled(plan, targets.select(slice(0, 1)), last)
         if len(targets) == 1:
             return roots, angles, roots[0]
@@ -127,12 +127,12 @@ class Dynamical:
 
 
 def _is_later(state: State, targets: Targets) -> bool:
-    """Whether a state is of a moment after the first frame: it tells how a hand is, and no motion leads from it."""
+    """Whether the state is from after the first frame, so that no motion leads from it to the targets."""
     return isinstance(state, DynamicalState) and state.time is not None and state.time > targets.times[0] + BACK
 
 
 def spans(targets: Targets, last: State) -> Floats:
-    """(F,) s between each frame and the one before it; never below zero."""
+    """(F,) s from the previous frame to each frame, at least 0."""
     between = np.diff(targets.times)
     if isinstance(last, DynamicalState) and last.time is not None:
         first = float(targets.times[0]) - last.time

@@ -1,4 +1,4 @@
-"""The paper's own program: wrist and joints in one, driven by all targets together (Dynamical 3.2)."""
+"""The floating-base problem of the paper: wrist and joints in one program, driven by all targets (Dynamical 3.2)."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class FrameGoals:
-    """What one frame asks for."""
+    """The targets of one frame."""
 
     sites: NDArray[np.int64]
     places: Floats
@@ -33,12 +33,12 @@ class FrameGoals:
     turns: Floats
     """(T, 3, 3)"""
     turn_weights: Floats
-    """(T,) m², of one radian squared"""
+    """(T,) m² per rad²"""
     spins: Floats
     """(T, 3) rad/s"""
 
     def before(self, earlier: float) -> "FrameGoals":
-        """Some seconds earlier."""
+        """The targets `earlier` seconds before, extrapolated back along their velocities."""
         if not (self.velocities.any() or self.spins.any()):
             return self
         turns = np.stack([turned_by(-spin * earlier) @ turn for spin, turn in zip(self.spins, self.turns, strict=True)])
@@ -46,7 +46,7 @@ class FrameGoals:
 
 
 def goals_of(targets: Targets, frame: int, turn_length: float) -> FrameGoals:
-    """Of one of the frames; what is not asked for has no weight."""
+    """The targets of one frame; missing ones have a weight of 0."""
     count, weights = len(targets.sites), targets.weights[frame]
     velocities = spins = np.zeros((count, 3))
     turns, turn_weights = np.tile(rot.IDENTITY, (count, 1)), np.zeros(count)
@@ -65,7 +65,10 @@ def goals_of(targets: Targets, frame: int, turn_length: float) -> FrameGoals:
 def floated(
     hand: HandModel, targets: Targets, spans: Floats, begin: tuple[Floats, Floats], pace: tuple[FollowRate, LimbWeights]
 ) -> tuple[Floats, Floats]:
-    """(F, 4, 4) roots and (F, D) angles, frame after frame. spans: (F,) s; begin: the pose before the first."""
+    """(F, 4, 4) roots and (F, D) angles, each frame from the one before.
+
+    spans: (F,) s from the previous frame; begin: root (4, 4) and angles (D,) before the first frame.
+    """
     root, angles = begin[0][None], begin[1][None]
     roots, found = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
     how, worth = pace
@@ -88,9 +91,9 @@ def floated(
 def program_of(
     placed: PosedJoints, angles: Floats, goals: FrameGoals, pace: tuple[FollowRate, LimbWeights], time: float
 ) -> qp.QuadraticProgram:
-    """The quadratic program of a step ν · time (6 + D,) of one frame.
+    """The quadratic program whose solution (6 + D,) is the step ν · time of one frame.
 
-    # Dynamical 3.2: least Σ w ‖J ν − v*‖² + λ ‖ν‖² within the joints' limits and the couplings.
+    Dynamical 3.2: minimise Σ w ‖J ν − v*‖² + λ ‖ν‖² within the joints' limits and the couplings.
     """
     how, worth = pace
     hand, share, room = placed.hand, how.share(time), how.room(time)
@@ -123,5 +126,5 @@ def program_of(
 
 
 def _by_columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:
-    """Of matrices (T, 3, 3), each number (T,)."""
+    """The columns of matrices (T, 3, 3) as tuples of arrays (T,)."""
     return tuple(tuple(matrices[:, i, j] for i in range(3)) for j in range(3))

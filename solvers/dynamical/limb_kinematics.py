@@ -1,7 +1,7 @@
-"""Where a limb is, how its targets miss, and how its turns move them: for one frame and for many (see hand.numbers).
+"""Forward kinematics, target errors and normal equations of a limb, for one frame or many (see hand/scalar_math.py).
 
-All in the wrist's frame. A turn about the unit axis a through the pivot c moves a point p beyond it by a × (p − c) and
-turns what is there by a: the columns of Dynamical's Jacobians (section 2.2), see hand.jacobians.
+Everything is in the wrist's frame. A rotation about the unit axis a through the pivot c moves a point p beyond it by
+a × (p − c) and rotates its frame by a: the columns of the Jacobians in Dynamical 2.2, see hand/jacobians.py.
 """
 
 from typing import Any, Generic, NamedTuple
@@ -19,35 +19,35 @@ Square = list[list[N]]
 
 
 class SiteTarget(NamedTuple, Generic[N]):
-    """What a target asks of a mark of a limb."""
+    """The target of one site of a limb."""
 
     mark: int
     place: Point[N] | None
     weight: N
-    """Of the place."""
+    """Of the position."""
     turn: tuple[Point[N], Point[N], Point[N]] | None
-    """By columns."""
+    """Columns of the rotation matrix."""
     turn_weight: N
     move: Point[N] | None = None
-    """m, how far the place moves in this step, where its velocity was measured."""
+    """m, measured velocity times the time step; None where it was not measured."""
     spin: Point[N] | None = None
-    """rad, how far it turns."""
+    """rad, measured angular velocity times the time step."""
 
 
 def among(rows: Rows, seen: list[SiteTarget[Floats]]) -> list[SiteTarget[Floats]]:
-    """What targets ask for in some of the frames."""
+    """The targets in some of the frames."""
     return [SiteTarget(*picked(rows, each)) for each in seen]
 
 
 def picked(rows: Rows, value: Any) -> Any:
-    """Of numbers for each frame, or tuples of such, those of some frames; what is the same for all frames stays."""
+    """Select frames from an array, or from nested tuples of arrays; scalars, the same in all frames, stay."""
     if isinstance(value, tuple):
         return tuple(picked(rows, part) for part in value)
     return value[rows] if np.ndim(value) else value
 
 
 class LimbFrames(NamedTuple, Generic[N]):
-    """A limb at some angles, and how it misses its targets."""
+    """A posed limb and the errors of its targets."""
 
     angles: list[N]
     """(n,) rad"""
@@ -56,19 +56,19 @@ class LimbFrames(NamedTuple, Generic[N]):
     pivots: list[Point[N]]
     """(n,) m"""
     places: list[Point[N] | None]
-    """Of what was seen, m."""
+    """m, of the sites with targets."""
     misses: list[Point[N] | None]
-    """p − p̂, m."""
+    """m, p − p̂."""
     errors: list[Point[N] | None]
-    """sk(R R̂ᵀ)^∨ as `turn_error` has it."""
+    """sk(R R̂ᵀ)^∨, see `turn_error`."""
     cost: N
     """m², the weighted sum of squares."""
     farthest: N
-    """m², the largest square of a miss."""
+    """m², the largest squared error of a target."""
 
 
 def place(m: NumberFunctions[N], limb: LimbModel, angles: list[N], seen: list[SiteTarget[N]]) -> LimbFrames[N]:
-    """A limb at angles (n,) rad."""
+    """Pose a limb at angles (n,) rad and measure the errors of its targets."""
     frames: list[Any] = []
     axes: list[Any] = []
     pivots: list[Any] = []
@@ -110,7 +110,7 @@ def _larger(m: NumberFunctions[N], one: Any, other: Any) -> N:
 
 
 def carried(frame: Any, fixed: Columns | None, offset: Point[float]) -> Any:
-    """A frame after a fixed move."""
+    """A frame after a constant transform: an offset, then a rotation."""
     if any(offset):
         frame = (*frame[:3], _beyond(frame, offset))
     if fixed is None:
@@ -121,7 +121,7 @@ def carried(frame: Any, fixed: Columns | None, offset: Point[float]) -> Any:
 
 
 def _beyond(frame: Any, offset: Point[float]) -> Any:
-    """The place of a point that is at `offset` in a frame; most are along y, the bone."""
+    """The position of a point at `offset` in a frame; most offsets are along y, the bone."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz), (px, py, pz) = frame
     a, b, c = offset
     px, py, pz = px + b * yx, py + b * yy, pz + b * yz
@@ -131,7 +131,7 @@ def _beyond(frame: Any, offset: Point[float]) -> Any:
 
 
 def turned(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N) -> tuple[Any, Any]:
-    """A frame turned about one of its axes, and that axis."""
+    """Rotate a frame about one of its axes; returns the frame and the axis."""
     cos, sin = m.cos(angle), sign * m.sin(angle)
     about = frame[axis]
     (ax, ay, az), (bx, by, bz) = frame[(axis + 1) % 3], frame[(axis + 2) % 3]
@@ -142,11 +142,11 @@ def turned(m: NumberFunctions[N], frame: Any, axis: int, sign: float, angle: N) 
 
 
 def turn_error(m: NumberFunctions[N], wanted: Any, found: Any) -> tuple[Any, N]:
-    """The axial vector of sk(R R̂ᵀ), which turns found R̂ towards wanted R (by columns), and the square of the error.
+    """The axial vector of sk(R R̂ᵀ), which rotates R̂ (`found`) towards R (`wanted`), and the squared error.
 
-    # Dynamical 3.1: its length is the sine of the angle between them, and it is the slope of the square's half,
-    tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine falls again, and leaves half a turn as it is: there the
-    error keeps the length of one, and the square goes on growing.
+    Both rotations are given by columns. Dynamical 3.1: the vector's length is the sine of the angle between them, and
+    it is the gradient of half the squared error, tr(I − R R̂ᵀ) / 2 = 1 − cos. Beyond a right angle the sine would
+    shrink again and vanish at half a turn; there the vector keeps length 1, and the squared error goes on growing.
     """
     x = y = z = cos = 0.0
     for (rx, ry, rz), (fx, fy, fz) in zip(wanted, found, strict=True):
@@ -167,7 +167,7 @@ def turn_error(m: NumberFunctions[N], wanted: Any, found: Any) -> tuple[Any, N]:
 
 
 def _far_error(m: NumberFunctions[N], wanted: Any, found: Any, cos: N, error: Any) -> Any:
-    """The same beyond a right angle. The axis of half a turn is the longest column of R R̂ᵀ + I."""
+    """The same beyond a right angle. At half a turn, the axis is the longest column of R R̂ᵀ + I."""
     sine = m.sqrt(error[0] * error[0] + error[1] * error[1] + error[2] * error[2])
     best: Any = [0.0 * cos + 1.0, 0.0 * cos, 0.0 * cos]
     most = 0.0 * cos
@@ -185,9 +185,10 @@ def _far_error(m: NumberFunctions[N], wanted: Any, found: Any, cos: N, error: An
 def normal(
     limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], share: float
 ) -> tuple[Square[N], list[N]]:
-    """JᵀWJ (n, n; the lower half) and JᵀW of what this step should move: share · error, and what is known to move.
+    """The normal equations of a step: the lower half of JᵀWJ (n, n), and JᵀW times the desired change (n,).
 
-    # Dynamical 3.1 and 3.2, times the step's time: v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
+    The desired change is `share` of the error plus the target's own motion. Dynamical 3.1 and 3.2, times the time step:
+    v* = v + K (p − p̂), ω* = ω + K sk(R R̂ᵀ)^∨.
     """
     count = len(limb.turns)
     axes = placed.axes
@@ -211,7 +212,7 @@ def normal(
             ax, ay, az = axes[turn]
             x, y, z = spins[turn]
             right[turn] = right[turn] + ax * x + ay * y + az * z
-            # What turns a mark turns it about its own axis wherever it is: only the weights beyond count.
+            # The rotation Jacobian does not depend on where a site is, so only the sum of the weights beyond counts.
             weight, row, carrier = weights[turn], square[turn], turn
             while carrier >= 0:
                 bx, by, bz = axes[carrier]
@@ -221,14 +222,14 @@ def normal(
 
 
 def _asked(error: Any, known: Any, share: float) -> Any:
-    """What a step should do to a mark: share of its error, and what it is known to do."""
+    """The desired change of a site: a share of its error plus its target's own motion."""
     if known is None:
         return error if share == 1.0 else (share * error[0], share * error[1], share * error[2])
     return tuple(share * e + k for e, k in zip(error, known, strict=True))
 
 
 def _add_place(placed: LimbFrames[Any], moved_by: tuple[int, ...], mark: Any, into: Any) -> None:
-    """Adds what a place asks for to the matrix and the right side, in place."""
+    """Add a position target to the normal equations, in place."""
     (px, py, pz), (x, y, z), weight = mark
     square, right = into
     columns: list[Any] = []
@@ -246,10 +247,10 @@ def _add_place(placed: LimbFrames[Any], moved_by: tuple[int, ...], mark: Any, in
 
 
 def bent(limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]]) -> Square[N]:
-    """How the ways of the places bend (the lower half), which counts where a place is missed by far.
+    """The second-order term of the position errors' Hessian (its lower half), which matters where errors are large.
 
-    A turn about a_i carries the column J_j of a turn beyond it by a_i × J_j, so that the half of the square of the miss
-    has the second slopes J_i · J_j − (p − p̂) · (a_i × J_j).
+    A rotation about a_i changes the Jacobian column J_j of an axis beyond it by a_i × J_j, so half the squared error
+    has the second derivatives J_i · J_j − (p − p̂) · (a_i × J_j).
     """
     result: Square[Any] = [[0.0] * (turn + 1) for turn in range(len(limb.turns))]
     for each, here, missed in zip(seen, placed.places, placed.misses, strict=True):
@@ -271,7 +272,7 @@ def bent(limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]]) -> S
 
 
 def definite(m: NumberFunctions[N], square: Square[N], least: float) -> Any:
-    """Whether the pivots of a matrix, given by its lower half, are all above `least`."""
+    """Whether a symmetric matrix, given by its lower half, has only pivots above `least`: it is positive definite."""
     rows: list[list[Any]] = []
     pivots: list[Any] = []
     sound: Any = True

@@ -1,6 +1,6 @@
 """The step of a limb: the constrained inversion of its differential kinematics (Dynamical 3.2).
 
-Minimise Σ w ‖J δ − asked‖² + λ ‖δ‖² over the step δ = ṡ dt, so that no joint leaves its limits and couplings hold.
+Minimise Σ w ‖J δ − v* dt‖² + λ ‖δ‖² over the step δ = ṡ dt, subject to joint limits and hard couplings.
 """
 
 import math
@@ -17,14 +17,14 @@ from .limbs import CouplingTerm, LimbModel
 Floats = NDArray[np.float64]
 FIXED = 2
 ROUNDS = 8
-"""Of block pivoting in plain floats; what they do not end goes to qp.solve."""
+"""Most rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
 
 class TurnBounds:
-    """How far each joint may turn in a step.
+    """How far a joint may move in a step: it slows down towards its limits.
 
-    # Dynamical 3.2.1: ṡ ≤ v_max tanh(k (s_max − s)). Over a time dt that would lead beyond the limit where
-    # dt v_max k > 1, so that the way to the limit bounds it too: whatever the step, no joint crosses.
+    Dynamical 3.2.1: ṡ ≤ v_max tanh(k (s_max − s)). Where dt v_max k > 1 that alone would overshoot the limit, so the
+    distance to the limit is a bound as well.
     """
 
     __slots__ = ("most", "slope")
@@ -36,9 +36,9 @@ class TurnBounds:
         """1/rad, k."""
 
     def up_to(self, m: NumberFunctions[N], way: N) -> Any:
-        """rad that a step may go on a way; as far back where the way is negative."""
+        """rad that a step may go towards a limit `way` rad ahead; negative, back inside, beyond the limit."""
         if m is ONE:
-            # The hyperbolic tangent is odd, so that back is as far as ahead.
+            # The hyperbolic tangent is odd, so this holds for negative distances, too.
             one = self.most * math.tanh(self.slope * way)
             return one if abs(one) < abs(way) else way
         many = self.most * np.tanh(self.slope * way)
@@ -46,7 +46,7 @@ class TurnBounds:
 
 
 def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> Any:
-    """m², what the couplings that are missed cost at angles; one that must hold costs 1 m² for a radian."""
+    """m², the cost of violated couplings; a hard one costs 1 m² per rad²."""
     cost: Any = 0.0 * angles[0]
     for row in limb.rows:
         way = row_way(m, row, angles)
@@ -55,7 +55,7 @@ def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> An
 
 
 def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, share: float) -> None:
-    """Adds that a share of what the soft couplings miss is made up for to a program's matrix and right side."""
+    """Add the soft couplings, corrected by `share` of their violation, to the normal equations, in place."""
     square, right = program
     weight = limb.worth.coupling**2
     for row in limb.rows:
@@ -72,7 +72,7 @@ def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], progr
 
 
 def row_way(m: NumberFunctions[N], row: CouplingTerm, angles: list[N]) -> N:
-    """How far the row's sum must go to be between its bounds, 0 inside."""
+    """rad by which a coupling's sum must change to be within its bounds, 0 inside."""
     total: Any = sum(c * angles[turn] for turn, c in zip(row.turns, row.coefficients, strict=True))
     if row.lower == row.upper:
         way: N = row.lower - total
@@ -83,9 +83,9 @@ def row_way(m: NumberFunctions[N], row: CouplingTerm, angles: list[N]) -> N:
 def bounds(
     m: NumberFunctions[N], limb: LimbModel, angles: list[N], room: TurnBounds, known: list[Any]
 ) -> tuple[list[N], list[N]]:
-    """(n + p,) the least and the most by which the turns may turn, and the sums of the couplings that must hold grow.
+    """Lower and upper bounds (n + p,) of the step: of each degree of freedom, then of each hard coupling's sum.
 
-    Turns that are not known (n,) stay.
+    Degrees of freedom that no target determines (`known` (n,) is false) stay.
     """
     up: Any = [room.up_to(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
     down: Any = [-room.up_to(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
@@ -94,7 +94,7 @@ def bounds(
         down = [m.where(knows, way, 0.0) for knows, way in zip(known, down, strict=True)]
     for row in limb.hard:
         total: Any = sum(c * angles[turn] for turn, c in zip(row.turns, row.coefficients, strict=True))
-        # Dynamical 3.2.2: their bounds close as those of a joint.
+        # Dynamical 3.2.2: bounded like joint limits.
         down.append(-room.up_to(m, total - row.lower))
         up.append(room.up_to(m, row.upper - total))
     return down, up
@@ -103,7 +103,7 @@ def bounds(
 def step(
     m: NumberFunctions[N], limb: LimbModel, program: tuple[Square[N], list[N]], ends: tuple[list[N], list[N]]
 ) -> Any:
-    """The step (n,) of a limb.
+    """The step (n,) of a limb, rad.
 
     program: the lower half of JᵀWJ + λ, and the right side. ends: see `bounds`.
     """
@@ -119,7 +119,7 @@ def step(
 
 
 def in_box(square: list[list[float]], right: list[float], low: list[float], high: list[float]) -> list[float] | None:
-    """x of least ½ xᵀHx − gᵀx between low and high, by block pivoting as in qp/; None where that does not end.
+    """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None where that does not finish.
 
     square: the lower half of H; right: g.
     """
@@ -135,7 +135,7 @@ def in_box(square: list[list[float]], right: list[float], low: list[float], high
                 held[i], x[i], ended = 1, high[i], False
             elif x[i] < low[i]:
                 held[i], x[i], ended = -1, low[i], False
-        # A joint that this round has stopped is judged in the next one.
+        # A variable that this round has fixed is checked in the next one.
         stopped = [i for i in range(count) if i not in free and held[i] != FIXED] if len(free) < count else []
         let_go = [i for i in stopped if held[i] * _pull(square, right, x, i) < 0]
         for i in let_go:
@@ -146,7 +146,7 @@ def in_box(square: list[list[float]], right: list[float], low: list[float], high
 
 
 def _pull(square: list[list[float]], right: list[float], x: list[float], i: int) -> float:
-    """g − Hx at i: what pulls a held variable upwards."""
+    """(g − Hx)_i, the negative gradient: positive where increasing x_i lowers the cost."""
     pull = right[i]
     row = square[i]
     for j, value in enumerate(x):
@@ -157,7 +157,7 @@ def _pull(square: list[list[float]], right: list[float], x: list[float], i: int)
 def _solve_free(
     square: list[list[float]], right: list[float], x: list[float], held: list[int], free: list[int]
 ) -> None:
-    """Sets the free of x to where nothing pulls them, by LDLᵀ."""
+    """Set the free variables of x, in place, to where their gradient is zero, by LDLᵀ."""
     lower: list[list[float]] = []
     scaled: list[float] = []
     diagonal: list[float] = []
@@ -191,7 +191,7 @@ def _solve_free(
 def _many(
     limb: LimbModel, program: tuple[Square[Floats], list[Floats]], ends: tuple[list[Floats], list[Floats]]
 ) -> Any:
-    """A limb's steps in F frames: each number (F,). By qp/quadratic_program.py, whose last method always ends."""
+    """A limb's steps in F frames, every number an array (F,), by qp/quadratic_program.py, which always terminates."""
     square, right = program
     count, n = len(ends[0][0]), len(right)
     hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard), n))

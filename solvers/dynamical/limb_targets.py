@@ -1,4 +1,4 @@
-"""What a frame, or many, ask of each limb: the targets as seen from the wrist."""
+"""The targets of each limb in the wrist's frame, for one frame or many."""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -17,21 +17,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TargetColumns:
-    """The targets of one frame as floats, or of many as one array a coordinate."""
+    """The targets of one frame as floats, or of many frames with an array (F,) for each coordinate."""
 
     root: Any
-    """The columns x, y, z and the place of T_world_wrist, each three numbers."""
+    """The columns x, y, z and the position of T_world_wrist, each three numbers."""
     places: Any
     """[column][i]"""
     weights: Any
     """[column]"""
     turns: Any
-    """[column], in the wrist's frame, by columns; None where no turn is asked for."""
+    """[column], in the wrist's frame, by matrix columns; None without rotation targets."""
     turn_weights: Any
 
 
 def one_frame(targets: Targets, root: Floats, frame: int = 0) -> TargetColumns:
-    """One of the frames, with its root (4, 4)."""
+    """The targets of one frame, with its root (4, 4)."""
     turns, weights = None, targets.rotation_weights
     if targets.rotations is not None and weights is not None:
         turns = _turns_from_wrist(root, targets.rotations[frame], weights[frame])
@@ -45,7 +45,7 @@ def one_frame(targets: Targets, root: Floats, frame: int = 0) -> TargetColumns:
 
 
 def many_frames(targets: Targets, roots: Floats) -> TargetColumns:
-    """All frames, with their roots (F, 4, 4), or one for all (1, 4, 4)."""
+    """The targets of all frames, with their roots (F, 4, 4), or one root for all (1, 4, 4)."""
     columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     root = tuple(tuple(column) for column in columns)
     weights, turns = targets.rotation_weights, None
@@ -64,7 +64,7 @@ def many_frames(targets: Targets, roots: Floats) -> TargetColumns:
 
 
 def look(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) -> list[SiteTarget[N]]:
-    """What a limb's marks are asked for; those that nothing asks of are left out."""
+    """The targets of a limb's sites; sites without a weight are left out."""
     seen = []
     for number, mark in enumerate(limb.marks):
         weight: Any = frames.weights[mark.column] if mark.moves else 0.0
@@ -79,10 +79,10 @@ def look(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) -> list[
 
 
 def _led_by_the_end(m: NumberFunctions[N], seen: list[SiteTarget[N]], end: float) -> list[SiteTarget[N]]:
-    """With the outermost place counting `end` times where others are seen too; marks are outermost first.
+    """Multiply the weight of the outermost position target by `end` where there are others; sites are outermost first.
 
-    Bones and where markers sit are never quite the performer's. Least squares that share out what does not fit put
-    fingers straight from the knuckle; with the end met the others bend as they do.
+    Model bones and marker offsets never match the performer's exactly. Plain least squares spread the residual along
+    the finger and straighten it; if the fingertip is met closely, the other joints bend as the performer's do.
     """
     left: Any = sum(each.weight for each in seen)
     led, beyond = [], cast(Any, 0.0)
@@ -105,7 +105,7 @@ def _from_wrist(m: NumberFunctions[N], root: Any, place: Any, weight: Any) -> Po
 
 
 def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
-    """The columns of Rᵀ Q, from a quaternion of any length above zero; the identity where it has no weight."""
+    """The columns of Rᵀ Q, from a quaternion of any length above 0; the identity where the weight is 0."""
     w, x, y, z = turn
     known = weight > 0
     w, x, y, z = (np.where(known, part, float(i == 0)) for i, part in enumerate((w, x, y, z)))
@@ -118,14 +118,14 @@ def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
 
 
 def _turns_from_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
-    """The same of all targets (T, 4) of one frame: their number is worth arrays."""
+    """The same for all targets (T, 4) of one frame; there are enough of them for arrays to pay off."""
     known = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
     turns: list[list[list[float]]] = (rot.columns(known) @ root[:3, :3]).tolist()
     return turns
 
 
 def told(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]]) -> list[Any]:
-    """(n,) whether the targets, or a coupling with a turn that they move, tell of each turn."""
+    """(n,) whether the targets determine each degree of freedom, directly or through a coupling."""
     if m is ONE and len(seen) == len(limb.marks):
         return list(limb.told)
     known: list[Any] = [False] * len(limb.turns)

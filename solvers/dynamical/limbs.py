@@ -1,7 +1,7 @@
-"""A hand cut into limbs whose joints turn independently once the wrist is known: its digits, unless couplings tie them.
+"""A hand split into limbs that are independent once the wrist is known: its digits, unless couplings link them.
 
-The differential kinematics of a hand on a known wrist is block diagonal. Each block is a program of four to six
-variables, in place of one of 26: at a hand a frame it goes through in plain floats.
+With the wrist known, the hand's differential kinematics is block diagonal. Each block is a program of four to six
+variables instead of one of 26, small enough for plain floats when solving frame by frame.
 """
 
 import math
@@ -18,49 +18,49 @@ from ...hand.scalar_math import Point
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Columns = tuple[Point[float], Point[float], Point[float]]
-"""A rotation matrix by its columns: where x, y and z go."""
+"""A rotation matrix by its columns."""
 
 
 Frame = tuple[Point[float], Point[float], Point[float], Point[float]]
-"""The columns x, y, z and the place."""
+"""The columns x, y, z of the rotation, and the position."""
 
 
 class LimbDof(NamedTuple):
-    """A degree of freedom in the order of a limb: a fixed move from the turn before, then a turn about one axis."""
+    """A degree of freedom of a limb: a constant transform from its parent, then a rotation about one axis."""
 
     before: int
-    """The limb's turn that carries this one; −1 for the wrist."""
+    """Index of the parent degree of freedom in the limb; −1 for the wrist."""
     begin: Frame | None
-    """Of a turn that the wrist carries, its frame before it turns."""
+    """The frame before the rotation if the parent is the wrist, else None."""
     fixed: Columns | None
-    """None for the identity."""
+    """Rotation from the parent's frame; None for the identity."""
     offset: Point[float]
-    """m, in the frame of the turn before."""
+    """m, in the parent's frame."""
     axis: int
     """0, 1 or 2: x, y or z of the frame after `fixed`."""
     sign: float
-    """−1 where it turns the other way about that axis."""
+    """−1 where a positive angle is a negative rotation about that axis."""
 
 
 class LimbSite(NamedTuple):
-    """A target on a limb."""
+    """A target site on a limb."""
 
     column: int
-    """Which of the targets it is."""
+    """Index of its target."""
     turn: int
-    """The last turn that moves it."""
+    """The last degree of freedom that moves it."""
     fixed: Columns | None
-    """From that turn's frame to the frame of its joint; None for the identity."""
+    """Rotation from that degree of freedom's frame to the joint's frame; None for the identity."""
     offset: Point[float]
-    """m, in that turn's frame."""
+    """m, in that degree of freedom's frame."""
     moves: bool
-    """Whether it changes its place, as a joint in the palm does not."""
+    """Whether its position changes; that of a joint in the palm does not."""
     moved_by: tuple[int, ...]
-    """Turns that move it, outermost last."""
+    """Degrees of freedom that move it, outermost last."""
 
 
 class CouplingTerm(NamedTuple):
-    """A coupling of a limb."""
+    """A coupling between degrees of freedom of a limb: lower ≤ Σ coefficient · angle ≤ upper."""
 
     turns: tuple[int, ...]
     coefficients: tuple[float, ...]
@@ -71,22 +71,22 @@ class CouplingTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LimbWeights:
-    """What a wrong turn and a coupling missed weigh against a misplaced target."""
+    """Weights of rotation errors and couplings relative to position errors."""
 
     turn: float
-    """m that one radian of a wrong turn counts as."""
+    """m of position error that a rotation error of one radian counts as."""
     coupling: float
-    """m that a soft coupling missed by one radian counts as."""
+    """m of position error that a soft coupling violated by one radian counts as."""
     end: float = 1.0
-    """How many times a limb's outermost place counts where others are seen on it."""
+    """Factor on the weight of a limb's outermost position target where the limb has others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LimbModel:
-    """Joints of a hand that move no target of another limb, and are coupled to none."""
+    """Joints of a hand that neither move a target of another limb nor are coupled to one."""
 
     dofs: list[int]
-    """(n,) the hand's degrees of freedom, those nearer the wrist first."""
+    """(n,) indices into the hand's degrees of freedom, those nearer the wrist first."""
     turns: tuple[LimbDof, ...]
     """(n,)"""
     marks: tuple[LimbSite, ...]
@@ -96,13 +96,13 @@ class LimbModel:
     """(n,) rad"""
     worth: LimbWeights
     hard: tuple[CouplingTerm, ...]
-    """The couplings that hold whatever the targets are."""
+    """The couplings that are constraints; the others are part of the cost."""
     told: tuple[bool, ...]
-    """(n,) of which turns all marks together tell."""
+    """(n,) which degrees of freedom the targets determine if every site has one."""
 
 
 def limbs_of(hand: HandModel, sites: list[int], worth: LimbWeights) -> tuple[LimbModel, ...]:
-    """The limbs of a hand whose targets are on these sites."""
+    """Split a hand into limbs. sites: (T,) indices of the hand's sites that have targets."""
     together = _together(hand)
     limbs, left = [], list(range(hand.dofs))
     while left:
@@ -113,7 +113,7 @@ def limbs_of(hand: HandModel, sites: list[int], worth: LimbWeights) -> tuple[Lim
 
 
 def _together(hand: HandModel) -> Bools:
-    """(D, D) whether degrees of freedom are of the same limb: one carries the other, or a coupling ties them."""
+    """(D, D) whether two degrees of freedom belong to the same limb: one moves the other, or a coupling links them."""
     carries = linkage(hand).moves[hand.axis_joint]
     linked: Bools = carries | carries.T
     for row in hand.couplings:
@@ -130,7 +130,7 @@ def _together(hand: HandModel) -> Bools:
 def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: LimbWeights) -> LimbModel:
     index = {dof: turn for turn, dof in enumerate(dofs)}
     turns = [_turn(hand, dof, index) for dof in dofs]
-    # What follows a turn begins with taking back the axes that it was turned into.
+    # A child's transform first undoes the rotation into its parent's axis frame.
     backs = [_into_axis(hand.axes[dof]).T for dof in dofs]
     kept = []
     for (before, move), dof in zip(turns, dofs, strict=True):
@@ -155,7 +155,7 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: LimbWeights
         at = hand.parents[site.joint] if not any(site.offset) else site.joint
         moves = bool(at >= 0 and linkage(hand).moves[at].any())
         marks.append(LimbSite(column, before, fixed, _point(place), moves, moved_by[before]))
-    # As planar solvers have them: the outermost first.
+    # The outermost first, as in the planar solvers.
     marks.sort(key=lambda mark: (-len(mark.moved_by), -math.hypot(*mark.offset)))
     rows = tuple(_row(row, index) for row in hand.couplings if set(np.flatnonzero(row.coefficients)) & set(dofs))
     hard = tuple(row for row in rows if not row.soft)
@@ -165,7 +165,7 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: LimbWeights
 
 
 def through(rows: tuple[CouplingTerm, ...], known: list[Any]) -> list[Any]:
-    """(n,) which turns are known when couplings tell of one by another."""
+    """(n,) which degrees of freedom are known once couplings carry knowledge from one to another."""
     known = list(known)
     for _ in rows:
         for row in rows:
@@ -178,7 +178,7 @@ def through(rows: tuple[CouplingTerm, ...], known: list[Any]) -> list[Any]:
 
 
 def _turn(hand: HandModel, dof: int, index: dict[int, int]) -> tuple[int, Floats]:
-    """The turn that carries a degree of freedom, −1 for the wrist, and the fixed move (4, 4) from it."""
+    """The parent of a degree of freedom, −1 for the wrist, and the constant transform (4, 4) from it."""
     joint = int(hand.axis_joint[dof])
     if dof - 1 in index and hand.axis_joint[dof - 1] == joint:
         return index[dof - 1], np.eye(4)
@@ -187,7 +187,7 @@ def _turn(hand: HandModel, dof: int, index: dict[int, int]) -> tuple[int, Floats
 
 
 def _down_to_turn(hand: HandModel, joint: int, index: dict[int, int]) -> tuple[int, Floats]:
-    """The last turn that moves a joint's frame, −1 if the limb has none, and the fixed move (4, 4) from it."""
+    """The last degree of freedom that moves a joint, −1 if none, and the constant transform (4, 4) from it."""
     move = np.eye(4)
     while joint >= 0:
         own = [dof for dof in np.flatnonzero(hand.axis_joint == joint) if dof in index]
@@ -199,7 +199,7 @@ def _down_to_turn(hand: HandModel, joint: int, index: dict[int, int]) -> tuple[i
 
 
 def _into_axis(axis: Floats) -> Floats:
-    """(3, 3) a frame one of whose axes is along a unit axis: the identity for x, y and z."""
+    """(3, 3) a frame with one axis along a unit vector; the identity for x, y and z."""
     if np.abs(axis).max() > 1 - 1e-15:
         return np.eye(3)
     other = np.eye(3)[np.abs(axis).argmin()]

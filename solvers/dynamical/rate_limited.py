@@ -1,9 +1,9 @@
-"""A hand that follows its targets from frame to frame at the gain, as the paper has it: with a rate, and a memory.
+"""Mode `follow`: the hand follows its targets from frame to frame at the gain and within velocity limits.
 
-# Dynamical 3.1: ω* = ω + K sk(R R̂ᵀ)^∨, v* = v + K (p − p̂). What is missed falls as exp(−K t). Over a step of h seconds
-that is the share 1 − exp(−K h), which is steady for any gain; K h, as in Euler's method, would overshoot from K h = 1.
-The targets of a frame are those at its end: with their velocities they are taken back to where each step begins, so
-that a hand which follows a steady motion does so without lag.
+Dynamical 3.1: ω* = ω + K sk(R R̂ᵀ)^∨, v* = v + K (p − p̂). Errors decay as exp(−K t). A step of h seconds corrects the
+share 1 − exp(−K h), which is stable for any gain; K h, as in Euler's method, would overshoot from K h = 1 on. A frame's
+targets are those at its end. They are extrapolated back along their velocities to the start of each step, so that a
+hand follows a steady motion without lag.
 """
 
 import math
@@ -29,12 +29,12 @@ from .steady_limb import damped
 Floats = NDArray[np.float64]
 STILL: Floats = np.zeros(6)
 TOLD = 1e-9
-"""m²: how much the palm's targets must tell of its motion for it to be taken from them."""
+"""Part of the largest eigenvalue below which the palm's targets do not determine a direction of its motion."""
 
 
 @dataclass(frozen=True, slots=True)
 class FollowRate:
-    """How a hand follows."""
+    """Gain, velocity limit and step count of mode `follow`."""
 
     gain: float
     """1/s, K"""
@@ -45,23 +45,23 @@ class FollowRate:
     damping: float
     """m², λ"""
     substeps: int
-    """Steps of one frame."""
+    """Steps for each frame."""
 
     def share(self, seconds: float) -> float:
-        """How much of what is missed is made up for in this time."""
+        """The share of the error that is corrected in this time."""
         return -math.expm1(-self.gain * max(seconds, 0.0))
 
     def room(self, seconds: float) -> TurnBounds:
-        """How far joints turn in this time."""
+        """The bounds of a step of this time."""
         return TurnBounds(self.fastest * max(seconds, 0.0), self.slope)
 
 
 def followed(
     plan: DynamicalPlan, targets: Targets, spans: Floats, begin: tuple[Floats, Floats, Floats], pace: FollowRate
 ) -> tuple[Floats, Floats, Floats]:
-    """(F, 4, 4) roots and (F, D) angles, frame after frame, and (4, 4) where the palm's targets had the wrist last.
+    """(F, 4, 4) roots and (F, D) angles, each frame from the one before, and (4, 4) the wrist as last fitted.
 
-    spans: (F,) s before each frame; begin: root and angles before the first, and where the wrist was laid.
+    spans: (F,) s from the previous frame; begin: root and angles before the first frame, and the wrist as fitted there.
     """
     root, angles, last = begin
     laid = np.broadcast_to(laid_roots(plan.base, targets, last, plan.worth.turn), (len(targets), 4, 4))
@@ -86,7 +86,7 @@ def followed(
 def _limb(
     limb: LimbModel, angles: list[float], seen: list["MovingTarget"], span: float, pace: FollowRate
 ) -> list[float]:
-    """The angles (n,) of a limb after a frame."""
+    """The angles (n,) of a limb at the end of a frame."""
     known = told(ONE, limb, [each.seen for each in seen])
     time = span / pace.substeps
     share, room = pace.share(time), pace.room(time)
@@ -96,7 +96,7 @@ def _limb(
         program = normal(limb, placed, there, share)
         add_couplings(ONE, limb, angles, program, share)
         move = step(ONE, limb, damped(program, pace.damping), bounds(ONE, limb, angles, room, known))
-        # A rounding beyond a limit is none.
+        # Rounding must not carry a joint beyond its limit.
         angles = [
             min(max(angle + way, min(angle, low)), max(angle, high))
             for angle, way, low, high in zip(angles, move, limb.low, limb.high, strict=True)
@@ -106,7 +106,7 @@ def _limb(
 
 @dataclass(frozen=True, slots=True)
 class MovingTarget:
-    """A target of a frame and how fast it moves beside the palm."""
+    """A target of a frame and its velocity relative to the palm."""
 
     seen: SiteTarget[float]
     velocity: Floats | None
@@ -115,7 +115,7 @@ class MovingTarget:
     """(3,) rad/s"""
 
     def before(self, earlier: float, time: float) -> SiteTarget[float]:
-        """The target some seconds earlier, and what it does in the `time` from there."""
+        """The target `earlier` seconds before, and its motion during `time` seconds from there."""
         place_, move, spin = self.seen.place, None, None
         turn: Any = self.seen.turn
         if self.velocity is not None and place_ is not None:
@@ -129,7 +129,7 @@ class MovingTarget:
 
 
 class _Sights:
-    """A frame's targets as seen from where the palm's have the wrist."""
+    """A frame's targets relative to the wrist as fitted to the palm's targets."""
 
     def __init__(self, targets: Targets, root: Floats, twist: Floats, frame: int) -> None:
         self.frames = one_frame(targets, root, frame)
@@ -137,7 +137,7 @@ class _Sights:
         self.targets, self.root, self.twist, self.frame = targets, root, twist, frame
 
     def moving(self, limb: LimbModel, seen: list[SiteTarget[float]]) -> list[MovingTarget]:
-        """With their velocities beside the palm."""
+        """The targets with their velocities relative to the palm."""
         result = []
         for each in seen:
             column = limb.marks[each.mark].column
@@ -153,7 +153,7 @@ class _Sights:
 
 
 def palm_twist(base: PalmTargets, targets: Targets, root: Floats, frame: int, turn_length: float) -> Floats:
-    """(6,) m/s and rad/s of the wrist in the world, by least squares; zero where the palm's targets do not tell it."""
+    """(6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target determines."""
     matrix, right = np.zeros((6, 6)), np.zeros(6)
     for rows, wanted, weight in _palm_rates(base, targets, root, frame, turn_length):
         matrix += weight * rows.T @ rows
@@ -170,7 +170,7 @@ def palm_twist(base: PalmTargets, targets: Targets, root: Floats, frame: int, tu
 def _palm_rates(
     base: PalmTargets, targets: Targets, root: Floats, frame: int, turn_length: float
 ) -> Iterator[tuple[Floats, Floats, float]]:
-    """What the palm's targets tell of its motion: rows (3, 6), the rate (3,) and a weight."""
+    """Least-squares rows of the palm's measured velocities: Jacobian (3, 6), velocity (3,) and weight."""
     if targets.velocities is not None:
         for column in base.palm.columns:
             if targets.weights[frame, column] > 0:
@@ -185,7 +185,7 @@ def _palm_rates(
 
 
 def _after(root: Floats, laid: Floats, twist: Floats, span: float, pace: FollowRate) -> Floats:
-    """(4, 4) the wrist after a frame in which it follows where its targets have it."""
+    """(4, 4) T_world_wrist after a frame in which it follows the pose `laid` fitted to its targets."""
     time = span / pace.substeps
     for number in range(pace.substeps):
         earlier = span - number * time
@@ -201,6 +201,6 @@ def _columns(matrix: Floats) -> tuple[tuple[Floats, ...], ...]:
 
 
 def turned_by(vector: Floats) -> Floats:
-    """(3, 3) the turn about a vector (3,) by its length, rad: the exponential map."""
+    """(3, 3) the exponential map of a rotation vector (3,) in rad."""
     angle = np.linalg.norm(vector, axis=-1)
     return rot.to_matrix(rot.about(vector / max(float(angle), 1e-300), angle))

@@ -1,7 +1,7 @@
-"""Where a frame begins when it is solved on its own: as its targets say, so that no frame depends on another.
+"""The start pose of a frame that is solved on its own: from its targets alone, so that no frame depends on another.
 
-Places tell by the steps that all planar solvers share: the digit's plane and, in it, the bend of the coupling, in
-closed form. Turns tell a joint's angles by those of its frame in its parent's. What neither tells begins at ease.
+Position targets give angles as in the planar solvers: the digit's plane and, in it, the coupled bend in closed form.
+Rotation targets give a joint's angles by its rotation relative to its parent. Angles that neither gives start neutral.
 """
 
 import math
@@ -13,9 +13,9 @@ from .limbs import LimbModel
 
 
 def from_turns(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]], ease: list[float]) -> list[N]:
-    """(n,) the angles within limits of the joints whose turns were seen, one after the other; the others at ease.
+    """Angles (n,) within limits of the joints that have rotation targets, from the wrist outwards; the others neutral.
 
-    A joint turns by Rz Ry Rx, or some of these: the angles of its frame in the frame before it.
+    A joint's rotation is Rz Ry Rx, or some of these: the Euler angles of its frame relative to its parent's.
     """
     frames: list[Any] = []
     angles: list[Any] = []
@@ -34,7 +34,7 @@ def from_turns(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]]
 
 
 def _last_of_joint(limb: LimbModel, number: int) -> int:
-    """The last turn of the joint of this one."""
+    """The last degree of freedom of the joint to which this one belongs."""
     while number + 1 < len(limb.turns):
         after = limb.turns[number + 1]
         if after.before != number or after.fixed is not None or any(after.offset):
@@ -44,7 +44,7 @@ def _last_of_joint(limb: LimbModel, number: int) -> int:
 
 
 def _angle(m: NumberFunctions[N], axis: int, frame: Any, turn: Any) -> N:
-    """The angle about an axis of a frame that is part of the turn from there on: Rz Ry Rx, those before it made."""
+    """The Euler angle about one axis of a frame that has already been rotated by the angles before it in Rz Ry Rx."""
     fx, fy, fz = frame[:3]
     x, y, z = turn
     if axis == 2:
@@ -59,5 +59,5 @@ def _dot(one: Any, other: Any) -> Any:
 
 
 def begun(planar: float, otherwise: float) -> float:
-    """The angle that places tell, else another."""
+    """The angle from position targets if there is one, else the other."""
     return planar if math.isfinite(planar) else otherwise

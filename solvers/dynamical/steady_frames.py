@@ -1,4 +1,4 @@
-"""Frames that are each solved until they are at rest, begun as their own targets say: in any pieces the same."""
+"""Mode `settle`: each frame iterated to convergence from its own start pose, however a take is split into pieces."""
 
 import math
 from typing import Any
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 
 def settled(plan: DynamicalPlan, targets: Targets, state: State, method: SettlingMethod) -> tuple[Floats, Floats]:
-    """(F, 4, 4) roots, (1, 4, 4) where they stay, and (F, D) angles; what nothing tells stays as in the last frame."""
+    """(F, 4, 4) roots, (1, 4, 4) if constant, and (F, D) angles; undetermined angles stay as in the frame before."""
     roots = laid_roots(plan.base, targets, state.root, plan.worth.turn)
     if len(targets) == 1:
         return roots, _one(plan, targets, roots, state, method)
@@ -70,7 +70,7 @@ def _one(plan: DynamicalPlan, targets: Targets, roots: Floats, state: State, met
 
 
 def _chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: Floats, method: SettlingMethod) -> None:
-    """Writes what the targets tell of the angles (F, D)."""
+    """Write the angles (F, D) that the targets determine."""
     planar = told_by_places(plan.planar, targets, roots, 0)
     frames = many_frames(targets, roots)
     for limb, headings in zip(plan.limbs, plan.headings, strict=True):
@@ -92,7 +92,7 @@ def _chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: Floats,
 
 
 def _begin(plan: DynamicalPlan, limb: LimbModel, seen: Any, planar: Floats) -> Floats:
-    """(n, F) where frames begin: as places tell, or else turns, or else at ease."""
+    """Start angles (n, F): from position targets, else from rotation targets, else neutral."""
     if np.all(np.isfinite(planar)):
         return planar
     ease = [float(plan.planar.hand.neutral[dof]) for dof in limb.dofs]

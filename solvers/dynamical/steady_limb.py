@@ -1,8 +1,7 @@
-"""A limb at rest: steps repeated on one frame until they no longer move it.
+"""A limb iterated to convergence on one frame.
 
-This is the dynamical method with its targets standing still and its gain without bound: each step of it is then one of
-Gauss and Newton within limits. The damping grows where a step leads away (Levenberg 1944, Marquardt 1963), so that none
-is taken that does.
+This is the dynamical method with constant targets and unbounded gain: each step is then a Gauss-Newton step within the
+limits. The damping grows where a step raises the cost (Levenberg 1944, Marquardt 1963), and such a step is not taken.
 """
 
 from dataclasses import dataclass
@@ -19,22 +18,22 @@ from .limbs import LimbModel
 Floats = NDArray[np.float64]
 
 STILL = 1e-7
-"""rad: a step that is smaller is not taken, so that rounding decides nothing."""
+"""rad: a smaller step is not taken, so that rounding decides nothing."""
 GREATER, LESS = 30.0, 0.03
-"""What the damping is multiplied by when a step leads away, and when it does not."""
+"""Factors on the damping after a rejected step and after an accepted one."""
 GAINED = 0.1
-"""Of what a step promised, the least that it must bring: two poses that miss as much must not alternate."""
+"""Smallest ratio of actual to predicted cost reduction: two poses of equal cost must not alternate."""
 
 
 LEAST = 1e-7
-"""m²: a matrix with smaller pivots has no least that can be told."""
+"""m²: a matrix with smaller pivots does not count as positive definite."""
 FREELY = 1.0
-"""rad that a joint may turn in one step; as if such a step came before the first."""
+"""rad that a joint may move in one step; also the assumed size of the step before the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettlingMethod:
-    """How all limbs of all frames come to rest."""
+    """When a limb counts as converged, and how its steps are damped and bounded."""
 
     tolerance: float
     """m"""
@@ -43,14 +42,14 @@ class SettlingMethod:
     """m², λ"""
     room: TurnBounds
     near: float = 1e-3
-    """rad that are still to go when a limb is at rest. Steps shrink from one to the next by the same factor, or faster:
-    the next one is as much smaller than the last as that was than the one before."""
+    """rad: a step this small ends the iteration. Steps shrink by a constant factor or faster, so the iteration also
+    ends where the next step, shrunk like the last, would be this small."""
 
 
 def settle_one(
     limb: LimbModel, angles: list[float], seen: list[SiteTarget[float]], known: list[Any], method: SettlingMethod
 ) -> list[float]:
-    """The angles (n,) of a limb at rest in one frame, begun at angles; what is not known stays."""
+    """The angles (n,) to which a limb converges in one frame from `angles`; undetermined ones stay."""
     placed = place(ONE, limb, angles, seen)
     if _met(limb, placed, method):
         return angles
@@ -79,7 +78,7 @@ def settle_one(
 def settle_many(
     limb: LimbModel, angles: Floats, seen: list[SiteTarget[Floats]], known: list[Any], method: SettlingMethod
 ) -> None:
-    """The same for many frames: brings angles (n, F) to rest in place. Frames that are at rest are left alone."""
+    """The same for many frames: iterates angles (n, F) in place. Frames that have converged are left alone."""
     met: Any = _met(limb, place(MANY, limb, list(angles), seen), method)
     moving = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
     damping, before = np.full(len(moving), method.damping), np.full(len(moving), FREELY)
@@ -105,35 +104,35 @@ def settle_many(
 
 
 def _met(limb: LimbModel, placed: LimbFrames[N], method: SettlingMethod) -> Any:
-    """Whether no target asks for a correction, where no coupling must hold."""
+    """Whether all targets are within tolerance and there is no hard coupling."""
     met: Any = placed.farthest <= method.tolerance**2
     return met & (not limb.hard)
 
 
 def _still(limb: LimbModel) -> float:
-    """rad: couplings that must hold are brought to hold however little they miss."""
+    """rad, the smallest step that is taken; with hard couplings even tiny violations are corrected."""
     return 1e-13 if limb.hard else STILL
 
 
 def _cost(m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N]) -> Any:
-    """m²"""
+    """m², of targets and couplings."""
     return placed.cost + coupling_cost(m, limb, placed.angles)
 
 
 def damped(program: Any, damping: Any) -> Any:
-    """The program with λ on its diagonal."""
+    """The program with λ added to its diagonal."""
     return [[*row[:-1], row[-1] + damping] for row in program[0]], program[1]
 
 
 def _promised(program: tuple[Any, Any], move: list[N]) -> Any:
-    """m², the least by which the cost falls along a step where it bends as its program has it."""
+    """m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
     return sum(pull * way for pull, way in zip(program[1], move, strict=True))
 
 
 def _program(
     m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], again: bool
 ) -> tuple[Any, Any]:
-    """The matrix and the right side of a step; `again`: not the first, so that something is missed still."""
+    """The matrix and the right side of a step, from the second step on (`again`) with second-order terms."""
     square, right = normal(limb, placed, seen, 1.0)
     if again:
         square = _bent(m, limb, placed, seen, square)
@@ -144,10 +143,10 @@ def _program(
 def _bent(
     m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], square: Square[N]
 ) -> Square[N]:
-    """The matrix with how the ways of the places bend; where that has no least, with a bound of the bends instead.
+    """Add the second-order term to the matrix; where the sum is not positive definite, a diagonal bound of it instead.
 
-    A bend B is at most the diagonal of the sums of the sizes in its rows (Gershgorin 1931). Steps by a bound do not
-    swing to and fro, as those without bends do where a target is far out of reach.
+    A symmetric matrix is at most the diagonal of its rows' absolute sums (Gershgorin 1931). Steps with that bound do
+    not oscillate, as plain Gauss-Newton steps do where a target is far out of reach.
     """
     if all(each.place is None for each in seen):
         return square

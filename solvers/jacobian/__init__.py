@@ -1,4 +1,4 @@
-"""Steps along the Jacobian: the classics, a Levenberg-Marquardt inside limits, and two cuts of it (Dynamical, 5.1)."""
+"""Jacobian inverse kinematics: classic methods, Levenberg-Marquardt within limits, and two variants (Dynamical 5.1)."""
 
 from .instantaneous import PairWise, WholeHand
 from .jacobian_solver import Jacobian, JacobianState

@@ -1,7 +1,7 @@
-"""Instantaneous optimisation, of the whole hand and pair-wise: what Dynamical compares itself with (section 5.1).
+"""Instantaneous optimisation of the whole hand and pair-wise: the methods that Dynamical is compared with (5.1).
 
-Both are nonlinear least squares, frame by frame, and settings of the Jacobian solver. One solves for all at once, and
-for the wrist with them where it floats. The other cuts the hand at the turns that are asked for (figure 6) and solves
+Both are nonlinear least squares for each frame, and presets of the Jacobian solver. `WholeHand` solves for all angles
+at once, and for a floating wrist with them. `PairWise` splits the hand at its rotation targets (figure 6) and solves
 for the bones between two of them.
 """
 
@@ -18,7 +18,7 @@ from .jacobian_solver import Jacobian, JacobianState
 
 @dataclass(frozen=True, slots=True)
 class WholeHand:
-    """One nonlinear least squares over all targets in each frame."""
+    """One nonlinear least-squares problem over all targets in each frame."""
 
     floating: bool = setting(
         False, "The wrist is solved together with the fingers; otherwise the palm's targets place it before"
@@ -39,7 +39,7 @@ class WholeHand:
 
 @dataclass(frozen=True, slots=True)
 class PairWise:
-    """A nonlinear least squares for each pair of targets that follow each other, from the palm outwards."""
+    """A nonlinear least-squares problem for each pair of consecutive targets, from the palm outwards."""
 
     iterations: int = setting(100, "Most steps for each pair", least=1, most=10000)
     tolerance: float = setting(1e-9, "Length of a step below which a pair is done", least=1e-10, most=0.1, unit="rad")

@@ -1,4 +1,7 @@
-"""The loop of the Jacobian methods: step, look, keep the best, until a row no longer moves."""
+"""The iteration of the Jacobian methods: step, evaluate, keep the best pose, until a row converges.
+
+A row is one part of the hand in one frame; all rows of a batch are iterated together.
+"""
 
 from dataclasses import dataclass
 
@@ -16,29 +19,30 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 CAREFUL = "levenberg-marquardt"
-"""The method that takes back a step that does not lead nearer."""
+"""The method that rejects steps that raise the cost."""
 STIFF = 0.003
-"""m, the posture's worth at first, where the start is far. With a weak posture the way to it is a narrow bent valley,
-along which steps are short; a stiff one is walked to in a few steps, and its place hardly changes."""
+"""m, the posture weight of the first steps, where the start is far from the solution. With a small weight the solution
+lies in a narrow curved valley, along which steps are short; with a large one a few steps lead close to it."""
 SOFTER = 10.0
-"""What that is divided by after a step of less than SETTLED rad, down to 1."""
+"""What the posture weight is divided by after a step shorter than SETTLED, down to its final value."""
 SETTLED = 0.1
+"""rad"""
 TRUST = 1e-4
-"""Levenberg-Marquardt's first λ, as part of the Hessian's largest element."""
+"""Levenberg-Marquardt's initial λ, relative to the Hessian's largest diagonal element."""
 LEAST, MOST = 1e-12, 1e8
-"""Where λ stays."""
+"""Bounds of λ."""
 FREE = 1e-10
-"""With a λ above this a short step may be one that was held back, not the last."""
+"""With λ above this, a short step may be due to the damping and does not end the iteration."""
 EASIER, HARDER = 0.1, 10.0
-"""What λ is multiplied by after a step that led nearer, and after one that did not."""
+"""Factors on λ after an accepted step and after a rejected one."""
 
 SAME = 1.0 + 1e-13
-"""Costs that differ by less are equal but for rounding: near the end steps still lead nearer, but no cost shows it."""
+"""Costs whose ratio is less are equal up to rounding: near the solution, steps improve a pose without lowering it."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepMethod:
-    """How steps are made and when they end."""
+    """How steps are computed and when the iteration ends: settings of `Jacobian`."""
 
     name: str
     damping: float
@@ -49,19 +53,19 @@ class StepMethod:
 
 @dataclass(slots=True, eq=False)
 class _Walk:
-    """The N rows that still move, at their present poses."""
+    """The N rows that have not converged, at their present poses."""
 
     rows: Ints
-    """(N,) ascending, of the F G rows of the batch: frame by frame, part by part."""
+    """(N,) ascending indices of the F · G rows of the batch, frame-major."""
     frames: Ints
     parts: Ints
     at: ResidualRows
     trust: Floats
     """(N,) λ"""
     stiff: Floats
-    """(N,) how many times more the posture counts."""
+    """(N,) the present posture weight, relative to its final value."""
     working: WorkingSet | None = None
-    """(N, k + h) what held the last step."""
+    """(N, k + h) the constraints that were active in the last step."""
 
     def keep(self, going: Bools) -> None:
         if np.all(going):
@@ -75,10 +79,9 @@ class _Walk:
 def search(
     task: PartTargets, method: StepMethod, start: RelativePoses, stiff: float = STIFF
 ) -> tuple[RelativePoses, Floats]:
-    """The start with each part's angles, and the root if it floats, as near to the targets as the method gets; the cost
-    (F, G) of each part.
+    """Iterate from the start poses; returns the best poses and the cost (F, G) of each part in m².
 
-    stiff: m, the posture's worth at first.
+    stiff: m, the posture weight of the first steps.
     """
     best, now, trial = start.copy(), start.copy(), start.copy()
     count, parts = len(start.angles), len(task.parts.dofs)
@@ -110,7 +113,7 @@ def search(
 
 
 def _begin(task: PartTargets, start: RelativePoses, stiff: float) -> _Walk:
-    """All rows at the start."""
+    """All rows at their start poses."""
     parts = len(task.parts.dofs)
     rows = np.arange(len(start.angles) * parts)
     at = task.rows(rows // max(parts, 1), rows % max(parts, 1), start)
@@ -119,7 +122,7 @@ def _begin(task: PartTargets, start: RelativePoses, stiff: float) -> _Walk:
 
 
 def _step(task: PartTargets, method: StepMethod, walk: _Walk, now: RelativePoses, posture: Floats) -> Floats:
-    """(N, base + n) the next step of each row."""
+    """(N, base + n) the next step of each row: m and rad of a floating root, then rad."""
     room = _room(task, walk, now)
     scales = task.scales[walk.parts]
     if method.name != CAREFUL:
@@ -137,7 +140,7 @@ def _step(task: PartTargets, method: StepMethod, walk: _Walk, now: RelativePoses
 
 
 def _room(task: PartTargets, walk: _Walk, now: RelativePoses) -> StepBounds:
-    """How far the rows may step."""
+    """The bounds of the rows' steps: limits and hard couplings, less where the rows are."""
     parts = walk.parts
     dofs = task.parts.dofs[parts]
     q = now.angles[walk.frames[:, None], dofs]
@@ -157,7 +160,7 @@ def _room(task: PartTargets, walk: _Walk, now: RelativePoses) -> StepBounds:
 
 
 def _move(task: PartTargets, walk: _Walk, now: RelativePoses, trial: RelativePoses, step: Floats) -> None:
-    """Writes the rows of `now`, moved by a step (N, base + n), into `trial`."""
+    """Write the poses `now`, moved by a step (N, base + n), into `trial`."""
     dofs = task.parts.dofs[walk.parts]
     low, high = task.limits
     at = walk.frames[:, None], dofs
@@ -168,7 +171,7 @@ def _move(task: PartTargets, walk: _Walk, now: RelativePoses, trial: RelativePos
 
 
 def _put(task: PartTargets, walk: _Walk, which: Bools, source: RelativePoses, target: RelativePoses) -> None:
-    """Writes some (N,) of the rows of one set of poses into another."""
+    """Copy the rows selected by `which` (N,) from one set of poses into another."""
     frames, dofs = walk.frames[which], task.parts.dofs[walk.parts[which]]
     target.angles[frames[:, None], dofs] = source.angles[frames[:, None], dofs]
     if task.floating:

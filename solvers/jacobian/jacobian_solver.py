@@ -1,8 +1,7 @@
-"""Jacobian inverse kinematics: the classics of the thesis (sections 3.2 and 3.3) as settings of one solver.
+"""Jacobian inverse kinematics: the classic methods of the thesis (sections 3.2 and 3.3) as settings of one solver.
 
-Targets for places and turns, couplings and a posture become rows of one linear system per part and step
-(residual_rows.py); the method says how it is answered (steps.py); the cut says what is solved together
-(parts.py).
+Position and rotation targets, couplings and a posture form one linear system per part and step (residual_rows.py). The
+method says how it is solved (steps.py), and the split of the hand says what is solved together (parts.py).
 """
 
 from collections.abc import Iterator
@@ -31,22 +30,22 @@ Bools = NDArray[np.bool_]
 
 METHODS = ("levenberg-marquardt", "pseudo-inverse", "damped", "filtered", "transpose")
 SHORT = 5e-4
-"""m, the square root of the cost of a part above which it may have begun on the wrong side of a limit."""
+"""m, the square root of a part's cost above which its start pose may have been on the wrong side of a limit."""
 CHUNK = 1000
-"""Frames solved at a time, so that a long take fits into memory."""
+"""Frames solved at a time, to bound the memory for a long take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JacobianState(State):
-    """The last pose, and where the wrist began."""
+    """The last pose and the wrist's start pose."""
 
     begun: Floats
-    """(4, 4) T_world_wrist."""
+    """(4, 4) T_world_wrist at which the last frame started."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jacobian:
-    """Steps along the Jacobian. Every frame begins from its own targets, so a take can be solved in any pieces."""
+    """Iterated Jacobian steps. Every frame starts from its own targets, so a take can be solved in any pieces."""
 
     method: str = setting(METHODS[0], "Method of a step", choices=METHODS)
     parts: str = setting(
@@ -79,7 +78,7 @@ class Jacobian:
         check(self)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, JacobianState]:
-        """See Solver. Raises HandError where limits and the couplings that hold contradict each other."""
+        """Solve the frames; see `Solver`. Raises HandError where limits and hard couplings contradict each other."""
         state = state or State(np.eye(4), hand.neutral)
         last = state.begun if isinstance(state, JacobianState) else state.root
         begun = roots(hand, targets, last, self.turn_worth)
@@ -100,16 +99,16 @@ class Jacobian:
 
     @property
     def steps(self) -> StepMethod:
-        """How steps are made and when they end."""
+        """The settings of the iteration."""
         return StepMethod(self.method, self.damping, self.homing, self.iterations, self.tolerance)
 
     @property
     def worth(self) -> AngleWeights:
-        """What a radian counts."""
+        """The weights of rotations, couplings and posture."""
         return AngleWeights(self.turn_worth, self.coupling_worth, self.posture_worth)
 
     def _alike(self, wanted: RelativeTargets) -> Iterator[tuple[TargetedSites, Ints]]:
-        """What is asked for, and the frames in which it is: pairs end where turns are asked for."""
+        """Groups of frames that are split alike, each with its targeted sites: pairs depend on the rotation targets."""
         frames, everywhere = np.arange(len(wanted.places)), (True,) * len(wanted.sites)
         if self.parts != "pairs" or self.floating or wanted.turns is None:
             yield wanted.asked(everywhere, (wanted.turns is not None,) * len(wanted.sites)), frames
@@ -119,7 +118,7 @@ class Jacobian:
             yield wanted.asked(everywhere, tuple(pattern)), frames[which == number]
 
     def _solve(self, hand: HandModel, asked: TargetedSites, wanted: RelativeTargets) -> RelativePoses:
-        """The poses of frames in which the same is asked for."""
+        """The poses of frames with the same targeted sites."""
         poses = RelativePoses.at_ease(hand, len(wanted.places))
         whole = self.floating or self.parts == "whole"
         for stage, parts in enumerate(cut(hand, asked, "digits" if whole else self.parts)):
@@ -127,13 +126,13 @@ class Jacobian:
             poses = self._twice(PartTargets(hand, parts, relative, self.worth, floating=False), poses, not stage)
         if whole:
             (parts,) = cut(hand, asked, "whole")
-            # The digits have ended where the hand begins, so there is no way to go unless the wrist moves.
+            # The digits have converged already, so a large posture weight is of no use unless the wrist moves.
             stiff = STIFF if self.floating else 0.0
             poses, _ = search(PartTargets(hand, parts, wanted, self.worth, self.floating), self.steps, poses, stiff)
         return poses
 
     def _twice(self, task: PartTargets, poses: RelativePoses, alike: bool) -> RelativePoses:
-        """The poses with the task's parts solved, begun again elsewhere where a limit stops them short of a target."""
+        """The poses with the task's parts solved; parts that a limit stops short of a target start again elsewhere."""
         first, cost = search(task, self.steps, nearest(task, poses, alike, NEAR_POSTURE[0]))
         stuck = (cost > SHORT**2) & at_limit(task, first)
         frames = np.flatnonzero(np.any(stuck, axis=1))
@@ -149,7 +148,7 @@ class Jacobian:
 
 
 def at_limit(task: PartTargets, poses: RelativePoses) -> Bools:
-    """(F, G) whether a joint of a part is as far as it may turn."""
+    """(F, G) whether a joint of a part is at a limit."""
     low, high = np.append(task.hand.limits, [[-np.inf, np.inf]], axis=0).T
     ends = (poses.angles <= low) | (poses.angles >= high)
     touching: Bools = np.any(ends[:, task.parts.dofs], axis=-1)
@@ -157,7 +156,7 @@ def at_limit(task: PartTargets, poses: RelativePoses) -> Bools:
 
 
 def _known(hand: HandModel, wanted: RelativeTargets) -> Bools:
-    """(F, D) the angles that a target tells about, by itself or by a coupling."""
+    """(F, D) the angles that a target determines, directly or through a coupling."""
     yes, no = (True,) * len(wanted.sites), (False,) * len(wanted.sites)
     by_place = (wanted.place_roots[:, :-1] > 0) @ told(hand, wanted.asked(yes, no))
     by_turn = (wanted.turn_roots[:, :-1] > 0) @ told(hand, wanted.asked(no, yes))
@@ -165,7 +164,7 @@ def _known(hand: HandModel, wanted: RelativeTargets) -> Bools:
 
 
 def held(values: Floats, known: Bools, first: Floats) -> Floats:
-    """values (F, D), each that is not known (F, D) replaced by the last known before it, or by first (D,)."""
+    """values (F, D) with each unknown one replaced by the last known one before it, or by first (D,)."""
     if np.all(known):
         return values
     columns = [hold_last(values[:, d], known[:, d], first[d]) for d in range(values.shape[1])]

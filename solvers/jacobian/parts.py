@@ -1,7 +1,7 @@
-"""How a hand is cut for solving: parts that do not depend on each other are solved side by side, rows of one batch.
+"""Splits a hand into parts; independent parts are solved side by side as rows of one batch.
 
-On a palm that stands still the digits tell nothing about each other, so five programs of five or six angles take the
-place of one of 26. The whole hand as one part, and the pairs of Dynamical, figure 6, are other cuts of the same.
+With the palm fixed, the digits are independent, so five problems of five or six angles replace one of 26. The other
+ways to split are the whole hand as one part, and the pairs of Dynamical, figure 6.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Members = frozenset[int]
-"""Some degrees of freedom."""
+"""A set of degrees of freedom."""
 
 CUTS = ("digits", "whole", "pairs")
 
 
 @dataclass(frozen=True, slots=True)
 class TargetedSites:
-    """Which sites of a hand are told their place and which their turn."""
+    """The sites of a hand that have targets, and which of them have position and rotation targets."""
 
     sites: tuple[int, ...]
     places: tuple[bool, ...]
@@ -33,13 +33,13 @@ class TargetedSites:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandParts:
-    """G parts that are solved at the same time, each with n degrees of freedom, t targets and couplings at most.
+    """G parts that are solved at the same time, each with at most n degrees of freedom, t targets, c and h couplings.
 
-    Where a part has fewer, it is filled up with the index after the last: D, T or C.
+    Parts with fewer are padded with the index after the last: D, T or C.
     """
 
     sites: Ints
-    """(T,) of the hand, where the targets are."""
+    """(T,) the hand's sites that have targets."""
     dofs: Ints
     """(G, n)"""
     targets: Ints
@@ -47,13 +47,13 @@ class HandParts:
     moved: Bools
     """(G, t, n) whether a degree of freedom moves the joint that a target's site is on."""
     soft: Ints
-    """(G, c) the couplings that yield."""
+    """(G, c) couplings that are part of the cost."""
     hard: Ints
-    """(G, h) those that hold."""
+    """(G, h) couplings that are constraints."""
 
 
 def told(hand: HandModel, asked: TargetedSites) -> Bools:
-    """(T, D) the degrees of freedom that each target tells about: a joint's own do not move its origin."""
+    """(T, D) the degrees of freedom that each target constrains; a joint's own do not move its origin."""
     result = np.zeros((len(asked.sites), hand.dofs), bool)
     moves = linkage(hand).moves
     for row, site, place, turn in zip(result, asked.sites, asked.places, asked.turns, strict=True):
@@ -65,7 +65,7 @@ def told(hand: HandModel, asked: TargetedSites) -> Bools:
 
 
 def spread(hand: HandModel, known: Bools) -> Bools:
-    """(F, D) what is known (F, D) of the angles, and what follows from it by couplings."""
+    """(F, D) which angles are known once couplings carry knowledge from one to another. known: (F, D)."""
     for _ in hand.couplings:
         before = known
         for row in hand.couplings:
@@ -78,7 +78,7 @@ def spread(hand: HandModel, known: Bools) -> Bools:
 
 @lru_cache(maxsize=64)
 def cut(hand: HandModel, asked: TargetedSites, how: str) -> tuple[HandParts, ...]:
-    """The parts of a hand, in the order in which they are solved, those of one entry side by side."""
+    """Split a hand as `how` says, one of CUTS; the entries are solved one after the other."""
     tells = told(hand, asked)
     if how == "pairs":
         return _pairs(hand, asked, tells)
@@ -93,10 +93,11 @@ def cut(hand: HandModel, asked: TargetedSites, how: str) -> tuple[HandParts, ...
 
 
 def _pairs(hand: HandModel, asked: TargetedSites, tells: Bools) -> tuple[HandParts, ...]:
-    """One part for the degrees of freedom between each turn that is asked for and the next above it, those nearest the
-    root first. A place alone does not tell how a bone stands, so it does not cut.
+    """One part for the degrees of freedom between each rotation target and the next one above it, those nearest the
+    root first. A position target does not determine a bone's rotation, so it does not split the hand.
 
-    Parts that a hard coupling ties are one. A soft one counts in the last of its parts, which take in what it ties.
+    A hard coupling merges the parts that it links. A soft one belongs to the last of its parts, and adds to it those
+    linked degrees of freedom that are in no part.
     """
     fresh = tells.copy()
     for other in tells[np.array(asked.turns, bool)]:
@@ -123,7 +124,7 @@ def _pairs(hand: HandModel, asked: TargetedSites, tells: Bools) -> tuple[HandPar
 
 
 def _stages(members: list[Members], fresh: Bools, tells: Bools) -> list[int]:
-    """When each part is solved: after those that move its targets. Parts tied in a ring stop after so many rounds."""
+    """The stage at which each part is solved: after those that move its targets. Cycles end at the last stage."""
     own = np.array([np.any(fresh[:, sorted(part)], axis=1) for part in members])
     moves = np.array([np.any(tells[:, sorted(part)], axis=1) for part in members])
     stage = [0] * len(members)
@@ -135,7 +136,7 @@ def _stages(members: list[Members], fresh: Bools, tells: Bools) -> list[int]:
 
 
 def _members(rows: Bools) -> list[Members]:
-    """The degrees of freedom of each row that has some."""
+    """The degrees of freedom of each row that is not empty."""
     return [frozenset(np.flatnonzero(row).tolist()) for row in rows if np.any(row)]
 
 
@@ -145,7 +146,7 @@ def _tied(hand: HandModel, soft_too: bool) -> list[Members]:
 
 
 def _joined(sets: list[Members]) -> list[Members]:
-    """The sets, those that overlap made one."""
+    """The sets, with overlapping ones merged."""
     apart: list[Members] = []
     for each in sets:
         touching = [other for other in apart if other & each]
@@ -154,7 +155,7 @@ def _joined(sets: list[Members]) -> list[Members]:
 
 
 def _touching(hand: HandModel, part: Members) -> list[int]:
-    """The couplings of some degrees of freedom."""
+    """The couplings that involve a part."""
     return [number for number, row in enumerate(hand.couplings) if np.any(row.coefficients[sorted(part)])]
 
 
@@ -173,6 +174,6 @@ def _parts(
 
 
 def _filled(lists: list[list[int]], fill: int) -> Ints:
-    """(G, longest) the lists, filled up."""
+    """(G, longest) the lists, padded with `fill`."""
     longest = max(map(len, lists), default=0)
     return np.array([[*each, *[fill] * (longest - len(each))] for each in lists], int).reshape(len(lists), longest)

@@ -1,4 +1,4 @@
-"""What the Jacobian methods are asked for and what they answer, both seen from where the wrist begins."""
+"""Targets and poses of the Jacobian methods, relative to the wrist's start pose."""
 
 from dataclasses import dataclass, replace
 
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelativeTargets:
-    """The targets of F frames in the frame in which the wrist begins, one empty target added for parts with fewer."""
+    """The targets of F frames relative to the wrist's start pose, with an empty one at the end that pads parts."""
 
     sites: tuple[int, ...]
     """(T,) of the hand."""
@@ -35,7 +35,7 @@ class RelativeTargets:
 
     @classmethod
     def of(cls, hand: HandModel, targets: Targets, begun: Floats) -> "RelativeTargets":
-        """The targets seen from where the wrist begins, (F, 4, 4) T_world_wrist."""
+        """The targets relative to the wrist's start poses, `begun` (F, 4, 4) T_world_wrist."""
         sites = [hand.sites[site] for site in targets.sites]
         back = begun[:, None, :3, :3].swapaxes(-1, -2)
         places = (back @ (targets.positions - begun[:, None, :3, 3])[..., None])[..., 0]
@@ -67,22 +67,22 @@ class RelativeTargets:
         )
 
     def asked(self, places: tuple[bool, ...], turns: tuple[bool, ...]) -> TargetedSites:
-        """The sites, with which are asked for a place and which for a turn."""
+        """The sites with flags for which have position targets and which have rotation targets."""
         return TargetedSites(self.sites, places, turns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelativePoses:
-    """F poses in the frame in which the wrist begins."""
+    """F poses relative to the wrist's start pose."""
 
     root: Floats
     """(F, 4, 4)"""
     angles: Floats
-    """(F, D + 1) rad, the last for parts with fewer angles than others: always 0."""
+    """(F, D + 1) rad; the last one pads parts and is always 0."""
 
     @classmethod
     def at_ease(cls, hand: HandModel, count: int) -> "RelativePoses":
-        """The posture, so many times."""
+        """The neutral pose, `count` times."""
         return cls(np.tile(np.eye(4), (count, 1, 1)), np.tile(np.append(hand.neutral, 0.0), (count, 1)))
 
     def select(self, frames: Ints) -> "RelativePoses":
@@ -90,5 +90,5 @@ class RelativePoses:
         return RelativePoses(self.root[frames], self.angles[frames])
 
     def copy(self) -> "RelativePoses":
-        """Poses of their own."""
+        """Return a deep copy."""
         return RelativePoses(self.root.copy(), self.angles.copy())

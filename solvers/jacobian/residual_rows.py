@@ -1,10 +1,11 @@
-"""What the parts of a hand are asked for, as rows: how far each target and coupling is off, and how that changes.
+"""Residuals of targets, couplings and posture, and their Jacobians, for all parts of a hand.
 
-A row of the batch is one part in one frame. With the weights in metres a radian, what is minimised is
+A row of the batch is one part in one frame. With the weights in metres per radian, the cost is
 
-    Σ w |p − p̂|² + turn² Σ w |log R R̂ᵀ|² + coupling² Σ (how far c·q is out of bounds)² + posture² Σ ((q − q₀) / range)²
+    Σ w |p − p̂|² + turn² Σ w |log R R̂ᵀ|² + coupling² Σ (distance of c·q from its bounds)²
+        + posture² Σ ((q − q₀) / range)²
 
-The slope of |log R R̂ᵀ|² is exact with the plain rotation Jacobian: the logarithm's own derivative keeps its axis.
+The gradient of |log R R̂ᵀ|² is exact with the plain rotation Jacobian, as the logarithm's derivative keeps its axis.
 """
 
 from dataclasses import dataclass
@@ -23,40 +24,40 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 BASE_PRIOR = 1e-3
-"""What the wrist's distance from where it began counts, as part of a target's: decides what no target does."""
+"""Weight of the wrist's distance from its start, relative to a target's: decides what no target determines."""
 BASE_ARM = 0.1
-"""m, what a radian of the wrist counts like."""
+"""m that a radian of the wrist's rotation counts as."""
 NARROW = 1e-3
-"""rad, ranges of joints that hardly move count as this wide."""
+"""rad, the smallest range of a joint that the posture is scaled by."""
 PASSIVE = 10.0
-"""How many times farther from the posture a twist counts: it is what joints yield, nothing that a muscle does alone."""
+"""Factor on a twist's distance from the posture: twist is passive, no muscle does it alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class AngleWeights:
-    """What a radian counts, in metres of a target's distance."""
+    """Weights: m of position error that one radian counts as."""
 
     turn: float
     coupling: float
     posture: float
-    """A joint's whole range, not a radian."""
+    """m for a joint's whole range instead of a radian."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ResidualRows:
-    """N rows at a pose."""
+    """Residuals and derivatives of N rows at a pose."""
 
     errors: Floats
-    """(N, m) wanted less found, weighted."""
+    """(N, m) m, target minus present value, weighted."""
     slopes: Floats
-    """(N, n, m) how much what is found changes, weighted: the transposed Jacobian."""
+    """(N, n, m) the transposed Jacobian, weighted."""
     bends: Floats
-    """(N, n, n) how the slopes of the places change, times their errors: Gauss-Newton's missing part of the Hessian."""
+    """(N, n, n) second derivatives of the positions times their errors: what Gauss-Newton leaves out of the Hessian."""
     off: Floats
-    """(N, n) how far from the posture, in metres for the unit worth of a posture."""
+    """(N, n) scaled distance from the posture, in m for a posture weight of 1."""
 
     def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
-        """The other's rows where those are better (N,)."""
+        """The other's rows where `better` (N,) is true."""
         pairs = zip(self.arrays, other.arrays, strict=True)
         return ResidualRows(*(np.where(better.reshape(-1, *[1] * (a.ndim - 1)), b, a) for a, b in pairs))
 
@@ -66,18 +67,18 @@ class ResidualRows:
 
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """All of them."""
+        """All fields."""
         return self.errors, self.slopes, self.bends, self.off
 
     def cost(self, posture: Floats | float) -> Floats:
-        """(N,) the sum of squares, at this worth of a posture."""
+        """(N,) m², the sum of squares with this posture weight, m."""
         squares: Floats = (self.errors * self.errors).sum(-1) + posture**2 * (self.off * self.off).sum(-1)
         return squares
 
 
 @dataclass(frozen=True, eq=False)
 class PartTargets:
-    """Parts of a hand with their targets."""
+    """The least-squares problem of some parts of a hand."""
 
     hand: HandModel
     parts: HandParts
@@ -85,40 +86,40 @@ class PartTargets:
     worth: AngleWeights
     floating: bool
     postures: Floats | None = None
-    """(F, D + 1) rad, the posture of each frame; None: the hand at ease in all."""
+    """(F, D + 1) rad, the posture of each frame; None for the neutral pose in all."""
 
     @property
     def base(self) -> int:
-        """How many unknowns of a part come before its angles."""
+        """How many unknowns of a part come before its angles: those of a floating root."""
         return BASE if self.floating else 0
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
-        """(D + 1,) rad, the lowest angles and the highest."""
+        """(D + 1,) rad, lower and upper limits."""
         low, high = np.append(self.hand.limits, [[0.0, 0.0]], axis=0).T
         return low, high
 
     @cached_property
     def couplings(self) -> tuple[Floats, Floats, Floats]:
-        """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last is met by everything."""
+        """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last coupling is unbounded padding."""
         return couplings(self.hand)
 
     @cached_property
     def rest(self) -> Floats:
-        """(G, n) rad, the posture."""
+        """(G, n) rad, the neutral angles."""
         angles: Floats = np.append(self.hand.neutral, 0.0)[self.parts.dofs]
         return angles
 
     @cached_property
     def scales(self) -> Floats:
-        """(G, base + n) what an unknown's distance from the posture is multiplied by."""
+        """(G, base + n) factors on the unknowns' distances from the posture."""
         ranges = np.append(np.maximum(np.ptp(self.hand.limits, axis=1), NARROW), 1.0)
         ranges[:-1][np.array(self.hand.movements) == "twist"] /= PASSIVE
         base = np.repeat([[BASE_PRIOR] * 3 + [BASE_PRIOR * BASE_ARM] * 3], len(self.parts.dofs), axis=0)[:, : self.base]
         return np.concatenate([base / self.worth.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
 
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
-        """The rows of `parts` (N,) in `frames` (N,), ascending, at their poses."""
+        """The rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
         used, at = np.unique(frames, return_inverse=True)
         placed = jacobians.place(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
@@ -129,7 +130,7 @@ class PartTargets:
         arms = found[:, None] - placed.places[at, owners][:, :, None]
         axes = self.parts.moved[parts].swapaxes(-1, -2)[..., None] * placed.axes[at, dofs][:, :, None]
         if self.floating:
-            # The wrist's six come first: shifts turn nothing, turns are about its origin.
+            # The wrist's six come first: translations, then rotations about its origin.
             shifts, spins = np.zeros((2, len(at), 3, targets.shape[1], 3))
             spins += np.eye(3)[:, None]
             arms = np.concatenate([np.repeat((found - placed.places[at, [0]])[:, None], 6, axis=1), arms], axis=1)
@@ -144,20 +145,20 @@ class PartTargets:
     def _places(
         self, frames: Ints, targets: Ints, found: Floats, axes: Floats, arms: Floats
     ) -> tuple[tuple[Floats, Floats], Floats]:
-        """(N, 3 t) errors and (N, base + n, 3 t) slopes of the places, and (N, base + n, base + n) their bends."""
+        """(N, 3 t) errors and (N, base + n, 3 t) slopes of positions; (N, base + n, base + n) second derivatives."""
         roots = self.wanted.place_roots[frames[:, None], targets]
         errors = roots[..., None] * (self.wanted.places[frames[:, None], targets] - found)
         slopes = _cross(axes, arms)
         if self.floating:
             slopes[:, :3] += np.eye(3)[:, None]
         slopes = (roots[:, None, :, None] * slopes).reshape(*slopes.shape[:2], -1)
-        # Turning about a moves a point's slope J about any axis farther out by a × J, and e·(a × J) = (e × a)·J.
+        # A rotation about a changes the Jacobian column J of an axis farther out by a × J, and e·(a × J) = (e × a)·J.
         half = np.triu(_cross(errors[:, None], axes).reshape(slopes.shape) @ slopes.swapaxes(-1, -2))
         bends = half + np.triu(half, 1).swapaxes(-1, -2)
         return (errors.reshape(len(frames), -1), slopes), bends
 
     def _turns(self, frames: Ints, targets: Ints, turns: Floats, axes: Floats) -> tuple[Floats, Floats]:
-        """(N, 3 t) errors and (N, base + n, 3 t) slopes of the turns."""
+        """(N, 3 t) errors and (N, base + n, 3 t) slopes of rotations."""
         assert self.wanted.turns is not None
         roots = self.worth.turn * self.wanted.turn_roots[frames[:, None], targets]
         errors = roots[..., None] * jacobians.log_errors(self.wanted.turns[frames[:, None], targets], turns)
@@ -165,7 +166,7 @@ class PartTargets:
         return errors.reshape(len(frames), -1), slopes.reshape(*slopes.shape[:2], -1)
 
     def _couplings(self, frames: Ints, parts: Ints, angles: Floats) -> tuple[Floats, Floats]:
-        """(N, c) errors and (N, base + n, c) slopes of the couplings that yield."""
+        """(N, c) errors and (N, base + n, c) slopes of the soft couplings."""
         coefficients, low, high = self.couplings
         chosen = self.parts.soft[parts]
         values = coupled(coefficients[chosen], angles[frames])
@@ -176,7 +177,7 @@ class PartTargets:
         return self.worth.coupling * missing, self.worth.coupling * slopes
 
     def _off(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
-        """(N, base + n) how far from the posture."""
+        """(N, base + n) scaled distances from the posture."""
         at = frames[:, None], self.parts.dofs[parts]
         off = poses.angles[at] - (self.rest[parts] if self.postures is None else self.postures[at])
         if self.floating:
@@ -187,16 +188,16 @@ class PartTargets:
 
 
 def coupled(coefficients: Floats, angles: Floats) -> Floats:
-    """(N, c) what couplings (N, c, D + 1) make of angles (N, D + 1), each frame as if it were alone.
+    """(N, c) weighted sums of angles (N, D + 1) with the coefficients (N, c, D + 1) of couplings.
 
-    A product of matrices would round a frame in another way when there are others.
+    A matrix product would round a frame differently depending on the others in the batch.
     """
     values: Floats = (coefficients * angles[:, None]).sum(-1)
     return values
 
 
 def couplings(hand: HandModel) -> tuple[Floats, Floats, Floats]:
-    """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last is met by everything."""
+    """(C + 1, D + 1) coefficients, (C + 1,) lower and upper bounds; the last coupling is unbounded padding."""
     rows = np.zeros((len(hand.couplings) + 1, hand.dofs + 1))
     for number, row in enumerate(hand.couplings):
         rows[number, :-1] = row.coefficients

@@ -1,8 +1,8 @@
-"""Where the Jacobian methods begin: the wrist from the palm's targets, each part at the nearest of many poses.
+"""Start poses of the Jacobian methods: each part at the one of many sampled poses that is nearest to its targets.
 
-A frame that began at the one before it would keep that one's errors, and no take could be solved in pieces. So every
-frame begins at the pose nearest to its own targets, of a few hundred that are spread evenly over what the joints can
-do. From so near, ways to bend that only look near are not found, and few steps are left.
+Starting at the frame before would keep that frame's errors, and a take could not be solved in pieces. So every frame
+starts from its own targets, at the best of a few hundred poses spread evenly over the joints' ranges. From so near, the
+iteration avoids most local minima and needs few steps.
 """
 
 from dataclasses import dataclass
@@ -24,21 +24,21 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COUNT = 512
-"""Poses that a part may begin at."""
+"""Number of sampled poses."""
 TIGHT = 1e4
-"""How much nearer the couplings that yield are held than the even spread, in these poses."""
+"""Weight of the soft couplings in these poses, relative to their even spread."""
 NEAR_POSTURE = (0.003, 0.1)
-"""Metres of distance that count like a joint's whole range away from the posture, in the first choice and the next."""
+"""m, posture weights for choosing the first start pose and the second."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Table:
-    """K poses, and where the targets of G parts are in them, each seen from the last joint that the part leaves."""
+    """K poses and the positions and rotations of G parts' targets in them, relative to the joint above the part."""
 
     angles: Floats
     """(K, D + 1)"""
     before: Ints
-    """(G, t) that joint."""
+    """(G, t) the joint above the part: the last that the part does not move."""
     places: Floats
     """(G, K, t, 3) m."""
     turns: Floats
@@ -46,9 +46,9 @@ class _Table:
 
 
 def nearest(task: PartTargets, poses: RelativePoses, alike: bool, posture: float) -> RelativePoses:
-    """The poses, each part at the pose of the table that is nearest to its targets; `alike` where all are the same yet.
+    """The poses with each part at the sampled pose that is nearest to its targets.
 
-    posture: how many metres of distance count like a joint's whole range away from the posture.
+    alike: whether all `poses` are still the same. posture: m, the posture weight.
     """
     table, wanted, worth = _table(task.hand, task.parts), task.wanted, task.worth
     first = slice(0, 1) if alike else slice(None)
@@ -62,7 +62,7 @@ def nearest(task: PartTargets, poses: RelativePoses, alike: bool, posture: float
     if wanted.turns is not None:
         turned = turns.swapaxes(-1, -2) @ wanted.turns[:, chosen]
         turned = (worth.turn**2 * wanted.turn_roots[:, chosen] ** 2)[..., None, None] * turned
-        # |log R R̂ᵀ|² is near 3 − tr R R̂ᵀ, whose constant does not matter.
+        # |log R R̂ᵀ|² is about 3 − tr R R̂ᵀ, whose constant does not matter.
         apart -= _products(turned, table.turns)
     off = (table.angles[:, task.parts.dofs] - task.rest) * task.scales
     apart += posture**2 * (off**2).sum(-1).T[:, None]
@@ -74,7 +74,7 @@ def nearest(task: PartTargets, poses: RelativePoses, alike: bool, posture: float
 
 
 def _products(wanted: Floats, table: Floats) -> Floats:
-    """(G, F, K) sums of products of wanted (F, G, t, ...) and the table's (G, K, t, ...)."""
+    """(G, F, K) inner products of wanted (F, G, t, ...) and the table's (G, K, t, ...)."""
     left = wanted.reshape(*wanted.shape[:2], -1).swapaxes(0, 1)
     products: Floats = left @ table.reshape(*table.shape[:2], -1).swapaxes(-1, -2)
     return products
@@ -100,10 +100,10 @@ def _table(hand: HandModel, parts: HandParts) -> _Table:
 
 
 def spread(hand: HandModel, parts: HandParts) -> Floats:
-    """(K, D + 1) poses inside the limits and couplings, the posture first, those of each part spread evenly over them.
+    """Sample poses (K, D + 1) within limits and couplings, the neutral pose first, spread evenly for each part.
 
-    Additive recurrence with the powers of the generalised golden ratio (Roberts 2018, R sequence), n for each part.
-    Raises HandError where limits and the couplings that hold contradict each other.
+    Low-discrepancy additive recurrence with powers of the generalised golden ratio (Roberts 2018, R sequence).
+    Raises HandError where limits and hard couplings contradict each other.
     """
     wide = parts.dofs.shape[1]
     golden = 2.0

@@ -1,4 +1,4 @@
-"""Where the wrist begins: from the palm's targets, else from all of them."""
+"""The wrist's start pose: fitted to the palm's targets, else to all targets."""
 
 from dataclasses import replace
 
@@ -16,14 +16,13 @@ Floats = NDArray[np.float64]
 
 
 def roots(hand: HandModel, targets: Targets, last: Floats, turn_worth: float) -> Floats:
-    """(F, 4, 4) T_world_wrist from the palm's places and turns; `last` (4, 4) is that of the frame before.
+    """(F, 4, 4) T_world_wrist from the palm's targets; `last` (4, 4) is that of the frame before.
 
-    Three places on the palm, not in a line, tell its turn, too. Where fewer are seen the turns asked for there tell it
-    with them, a radian counting as `turn_worth` m.
+    Three position targets on the palm that are not in a line determine its rotation. Where there are fewer, the palm's
+    rotation targets are used as well, a radian counting as `turn_worth` m.
     """
     base = base_of(hand, targets.sites.tolist())
-    # A lone frame is laid twice over, as in a batch: in plain floats it would be rounded otherwise, and where a minimum
-    # is flat that would show in the angles.
+    # A lone frame is fitted as a batch of two: the scalar code rounds differently, which flat minima would amplify.
     many = targets.select(np.zeros(2, int)) if len(targets) == 1 else targets
     if many.rotation_weights is not None:
         told = spans_a_plane(base.palm.at_rest, many.weights[:, base.palm.columns])
@@ -33,8 +32,8 @@ def roots(hand: HandModel, targets: Targets, last: Floats, turn_worth: float) ->
 
 
 def laid_on_all(hand: HandModel, targets: Targets, begun: Floats) -> Floats:
-    """(F, 4, 4) the roots `begun`, but where the palm's targets do not tell one and three or more in all are seen: the
-    hand at ease laid on all of them."""
+    """(F, 4, 4) the roots `begun`; where the palm's targets do not determine them and there are three targets or more,
+    the neutral hand fitted to all of them."""
     base = base_of(hand, targets.sites.tolist())
     seen = targets.weights > 0
     palm = seen[:, base.palm.columns]

@@ -1,8 +1,8 @@
-"""One step of each method: from how far the targets are off to a change of the unknowns that limits allow.
+"""One step of each method: from the errors of the targets to a change of the unknowns within limits.
 
-Singular values say what the classics differ in. With J = Σ σ u vᵀ (thesis (3.7)) a step is Σ a(σ) v (u·e), and a is
-1/σ for the pseudo-inverse (3.8), σ/(σ² + λ²) damped, damped only where σ is small when filtered, and a constant times σ
-for the transpose (3.11).
+The classic methods differ in what they make of singular values. With J = Σ σ u vᵀ (thesis (3.7)) a step is Σ a(σ) v
+(u·e), where a is 1/σ for the pseudo-inverse (3.8), σ/(σ² + λ²) for damped least squares, damped only at small σ if
+filtered, and a constant times σ for the transpose (3.11).
 """
 
 from dataclasses import dataclass
@@ -18,32 +18,32 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 RANK = 1e-9
-"""Singular values below this part of the largest are zero."""
+"""Singular values below this part of the largest count as zero."""
 SMALL = 10.0
-"""Filtered: singular values below so many times the damping are damped."""
+"""Filtered: singular values below this many times the damping are damped."""
 LARGEST = 0.5
-"""rad, the most that a step of the classics turns a joint: (3.3) holds for small turns only."""
+"""rad, the longest step of the classic methods: the linearisation (3.3) holds for small steps only."""
 LOCKS = 3
-"""Times that joints at a limit are taken out and the rest of the step worked out again."""
+"""Times that joints at a limit are locked and the step of the others recomputed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepBounds:
-    """How far N rows of k unknowns may step."""
+    """Bounds of the steps of N rows with k unknowns."""
 
     low: Floats
     """(N, k) <= 0"""
     high: Floats
     """(N, k) >= 0"""
     hard: Floats
-    """(N, h, k) couplings that hold."""
+    """(N, h, k) coefficients of hard couplings."""
     hard_low: Floats
     """(N, h)"""
     hard_high: Floats
     """(N, h)"""
 
     def nearest(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
-        """The step (N, k) that minimises ½ xᵀHx + gᵀx within the room."""
+        """The step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
         low, high = (np.concatenate(ends, axis=1) for ends in ((self.low, self.hard_low), (self.high, self.hard_high)))
         return qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, self.hard), working)
 
@@ -56,11 +56,11 @@ class StepBounds:
 
 
 def hessian(rows: ResidualRows, scales: Floats, posture: Floats, bent: Bools) -> tuple[Floats, Floats]:
-    """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its worth.
+    """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its weight in m.
 
-    Far away Gauss-Newton's JᵀJ leads surely. In the end it takes many steps where the posture decides, or where a
-    target is out of reach: what it leaves out, the bends, is then as large as what is left of it. So the unknowns that
-    are `bent` (N, k) have those, too, lifted where that makes the whole less than positive.
+    Far from the solution Gauss-Newton's JᵀJ is robust. Near it, where the posture decides or a target is out of reach,
+    it converges slowly: the second derivatives that it leaves out are then as large as JᵀJ. So they are added for the
+    unknowns marked in `bent` (N, k), and the diagonal is raised where the sum is not positive definite.
     """
     weights = (posture[:, None] * scales) ** 2
     one = np.eye(scales.shape[-1])
@@ -76,14 +76,14 @@ def hessian(rows: ResidualRows, scales: Floats, posture: Floats, bent: Bools) ->
 
 
 def by_method(slopes: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) the bare step of a classic method, however far; homing (N, k) is the way to the posture."""
+    """(N, k) the unbounded step of a classic method; homing (N, k) is the step towards the posture."""
     if method == "transpose":
         return by_transpose(slopes, errors)
     return by_singular_values(slopes, errors, method, damping, homing)
 
 
 def by_transpose(slopes: Floats, errors: Floats) -> Floats:
-    """(N, k) α Jᵀe, thesis (3.11), with the α that brings the linear error nearest to zero (Buss 2004)."""
+    """(N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
     pull = (slopes @ errors[..., None])[..., 0]
     effect = (pull[:, None] @ slopes)[:, 0]
     share = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
@@ -92,7 +92,7 @@ def by_transpose(slopes: Floats, errors: Floats) -> Floats:
 
 
 def by_singular_values(slopes: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) thesis (3.9): the step to the targets by a(σ), and of the way home (N, k) what the targets do not feel."""
+    """(N, k) thesis (3.9): the step to the targets by a(σ), plus `homing` (N, k) in the Jacobian's null space."""
     v, sigma, u = np.linalg.svd(slopes, full_matrices=False)
     answers = answer(sigma, method, damping)
     felt = sigma > RANK * sigma[:, :1]
@@ -108,7 +108,7 @@ def answer(sigma: Floats, method: str, damping: float) -> Floats:
     if method == "damped":
         square = np.full_like(sigma, damping**2)
     elif method == "filtered":
-        # Nakamura & Hanafusa 1986: nothing above the threshold, so that far from singularities the step is exact.
+        # Nakamura & Hanafusa 1986: no damping above the threshold, so that far from singularities the step is exact.
         square = damping**2 * np.maximum(1.0 - (sigma / (SMALL * damping)) ** 2, 0.0)
     felt = sigma > RANK * sigma[:, :1]
     result: Floats = np.where(felt, sigma, 0.0) / np.where(felt, sigma**2 + square, 1.0)
@@ -116,7 +116,7 @@ def answer(sigma: Floats, method: str, damping: float) -> Floats:
 
 
 def classic(rows: ResidualRows, room: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
-    """(N, k) the step of a classic method. Joints that it would turn beyond a limit they are at are taken out."""
+    """(N, k) the step of a classic method. Joints that it would move beyond a limit they are at are locked."""
     free = np.ones(room.low.shape, bool)
     for _ in range(LOCKS):
         slopes = rows.slopes * free[..., None]

@@ -1,4 +1,4 @@
-"""What a sub-chain between two measured turns is asked for: where its target is as seen from the one above it."""
+"""Targets of a sub-chain between two rotation targets, relative to the upper one."""
 
 from dataclasses import replace
 
@@ -13,10 +13,10 @@ from .problem import RelativePoses, RelativeTargets
 def seen_from(
     hand: HandModel, asked: TargetedSites, parts: HandParts, wanted: RelativeTargets, poses: RelativePoses
 ) -> RelativeTargets:
-    """The targets of these parts, moved along with those above them from where these are measured to where they are.
+    """The targets of these parts, transformed with the target above each from its measured pose to its solved pose.
 
-    Dynamical, section 5.1: a pair of measured turns tells the angles between them, whatever the angles above. A target
-    without a measured turn above it stays where it is; one whose upper target has no measured place is only turned.
+    Dynamical 5.1: a pair of rotation targets determines the angles between them, whatever the angles above. A target
+    without a rotation target above it stays as it is; below one without a position target it is only rotated.
     """
     if wanted.turns is None:
         return wanted

@@ -1,1 +1,1 @@
-"""Quadratic programs of a hand's step: small, dense, many at once. See quadratic_program.py."""
+"""Batches of small dense quadratic programs; see quadratic_program.py."""

@@ -1,12 +1,12 @@
-"""Goldfarb and Idnani's dual active-set method on many small quadratic programs at once: slower, and always right.
+"""Goldfarb and Idnani's dual active-set method for batches of small quadratic programs: slower, but always terminates.
 
-D. Goldfarb, A. Idnani: A numerically stable dual method for solving strictly convex quadratic programs, 1983. It begins
-without constraints and takes them in one at a time, the most violated first, letting go of those whose multiplier would
-change its sign. Each constraint taken in raises the optimum, so no working set comes twice and it needs no rule against
-cycles. A constraint that cannot be satisfied together with those held proves that no x satisfies all.
+D. Goldfarb, A. Idnani: A numerically stable dual method for solving strictly convex quadratic programs, 1983. It starts
+without constraints and adds them one at a time, the most violated first, dropping those whose multiplier would change
+sign. Each added constraint raises the optimum, so no working set occurs twice and no rule against cycling is needed. A
+constraint that cannot be satisfied together with the working set proves that the program is infeasible.
 
-Instead of updating a factor, each step solves the system of its working set anew: at this size numpy takes no longer,
-and nothing drifts.
+Instead of updating a factorisation, each step solves the system of its working set anew: at this size that is no slower
+in NumPy, and no error accumulates.
 """
 
 from dataclasses import dataclass
@@ -16,36 +16,40 @@ import numpy as np
 from .kkt_system import TOUCHING, Bools, Floats, Ints, System, WorkingSet
 
 DEPENDENT = 1e-12
-"""Below about this squared sine to the constraints that are held, a constraint depends on them."""
+"""Squared sine of the angle to the span of the working set below which a constraint is linearly dependent on it."""
 NOISE = 1e-12
-"""A multiplier that changes by less than this part of the fastest does not change."""
+"""Rates of multipliers below this part of the fastest count as zero."""
 STEPS = 20
-"""Most steps, for each constraint: far more than any program was seen to take (three)."""
+"""Most steps for each constraint; the largest number observed is three."""
 
 
 @dataclass(slots=True, eq=False)
 class _March:
-    """Where each of N programs is on its way, and which they are of the programs asked for."""
+    """The state of N programs that are still being solved."""
 
     programs: Ints
+    """(N,) their indices in the batch."""
     system: System
     working: WorkingSet
     values: Floats
     """(N, m) Cx"""
     multipliers: Floats
-    """(N, m) signed."""
+    """(N, m) signed, see kkt_system.py."""
     entering: Ints
-    """(N,) the constraint being taken in, -1 for none."""
+    """(N,) the constraint being added, -1 for none."""
 
     def keep(self, going: Bools) -> None:
-        """Leaves the other programs where they are."""
+        """Drop the other programs."""
         self.system = self.system.take(np.flatnonzero(going))
         self.programs, self.working, self.values = self.programs[going], self.working[going], self.values[going]
         self.multipliers, self.entering = self.multipliers[going], self.entering[going]
 
 
 def march(system: System, start: WorkingSet) -> tuple[WorkingSet, Bools, Bools]:
-    """(N, m) the optimal working set of each program, (N,) whether it was reached, (N,) whether no x satisfies all."""
+    """Solve N programs from the working sets `start` (N, m).
+
+    Returns the optimal working sets (N, m), whether each was reached (N,), and whether a program is infeasible (N,).
+    """
     count, m = system.linear.shape
     working, values, multipliers = _let_go(system, start)
     reached, impossible = np.zeros((2, count), dtype=bool)
@@ -65,9 +69,9 @@ def march(system: System, start: WorkingSet) -> tuple[WorkingSet, Bools, Bools]:
 
 
 def _let_go(system: System, start: WorkingSet) -> tuple[WorkingSet, Floats, Floats]:
-    """(N, m) `start` without all that is held with the wrong sign, its Cx and multipliers.
+    """(N, m) `start` without constraints whose multiplier has the wrong sign, with its Cx and multipliers.
 
-    Where rows held at the start depend on each other only what can have one value remains.
+    Where rows of the start are linearly dependent, only the variables that are fixed remain.
     """
     working, fixed = start.copy(), system.low == system.high
     only_fixed = fixed.astype(np.int8)
@@ -83,7 +87,7 @@ def _let_go(system: System, start: WorkingSet) -> tuple[WorkingSet, Floats, Floa
 
 
 def _step(now: _March) -> tuple[Bools, Bools]:
-    """One step of each program. Which of them had met all constraints, and which one that cannot be met."""
+    """One step of each program, in place. Returns which had already met all constraints, and which are infeasible."""
     system, each = now.system, np.arange(len(now.programs))
     over = system.excess(now.values)
     worst = np.where(now.working == 0, over - TOUCHING * system.size(now.values), -np.inf)
@@ -116,9 +120,9 @@ def _step(now: _March) -> tuple[Bools, Bools]:
 
 
 def _rates(now: _March, side: Floats) -> tuple[Floats, Floats, Bools]:
-    """How Cx and the multipliers (N, m) change while the entering one's grows to its `side` (N,), the held stay held.
+    """Rates of Cx and the multipliers (N, m) as the entering multiplier grows towards `side` (N,) on the working set.
 
-    And (N,) whether the entering constraint is free of those held; one that depends on them moves no x.
+    Also (N,) whether the entering constraint is linearly independent of the working set; if not, x does not change.
     """
     system, each, enters = now.system, np.arange(len(now.programs)), now.entering
     n = system.variables

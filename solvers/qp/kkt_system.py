@@ -1,13 +1,13 @@
-"""The optimality conditions of quadratic programs as one linear system each, which a working set of constraints fixes.
+"""The KKT conditions of quadratic programs as linear systems, one for each working set of active constraints.
 
-Minimise ½ xᵀHx + gᵀx with low ≤ Cx ≤ high, where C = (I over A): the variables' own bounds first, then the rows A. With
-signed multipliers (above zero at `high`, below zero at `low`, zero between) the optimum is where
+Minimise ½ xᵀHx + gᵀx with low ≤ Cx ≤ high, where C = (I over A): the variables' bounds first, then the rows A. With
+signed multipliers (positive at `high`, negative at `low`, zero between) the optimum satisfies
 
-    H x + g + Cᵀμ = 0,   Cx inside low and high.
+    H x + g + Cᵀμ = 0,   low ≤ Cx ≤ high.
 
-A working set says which constraints are held at which end. Variables that are held have their row of the system
-replaced by x_i = bound, rows of A that are not held by μ_j = 0. So every working set of a program is solved by a matrix
-of one size, and a batch of them by one call.
+A working set says which constraints are active, and at which bound. For an active bound of a variable, its row of the
+system is replaced by x_i = bound; for an inactive row of A, by μ_j = 0. So the systems of all working sets have one
+size, and a batch of them is solved by one call.
 """
 
 from dataclasses import dataclass, replace
@@ -21,31 +21,31 @@ Ints = NDArray[np.int64]
 WorkingSet = NDArray[np.int8]
 
 TOUCHING = 1e-11
-"""A constraint violated by less than this part of the size of x is met."""
+"""A constraint violated by less than this part of the size of x counts as met."""
 DEPENDENT_SHARE = 1e-3
-"""A row that gives way by this much of what is asked of it, soft as it is, depends on the others."""
+"""A row whose softness absorbs this share of a unit change of its bound is linearly dependent on the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class System:
-    """N programs of n variables and p rows, m = n + p constraints each; H, and each row, with entries up to about 1."""
+    """N programs of n variables and p rows, m = n + p constraints each, scaled so that H and each row are of size 1."""
 
     matrix: Floats
-    """(N, m, m) H, Aᵀ over A, -soft."""
+    """(N, m, m) [[H, Aᵀ], [A, -soft]]."""
     linear: Floats
     """(N, m) g, then zeros."""
     low: Floats
-    """(N, m) no greater than high; infinite where there is no bound."""
+    """(N, m) at most `high`; infinite where there is no bound."""
     high: Floats
     """(N, m)"""
     reach: Floats
-    """(N, 1) the largest of g: what x such forces can make."""
+    """(N, 1) the largest |g|, which bounds the size of x."""
     identity: Floats
     """(m, m)"""
     variables: int
     """n"""
     soft: float
-    """By how much a held row gives way for a unit of its multiplier."""
+    """Compliance of active rows: by how much a row yields for a unit of its multiplier."""
 
     def take(self, which: Ints) -> "System":
         """Some of the programs."""
@@ -55,13 +55,13 @@ class System:
         return System(*arrays, self.identity, self.variables, self.soft)
 
     def softened(self, soft: float) -> "System":
-        """With rows that give way as much."""
+        """The systems with this compliance of rows."""
         matrix, rows = self.matrix.copy(), np.arange(self.variables, len(self.identity))
         matrix[:, rows, rows] = -soft
         return replace(self, matrix=matrix, soft=soft)
 
     def fixed_by(self, working: WorkingSet) -> Floats:
-        """(N, m, m) the matrix for the unknowns x and μ of the rows, where `working` (N, m) is held."""
+        """(N, m, m) the matrix for the unknowns x and μ of the rows, with `working` (N, m) active."""
         n = self.variables
         replaced = working != 0
         if n < len(self.identity):
@@ -69,11 +69,11 @@ class System:
         return np.where(replaced[:, :, None], self.identity, self.matrix)
 
     def held(self, working: WorkingSet, right: Floats) -> Floats:
-        """(N, m) the unknowns, where what `working` (N, m) leaves open equals `right`."""
+        """(N, m) the unknowns for the right side `right` (N, m), with `working` (N, m) active."""
         return solved(self.fixed_by(working), right[:, :, None])[:, :, 0]
 
     def independent(self, working: WorkingSet) -> Bools:
-        """(N,) whether no row that is held depends on the others: whether none gives way for its softness alone."""
+        """(N,) whether the active rows are linearly independent: whether none is met by its softness alone."""
         n = self.variables
         asked = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
         answers = solved(self.fixed_by(working), asked)
@@ -83,20 +83,20 @@ class System:
         return every
 
     def at(self, working: WorkingSet) -> tuple[Floats, Floats]:
-        """(N, m) Cx and (N, m) signed multipliers of the optimum on `working` (N, m) alone; NaN where there is none."""
+        """(N, m) Cx and (N, m) signed multipliers of the optimum with `working` (N, m) active; NaN where singular."""
         ends = np.where(working > 0, self.high, self.low)
         unknowns = self.held(working, np.where(working == 0, -self.linear, ends))
         return self.answer(unknowns, self.linear)
 
     def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
-        """(N, m) the same for rows whose ends lie further by what they give way under `multipliers`."""
+        """(N, m) the same with rows' bounds shifted to cancel their compliance under `multipliers`."""
         ends = np.where(working > 0, self.high, self.low)
         ends[:, self.variables :] -= self.soft * multipliers[:, self.variables :]
         unknowns = self.held(working, np.where(working == 0, -self.linear, ends))
         return self.answer(unknowns, self.linear)
 
     def answer(self, unknowns: Floats, pull: Floats) -> tuple[Floats, Floats]:
-        """(N, m) Cx and multipliers to the unknowns (N, m) where the forces `pull` (N, m; zero for rows) act on x."""
+        """(N, m) Cx and multipliers from the unknowns (N, m), with the linear term `pull` (N, m), zero for rows."""
         n = self.variables
         product: Floats = (self.matrix @ unknowns[:, :, None])[:, :, 0] + pull
         if n == len(self.identity):
@@ -106,19 +106,19 @@ class System:
         return values, np.concatenate((-product[:, :n], unknowns[:, n:]), axis=1)
 
     def size(self, values: Floats) -> Floats:
-        """(N, 1) what roundings of x are relative to: the largest of x and of what g can make of it."""
+        """(N, 1) the scale for rounding errors of x: the largest |x| plus `reach`."""
         x = np.abs(values[:, : self.variables])
         largest: Floats = x.max(axis=1, keepdims=True) + self.reach
         return largest
 
     def excess(self, values: Floats) -> Floats:
-        """(N, m) how far Cx is outside its bounds, below zero inside."""
+        """(N, m) how far Cx is outside its bounds, negative inside."""
         outside: Floats = np.maximum(values - self.high, self.low - values)
         return outside
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:
-    """(N, m, k) x of matrix (N, m, m) x = right (N, m, k), NaN where the matrix is singular."""
+    """(N, m, k) the solution of matrix (N, m, m) x = right (N, m, k), NaN where the matrix is singular."""
     try:
         x = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

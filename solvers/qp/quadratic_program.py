@@ -1,11 +1,11 @@
 """Small dense quadratic programs: minimise ½ xᵀHx + gᵀx with bounds on x and on linear rows of it.
 
-The step of dynamical inverse kinematics (docs/explanation/dynamical.md): joint limits are bounds of the variables,
-couplings are rows.
+The step of dynamical inverse kinematics (docs/explanation/dynamical.md) is one: joint limits are bounds of the
+variables, couplings are rows.
 
-Two active-set methods in turn. Block pivoting (Júdice & Pires 1994) begins at the working set of the frame
-before, lets go of every constraint held with the wrong sign and holds every violated one, all at once: most programs
-end after one to four such rounds. Nothing keeps it from cycling, so what it does not end goes to a method that cannot
+Two active-set methods are used in turn. Block pivoting (Júdice & Pires 1994) starts at the working set of the frame
+before, drops every constraint whose multiplier has the wrong sign and adds every violated one, all at once; most
+programs need one to four such rounds. It may cycle, so programs that it does not finish go to a method that cannot
 (dual_active_set.py).
 """
 
@@ -21,13 +21,14 @@ from .kkt_system import TOUCHING, Bools, Floats, System, WorkingSet
 ROUNDS = 8
 """Rounds of block pivoting before the dual method takes over."""
 REGULAR = 1e-15
-"""How soft rows are in block pivoting: those held with all their variables can be solved for, and it shows in no x."""
+"""Compliance of rows in block pivoting: too small to show in x, it keeps the system regular if all variables of an
+active row are active, too."""
 GIVEN = 1e-15
-"""Rows that gave way by less than this part of the size of x are left so."""
+"""Violations of active rows below this part of the size of x are not refined."""
 YIELDING = 1e-9
-"""How soft rows are where not all constraints can be met."""
+"""Compliance of rows in infeasible programs."""
 SIGN = 1e-13
-"""A multiplier of the wrong sign, but smaller than this part of the largest force on x, is zero."""
+"""A multiplier of the wrong sign below this part of the size of x counts as zero."""
 
 
 class Status(IntEnum):
@@ -35,15 +36,17 @@ class Status(IntEnum):
 
     SOLVED = 0
     INFEASIBLE = 1
-    """No x satisfies all; see `QpSolution.x`."""
+    """No x satisfies all constraints; see `QpSolution.x`."""
     UNFINISHED = 2
-    """Rounding kept the last method from ending within its bound; x may break rows."""
+    """Rounding kept the dual method from finishing within its steps; x may violate rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuadraticProgram:
-    """Minimise ½ xᵀHx + gᵀx, low ≤ (x, Ax) ≤ high. One program, or N of them with N first in every array (rows may be
-    shared)."""
+    """Minimise ½ xᵀHx + gᵀx with low ≤ (x, Ax) ≤ high: one program, or N of them with N first in every array.
+
+    N programs may share their rows: `rows` (p, n).
+    """
 
     hessian: Floats
     """(n, n) H, symmetric, positive definite."""
@@ -52,32 +55,32 @@ class QuadraticProgram:
     low: Floats
     """(n + p,) lower bounds of the variables, then of the rows; -inf for none."""
     high: Floats
-    """(n + p,) upper bounds; equal to the lower for what is fixed."""
+    """(n + p,) upper bounds; equal to the lower bounds for equality constraints."""
     rows: Floats
     """(p, n) A; p may be 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QpSolution:
-    """The answer to one program, or to N with N first in every array."""
+    """The solution of one program, or of N with N first in every array."""
 
     x: Floats
-    """(n,) inside the variables' bounds always.
+    """(n,) always within the variables' bounds.
 
-    Where not all constraints can be met: of the x inside the bounds those that violate the rows least (sum of squares,
-    rows scaled by a power of two to largest coefficients between 1/2 and 1), and of those the best. Bounds that cross
-    count as one at their middle.
+    Of an infeasible program: among the x within the bounds that violate the rows least (sum of squares, rows scaled by
+    a power of two to largest coefficients between 1/2 and 1), the one of least cost. Where a lower bound is above its
+    upper bound, both count as their mean.
     """
     multipliers: Floats
-    """(n + p,) μ of Hx + g + (I, Aᵀ)μ = 0: above zero at an upper bound, below zero at a lower one."""
+    """(n + p,) μ of Hx + g + (I, Aᵀ)μ = 0: positive at an upper bound, negative at a lower one."""
     working: WorkingSet
-    """(n + p,) which constraints are held: 1 at the upper bound, -1 at the lower; where the next frame begins."""
+    """(n + p,) active constraints: 1 at the upper bound, -1 at the lower, else 0; a warm start for the next frame."""
     status: WorkingSet
     """() Status"""
 
 
 def solve(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolution:
-    """The solution of one program, begun at the working set `start` (n + p,). Raises SolverError as `solve_all`."""
+    """Solve one program, warm-started from the working set `start` (n + p,). Raises SolverError as `solve_all` does."""
     arrays = (program.hessian, program.gradient, program.low, program.high, program.rows)
     one = QuadraticProgram(*(array[None] for array in arrays))
     many = solve_all(one, None if start is None else start[None])
@@ -85,9 +88,10 @@ def solve(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolut
 
 
 def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpSolution:
-    """The solution of each of N programs, begun at the working sets `start` (N, n + p); no answer depends on another.
+    """Solve N independent programs, warm-started from the working sets `start` (N, n + p).
 
-    Raises SolverError for what is not a number, bounds that nothing can meet and a Hessian not positive definite.
+    Raises SolverError for values that are not finite, bounds that no number meets, and a Hessian that is not positive
+    definite.
     """
     system, units, crossed = _system(program)
     values, multipliers, working, ended = _block_pivoting(system, _beginning(system, start))
@@ -103,7 +107,7 @@ def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpS
 
 
 def _system(program: QuadraticProgram) -> tuple[System, Floats, Bools]:
-    """The programs' conditions, (N, m) the units of their multipliers, and (N,) which have bounds that cross.
+    """The scaled KKT systems, the units (N, m) of their multipliers, and which programs have crossed bounds (N,).
 
     Raises SolverError.
     """
@@ -132,7 +136,7 @@ def _system(program: QuadraticProgram) -> tuple[System, Floats, Bools]:
 
 
 def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """(N, m, m) H, Aᵀ over A, -soft, with A = rows / lengths; and (N or 1, m) lengths, 1 for variables."""
+    """(N, m, m) [[H, Aᵀ], [A, -soft]] with A = rows / lengths, and (N or 1, m) lengths, 1 for variables."""
     count, n = hessian.shape[:2]
     p = rows.shape[-2]
     lengths = np.ones((len(rows) if rows.ndim == 3 else 1, n + p))
@@ -148,13 +152,13 @@ def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
 
 
 def _power_of_two(size: Floats) -> Floats:
-    """The power of two next above each size, so that dividing by it rounds nothing; 1 for zero."""
+    """The next power of two above each size, so that dividing by it is exact; 1 for zero."""
     power: Floats = np.ldexp(1.0, np.frexp(size)[1])
     return power
 
 
 def _beginning(system: System, start: WorkingSet | None) -> WorkingSet:
-    """(N, m) the working set `start` without bounds that there are not, and with all that is equal."""
+    """(N, m) the working set `start` without infinite bounds and with all equality constraints."""
     equal: WorkingSet = (system.low == system.high).astype(np.int8)
     if start is None:
         return equal
@@ -164,7 +168,7 @@ def _beginning(system: System, start: WorkingSet | None) -> WorkingSet:
 
 
 def _block_pivoting(system: System, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, Bools]:
-    """(N, m) Cx, multipliers and working sets after so many rounds, and (N,) which programs they solve."""
+    """(N, m) Cx, multipliers and working sets after at most ROUNDS rounds, and (N,) which programs they solve."""
     values, multipliers = system.at(working)
     following, ended = _pivoted(system, working, values, multipliers)
     for _ in range(ROUNDS - 1):
@@ -181,7 +185,7 @@ def _block_pivoting(system: System, working: WorkingSet) -> tuple[Floats, Floats
 
 
 def _pivoted(system: System, working: WorkingSet, values: Floats, multipliers: Floats) -> tuple[WorkingSet, Bools]:
-    """(N, m) the working sets of the next round, and (N,) whether there need be none."""
+    """(N, m) the working sets of the next round, and (N,) whether none is needed."""
     size = system.size(values)
     violated = system.excess(values) > TOUCHING * size
     wrong = (working * multipliers < -SIGN * size) & (system.low < system.high)
@@ -193,7 +197,7 @@ def _pivoted(system: System, working: WorkingSet, values: Floats, multipliers: F
 
 
 def _straighten(system: System, working: WorkingSet, values: Floats, multipliers: Floats, ended: Bools) -> None:
-    """Solves anew, in place, where rows gave way so far that it might be seen in x, as nearly parallel rows do."""
+    """Refine, in place, programs whose active rows yielded enough to show in x, as nearly parallel rows do."""
     given = system.soft * np.abs(multipliers[:, system.variables :])
     bent = np.flatnonzero(ended & np.any(given > GIVEN * system.size(values), axis=1))
     if len(bent):
@@ -203,7 +207,7 @@ def _straighten(system: System, working: WorkingSet, values: Floats, multipliers
 
 
 def _surely(system: System, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, WorkingSet]:
-    """(N, m) Cx, multipliers and working sets by the dual method, and (N,) Status."""
+    """(N, m) Cx, multipliers and working sets by the dual method, and the Status (N,) of each program."""
     only_fixed = _beginning(system, None)
     only_fixed[:, system.variables :] = 0
     start = np.where(system.independent(working)[:, None], working, only_fixed)
@@ -221,7 +225,7 @@ def _surely(system: System, working: WorkingSet) -> tuple[Floats, Floats, Workin
 
 
 def check(program: QuadraticProgram) -> None:
-    """Raises SolverError for the first of N programs that has no solution because of its numbers."""
+    """Raise SolverError for the first invalid number of N programs."""
     named = (("Hessian", program.hessian), ("gradient", program.gradient), ("rows", program.rows))
     for name, values in named:
         if not np.all(np.isfinite(values)):

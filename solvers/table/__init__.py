@@ -1,4 +1,4 @@
-"""Tables of how digits bend: even and interpolated, Lu's as the thesis has it, and Amaya's recorded one."""
+"""Look-up tables of how digits bend: uniform and interpolated, Lu's as in the thesis, and Amaya's recorded one."""
 
 from .recorded_table import RecordedTable, record
 from .table_solver import DigitMeasures, Table, TableState

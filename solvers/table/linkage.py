@@ -1,22 +1,22 @@
-"""A digit in its plane as three complex links, which also hold the hidden links of circular joints.
+"""A digit in its plane as a chain of up to three complex links, which include the hidden links of circular joints.
 
-The plane is the complex numbers: the real axis runs along the straight digit, the imaginary one towards the palm, and
-a bone that is turned by θ is its link times exp(iθ).
+The plane is the complex numbers: the real axis points along the straight digit, the imaginary axis towards the palm,
+and a bone rotated by θ is its link times exp(iθ).
 
-The thesis puts a marker on the back of each joint and lets the joint be a circle of radius r, so that bending moves the
-two bones apart by a hidden link of d = 2 r sin(θ/2) (Table 4.4) that turns by θ/2 (4.5-4.7). Since
+The thesis puts a marker on the back of each joint and models the joint as a circle of radius r, so that bending moves
+the two bones apart by a hidden link d = 2 r sin(θ/2) (Table 4.4) with the angle θ/2 (4.5-4.7). Since
 
     2 r sin(θ/2) exp(iθ/2) = i r - i r exp(iθ)
 
-the hidden link is the way down to the circle's centre before the joint turns and the way up again after it. So the
-five links of (4.8) are three, each with the radii at its ends taken in:
+the hidden link goes down to the circle's centre before the joint's rotation and up again after it. So the five links of
+(4.8) are three, each including the radii at its ends:
 
     tip = (l1 + i r2) + (l2 + i (r3 - r2)) exp(iθ2) + (l3 - i r3) exp(i(θ2 + θ3))
 
-The thesis leaves the knuckle's hidden link out, since it measures the place of the joint. A marker over the knuckle
-stands still on the palm while the bone turns r1 below it: then the tip is seen from i r1, and l1 is l1 - i r1.
+The thesis omits the knuckle's hidden link, since it measures the position of that joint. A marker above the knuckle is
+fixed to the palm while the bone rotates r1 below it: then the chain starts at i r1, and l1 becomes l1 - i r1.
 
-A marker on the back of a bone is the end of such a link, too, and radii of zero are the ordinary three bones.
+The end of a link may also be a marker on the back of a bone; with radii of zero the links are the three bones.
 """
 
 from dataclasses import dataclass
@@ -30,42 +30,42 @@ Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 STRAIGHT = 1e-10
-"""How near a corner's cosine is to 1 or -1 where it counts as straight or folded: some picometres of the tip. Nearer,
-rounding would decide the bend, and a frame solved alone would differ from the same one in a batch."""
+"""Tolerance of a joint's cosine to 1 or -1 within which it counts as straight or folded: some picometres at the tip.
+Closer, rounding would decide the bend, and a frame solved alone would differ from the same frame in a batch."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linkage:
-    """One digit up to the rider that is brought to its goal. Lengths in m, angles in rad."""
+    """One digit up to the marker that is brought to its goal. Lengths in m, angles in rad."""
 
     links: tuple[complex, ...]
-    """(bones,) 1 to 3, the last one ends in the rider."""
+    """(bones,) 1 to 3; the last one ends at the marker."""
     limits: Floats
     """(3, 2) lowest and highest flexion of each joint."""
     ratio: float
     lead: float
-    """The last joint bends ratio · the middle one's bend + lead: ρ of the thesis."""
+    """The last joint's flexion is ratio · the middle joint's + lead; the ratio is ρ of the thesis."""
 
     @property
     def bones(self) -> int:
-        """How many joints move the rider."""
+        """How many joints move the marker."""
         return len(self.links)
 
     def last(self, bend: Floats) -> Floats:
-        """The last joint's bend that goes with the middle one's, within its limits."""
+        """The last joint's flexion coupled to the middle joint's, within its limits."""
         together: Floats = np.minimum(np.maximum(self.ratio * bend + self.lead, self.limits[2, 0]), self.limits[2, 1])
         return together
 
     def strayed(self, flexions: Floats) -> Floats:
-        """(...) rad by which the last joint does not follow the middle one; of two, how far the second bends back."""
+        """(...) rad by which the last joint deviates from the coupling; for two bones, the second bending back."""
         away = flexions[..., 2] - self.last(flexions[..., 1])
         return np.abs(away) if self.bones == 3 else -flexions[..., 1]
 
 
 def linkage(chain: Chain, rider: ChainMarker, radii: Floats) -> Linkage:
-    """The links of a chain up to a rider on one of its bones; radii (3,) m of its joints.
+    """The links of a chain up to a marker on one of its bones; radii (3,) m of its joints.
 
-    The links begin in the first joint's centre, radii[0] m below the marker on its back, which stays where it is.
+    They start at the first joint's centre, radii[0] m below the marker on its back, which does not move.
     """
     ends = [complex(length) for length in chain.lengths[: rider.bone]] + [complex(rider.along, -rider.dorsal)]
     for joint, end in enumerate(ends):
@@ -82,7 +82,7 @@ def unit(angle: Floats) -> Complex:
 
 
 def straight_tip(links: tuple[complex, ...], middle: Floats, last: Floats) -> Complex:
-    """Where the rider is while the first joint is straight."""
+    """Position of the marker while the first joint is straight."""
     tip = np.full(np.shape(middle), links[0])
     if len(links) > 1:
         tip = tip + links[1] * unit(middle)
@@ -92,17 +92,16 @@ def straight_tip(links: tuple[complex, ...], middle: Floats, last: Floats) -> Co
 
 
 def tip(links: tuple[complex, ...], flexions: Floats) -> Complex:
-    """(N,) where the rider is, from flexions (N, 3)."""
+    """(N,) the position of the marker at flexions (N, 3)."""
     there: Complex = unit(flexions[..., 0]) * straight_tip(links, flexions[..., 1], flexions[..., 2])
     return there
 
 
 def between(first: complex | Complex, second: complex | Complex, distance: Floats, side: float | Floats) -> Floats:
-    """The turn of the second link against the first that puts the end at a distance from the beginning, by the cosine
-    rule: the closed form that the thesis takes from Craig.
+    """The rotation of the second link relative to the first that puts the end at `distance` m from the start.
 
-    side: 1 for the bend towards the palm, -1 for the other one. Out of reach, the links are as straight or as folded as
-    they go. Links of no length turn by nothing.
+    By the law of cosines: the closed form that the thesis takes from Craig. side: 1 to bend towards the palm, -1 for
+    the other solution. Out of reach, the links are straight or folded. The result is 0 if a link has no length.
     """
     one, two = np.abs(first), np.abs(second)
     twice = 2 * one * two

@@ -1,4 +1,4 @@
-"""Lu's tables as the step in which a digit bends."""
+"""Lu's tables as a planar solver's bend step."""
 
 from dataclasses import dataclass, replace
 
@@ -13,18 +13,18 @@ from .table_bend import PlanarTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarLu:
-    """How one digit brings one of its riders to its goal, with the frame before in mind."""
+    """How one digit brings one of its markers to its goal, near its pose in the frame before."""
 
     exact: PlanarTable
-    """For riders before the last bone, which the thesis does not have."""
+    """For markers before the last bone, which the thesis does not cover."""
     index: LuTable | None
     thumb: LuTable | None
-    """Where the end of the first bone is seen, as the thumb's is, the digit begins there for its table."""
+    """The table from the end of the first bone, for frames in which that point is seen, as the thumb's is."""
     before: Angles = (0.0, 0.0, 0.0)
     """rad, the flexions of the frame before."""
 
     def after(self, flexions: Angles) -> "PlanarLu":
-        """For the frame that follows one with these flexions."""
+        """The bend for the frame after one with these flexions."""
         return replace(self, before=flexions)
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
@@ -49,7 +49,7 @@ class PlanarLu:
         return first, middle, last, float(abs(tip(linkage.links, held) - goal))
 
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
-        """See PlanarBend: frame after frame, each with the one before it in mind."""
+        """See PlanarBend: frame by frame, each near the one before it."""
         bend, found = self, np.empty((4, len(u)))
         for row in range(len(u)):
             seen = [MarkerHint(hint.rider, *(float(number[row]) for number in hint[1:])) for hint in hints]
@@ -60,7 +60,7 @@ class PlanarLu:
 
 
 def planar_lu(exact: PlanarTable, precision: float, coupled: bool) -> PlanarLu:
-    """Lu's tables of a digit and its rider, of a precision in mm and degrees; with ρ if `coupled`."""
+    """Lu's tables for a digit and one of its markers; precision in mm and degrees, `coupled` by ρ."""
     linkage = exact.linkage
     if linkage.bones < 3:
         return PlanarLu(exact, None, None)

@@ -1,12 +1,11 @@
-"""Lu's table as the thesis has it: joint angles filed under the distance from knuckle to tip (chapter 4, appendix C).
+"""Lu's table as in the thesis: joint angles indexed by the distance from knuckle to tip (chapter 4, appendix C).
 
-Distances are filed by whole steps of p mm and angles tried by steps of p degrees, p being the precision. Several
-angles share a step, and of these the ones that are nearest to the frame before are taken. Where the thesis leaves a
-thing open or is misprinted, this is what is done:
-- (C.1) stops at φ4 and (C.2) leaves the hidden links out: both use the whole chain of (4.8), see linkage.py.
-- α is counted towards the palm, as θ1 is: (4.10) counts it out of the back, against the sense of θ1 = α - β.
-- The search for an entry with β <= α ends with the table: then the straightest entry of the farthest distance is taken.
-- The knuckle's own limits are kept: α - β is not let beyond them.
+Distances are binned by p mm and angles sampled every p degrees, p being the precision. Several angles share a bin; of
+these, the ones nearest to the frame before are taken. Where the thesis is ambiguous or misprinted:
+- (C.1) stops at φ4 and (C.2) omits the hidden links: both use the whole chain of (4.8) here, see linkage.py.
+- α is positive towards the palm, as θ1 is: (4.10) has it positive out of the back, which contradicts θ1 = α - β.
+- If no entry has β <= α up to the end of the table, the straightest entry of the farthest distance is taken.
+- The result is kept within the knuckle's limits, too: α - β may be beyond them.
 """
 
 import math
@@ -23,26 +22,26 @@ Angles = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LuTable:
-    """Which bends put the tip at a distance, in steps."""
+    """Sampled bends of the outer joints, binned by the tip's distance."""
 
     step: float
-    """m, p mm."""
+    """m, the width of a bin: p mm."""
     begins: Ints
-    """(K + 1,) where the entries of each distance begin."""
+    """(K + 1,) index of the first entry of each bin."""
     middle: Floats
     last: Floats
-    """(M,) rad, θ2 and θ3 (the thumb's θ4 and 0), by distance and within one in the order in which they were tried."""
+    """(M,) rad, θ2 and θ3 (the thumb's θ4 and 0), ordered by distance, within a bin as they were sampled."""
     beta: Floats
-    """(M,) rad, between the first bone and the way to the tip, β of (4.10)."""
+    """(M,) rad, β of (4.10): between the first bone and the line to the tip."""
 
     @property
     def filled(self) -> int:
-        """How many distances have an entry."""
+        """How many bins have an entry."""
         return int(np.count_nonzero(np.diff(self.begins)))
 
 
 def build_index_table(linkage: Linkage, precision: float, coupled: bool) -> LuTable:
-    """BuildIndexTable (C.1); with ρ if `coupled`: then only the middle joint is tried, and the last one follows it."""
+    """BuildIndexTable (C.1). If `coupled`, only the middle joint is sampled, and ρ gives the last joint's angle."""
     middle = _tried(linkage.limits[1], precision)
     if coupled:
         return _filed(linkage, middle, linkage.last(middle), precision)
@@ -51,15 +50,17 @@ def build_index_table(linkage: Linkage, precision: float, coupled: bool) -> LuTa
 
 
 def build_thumb_table(linkage: Linkage, precision: float) -> LuTable:
-    """BuildThumbTable: where the first bone's end is seen, its last two bones alone are tried."""
+    """BuildThumbTable: the table of the last two bones, used where the end of the first bone is seen."""
     outer = _tried(linkage.limits[2], precision)
     beyond = Linkage(linkage.links[1:], linkage.limits[1:], 0.0, 0.0)
     return _filed(beyond, outer, np.zeros_like(outer), precision)
 
 
 def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) -> Angles:
-    """GetIndexJointAngles (C.2): θ1, θ2 and θ3 for a tip `distance` m away, α = `alpha` rad palmwards of the straight
-    finger; of the entries of that distance those with the least change from the frame before."""
+    """GetIndexJointAngles (C.2): θ1, θ2 and θ3 in rad, of the matching entries those nearest to the frame `before`.
+
+    distance: m from knuckle to tip; alpha: rad, α, the direction to the tip, 0 for the straight finger.
+    """
     row = nearest_filled(table, int(distance / table.step))
     for further in range(row, len(table.begins) - 1):
         entries = slice(table.begins[further], table.begins[further + 1])
@@ -74,7 +75,7 @@ def joint_angles(table: LuTable, distance: float, alpha: float, before: Angles) 
 
 
 def nearest_filled(table: LuTable, row: int) -> int:
-    """The nearest distance with an entry, forwards where there is one on both sides as near (C.2)."""
+    """The nearest bin with an entry, the farther distance if two are equally near (C.2)."""
     filled = np.flatnonzero(np.diff(table.begins))
     apart = np.abs(filled - row)
     return int(filled[::-1][apart[::-1].argmin()])
@@ -85,7 +86,7 @@ def _entry(table: LuTable, entry: int, alpha: float) -> Angles:
 
 
 def _tried(limits: Floats, precision: float) -> Floats:
-    """(K,) rad, all multiples of `precision` degrees within limits; the middle of limits that have none."""
+    """(K,) rad, all multiples of `precision` degrees within limits; the middle of the limits if there are none."""
     low, high = np.rad2deg(limits) / precision
     tried = np.arange(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
     angles: Floats = np.deg2rad(tried * precision) if len(tried) else limits.mean(keepdims=True)

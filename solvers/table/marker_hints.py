@@ -1,8 +1,9 @@
-"""Bends that heed what was seen of the inner joints: the tip's place leaves one freedom, and they tell it.
+"""Bends that use markers on the inner joints to resolve the one degree of freedom that the tip's position leaves.
 
-With the last joint held at any bend the digit is a two-link arm, which bends forwards or backwards to a distance. Where
-both inner joints are seen, they tell the last joint's bend. Where less is seen, it is the bend that brings the riders
-nearest to where they were seen, at a price for leaving the coupling. Which way the arm bends is told by the riders.
+With the last joint fixed, the digit is a two-link arm, which bends forwards or backwards to a given distance. Where
+both inner joints are seen, they determine the last joint's flexion. Otherwise it is the one that brings the markers
+nearest to where they were seen, with a cost for deviating from the coupling. The markers also decide which way the arm
+bends.
 """
 
 from dataclasses import dataclass
@@ -18,21 +19,21 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 LIMIT_PRICE = 0.1
-"""m per rad beyond a limit."""
+"""m that a radian beyond a limit costs."""
 TRIED = np.linspace(-1.0, 1.0, 9)
-"""Where in a span of the last joint's bends some are tried."""
+"""Samples of the search interval of the last joint's flexion, relative to its half width."""
 ROUNDS = 4
-"""Times that the span closes in on the best, to a quarter each: to half a degree of a joint's range in the end."""
+"""Rounds of the search, each of which shrinks the interval around the best sample to a quarter: to half a degree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeenMarker:
-    """An inner rider, and where it was seen in N frames."""
+    """An inner marker and its positions in N frames."""
 
     linkage: Linkage
-    """Up to the rider."""
+    """Up to the marker."""
     ends: int
-    """The bone that ends there, counted from 1; 0 for a marker beside the joints."""
+    """The bone that ends at the marker, counted from 1; 0 for a marker beside the joints."""
     places: Complex
     """(N,) m in the plane."""
     known: Bools
@@ -45,7 +46,7 @@ class SeenMarker:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HintedGoal:
-    """A goal for the end of two or three bones, and where inner riders were seen."""
+    """A goal for the end of two or three bones, and where the inner markers were seen."""
 
     ways: LimitFaces
     goal: Complex
@@ -57,7 +58,7 @@ class HintedGoal:
         return HintedGoal(self.ways, self.goal[rows], [each.take(rows) for each in self.seen])
 
     def flexions(self) -> Floats:
-        """(N, 3) flexions within the limits that bring the end to its goal and the riders near their places."""
+        """(N, 3) flexions within limits that bring the end to its goal and the markers near their positions."""
         linkage = self.ways.linkage
         if linkage.bones < 3:
             return nearest(self.ways, self.goal, self.price)
@@ -76,7 +77,7 @@ class HintedGoal:
         return bent
 
     def price(self, flexions: Floats, lead_price: float = LEAD_PRICE) -> Floats:
-        """(N, K) m², how little poses (N, K, 3) are wanted."""
+        """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
         strayed = self.ways.linkage.strayed(flexions) if self.ways.linkage.bones == 3 else 0.0
         price = np.broadcast_to((lead_price * strayed) ** 2, flexions.shape[:2])
         for each in self.seen:
@@ -85,7 +86,7 @@ class HintedGoal:
         return price
 
     def _told(self) -> Floats:
-        """(N,) rad, the last joint's bend where the ends of both bones before it were seen, else NaN."""
+        """(N,) rad, the last joint's flexion where the ends of both bones before it were seen, else NaN."""
         links, told = self.ways.linkage.links, np.full(len(self.goal), np.nan)
         for first in self.seen:
             for second in self.seen:
@@ -97,7 +98,7 @@ class HintedGoal:
         return told
 
     def _searched(self) -> Floats:
-        """(N,) rad, the last joint's bend that brings the riders nearest, at a price."""
+        """(N,) rad, the last joint's flexion of least cost."""
         low, high = self.ways.linkage.limits[2]
         best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):
@@ -107,8 +108,8 @@ class HintedGoal:
         return best
 
     def _bent(self, last: Floats, lead_price: float) -> tuple[Floats, Floats]:
-        """Both ways to the goals with the last joint bent by (N, K) rad: (N, 2 K, 3) flexions, beyond limits too, and
-        (N, 2 K) prices."""
+        """Both solutions of the goals with the last joint flexed by (N, K) rad: (N, 2 K, 3) flexions, not clamped, and
+        (N, 2 K) costs."""
         linkage = self.ways.linkage
         first, second = linkage.links[0], linkage.links[1] + linkage.links[2] * unit(last)
         middle = np.concatenate(
@@ -122,5 +123,5 @@ class HintedGoal:
 
 
 def _around(angles: Floats) -> Floats:
-    """The same angles in −π..π."""
+    """The angles wrapped to −π..π."""
     return angles - 2 * np.pi * np.round(angles / (2 * np.pi))

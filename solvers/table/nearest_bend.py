@@ -1,8 +1,8 @@
-"""The nearest pose within the limits, exactly: where a table cannot answer, or where its answer breaks a limit.
+"""The exact nearest pose within limits, where a table has no entry or its entry violates a limit.
 
-Where a digit does not reach its goal, each joint stands at a limit or cannot bring the end nearer by itself. Two joints
-that are not at a limit are a two-link arm, and one that is not points at the goal. So the nearest pose is among a few
-dozen that are known in closed form, and it is found by trying them all.
+Where a digit does not reach its goal, each joint is at a limit or cannot bring the end nearer by itself. If two joints
+are free, they form a two-link arm; if one is, it points at the goal. So the nearest pose is one of a few dozen closed
+forms, and it is found by trying them all.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,19 +14,19 @@ import numpy as np
 from .linkage import Complex, Floats, Linkage, between, tip, unit
 
 REACHED = 1e-9
-"""m from its goal at which a rider has arrived."""
+"""m from its goal within which a marker counts as there."""
 ALIKE = 1e-10
-"""m: of poses whose distances from the goal differ by less, the price chooses. A pose may so end this much farther off,
-so it is as small as rounding allows: poses that reach a goal differ by a l STRAIGHT / (a + l) where a corner of links a
-and l counts as straight, which is 3e-12 for a digit of 0.12 m, and by 1e-16 elsewhere."""
+"""m: among poses whose distances from the goal differ by less, the price decides. It is as small as rounding allows,
+since a pose may end this much farther from its goal: poses that reach it differ by a l STRAIGHT / (a + l) where the
+joint of links a and l counts as straight, 3e-12 m for a digit of 0.12 m, and by 1e-16 m elsewhere."""
 
 Price = Callable[[Floats], Floats]
-"""Flexions (N, K, 3) -> how little each is wanted (N, K)."""
+"""Flexions (N, K, 3) -> costs (N, K)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LimitFaces:
-    """K ways to hold some joints and to let one or two go, each of which puts the rider at
+    """K faces of the limits' box: some joints are fixed and one or two free, which puts the marker at
 
     begin + frame · exp(i ψ) · (first + second · exp(i τ))
     """
@@ -36,27 +36,27 @@ class LimitFaces:
     frame: Complex
     first: Complex
     second: Complex
-    """(K,) each; `second` is zero where only one joint is let go."""
+    """(K,) each; `second` is zero where only one joint is free."""
     side: Floats
-    """(K,) which way the two bend."""
+    """(K,) ±1, which way the two free joints bend."""
     held: Floats
-    """(K, 3) rad, of the joints that are held, 0 for the others."""
+    """(K, 3) rad, of the fixed joints, 0 for the others."""
     free: Floats
-    """(K, 2, 3) 1 at the joint that turns by ψ, and at the one that turns by τ."""
+    """(K, 2, 3) 1 at the joint that rotates by ψ, and at the one that rotates by τ."""
 
 
 def faces(linkage: Linkage) -> LimitFaces:
-    """All the ways that the nearest pose of a linkage can be."""
+    """All faces on which the nearest pose of a linkage can be."""
     rows = list(_ways(linkage))
     begin, frame, first, second, side, held, free = (np.array(column) for column in zip(*rows, strict=True))
     return LimitFaces(linkage, begin, frame, first, second, side, held, free)
 
 
 def nearest(ways: LimitFaces, goal: Complex, price: Price | None = None) -> Floats:
-    """(N, 3) flexions within the limits whose rider is as near to the goal (N,) as any; 0 beyond the rider.
+    """(N, 3) flexions within limits that bring the marker nearest to the goal (N,); 0 for joints beyond the marker.
 
-    Where several are as near, the one of the lowest price: by itself that whose last joint follows the middle one most
-    closely, or with two bones, the one that bends most towards the palm.
+    Of equally near poses, the one of lowest price is taken: by default the one that follows the coupling most closely,
+    or with two bones, the one that bends most towards the palm.
     """
     linkage = ways.linkage
     away = (goal[:, None] - ways.begin) / ways.frame
@@ -73,7 +73,7 @@ def nearest(ways: LimitFaces, goal: Complex, price: Price | None = None) -> Floa
 
 
 def within(angles: Floats, limits: Floats) -> Floats:
-    """The angles (..., 3) brought into their limits (3, 2), each to the end that it is nearer to the way around."""
+    """The angles (..., 3) clamped to limits (3, 2), each to the limit that is nearer around the circle."""
     middle = limits.mean(axis=1)
     nearer = angles - 2 * np.pi * np.round((angles - middle) / (2 * np.pi))
     held: Floats = np.minimum(np.maximum(nearer, limits[:, 0]), limits[:, 1])
@@ -96,7 +96,7 @@ def _ways(linkage: Linkage) -> Iterator[tuple[complex, complex, complex, complex
 
 
 def _stops(linkage: Linkage, joint: int) -> list[float]:
-    """Where a joint may be held: at its limits, or in line with the link before it."""
+    """The angles at which a joint may be fixed: its limits, or in line with the link before it."""
     low, high = (float(end) for end in linkage.limits[joint])
     stops = {low, high}
     if joint:
@@ -106,7 +106,7 @@ def _stops(linkage: Linkage, joint: int) -> list[float]:
 
 
 def _placed(linkage: Linkage, held: Floats, free: tuple[int, ...]) -> tuple[complex, complex, complex, complex]:
-    """begin, frame, first and second of Faces where these joints are free and the others held."""
+    """begin, frame, first and second of LimitFaces with these joints free and the others fixed."""
     parts = [0j, 0j, 0j]
     frames = [1 + 0j, 1 + 0j, 1 + 0j]
     part = 0

@@ -1,4 +1,4 @@
-"""Amaya's run time (thesis 3.4.2): the recorded table tells where the last joint is, and two links reach it."""
+"""Solving with Amaya's table (thesis 3.4.2): it gives the last joint's position, and two links reach that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,11 +22,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarRecorded:
-    """How one digit brings its tip to its goal where its last joint is known; elsewhere as its own table has it."""
+    """How one digit brings its tip to its goal where its last joint is known; elsewhere by its uniform table."""
 
     exact: PlanarTable
     recorded: RecordedTable | None = None
-    """By the place of the rider."""
+    """Indexed by the position of the marker."""
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """See PlanarBend."""
@@ -50,7 +50,7 @@ class PlanarRecorded:
         return found[0], found[1], found[2], found[3]
 
     def _reached(self, goal: Complex, joint: Complex) -> list[Floats]:
-        """Three flexions and the error for goals (N,) where the last joint is at these places (N,)."""
+        """Three flexions and the error for goals (N,) with the last joint at `joint` (N,)."""
         linkage, sunk = self.exact.linkage, 1j * self.exact.sunk
         goal, place = goal - sunk, joint - sunk
         middle = between(linkage.links[0], linkage.links[1], np.abs(place), 1.0)
@@ -61,14 +61,14 @@ class PlanarRecorded:
 
 
 def asked(hand: HandModel, targets: Targets, recorded: Mapping[str, RecordedTable]) -> Targets:
-    """The targets and one more, without weight yet, for each last joint that a recorded table can tell."""
+    """The targets, with one more of weight 0 for each last joint that a recorded table can give."""
     joints = [hand.site_index(CHAIN_JOINTS[digit][2]) for digit in recorded]
     more = [site for site in joints if site not in targets.sites]
     return targets.with_sites(np.array(more, dtype=targets.sites.dtype))
 
 
 def with_recorded(plan: PlanarPlan, recorded: Mapping[str, RecordedTable]) -> PlanarPlan:
-    """The plan with the recorded tables in it, each by the place of the marker that rides on the last bone."""
+    """The plan with the recorded tables, each indexed by the position of the marker on the last bone."""
     return replace(plan, digits=tuple(_recording(marked, recorded.get(marked.digit.name)) for marked in plan.digits))
 
 
@@ -86,10 +86,10 @@ def _recording(marked: MarkedDigit, table: RecordedTable | None) -> MarkedDigit:
 
 
 def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> tuple[Targets, dict[str, int]]:
-    """The targets with the places of last joints from the recorded tables in the columns from `asked_from` on, and in
-    how many frames each digit was where it was not recorded.
+    """Fill in the last joints' positions from the recorded tables, in the target columns from `asked_from` on.
 
-    There the nearest that was recorded is taken. roots: (F, 4, 4) T_world_wrist.
+    Returns the targets, and in how many frames each digit was outside the recorded positions; there the nearest
+    recorded one is used. roots: (F, 4, 4) T_world_wrist.
     """
     positions, weights = targets.positions.copy(), targets.weights.copy()
     outside: dict[str, int] = {}
@@ -111,7 +111,7 @@ def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> 
 
 
 def _in_world(root: Floats, marked: MarkedDigit, points: Floats) -> Floats:
-    """Points (N, 3) m of a digit's base in the world: in_base undone."""
+    """Points (N, 3) m of a digit's base frame in the world: the inverse of `in_base`."""
     wrist = points @ np.array(marked.rows) + np.array(marked.origin)
     world: Floats = np.einsum("jin,nj->ni", root[:3], wrist) + root[3].T
     return world

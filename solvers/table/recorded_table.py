@@ -1,12 +1,12 @@
-"""Amaya's table: how a fingertip stands where it is, recorded from a clip (thesis 3.4, Amaya et al. 1995).
+"""Amaya's table: a fingertip's rotation by its position, recorded from a clip (thesis 3.4, Amaya et al. 1995).
 
-A finger that moves all over its range shows how its tip stands at scattered places. A Gaussian filter spreads them
-over a grid (3.22); between its nodes the tip's frame is interpolated. Places are in the frame of the digit's first
-joint at angles of zero, mirrored in X for a left hand: +Y along the straight digit, +Z out of its back, +X towards the
-little finger.
+A finger that moves through its range yields samples of the tip's rotation at scattered positions. A Gaussian filter
+spreads them over a grid (3.22), and between nodes the tip's frame is interpolated. Positions are in the frame of the
+digit's first joint at zero angles, mirrored in X for a left hand: +Y along the straight digit, +Z out of its back, +X
+towards the little finger.
 
-The filter's weight is exp(-d²/σ²), as (3.24) has it, without the usual half. Nodes far from all that was recorded would
-divide nothing by nothing: there the nearest samples decide, and `apart` tells how far away they are.
+The filter's weight is exp(-d²/σ²), as in (3.24), without the usual factor 1/2. Far from all samples it underflows, so
+weights are relative to the nearest sample, and `apart` says how far away that is.
 """
 
 from dataclasses import dataclass
@@ -29,34 +29,34 @@ SPACING = 0.005
 SIGMA = 0.008
 """m"""
 MOST, ENOUGH = 2000, 30
-"""Samples that a table is made of: of more, some evenly through the clip; fewer are half a second at 60 Hz."""
+"""Most and fewest samples of a table: a longer clip is subsampled evenly, and 30 are half a second at 60 Hz."""
 KNOWN = 0.010
-"""m to the nearest sample within which a place counts as recorded: two nodes."""
+"""m to the nearest sample within which a position counts as recorded: two nodes."""
 SHIFTS = 20
-"""Steps in which the second index is found: each leaves about half."""
+"""Iterations that find the tip from a marker: each leaves about half the error."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordedTable:
-    """A digit's map from a place to the tip's frame: the place of the fingertip, or that of a marker near it."""
+    """A digit's map from the position of its tip, or of a marker near it, to the tip's frame."""
 
     corner: Floats
     """(3,) m, the first node."""
     frames: Floats
-    """(20, 28, 24, 3, 4) how the fingertip stands at each node, and where it is from the node, m."""
+    """(20, 28, 24, 3, 4) the fingertip's rotation at each node, and its position relative to the node, m."""
     apart: Floats
-    """(20, 28, 24) m from the fingertip to the nearest that was recorded."""
+    """(20, 28, 24) m from the fingertip to the nearest recorded one."""
 
     def look_up(self, places: Floats) -> tuple[Floats, Floats, Bools]:
-        """At places (N, 3) m: the tip (N, 3) m, its rotation (N, 3, 3), and whether it was recorded so (N,).
+        """Look up positions (N, 3) m: the tip (N, 3) m, its rotation (N, 3, 3), and whether it was recorded there (N,).
 
-        Trilinear between the nearest eight nodes. Places off the grid have what its edge has.
+        Trilinear between the nearest eight nodes. Positions off the grid are clamped to its boundary.
         """
         frames, apart, inside = self._between(places)
         return places + frames[..., 3], _rotations(frames[..., :3]), inside & (apart < KNOWN)
 
     def _between(self, places: Floats) -> tuple[Floats, Floats, Bools]:
-        """(N, 3, 4) frames and (N,) m apart, interpolated at places (N, 3) m, and whether these are on the grid."""
+        """(N, 3, 4) frames and (N,) m apart, interpolated at positions (N, 3) m, and whether these are on the grid."""
         last = np.array(NODES) - 1
         wanted = (places - self.corner) / SPACING
         inside = np.clip(wanted, 0.0, last)
@@ -71,15 +71,15 @@ class RecordedTable:
         return frames, apart, np.all(wanted == inside, axis=1)
 
     def for_marker(self, marker: Floats) -> "RecordedTable":
-        """The second index: the map by the place of a marker that sits at `marker` (3,) m in the tip's frame.
+        """The table indexed by the position of a marker at `marker` (3,) m in the tip's frame.
 
-        At each node the tip is found whose marker is there: d = B(O) · marker + O (3.25).
+        For each node, the tip whose marker is there is found by iteration: d = B(O) · marker + O (3.25).
         """
         nodes = self.corner + SPACING * _grid()
         tips = nodes
         for _ in range(SHIFTS):
             turned = self._between(tips)[0][..., :3] @ marker
-            # Half a step: where frames change much from place to place a whole one would swing.
+            # Half a step: where rotations change quickly with position, a full step would oscillate.
             tips = (tips + nodes - turned) / 2
         _, turns, _ = self.look_up(tips)
         frames = np.concatenate([turns, (tips - nodes)[..., None]], axis=-1)
@@ -90,7 +90,7 @@ class RecordedTable:
 
 
 def record(pose: Pose, digit: str) -> RecordedTable:
-    """The table of one digit from a clip in which its joints are known, solved or measured.
+    """Build the table of one digit from a clip in which its joints are known.
 
     Raises HandError for a clip of too few frames.
     """
@@ -107,7 +107,7 @@ def record(pose: Pose, digit: str) -> RecordedTable:
 
 
 def tabled(frames: Floats, whose: str) -> RecordedTable:
-    """The table of fingertip frames (F, 4, 4) in the digit's base. Raises HandError naming `whose` they are."""
+    """Build the table from fingertip frames (F, 4, 4) in the digit's base. Raises HandError naming `whose` they are."""
     frames = frames[np.all(np.isfinite(frames), axis=(1, 2))]
     if len(frames) < ENOUGH:
         raise HandError(f"{whose}: {len(frames)} frames of free motion, expected {ENOUGH} or more")
@@ -134,12 +134,12 @@ def _filtered(nodes: Floats, tips: Floats, turns: Floats) -> tuple[Floats, Float
 
 
 def _grid() -> Floats:
-    """(K, 3) the nodes' numbers."""
+    """(K, 3) the nodes' indices."""
     return np.stack(np.meshgrid(*(np.arange(count) for count in NODES), indexing="ij"), -1).reshape(-1, 3).astype(float)
 
 
 def _rotations(matrices: Floats) -> Floats:
-    """(N, 3, 3) the rotations nearest to matrices (N, 3, 3): means of rotations are none."""
+    """(N, 3, 3) the rotations nearest to matrices (N, 3, 3), as means of rotations are not rotations."""
     u, _, vt = np.linalg.svd(matrices)
     u[..., 2] *= np.where(np.linalg.det(u @ vt) < 0, -1.0, 1.0)[:, None]
     nearest: Floats = u @ vt

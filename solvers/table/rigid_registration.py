@@ -1,8 +1,8 @@
 """Registration of markers on a rigid part of the hand, and the part's frame from them (thesis 3.4.1).
 
-The thesis writes the frame's axes from the ways between three markers (3.15, 3.17), which makes a rotation only where
-the markers form a right angle that is turned as the part is. Laying the registered markers on the seen ones by least
-squares gives the same for these, and takes any markers and more than three.
+The thesis builds the frame's axes from vectors between three markers (3.15, 3.17), which gives a rotation only if the
+markers form a right angle aligned with the part. A rigid least-squares fit gives the same result for these, and works
+with any three markers or more.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from ...hand.rotations import fit_rigid
 Floats = NDArray[np.float64]
 
 SPREAD = 1e-3
-"""m: markers that are in a line to less do not tell how the part is turned."""
+"""m, second singular value of the markers' positions below which they are collinear and leave the rotation open."""
 
 
 def register(markers: Floats, place: Floats) -> Floats:
-    """(M, 3) m, where markers (M, 3) m of the world sit in a part whose frame stands at `place` (4, 4): (3.13), (3.14).
+    """(M, 3) m, world positions of markers (M, 3) m in the frame of a part at `place` (4, 4): (3.13), (3.14).
 
     Raises HandError for fewer than three markers, or markers in a line.
     """
@@ -30,12 +30,12 @@ def register(markers: Floats, place: Floats) -> Floats:
 
 
 def placed(registered: Floats, seen: Floats) -> Floats:
-    """(F, 4, 4) the part's frame in the world from its markers seen (F, M, 3) m: (3.15) to (3.18)."""
+    """(F, 4, 4) the part's frame in the world, fitted to its markers `seen` (F, M, 3) m: (3.15) to (3.18)."""
     return fit_rigid(np.broadcast_to(registered, seen.shape), seen, np.ones(seen.shape[:-1]))
 
 
 def relative(hand: Floats, part: Floats) -> Floats:
-    """(F, 4, 4) the part's frame in the hand's: (3.19), (3.20)."""
+    """(F, 4, 4) the part's frame relative to the hand's: (3.19), (3.20)."""
     turned = np.swapaxes(hand[..., :3, :3], -1, -2)
     result = np.zeros(np.broadcast_shapes(hand.shape, part.shape))
     result[..., :3, :3] = turned @ part[..., :3, :3]

@@ -1,4 +1,4 @@
-"""One branch of one table read for one frame in plain floats, ten times as fast as the arrays of table_lookup.py."""
+"""Look-up in one branch of one table, for one frame in plain floats: ten times as fast as table_lookup.py."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .uniform_table import ROWS, Table, TableBranch
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScalarLookup:
-    """See Shelf and Linkage for what the numbers are."""
+    """The numbers of a Linkage and one branch of TableRows, see there."""
 
     links: tuple[float, float, float, float, float, float]
     ratio: float
@@ -17,7 +17,7 @@ class ScalarLookup:
     first_limits: tuple[float, float]
     last_limits: tuple[float, float]
     ends: tuple[float, float]
-    """rad, the least and the greatest bend of the branch."""
+    """rad, the smallest and the largest bend of the branch."""
     farthest: float
     """m², R²."""
     straightest: bool
@@ -25,11 +25,13 @@ class ScalarLookup:
     bends: list[float]
     slopes: list[float]
     sunk: float
-    """m, how far the first joint turns below where it is seen."""
+    """m, the depth of the first joint's centre below its marker."""
 
     def read(self, u: float, v: float) -> tuple[float, float, float, float] | None:
-        """Three flexions that bring the tip to (u, v) m and by how many m it misses, or None where that needs more than
-        one step or another pose than the table's."""
+        """Three flexions that bring the tip to (u, v) m, and the error in m.
+
+        None where that takes more than one Newton step or the table's pose violates a limit.
+        """
         squared = u * u + v * v
         shy = self.farthest - squared
         bent = shy > STRAIGHT
@@ -75,7 +77,7 @@ class ScalarLookup:
 
 
 def reader(table: Table, branch: TableBranch, sunk: float = 0.0) -> ScalarLookup:
-    """Of a branch of a table."""
+    """Prepare the look-up in a branch of a table."""
     linkage = table.linkage
     first, middle, third = linkage.links
     bends = branch.bends.tolist()

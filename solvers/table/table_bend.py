@@ -1,4 +1,4 @@
-"""How a digit bends in its plane, by its table: the step in which this solver differs from the other planar ones."""
+"""A digit's bend in its plane by its table: the step in which this solver differs from the other planar ones."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarTable:
-    """How one digit brings one of its riders to its goal."""
+    """How one digit brings one of its markers to its goal."""
 
     chain: Chain
     radii: Floats
@@ -27,13 +27,13 @@ class PlanarTable:
     linkage: Linkage
     ways: LimitFaces
     shelves: tuple[TableRows, ...]
-    """Of three bones, the table's branches that are not empty, forwards first; fewer bones are known in closed form."""
+    """With three bones, the table's branches that are not empty, forwards first; fewer bones have a closed form."""
     reader: ScalarLookup | None
-    """The branch forwards, for one frame."""
+    """The first of these branches for single frames."""
 
     @property
     def sunk(self) -> float:
-        """m, how far the first joint turns below where it is seen."""
+        """m, the depth of the first joint's centre below its marker."""
         return float(self.radii[0])
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
@@ -74,7 +74,7 @@ class PlanarTable:
         return first, middle, last, error
 
     def _tabled(self, branch: TableRows, u: Floats, v: Floats) -> tuple[list[Floats], Bools]:
-        """What a branch of the table answers to goals (N,): three flexions and the error, and where it is an answer."""
+        """Look up goals (N,) in a branch of the table: three flexions and the error, and where they are valid."""
         squared = u * u + v * v
         found = branch.look_up(squared[None])
         along, towards = found.along[0], found.towards[0]
@@ -108,7 +108,7 @@ def _put(values: list[Floats], rows: Ints, better: list[Floats]) -> None:
 
 
 def planar_table(chain: Chain, end: ChainMarker, radii: Floats) -> PlanarTable:
-    """Prepared for a chain and the rider that is its end; radii (3,) m of its joints."""
+    """Prepare the bend of a chain up to the marker `end`; radii (3,) m of its joints."""
     links = linkage(chain, end, radii)
     ways = faces(links)
     if links.bones < 3:

@@ -1,8 +1,8 @@
-"""Reading the tables of several digits at once, for many frames.
+"""Look-up in the tables of several digits at once, for many frames.
 
-Between two rows the bend is interpolated, and a step of Newton's method on the squared distance of the tip finishes: it
-leaves less than a nanometre. Where the last joint comes to its limit the curve has a corner; from within a row of it a
-step may lead to its other side, and one more is taken from there.
+The bend is interpolated between two rows and refined by a Newton step on the tip's squared distance, which leaves less
+than a nanometre. Where the last joint reaches its limit the curve has a kink; within a row of it a step may cross to
+the other side, and another one is taken from there.
 """
 
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ from .uniform_table import ROWS, Table, TableBranch
 Bools = NDArray[np.bool_]
 
 STRAIGHT = 1e-12
-"""m² of R² - r² below which a digit is at its farthest reach, a few picometres from it. Nearer than that, rounding
-would decide how far it bends: a frame solved alone would differ from the same one in a batch."""
+"""m² of R² - r² below which a digit counts as fully extended, a few picometres short of it. Closer, rounding would
+decide the bend, and a frame solved alone would differ from the same frame in a batch."""
 STEP = 1e-4
-"""rad: the step that Newton's method may end with. Its error is about a tenth of a metre times the step squared."""
+"""rad: a Newton step this short is the last. The error that it leaves is about 0.1 m times its square."""
 REACHED = 1e-12
-"""m² off the squared distance at which a tip has arrived: a hundredth of a nanometre for a finger."""
+"""m², error of the squared distance within which a tip counts as there: a hundredth of a nanometre for a finger."""
 FLAT = 1e-12
-"""m²/rad: where the squared distance changes by less, no step is taken."""
+"""m²/rad, derivative of the squared distance below which no step is taken."""
 MORE = 3
-"""Most further steps."""
+"""Most further steps after the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LookupResult:
-    """What was found for D digits in N frames."""
+    """The bends of D digits in N frames."""
 
     bend: Floats
     """(D, N) rad, the middle joint's."""
@@ -38,9 +38,9 @@ class LookupResult:
     """(D, N) rad"""
     along: Floats
     towards: Floats
-    """(D, N) m, where the tip is while the first joint is straight."""
+    """(D, N) m, position of the tip while the first joint is straight."""
     reached: Bools
-    """(D, N) whether the tip is as far as was asked for."""
+    """(D, N) whether the tip has the requested distance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,19 +48,19 @@ class TableRows:
     """One branch of each of D digits, side by side."""
 
     measures: Floats
-    """(12, D, 1): real and imaginary parts of the three links, ratio, lead, the last joint's limits, and the least and
-    the greatest bend of the branch."""
+    """(12, D, 1): real and imaginary parts of the three links, ratio, lead, the last joint's limits, and the smallest
+    and the largest bend of the branch."""
     farthest: Floats
-    """(D, 1) m², the squared distance at the branch's beginning."""
+    """(D, 1) m², the squared distance at the branch's start."""
     straightest: Bools
-    """(D, 1) whether a digit whose goal is farther has no better pose."""
+    """(D, 1) whether that pose is the best for any goal farther away."""
     scale: Floats
     """(D, 1) rows per metre of s."""
     begins: NDArray[np.intp]
-    """(D, 1) where a digit's rows begin."""
+    """(D, 1) index of a digit's first row."""
     bends: Floats
     slopes: Floats
-    """(D · (ROWS + 2),) rad, of each row, and what the next one adds."""
+    """(D · (ROWS + 2),) rad, of each row, and the difference to the next row."""
 
     def look_up(self, squared: Floats) -> LookupResult:
         """The bends that put the tips at squared distances (D, N) m²."""
@@ -84,7 +84,7 @@ class TableRows:
 
 
 def shelf(tables: list[tuple[Table, TableBranch]]) -> TableRows:
-    """The branches of these tables, read together."""
+    """Stack the branches of these tables for a joint look-up."""
     columns = []
     for table, branch in tables:
         links = [part for link in table.linkage.links for part in (link.real, link.imag)]
@@ -103,7 +103,7 @@ def shelf(tables: list[tuple[Table, TableBranch]]) -> TableRows:
 
 
 def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> LookupResult:
-    """One step of Newton's method from these bends, none where a digit is at its farthest reach."""
+    """One Newton step from these bends, none where a digit is fully extended."""
     first_x, first_y, middle_x, middle_y, third_x, third_y, ratio, lead, low, high, least, most = measures
     wanted = ratio * bend + lead
     last = np.minimum(np.maximum(wanted, low), high)
@@ -113,7 +113,7 @@ def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> Lo
     outer_x, outer_y = _turned(*wave, middle_x + third_x, middle_y + third_y)
     third_x, third_y = _turned(*wave, third_x, third_y)
     along, towards = first_x + outer_x, first_y + outer_y
-    # By how much the tip moves for a radian of bend.
+    # The tip's motion per radian of bend.
     follows = ratio * free
     moves_x, moves_y = -outer_y - follows * third_y, outer_x + follows * third_x
     off = (squared - along * along - towards * towards) * bent
@@ -128,7 +128,7 @@ def _stepped(measures: Floats, bend: Floats, squared: Floats, bent: Bools) -> Lo
 
 
 def waves(angle: Floats) -> tuple[Floats, Floats]:
-    """Cosine and sine of angles within ±π, by the tangent of their half: one slow function instead of two."""
+    """Cosine and sine of angles within ±π by the half-angle tangent: one slow function instead of two."""
     tangent = np.tan(0.5 * angle)
     square = tangent * tangent
     scale = 1.0 / (1.0 + square)

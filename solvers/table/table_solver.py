@@ -1,4 +1,4 @@
-"""The table solver: how a digit bends in its plane is read from tables (thesis chapters 3.4 and 4)."""
+"""The table solver: a digit's bend in its plane is looked up in tables (thesis chapters 3.4 and 4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,26 +27,26 @@ from .table_bend import planar_table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitMeasures:
-    """What was measured of a performer's digits for their tables."""
+    """Measurements of a performer's digits for their tables."""
 
     radii: Mapping[str, Floats] = field(default_factory=dict)
-    """Digit -> (3,) m, how deep its joints are below the markers on their backs, thesis (4.4); 0 where left out."""
+    """Digit -> (3,) m, depth of its joints below the markers on their backs, thesis (4.4); 0 where missing."""
     recorded: Mapping[str, RecordedTable] = field(default_factory=dict)
-    """Digit -> what its range-of-motion clip showed."""
+    """Digit -> table of its range-of-motion clip."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableState(PlanarState):
-    """The last pose, the plan with its tables, and what these were made from."""
+    """The last pose, the plan with its tables, and the measurements that these were made from."""
 
     measures: DigitMeasures = field(default_factory=DigitMeasures)
     outside: Mapping[str, int] = field(default_factory=dict)
-    """Digit -> in how many frames of the last piece it was where it had not been recorded."""
+    """Digit -> number of frames of the last piece in which it was outside its recorded range."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Tables of how far a digit bends."""
+    """Planar solver that looks up each digit's bend in tables."""
 
     method: str = setting(
         "even",
@@ -65,7 +65,7 @@ class Table:
         check(self)
 
     def begin(self, measured: MeasuredHand) -> TableState:
-        """See Measuring: radii of joints whose markers are on their backs, and the motion that was recorded."""
+        """See Measuring: uses the radii of joints with markers on their backs, and the recorded motion."""
         hand, motion = measured.model, measured.motion
         thick = {digit: measured.thickness(digit) for digit in DIGITS}
         recorded: dict[str, RecordedTable] = {}
@@ -76,8 +76,11 @@ class Table:
         return TableState(np.eye(4), hand.neutral, None, measures)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
-        """See Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm, or where nothing was
-        recorded that this method needs."""
+        """Solve the frames; see Solver.
+
+        Raises HandError for a hand that is not five flexing digits on a rigid palm, or where the method needs a
+        recorded motion and there is none.
+        """
         state = state or State(np.eye(4), hand.neutral)
         measures = state.measures if isinstance(state, TableState) else DigitMeasures()
         steps = _steps(self.method, self.precision, self.coupled)
@@ -95,7 +98,7 @@ class Table:
                 hand, targets, PlanarState(state.root, state.angles, plan), plan.steps, self.sweeps
             )
             return pose, TableState(after.root, after.angles, plan, measures)
-        # Each frame heeds the one before it. Its answers are left as they are: as near as the table's entries.
+        # Each frame depends on the one before it. The table's entries are not refined by sweeps.
         roots, angles = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
         for frame in range(len(targets)):
             before = PlanarState(state.root, state.angles, _after(plan, state.angles))
@@ -121,7 +124,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class TableBend:
-    """Tables as the step in which a digit bends."""
+    """The bend step of the table solver; see `Bend`."""
 
     method: str
     precision: float
@@ -132,7 +135,7 @@ class TableBend:
         return self.prepared(chain, end, np.zeros(3))
 
     def prepared(self, chain: Chain, end: ChainMarker, radii: Floats) -> PlanarBend:
-        """For joints of radii (3,) m."""
+        """The bend of a chain whose joints have radii (3,) m."""
         exact = planar_table(chain, end, radii)
         if self.method == "lu":
             return planar_lu(exact, self.precision, self.coupled)
@@ -141,12 +144,12 @@ class TableBend:
 
 @lru_cache(maxsize=8)
 def _steps(method: str, precision: float, coupled: bool) -> Steps:
-    """Made once: a live frame is short."""
+    """Cached, because a live frame has little time."""
     return Steps(TableBend(method, precision, coupled))
 
 
 def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measures: DigitMeasures) -> PlanarPlan:
-    """The state's plan if it serves, else one with what was measured in it."""
+    """The state's plan if it fits, else a new one with the measurements applied."""
     plan = state.plan if isinstance(state, PlanarState) else None
     if plan is None or not plan.serves(hand, targets, steps):
         plan = make_plan(hand, targets, steps)
@@ -156,7 +159,7 @@ def _plan(hand: HandModel, targets: Targets, state: State, steps: Steps, measure
 
 
 def _thick(hand: HandModel, marked: MarkedDigit, steps: Steps, measures: DigitMeasures) -> MarkedDigit:
-    """The digit with joints of the radii that were measured."""
+    """The digit with the measured radii of its joints."""
     digit, bend = marked.digit, steps.bend
     if digit.name not in measures.radii or not isinstance(bend, TableBend):
         return marked

@@ -1,12 +1,12 @@
-"""A table of the middle joint's bend, even in the tip's distance: what the thesis wishes for (Table 4.5, 6.2).
+"""A table of the middle joint's bend with uniform spacing, as the thesis proposes (Table 4.5, 6.2).
 
-With the last joint tied to the middle one, the distance r of the tip from the knuckle rises from the finger bent
-backwards to a farthest reach R, and falls from there as it bends forwards: two branches, of which each has one bend to
-a distance. Near R a bend of θ away costs only about θ² of distance, so the table's index is
+With the last joint coupled to the middle one, the distance r of the tip from the knuckle has one maximum R over the
+middle joint's bend. On each side of it, a branch, the bend is a function of the distance. Near R the distance changes
+only with the square of the bend, so the table's index is
 
     s = sqrt(R² - r²)
 
-in which the bend is smooth and almost straight. Rows are even in s; what lies between them is interpolated.
+in which the bend is smooth and almost linear. Rows are evenly spaced in s; the bend is interpolated between them.
 """
 
 from dataclasses import dataclass, replace
@@ -17,11 +17,11 @@ from .linkage import Floats, Linkage, straight_tip
 from .nearest_bend import faces, nearest
 
 ROWS = 1024
-"""Rows of a branch, a tenth of a millimetre of s apart on a hand; between them a bend is right to some 1e-6 rad."""
+"""Rows of a branch, about 0.1 mm of s apart for a finger; between them a bend is accurate to some 1e-6 rad."""
 SEARCHED = 257
-"""Bends tried when the farthest reach is looked for."""
+"""Samples in each round of the search for the farthest reach."""
 WIDTH = 1e-6
-"""rad: a branch of less is none."""
+"""rad: a narrower branch counts as empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,9 +29,9 @@ class TableBranch:
     """The bends from the farthest reach to one end of the middle joint's limits."""
 
     bends: Floats
-    """(ROWS + 2,) rad, at even steps of s from 0; the last one twice, so that every row has a next one."""
+    """(ROWS + 2,) rad, evenly spaced in s from 0; the last one twice, so that every row has a next one."""
     step: float
-    """m of s from row to row."""
+    """m, the spacing of the rows in s."""
 
     @property
     def empty(self) -> bool:
@@ -41,20 +41,20 @@ class TableBranch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """How far the middle joint bends for the tip to be at a distance."""
+    """The middle joint's bend by the tip's distance."""
 
     linkage: Linkage
     farthest: float
     """m, R."""
     straightest: bool
-    """Whether no other bends within the limits reach farther, coupled or not."""
+    """Whether no other pose within limits reaches farther, coupled or not."""
     forwards: TableBranch
     backwards: TableBranch
     """The less bent side of the farthest reach: empty where the middle joint does not bend backwards."""
 
 
 def build(linkage: Linkage) -> Table:
-    """The table of three links."""
+    """Build the table of a linkage with three links."""
     low, high = (float(end) for end in linkage.limits[1])
     peak = _peak(linkage, low, high)
     farthest = float(reach(linkage, np.array([peak]))[0])
@@ -63,13 +63,13 @@ def build(linkage: Linkage) -> Table:
 
 
 def reach(linkage: Linkage, bend: Floats) -> Floats:
-    """(N,) m from the knuckle to the tip when the middle joint is bent so and the last one follows."""
+    """(N,) m from the knuckle to the tip at bends (N,) rad of the middle joint, with the last joint coupled."""
     far: Floats = np.abs(straight_tip(linkage.links, bend, linkage.last(bend)))
     return far
 
 
 def _peak(linkage: Linkage, low: float, high: float) -> float:
-    """The bend of the farthest reach, by a search that narrows in; of several that are as far, one near straight."""
+    """The bend of the farthest reach, by a narrowing grid search; of equally far bends, the straightest."""
     for _ in range(4):
         bends = np.linspace(low, high, SEARCHED)
         far = reach(linkage, bends)
@@ -80,9 +80,9 @@ def _peak(linkage: Linkage, low: float, high: float) -> float:
 
 
 def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> TableBranch:
-    """Read off bends that lie eight to a row."""
+    """Sample the branch with eight bends for each row and interpolate."""
     bends = np.linspace(peak, end, 8 * ROWS + 1)
-    # A branch that turns back on itself, as odd limits may make it, is entered where it first is as near.
+    # If unusual limits make the distance rise again, the first bend with that distance is used.
     nearest_yet = np.minimum.accumulate(reach(linkage, bends))
     index = np.sqrt(np.maximum((farthest - nearest_yet) * (farthest + nearest_yet), 0.0))
     step = max(float(index[-1]), 1e-9) / ROWS
@@ -90,7 +90,7 @@ def _branch(linkage: Linkage, farthest: float, peak: float, end: float) -> Table
 
 
 def _stretched(linkage: Linkage) -> float:
-    """m, the farthest that the tip comes by any bends of the outer two joints."""
+    """m, the farthest reach of the tip over all bends of the outer two joints."""
     free = replace(linkage, limits=np.concatenate([[[-np.pi, np.pi]], linkage.limits[1:]]))
     far = np.array([10 * sum(abs(link) for link in linkage.links) + 1.0 + 0j])
     flexions = nearest(faces(free), far)[0]

@@ -1,4 +1,4 @@
-"""A Skeleton from a plain list of bones with a head and a tail, as rigs and people write them."""
+"""Build a Skeleton from a list of bones with head and tail, as in a rig."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RestBone:
-    """A bone at rest, in the world. Its joint is at its head; the joint's frame has +Y along the bone."""
+    """A bone in its rest pose, in world space. Its joint is at its head; the joint's frame has +Y along the bone."""
 
     name: str
     parent: str | None
@@ -25,14 +25,14 @@ class RestBone:
     limit: SwingTwistLimit = ANY_TURN
     """In the joint's frame."""
     side: Vector | None = None
-    """What the joint's +X is turned to, as far as +Y lets it; None = as little turned from the parent as may be."""
+    """Direction that the joint's +X points to, made perpendicular to +Y; None for the parent's +X."""
 
 
 def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (), root_free: bool = False) -> Skeleton:
-    """A joint at the head of each bone and one at the tail of each that has no child, named after it with '-tip'.
+    """A skeleton with a joint at the head of each bone, and one named '<bone>-tip' at the tail of each leaf bone.
 
-    A bone without length is oriented as its parent. loops: pairs of joints' names. Raises SkeletonError for a parent
-    that is not in the list before the bone, a name given twice, or ends that are not finite numbers.
+    A bone without length has its parent's orientation. loops: pairs of joint names. Raises SkeletonError for a parent
+    that is not in the list before the bone, a duplicate name, or ends that are not finite numbers.
     """
     names = [bone.name for bone in bones]
     parents: list[int] = []
@@ -69,7 +69,10 @@ def from_bones(bones: Sequence[RestBone], loops: Sequence[tuple[str, str]] = (),
 def chain(
     name: str, points: Floats, limit: SwingTwistLimit | Sequence[SwingTwistLimit] = ANY_TURN, side: Vector | None = None
 ) -> Skeleton:
-    """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), one limit for all or one each."""
+    """A chain through points (N + 1, 3) m: bones name-0 .. name-(N − 1), with one limit for all or one for each.
+
+    Raises SkeletonError for fewer than two points or another number of limits, and as `from_bones`.
+    """
     if len(points) < 2:
         raise SkeletonError(f"{name}: {len(points)} points, expected two or more")
     count = len(points) - 1
@@ -105,7 +108,7 @@ def _frame(bone: RestBone, parent: Floats) -> Floats:
     if length > 0:
         frame[:3, 1] = way / length
     side = parent[:3, 0] if bone.side is None else np.array(bone.side)
-    # A side along the bone says nothing: then the parent's axes do.
+    # A side along the bone leaves the roll open: then the parent's axes decide.
     for x in (side, parent[:3, 0], parent[:3, 2]):
         third = np.cross(x, frame[:3, 1])
         if np.linalg.norm(third) > 1e-6 * max(float(np.linalg.norm(x)), 1e-300):

@@ -1,8 +1,8 @@
-"""How the cost of a pose, half the weighted squares of its misses, changes with the turns: slope and curvature.
+"""Gradient and Hessian of a pose's cost, half the weighted sum of its squared errors, with respect to the joint angles.
 
-A turn about the world axis ω of a joint moves a point at the arm a from it by ω × a. A second turn, of a joint at or
-above the first, about ω', changes that by ω' × (ω × a). Far from its goals the cost curves by what is missed, too:
-without that part the steps of the finish creep where goals are out of reach, which within limits they often are.
+A rotation of a joint about the world axis ω moves a point at the lever arm a from it by ω × a. A second rotation about
+ω', of a joint at or above the first, changes that by ω' × (ω × a). Where errors remain this second-order term matters:
+without it the refinement converges slowly for goals out of reach, which within limits are common.
 """
 
 from dataclasses import dataclass
@@ -19,22 +19,22 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CostDerivatives:
-    """Of R rows over K unknowns: three turns of each of the N joints, then the place of a free root in reaches."""
+    """Derivatives of R rows for K unknowns: three angles of each joint (N), then a free root's position in reaches."""
 
     slope: Floats
-    """(R, K)"""
+    """(R, K) the gradient."""
     curvature: Floats
-    """(R, K, K) what it is where nothing is missed."""
+    """(R, K, K) the Gauss-Newton part of the Hessian, JᵀWJ."""
     bend: Floats
-    """(R, K, K) what is added by what is missed."""
+    """(R, K, K) the second-order part, which is proportional to the errors."""
 
 
 def slopes(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> CostDerivatives:
-    """The slopes of the cost of these rows. Turns that are not free have none."""
+    """The derivatives of the cost of these rows; 0 for angles that are not free."""
     count, total = len(plan.links), len(plan.site_joints)
     axes = _turning_axes(plan, placed, rows.turns) * plan.free[..., None]
     arms = placed.points[:, count:, None] - placed.points[:, None, :count]
-    # A point of an orientation is seen from its own joint: what moves that does not count.
+    # The points of an orientation are relative to their own joint, so the motion of that does not count.
     floating = np.flatnonzero(plan.floating)
     arms[:, floating] = (placed.points[:, count + floating] - placed.points[:, plan.site_joints[floating]])[:, :, None]
     arms = arms * plan.moves[..., None]
@@ -50,7 +50,7 @@ def slopes(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> CostDeriva
     flat = each.swapaxes(1, 2).reshape(len(each), each.shape[2], -1)
     slope = (flat @ missed.reshape(len(flat), -1, 1))[..., 0]
     curvature = flat @ flat.swapaxes(1, 2)
-    # r · (ω' × (ω × a)) = ω' · ((ω × a) × r), summed over what each turn moves.
+    # r · (ω' × (ω × a)) = ω' · ((ω × a) × r), summed over the points that each angle moves.
     swept = swing_twist_limits.cross(moved, pulls[:, :, None, None]).sum(1)
     bend = np.zeros_like(curvature)
     bent = axes.reshape(len(flat), -1, 3) @ swept.reshape(len(flat), -1, 3).swapaxes(1, 2)
@@ -64,7 +64,7 @@ def slopes(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> CostDeriva
 
 
 def _pulls(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats, Floats]:
-    """The misses (R, E, 3), how they pull at each site (R, S, 3), and the roots of their weights (R, E)."""
+    """The weighted errors (R, E, 3), the force that they exert on each site (R, S, 3), and √weights (R, E)."""
     missed, _ = misses(plan, placed, rows)
     asked = len(plan.site_joints) - plan.pairs.size
     scale = np.sqrt(np.concatenate([rows.weights[:, :asked], rows.weights[:, plan.pairs[:, 0]]], axis=1))
@@ -76,7 +76,7 @@ def _pulls(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floa
 
 
 def blocks(joints: Floats) -> Floats:
-    """(R, 3 N, 3 N) with blocks (R, N, 3, 3) on the diagonal."""
+    """(R, 3 N, 3 N) block-diagonal matrices of blocks (R, N, 3, 3)."""
     rows, count = joints.shape[:2]
     whole = np.zeros((rows, count, 3, count, 3))
     each = np.arange(count)
@@ -85,11 +85,11 @@ def blocks(joints: Floats) -> Floats:
 
 
 def _own(plan: TreePlan, turns: Floats, products: Floats, moment: Floats) -> Floats:
-    """(R, N, 3, 3) the curvature between the three turns of each joint.
+    """(R, N, 3, 3) the second-order term between the three angles of each joint.
 
-    The twist comes before the swing: between them and of the twist it is as between two joints, ω' · ((ω × a) × r),
-    the products (R, N, 3, 3). The axes ω of the swing's two angles s change with the swing, see _turning_axes: besides,
-    ∂ω_j/∂s_i is to be made symmetric and multiplied by the moment Σ a × r, (R, N, 3) in the frame before the turn.
+    The swing acts above the twist, so the entries of the twist are as between two joints, ω' · ((ω × a) × r): the
+    products (R, N, 3, 3). The axes ω of the swing's two angles s change with the swing, see `_turning_axes`, which adds
+    the symmetric part of ∂ω_j/∂s_i times the moment Σ a × r, (R, N, 3) in the joint's frame before its rotation.
     """
     own = (products + products.swapaxes(-1, -2)) / 2
     own[..., 1, ::2] = own[..., ::2, 1] = products[..., ::2, 1]
@@ -129,10 +129,10 @@ def _series(angle: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 
 def _turning_axes(plan: TreePlan, placed: TreeFrames, turns: Floats) -> Floats:
-    """(R, N, 3, 3) rows: about which axis in the world each of the three turns turns the joint.
+    """(R, N, 3, 3) the world axis of each of the joints' three angles, as rows.
 
-    A change of the swing vector s turns by J of it, the left Jacobian of the exponential map:
-    J = 1 + (1 − cos θ)/θ² [s] + (θ − sin θ)/θ³ [s]², θ = |s|. The twist's axis is where the swing has brought it.
+    A change of the swing vector s rotates by J times the change, J being the left Jacobian of the exponential map:
+    J = 1 + (1 − cos θ)/θ² [s] + (θ − sin θ)/θ³ [s]², θ = |s|. The twist's axis is rotated by the swing.
     """
     vector = swing_twist_limits.swing_vector(plan.axes, turns)
     first, second, _, _ = _series(np.linalg.norm(vector, axis=-1)[..., None])

@@ -1,8 +1,8 @@
-"""One pass of FABRIK over a tree: inwards from the goals to the root, then outwards with the joints' limits.
+"""One iteration of FABRIK over a tree: inwards from the goals to the root, then outwards within the joints' limits.
 
-FABRIK, stages 1 and 2, FABRIK-CGA Algorithm 1 (line 1.28 mended). Inwards every joint is put where what pulls at it
-would have it, without limits. Outwards every joint turns, as far as its limits let it, so that what it carries comes
-nearest to where the way inwards put it: lengths and limits hold after every pass.
+FABRIK, stages 1 and 2; FABRIK-CGA Algorithm 1 (line 1.28 corrected). Inwards, every joint is placed where its children
+and goals need it, without limits. Outwards, every joint rotates within its limits so that its children come nearest to
+where the inward pass placed them: lengths and limits hold after every iteration.
 """
 
 import numpy as np
@@ -16,11 +16,11 @@ from .tree_plan import PulledJoint, TreePlan
 Floats = NDArray[np.float64]
 
 HOLD = 1e-6
-"""How much what a joint would do by itself counts beside what pulls at it: enough to settle what nothing tells."""
+"""Weight of a joint's present pose relative to its goals': enough to decide what the goals leave open."""
 
 
 def inwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
-    """(R, N + S, 3) m where joints and sites are wanted, and (R, N + S) by how much."""
+    """The inward pass: target positions (R, N + S, 3) m of joints and sites, and their weights (R, N + S)."""
     count = len(plan.links)
     wanted = np.concatenate([placed.points[:, :count], rows.goals], axis=1)
     pull = np.concatenate([np.zeros((len(wanted), count)), rows.weights], axis=1)
@@ -32,7 +32,7 @@ def inwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Flo
         share = pull[:, on_it]
         pull[:, n] = (share * ~link.floating).sum(-1)
         if not pull[:, n].all():
-            # Only orientations below: they ask for no place.
+            # Only orientation goals below, which do not place the joint.
             continue
         share = share / pull[:, n, None]
         wanted[:, n] = _wanted(link, placed, n, wanted[:, on_it], share)
@@ -45,27 +45,27 @@ def inwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Flo
 
 
 def _is_between(link: PulledJoint) -> bool:
-    """Whether what pulls at a joint pulls in one place, at a distance from it."""
+    """Whether all points on a joint coincide, at a distance from it."""
     return bool(link.direction.any() and link.along[0] != 0 and np.ptp(link.along) == 0)
 
 
 def _mean(share: Floats, points: Floats) -> Floats:
-    """(R, 3) points (R, E, 3) by their shares (R, E).
+    """(R, 3) mean of points (R, E, 3), weighted by their shares (R, E).
 
-    Summed by hand: a product of matrices rounds a row differently among others than alone.
+    Not a matrix product, which rounds a row differently depending on the others in the batch.
     """
     mean: Floats = (share[..., None] * points).sum(-2)
     return mean
 
 
 def _side(plan: TreePlan, placed: TreeFrames, n: int) -> Floats:
-    """(R, 3) where a joint's side axis points."""
+    """(R, 3) direction of a joint's side axis."""
     side: Floats = placed.turned[:, n] @ plan.axes[n, :, 0]
     return side
 
 
 def _known(plan: TreePlan, n: int, placed: TreeFrames, rows: TreeProblems) -> Floats:
-    """(R, 3) where a known joint is: the pinned root, or a joint with a goal of its own."""
+    """(R, 3) position of a known joint: the pinned root, or a joint with a goal of its own."""
     if n == 0 and not plan.root_free:
         return placed.points[:, 0]
     own = next(s for s in plan.links[n].sites if not plan.site_offsets[s].any())
@@ -73,7 +73,7 @@ def _known(plan: TreePlan, n: int, placed: TreeFrames, rows: TreeProblems) -> Fl
 
 
 def _meeting(plan: TreePlan, placed: TreeFrames, one: int, other: int) -> Floats:
-    """(R, 3) where two joints that close a loop should meet: on both bones' spheres, nearest to where they are."""
+    """(R, 3) where two joints that close a loop should meet: the point of both bones' spheres nearest to them."""
     a, b = plan.site_joints[one], plan.site_joints[other]
     middle = (placed.points[:, a] + placed.points[:, b]) / 2
     above, beside = plan.links[a].parent, plan.links[b].parent
@@ -87,18 +87,18 @@ def _meeting(plan: TreePlan, placed: TreeFrames, one: int, other: int) -> Floats
 
 
 def _wanted(link: PulledJoint, placed: TreeFrames, n: int, wanted: Floats, share: Floats) -> Floats:
-    """(R, 3) the place of a joint from which the points on it are nearest to where they are wanted (R, E, 3).
+    """(R, 3) the position of a joint that brings the points on it nearest to their targets `wanted` (R, E, 3).
 
-    With one point it is the nearest point on the sphere about it (1.21). With several that sit in one place it is the
-    nearest about their centroid, weighted by their shares (R, E): FABRIK's rule for sub-bases. Points that sit apart
-    make a rigid body, which is laid on them by least squares.
+    With one point, it is the nearest point on the sphere about its target (1.21). With several coincident points, the
+    sphere is about their targets' centroid, weighted by `share` (R, E): FABRIK's rule for sub-bases. Other points form
+    a rigid body, which is fitted to the targets by least squares.
     """
     middle = _mean(share * ~link.floating, wanted)
     if link.direction.any():
         mean = (share * link.along).sum(-1)
         spread = link.along - mean[:, None]
         pointing = _mean(share * spread, wanted - middle[:, None])
-        # The joint's own place, by the weight HOLD, settles a single point and points in one place.
+        # The joint's present position, with the weight HOLD, decides for a single point and for coincident points.
         pointing = pointing + HOLD * mean[:, None] * (middle - placed.points[:, n])
         length = np.linalg.norm(pointing, axis=-1, keepdims=True)
         now = placed.turned[:, n] @ link.direction
@@ -116,9 +116,9 @@ def _wanted(link: PulledJoint, placed: TreeFrames, n: int, wanted: Floats, share
 
 
 def outwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems, wanted: Floats, pull: Floats) -> Floats:
-    """(R, N, 3) the turns within the limits that bring what each joint carries nearest to where `inwards` wants it."""
+    """The outward pass: angles (R, N, 3) within limits that bring what each joint carries nearest to its target."""
     result = rows.turns.copy()
-    # Seen from a joint above, the points of an orientation are about where their joint is wanted.
+    # For joints above, the points of an orientation are around the target position of their joint.
     about = np.zeros_like(wanted)
     about[:, len(plan.links) :] = wanted[:, plan.site_joints] * plan.floating[:, None]
     wanted = wanted + about
@@ -139,7 +139,7 @@ def outwards(plan: TreePlan, placed: TreeFrames, rows: TreeProblems, wanted: Flo
                 near = levers is link.levers
                 wish = wanted[:, levers] - points[:, n, None]
                 if near and link.floating.any():
-                    # Its own are about where it is.
+                    # The joint's own orientation points are around its present position.
                     own = np.isin(levers, len(plan.links) + np.flatnonzero(plan.floating & (plan.site_joints == n)))
                     wish = wish + ((points - wanted[:, : len(plan.links)])[:, n, None]) * own[:, None]
                 result[:, n] = joint_alignment.turn(

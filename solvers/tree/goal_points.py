@@ -1,4 +1,4 @@
-"""Goals as points that pull: a place is one point of a joint, an orientation three points on its axes."""
+"""Goals as points on joints: a position goal is one point of a joint, an orientation goal three points on its axes."""
 
 from dataclasses import dataclass
 
@@ -14,34 +14,34 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 HELD = 1e4
-"""How many times the weight of the others a pinned place and a closed loop have."""
+"""Factor on the weights of pinned positions and closed loops."""
 GRAIN = 1e-10
 """Part of the reach to which goals are rounded."""
 LEVER = 0.1
-"""Part of the reach at which the three points of an orientation are. Each has half the weight: a small turn moves two
-of them, so that a radian counts as much as this part of the reach."""
+"""Distance of the three points of an orientation from their joint, as part of the reach. Each has half the weight: a
+small rotation moves two of them, so that a radian counts as much as this part of the reach."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GoalPoints:
-    """S points on joints: those of loops last."""
+    """S points on joints, those of loops last."""
 
     joints: Ints
     """(S,)"""
     offsets: Floats
     """(S, 3) m, in the joint's frame."""
     floating: Bools
-    """(S,) points of orientations: their goals are seen from the joint, wherever it is."""
+    """(S,) whether a point belongs to an orientation: its goal is relative to the joint's position."""
     goals: Floats
-    """(F, S, 3) m in the base's frame, or from the joint; zero where not asked for."""
+    """(F, S, 3) m in the base's frame, or relative to the joint; zero where the weight is 0."""
     weights: Floats
-    """(F, S) the largest of a frame's goals is 1: only how they compare counts."""
+    """(F, S) scaled so that the largest of a frame's goals is 1, as only their ratios count."""
     loops: int
-    """How many of them belong to loops."""
+    """How many of the points belong to loops."""
 
 
 def sites_of(skeleton: Skeleton, goals: Goals) -> GoalPoints:
-    """The points of all goals and loops."""
+    """Convert all goals and loops to points."""
     frames, loops = len(goals), np.array(skeleton.loops, int).reshape(-1)
     lever = LEVER * skeleton.reach
     turned_base, base = goals.root[:, :3, :3], goals.root[:, None, :3, 3]
@@ -71,10 +71,10 @@ def sites_of(skeleton: Skeleton, goals: Goals) -> GoalPoints:
 
 
 def _rounded(goals: Floats, reach: float) -> Floats:
-    """Goals by whole grains, far finer than a row's tolerance.
+    """Round goals to a grid far finer than the tolerance.
 
-    At a fork, where two ways round are as near, the last bit of a goal decides. Rounded here, in the base's frame, it
-    is the same wherever in the world the skeleton stands.
+    Where two solutions are equally near, the last bit of a goal decides. Rounded in the base's frame, it is the same
+    wherever in the world the skeleton is.
     """
     grain = GRAIN * reach
     rounded: Floats = np.round(goals / grain) * grain

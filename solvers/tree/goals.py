@@ -1,4 +1,4 @@
-"""What a tree is asked for and what it answers."""
+"""Goals for a tree of joints, and the solved poses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,26 +15,26 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Goals:
-    """Where joints should be and how they should be turned, over F frames. A weight of 0 = not asked for."""
+    """Target positions and orientations of joints over F frames. Goals with a weight of 0 are ignored."""
 
     joints: Ints
-    """(T,) the joint that each place is for; ends, inner joints, the root if it is free; one joint may have several."""
+    """(T,) the joint of each position goal: an end, an inner joint or a free root; a joint may have several."""
     offsets: Floats
-    """(T, 3) m, which point of the joint, in its own frame."""
+    """(T, 3) m, the point of the joint that is to be there, in the joint's frame."""
     positions: Floats
     """(F, T, 3) m in the world; finite where the weight is above zero."""
     weights: Floats
     """(F, T) >= 0"""
     oriented: Ints
-    """(O,) the joints whose turn in the world is asked for."""
+    """(O,) the joints that have an orientation goal."""
     orientations: Floats
     """(F, O, 4) unit wxyz R_world_joint; finite where the weight is above zero."""
     orientation_weights: Floats
-    """(F, O) >= 0: one radian counts as much as a tenth of the skeleton's reach."""
+    """(F, O) >= 0; with equal weights, one radian counts as much as a tenth of the skeleton's reach."""
     root: Floats
-    """(F, 4, 4) T_world_base: what carries the skeleton. A free root begins there."""
+    """(F, 4, 4) T_world_base, the skeleton's object space. A free root starts there."""
     pinned: Bools
-    """(T,) places to be held before all others are heeded."""
+    """(T,) whether a position goal has priority over all others."""
 
     def __len__(self) -> int:
         return len(self.root)
@@ -54,10 +54,12 @@ def places(
     root: ArrayLike | None = None,
     pinned: tuple[str, ...] = (),
 ) -> Goals:
-    """Goals by the joints' names: positions name -> (F, 3) m, orientations name -> (F, 4) wxyz.
+    """Make Goals from joint names.
 
-    weights name -> () or (F,) count for the joint's place and orientation, 1 where not named; root as in Goals, by
-    default the origin. Raises SkeletonError for names that there are not.
+    positions: name -> (F, 3) m in the world. orientations: name -> (F, 4) unit wxyz. weights: name -> () or (F,), for
+    the joint's position and orientation, by default 1. root: as in Goals, by default the identity. pinned: names of
+    joints whose position has priority. Raises SkeletonError for unknown names, other shapes, or no goal and no root at
+    all.
     """
     turned = orientations or {}
     given = [np.asarray(values, float) for values in (*positions.values(), *turned.values())]
@@ -78,7 +80,7 @@ def places(
 
 
 def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats:
-    """(frames, names, width). Raises SkeletonError for what has another shape."""
+    """(frames, names, width) the stacked values. Raises SkeletonError for another shape."""
     arrays = [np.asarray(value, float) for value in values.values()]
     for name, array in zip(values, arrays, strict=True):
         if array.shape != (frames, width):
@@ -87,13 +89,13 @@ def _stacked(values: Mapping[str, ArrayLike], frames: int, width: int) -> Floats
 
 
 def _weighted(weights: Mapping[str, ArrayLike], names: list[str], frames: int) -> Floats:
-    """(frames, names) the weights of these names, 1 where not named."""
+    """(frames, names) the weights of these names, by default 1."""
     wanted = [np.broadcast_to(np.asarray(weights.get(name, 1.0), float), frames) for name in names]
     return np.stack(wanted, -1) if wanted else np.zeros((frames, 0))
 
 
 def check(skeleton: Skeleton, goals: Goals) -> None:
-    """Raises SkeletonError for shapes that disagree, joints that there are not, and values that cannot be."""
+    """Raise SkeletonError for inconsistent shapes, unknown joints, and invalid values."""
     frames, t, o = len(goals), len(goals.joints), len(goals.oriented)
     shapes = {
         "offsets": (t, 3),
@@ -131,12 +133,12 @@ def check(skeleton: Skeleton, goals: Goals) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreePose:
-    """A skeleton over F frames. `positions` are forward kinematics of `root` and `rotations`."""
+    """The poses of a skeleton over F frames; `positions` are the forward kinematics of `root` and `rotations`."""
 
     root: Floats
-    """(F, 4, 4) T_world_base; not Goals.root where the root is free."""
+    """(F, 4, 4) T_world_base; differs from Goals.root where the root is free."""
     turns: Floats
-    """(F, J, 3) rad: swing about side, twist, swing about third axis of each joint; see swing_twist_limits.py."""
+    """(F, J, 3) rad: swing about the side axis, twist, swing about the third axis; see swing_twist_limits.py."""
     rotations: Floats
     """(F, J, 4) unit wxyz relative to rest."""
     positions: Floats
@@ -148,9 +150,9 @@ class TreePose:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeState:
-    """What is kept from one frame to the next: the last pose."""
+    """The last pose, from which the next frame starts."""
 
     turns: Floats
     """(J, 3) rad"""
     shift: Floats
-    """(3,) m in the base's frame, how far a free root is from where Goals.root has it."""
+    """(3,) m in the base's frame, translation of a free root from Goals.root."""

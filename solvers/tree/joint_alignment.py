@@ -1,4 +1,4 @@
-"""One joint turned, within its limits, so that points it carries come nearest to where they are wanted."""
+"""Rotate one joint within its limits so that the points it carries come nearest to their targets."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FAINT = 1e-9
-"""Part of the product of two lengths below which a cross and a dot product of them tell no angle."""
+"""Part of the product of two lengths below which their cross and dot products do not determine an angle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointAlignment:
-    """What of a plan concerns one joint."""
+    """Axes and limits of one joint, as in TreePlan."""
 
     axes: Floats
     """(3, 3)"""
@@ -30,15 +30,15 @@ class JointAlignment:
 
 
 def matrix(joint: JointAlignment, turns: Floats) -> Floats:
-    """(R, 3, 3) of turns (R, 3)."""
+    """(R, 3, 3) rotation matrices of angles (R, 3)."""
     return swing_twist_limits.matrices(joint.axes, turns)
 
 
 def turn(joint: JointAlignment, turns: Floats, arms: Floats, wish: Floats, pull: Floats, *, swing: bool) -> Floats:
-    """(R, 3) the turns that bring the points at arms (R, E, 3) nearest to wish (R, E, 3), pulled by pull (R, E).
+    """(R, 3) the angles that bring points at `arms` (R, E, 3) nearest to `wish` (R, E, 3), weighted by `pull` (R, E).
 
-    arms are in the joint's turned frame, wish in the frame before it turns. First the swing, by the turn that would be
-    best without limits, then the twist that is best with that swing. What they do not tell stays as it is.
+    arms are in the joint's frame after its rotation, wish in the frame before it. First the swing is taken from the
+    best rotation without limits, then the twist that is best with that swing. Undetermined angles stay.
     """
     result = turns.copy()
     if swing and (joint.free[0] or joint.free[2]):
@@ -53,7 +53,7 @@ def turn(joint: JointAlignment, turns: Floats, arms: Floats, wish: Floats, pull:
 
 
 def _twist(joint: JointAlignment, before: Floats, arms: Floats, wish: Floats, pull: Floats) -> Floats:
-    """(R,) the best twist, wish (R, E, 3) as seen from between swing and twist."""
+    """(R,) the best twist; wish (R, E, 3) is in the frame between swing and twist."""
     axis = joint.axes[:, 1]
     across = (pull * (wish * swing_twist_limits.cross(axis, arms)).sum(-1)).sum(-1)
     level = (pull * ((wish * arms).sum(-1) - (wish @ axis) * (arms @ axis))).sum(-1)
@@ -64,16 +64,16 @@ def _twist(joint: JointAlignment, before: Floats, arms: Floats, wish: Floats, pu
 
 
 def _heading(now: Floats, axis: Floats, arms: Floats, wish: Floats, pull: Floats) -> Floats:
-    """(R, 3) where the best turn without limits brings the twist axis; now (R, 3, 3) is the turn as it is."""
+    """(R, 3) direction of the twist axis after the best rotation without limits; now (R, 3, 3) is the present one."""
     if arms.shape[1] > 1:
         return turned_onto(arms, wish, pull / np.maximum(pull.sum(-1, keepdims=True), 1e-300), 1e-6, now) @ axis
     return aimed(now @ axis, (now @ arms[:, 0, :, None])[..., 0], wish[:, 0])
 
 
 def aimed(vectors: Floats, source: Floats, target: Floats) -> Floats:
-    """Vectors (R, 3) turned by the shortest turn from the direction of source (R, 3) to that of target (R, 3).
+    """Vectors (R, 3) rotated by the shortest rotation from the direction of source (R, 3) to that of target (R, 3).
 
-    Opposite directions are turned about an axis square on both. Without a direction nothing turns.
+    Opposite directions rotate about some axis perpendicular to both. A zero source or target rotates nothing.
     """
     lengths = np.linalg.norm(source, axis=-1, keepdims=True) * np.linalg.norm(target, axis=-1, keepdims=True)
     some = lengths > 1e-300
@@ -92,9 +92,9 @@ def aimed(vectors: Floats, source: Floats, target: Floats) -> Floats:
 
 
 def turned_onto(arms: Floats, wish: Floats, share: Floats, hold: float, now: Floats) -> Floats:
-    """(R, 3, 3) the rotation that lays arms (R, E, 3) on wish (R, E, 3) best, weighted by share (R, E).
+    """(R, 3, 3) the least-squares rotation of arms (R, E, 3) onto wish (R, E, 3), weighted by share (R, E).
 
-    The rotation `now` (R, 3, 3) counts by `hold`, which settles what points in a line leave open.
+    The present rotation `now` (R, 3, 3) has the weight `hold`, which decides what collinear points leave open.
     """
     size = (share * np.linalg.norm(arms, axis=-1) * np.linalg.norm(wish, axis=-1)).sum(-1)[:, None, None]
     spread = np.swapaxes(wish * share[..., None], -1, -2) @ arms + hold * np.maximum(size, 1e-300) * now

@@ -1,9 +1,9 @@
-"""The nearest pose within the limits, from one that is not far: where passes creep or are stuck, this ends them.
+"""Refine a pose to the nearest one within limits, where FABRIK's passes converge slowly or are stuck.
 
-Near a straight chain FABRIK's passes gain less and less, and within limits they stop at poses that are not the
-nearest. From there all turns are improved together: Newton's steps on the cost, damped (Levenberg 1944, Marquardt
-1963) and projected on the limits (Bertsekas 1982, Projected Newton Methods), which are a convex set in the turns. It
-ends where no small turn within the limits leads nearer. No step leads away.
+Near a straight chain FABRIK's passes gain less and less, and within limits they stop short of the optimum. From there
+all angles are optimised together: damped Newton steps on the cost (Levenberg 1944, Marquardt 1963), projected on the
+limits (Bertsekas 1982, Projected Newton Methods), which are a convex set in these angles. The iteration ends at a local
+minimum; no step raises the cost.
 """
 
 from dataclasses import replace
@@ -22,21 +22,21 @@ Rows = NDArray[np.intp]
 
 FIRST_DAMPING = 1e-3
 LEAST_DAMPING = 1e-7
-"""Parts of the largest curvature: with less, rounding turns joints that the goals leave open."""
+"""Relative to the largest curvature: with less, rounding would rotate joints that the goals leave open."""
 MOST_DAMPING = 1e4
-"""Parts of the largest curvature: where so much damping finds no better pose, there is none near."""
+"""Relative to the largest curvature: if a step with this damping does not lower the cost, the row has converged."""
 STILL = 1e-8
-"""rad of a step below which a row is at rest."""
+"""rad, length of a step below which a row has converged."""
 NOTHING = 1e-13
-"""Part of what is missed that is as good as nothing."""
+"""Relative gain below which a row has converged."""
 
 
 def finish(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> TreeProblems:
-    """The rows no farther from their goals than they are, after at most `steps` steps.
+    """The rows refined by at most `steps` steps, none farther from its goals than before.
 
-    Two steps are tried each time, one that heeds how the misses bend and one that does not, and the better is taken:
-    the first leads astray far from goals that can be reached, the second creeps near those that cannot. Rows within
-    tolerance m, and rows at rest, freeze.
+    Each iteration tries a Gauss-Newton step and a full Newton step and takes the better one: full Newton misleads far
+    from reachable goals, Gauss-Newton converges slowly near unreachable ones. Rows within tolerance (m) and rows that
+    have converged stop.
     """
     best = rows
     if not (plan.free.any() or plan.root_free):
@@ -65,7 +65,10 @@ def finish(plan: TreePlan, rows: TreeProblems, tolerance: float, steps: int) -> 
 
 
 def _tried(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreeProblems, Floats]:
-    """The rows after one step and after the other (2 R), damped by (2, R), and their largest changes (2, R) rad."""
+    """The rows after a Gauss-Newton and after a full Newton step (2 R), and their largest changes (2, R) rad.
+
+    damping: (2, R), relative to the largest curvature.
+    """
     turns = 3 * len(plan.links)
     found = slopes(plan, place(plan, rows.origin, rows.turns), rows)
     let, edge = _let(plan, rows.turns, -found.slope[:, :turns])
@@ -76,8 +79,8 @@ def _tried(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreePro
     curvature = allowed @ curvature @ allowed
     curvature[1, :, :turns, :turns] += blocks(edge)
     slope = np.ascontiguousarray((allowed @ found.slope[..., None])[:, free])
-    # Where the cost curves downwards the same step as where it curves upwards leads off the ridge, not onto it.
-    # In one piece: products of matrices round by how they lie in memory, which depends on how many rows there are.
+    # Negative curvature counts by its absolute value, so that the step leads down from a ridge, not onto it.
+    # Contiguous: matrix products round by memory layout, which would depend on the number of rows.
     bends, ways = np.linalg.eigh(np.ascontiguousarray(curvature[:, :, free][..., free]))
     damped = np.abs(bends) + (damping * np.maximum(np.abs(bends).max(-1), 1e-300))[..., None]
     change = np.zeros((*damping.shape, len(free)))
@@ -90,10 +93,10 @@ def _tried(plan: TreePlan, rows: TreeProblems, damping: Floats) -> tuple[TreePro
 
 
 def _let(plan: TreePlan, turns: Floats, downhill: Floats) -> tuple[Floats, Floats]:
-    """What each joint may do, and how its limits curve: both (R, N, 3, 3), over its three turns.
+    """Projection on the directions in which each joint may move, and its limits' curvature: both (R, N, 3, 3).
 
-    A joint at a limit that downhill (R, 3 N) would leave through may only go along it. To go along the edge of a cone
-    is to turn inwards by its curvature, against the slope: which counts as curvature of the cost.
+    A joint at a limit that the descent direction `downhill` (R, 3 N) would violate may only move along it. The edge of
+    a cone is curved, so moving along it also moves inwards, against the descent: that adds to the cost's curvature.
     """
     wish = downhill.reshape(turns.shape)
     twist = turns[..., 1]

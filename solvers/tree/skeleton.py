@@ -1,4 +1,4 @@
-"""Skeleton: a tree of joints, how each sits on its parent and how far it turns. An arm, a tail, a hand, a body."""
+"""Skeleton: a tree of joints with rest transforms and rotation limits, such as an arm, a tail, a hand or a body."""
 
 from dataclasses import dataclass, field
 
@@ -14,75 +14,75 @@ Vector = tuple[float, float, float]
 
 
 class SkeletonError(KnuckleError):
-    """A skeleton, or goals for it, that contradict themselves."""
+    """An inconsistent skeleton, or inconsistent goals for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwingTwistLimit:
-    """How far one joint turns; see swing_twist_limits.py. Made by `ball`, `cone`, `hinge` and `fixed`."""
+    """Rotation limits of one joint, see swing_twist_limits.py; made by `ball`, `cone`, `hinge` and `fixed`."""
 
     cone: tuple[float, float, float, float] = (np.pi,) * 4
     """rad, the largest swing about +side, +third, −side and −third axis, 0..π."""
     twist: tuple[float, float] = (-np.pi, np.pi)
-    """rad, least and most."""
+    """rad, smallest and largest."""
     axis: Vector = (0.0, 1.0, 0.0)
     """The twist axis in the joint's frame: along the bone, or a hinge's axis."""
     side: Vector = (1.0, 0.0, 0.0)
-    """The first axis of the swing, in the joint's frame; turned to stand square on the twist axis."""
+    """The first axis of the swing in the joint's frame; made perpendicular to the twist axis."""
 
 
 ANY_TURN = SwingTwistLimit()
 
 
 def ball(twist: tuple[float, float] = (-np.pi, np.pi)) -> SwingTwistLimit:
-    """Any swing; a twist in rad, by default any."""
+    """A ball joint: any swing, and a twist within a range in rad, by default any."""
     return SwingTwistLimit(twist=twist)
 
 
 def cone(
     forwards: float, backwards: float, left: float, right: float, twist: tuple[float, float] = (0.0, 0.0)
 ) -> SwingTwistLimit:
-    """A swing in an irregular cone, rad: about +X, −X, +Z and −Z of the joint, each 0..π."""
+    """A swing within an irregular cone: largest angles in rad about +X, −X, +Z and −Z of the joint, each 0..π."""
     return SwingTwistLimit((forwards, left, backwards, right), twist)
 
 
 def hinge(low: float, high: float, axis: Vector = (1.0, 0.0, 0.0)) -> SwingTwistLimit:
-    """A turn of low..high rad about one axis of the joint's frame."""
+    """A hinge: rotation by low..high rad about one axis of the joint's frame."""
     return SwingTwistLimit((0.0,) * 4, (low, high), axis, (0.0, 1.0, 0.0) if abs(axis[1]) < 0.9 else (1.0, 0.0, 0.0))
 
 
 def fixed() -> SwingTwistLimit:
-    """No turn at all."""
+    """A fixed joint: no rotation."""
     return SwingTwistLimit((0.0,) * 4, (0.0, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Skeleton:
-    """J joints. Lengths in m, angles in rad. A joint may sit on its parent: several hinges in a point are one joint.
+    """A tree of J joints. Lengths in m, angles in rad. A joint may coincide with its parent.
 
-    Raises SkeletonError for parents that do not come before their children, shapes that disagree, values that are not
-    finite, rest transforms that are not rigid, cones that are not 0..π, twist ranges with swapped ends or wider than a
-    whole turn, axes without length, and loops between joints that there are not.
+    Raises SkeletonError for parents that do not come before their children, inconsistent shapes, values that are not
+    finite, rest transforms that are not rigid, cones outside 0..π, twist ranges that are reversed or wider than 2π,
+    axes without length, and loops between unknown joints.
     """
 
     joints: tuple[str, ...]
     """(J,) names, parents before children; the first is the root."""
     parents: tuple[int, ...]
-    """(J,) index of the parent, −1 for the root alone."""
+    """(J,) index of the parent, −1 only for the root."""
     rest: Floats
     """(J, 4, 4) T_parent_joint; the root's is T_base_root."""
     limits: tuple[SwingTwistLimit, ...]
     """(J,)"""
     loops: tuple[tuple[int, int], ...] = ()
-    """Pairs of joints that must be in one place: where two chains meet and close a loop."""
+    """Pairs of joints that must coincide: where two chains meet and close a loop."""
     root_free: bool = False
-    """Whether the root may leave its place; else it is pinned to it."""
+    """Whether the root may translate; else it is pinned."""
     axes: Floats = field(init=False)
     """(J, 3, 3) columns: side, twist and third axis in the joint's frame."""
     cone: Floats = field(init=False)
-    """(J, 4) as Limit.cone."""
+    """(J, 4) as SwingTwistLimit.cone."""
     twist: Floats = field(init=False)
-    """(J, 2) as Limit.twist."""
+    """(J, 2) as SwingTwistLimit.twist."""
 
     def __post_init__(self) -> None:
         count = len(self.joints)
@@ -118,30 +118,30 @@ class Skeleton:
 
     @property
     def reach(self) -> float:
-        """m along the bones to the joint that is farthest from the root; 1 where no bone has a length."""
+        """m along the bones from the root to the farthest joint; 1 if no bone has a length."""
         along = np.zeros(len(self.joints))
         for j, parent in enumerate(self.parents[1:], 1):
             along[j] = along[parent] + self.lengths[j]
         return float(along.max()) or 1.0
 
     def index(self, name: str) -> int:
-        """The index of a joint. Raises SkeletonError for a name that there is not."""
+        """The index of a joint. Raises SkeletonError for an unknown name."""
         if name not in self.joints:
             raise SkeletonError(f"skeleton: there is no joint '{name}', expected one of {', '.join(self.joints)}")
         return self.joints.index(name)
 
     def rotations(self, turns: Floats) -> Floats:
-        """(F, J, 4) unit quaternions relative to rest, from turns (F, J, 3)."""
+        """(F, J, 4) unit quaternions wxyz relative to rest, from angles (F, J, 3) as in TreePose."""
         return swing_twist_limits.rotations(self.axes, turns)
 
     def excess(self, turns: Floats) -> Floats:
-        """(F, J) rad by which turns (F, J, 3) lie outside their limits, 0 inside."""
+        """(F, J) rad by which angles (F, J, 3) are outside their limits, 0 inside."""
         apart: Floats = np.linalg.norm(turns - swing_twist_limits.clamp(self.cone, self.twist, turns), axis=-1)
         return apart
 
 
 def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -> dict[str, Floats]:
-    """axes, cone and twist of all joints. Raises SkeletonError."""
+    """The fields `axes`, `cone` and `twist` of a Skeleton. Raises SkeletonError."""
     axes = np.zeros((len(joints), 3, 3))
     for name, limit, frame in zip(joints, given, axes, strict=True):
         numbers = [*limit.cone, *limit.twist, *limit.axis, *limit.side]
@@ -159,7 +159,7 @@ def _limit_arrays(joints: tuple[str, ...], given: tuple[SwingTwistLimit, ...]) -
         axis = np.array(limit.axis) / np.linalg.norm(limit.axis)
         third = third / np.linalg.norm(third)
         frame[:] = np.stack([np.cross(axis, third), axis, third], -1)
-    # Rounded down so that a cone of π is one.
+    # Rounding may leave an angle slightly above π.
     widths = np.array([limit.cone for limit in given], float)
     return {"axes": axes, "cone": np.minimum(widths, np.pi), "twist": np.array([limit.twist for limit in given], float)}
 

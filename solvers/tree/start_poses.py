@@ -1,4 +1,4 @@
-"""Poses to begin from, and the one pose that needs no search: a chain without limits that cannot reach."""
+"""Start poses, and the one case with a closed form: a chain without limits whose goal is out of reach."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ Bools = NDArray[np.bool_]
 BENT = 0.3
 """rad by which each joint of a slightly bent pose is bent."""
 WIDEST = 1.5
-"""rad: how far from rest poses are scattered where the limits let them."""
+"""rad, the largest angle from rest of random poses."""
 
 
 def beginning(plan: TreePlan, turns: Floats, number: int) -> Floats:
-    """(R, N, 3) where rows at turns (R, N, 3) begin again: there, slightly bent, then scattered over the limits.
+    """(R, N, 3) start poses of restart `number`: 0 is the present pose, 1 slightly bent, others random within limits.
 
-    The same numbers for every row, so that a row's answer does not depend on which others there are.
+    The random numbers are the same for every row, so that a row's result does not depend on the others.
     """
     if number == 0:
         return turns
@@ -29,18 +29,18 @@ def beginning(plan: TreePlan, turns: Floats, number: int) -> Floats:
 
 
 def _bent(plan: TreePlan, turns: Floats) -> Floats:
-    """All joints bent a little the same way, to the inside of their limits: the straight chain is a dead end."""
+    """All joints bent a little the same way, inside their limits, as the iteration stalls at a straight chain."""
     moved = turns.copy()
     is_hinge = ~plan.free[:, 0] & ~plan.free[:, 2]
     inside = np.where(turns[..., 1] > plan.twist.mean(-1), -BENT, BENT)
     moved[..., 1] += np.where(is_hinge, inside, 0.0)
-    # Less than the cone is wide, or a narrow cone would be left through its other side.
+    # Away from the cone's nearer edge; the caller clamps the result.
     moved[..., 0] += np.where(turns[..., 0] > (plan.cone[:, 0] - plan.cone[:, 2]) / 2, -BENT, BENT)
     return moved
 
 
 def _scattered(plan: TreePlan, number: int) -> Floats:
-    """(N, 3) a pose inside the limits, another for each number."""
+    """(N, 3) a random pose within limits, seeded by `number`."""
     unit = np.random.default_rng(number).uniform(-1, 1, plan.cone.shape[:1] + (3,))
     turns = np.zeros_like(unit)
     round_disc = unit[:, ::2] / np.maximum(np.linalg.norm(unit[:, ::2], axis=-1, keepdims=True), 1.0)
@@ -52,10 +52,10 @@ def _scattered(plan: TreePlan, number: int) -> Floats:
 
 
 def out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bools]:
-    """The turns (R, N, 3) of rows that no pose brings to their goal, and which these are (R,).
+    """The optimal angles (R, N, 3) of rows whose goal is out of reach, and which rows these are (R,).
 
-    Only of one chain without limits. Too far: straight towards the goal (1.8). Too near: the longest bone towards it
-    and all others back, for where the longest is longer than the others together.
+    Only for a single chain without limits. Too far: straight towards the goal (1.8). Too near, if the longest bone is
+    longer than all others together: that bone towards the goal and the others back.
     """
     nothing = np.zeros(len(rows.turns), bool)
     if not plan.straight:
@@ -74,7 +74,7 @@ def out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bools]:
     some = rows.select(chosen)
     _, _, placed = measure(plan, some)
     count = len(plan.links)
-    # A goal in the root itself has no direction: then it is the one in which the longest bone points.
+    # A goal at the root itself has no direction: use the present one of the longest bone.
     now = placed.points[:, longest + 1] - placed.points[:, longest]
     towards = np.where(distance[chosen, None] > 1e-12 * plan.reach, way[chosen], now)
     towards = towards / np.linalg.norm(towards, axis=-1, keepdims=True)
@@ -89,7 +89,7 @@ def out_of_reach(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Bools]:
 
 
 def least_miss(plan: TreePlan, rows: TreeProblems) -> Floats:
-    """(R,) m of misses, as `measure` has them, that no pose can do without: goals beyond the bones' lengths."""
+    """(R,) m, a lower bound of the error in `measure`, from goals farther away than the bones' lengths."""
     if plan.root_free:
         return np.zeros(len(rows.turns))
     along = np.zeros(len(plan.links))

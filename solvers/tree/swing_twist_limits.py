@@ -1,14 +1,15 @@
-"""How far a joint turns: a swing inside an irregular cone, then a twist inside a range.
+"""Swing-twist parametrisation of a joint, with limits: a swing within an irregular cone and a twist within a range.
 
-A joint turns by R = S · T. T turns by `twist` about the joint's twist axis. S is the shortest turn that brings that
-axis to where it ends, written as the vector axis · angle; it has no part along the twist axis. So three angles say all:
+A joint's rotation is R = S · T. T is the rotation by the twist about the joint's twist axis. S is the swing: the
+shortest rotation from the twist axis to its final direction, as a rotation vector, which is perpendicular to the twist
+axis. So a joint has three angles:
 
     turns (..., 3) rad = swing about the side axis, twist, swing about the third axis
 
-The cone of FABRIK's section on limits is four quarters of ellipses, one a quadrant. The paper draws them on a plane
-before the joint, where they end at 90 degrees. Drawn in the angles of the swing they are the same four ellipses, go on
-to 180 degrees, and their inside is convex. A hinge is a joint without a cone that twists about the hinge's axis, a
-fixed joint has neither: every joint is one and the same thing with other numbers.
+The cone in FABRIK's section on limits is four quarter ellipses, one in each quadrant. The paper draws them on a plane
+in front of the joint, which ends at 90 degrees. In the angles of the swing they are the same four ellipses, reach up to
+180 degrees, and enclose a convex set. A hinge is a joint with an empty cone whose twist axis is the hinge's axis, and a
+fixed joint has no twist either.
 """
 
 import numpy as np
@@ -20,15 +21,15 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 FULL_SWING = np.pi - 1e-9
-"""rad: a cone as wide as this in each of its directions is no limit."""
+"""rad: a cone this wide in all four directions counts as unlimited."""
 FULL_TWIST = 2 * np.pi - 1e-9
-"""rad: a range as wide as this is no limit."""
+"""rad: a range this wide counts as unlimited."""
 THIN = 1e-10
-"""rad: what a cone that is closed on a side is taken as while the nearest swing in it is looked for."""
+"""rad, the smallest semi-axis of a cone, used where it is closed."""
 
 
 def rotations(axes: Floats, turns: Floats) -> Floats:
-    """(..., 4) unit quaternions S · T of turns (..., 3) about axes (..., 3, 3), columns side, twist and third axis."""
+    """(..., 4) unit quaternions S · T of angles (..., 3) about axes (..., 3, 3), columns side, twist and third axis."""
     vector = swing_vector(axes, turns)
     half = np.linalg.norm(vector, axis=-1, keepdims=True) / 2
     swing = np.concatenate([np.cos(half), np.sinc(half / np.pi) * vector / 2], -1)
@@ -37,7 +38,7 @@ def rotations(axes: Floats, turns: Floats) -> Floats:
 
 
 def matrices(axes: Floats, turns: Floats) -> Floats:
-    """(..., 3, 3) the same as matrices."""
+    """(..., 3, 3) rotation matrices S · T, see `rotations`."""
     twist = skew(axes[..., 1])
     angle = turns[..., 1, None, None]
     m: Floats = swing_matrices(axes, turns) @ (
@@ -47,7 +48,7 @@ def matrices(axes: Floats, turns: Floats) -> Floats:
 
 
 def swing_matrices(axes: Floats, turns: Floats) -> Floats:
-    """(..., 3, 3) the S of turns (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
+    """(..., 3, 3) S of angles (..., 3): exp [s] = cos θ + sin θ/θ [s] + (1 − cos θ)/θ² s sᵀ, θ = |s|."""
     vector = swing_vector(axes, turns)
     angle = np.sqrt((vector * vector).sum(-1))[..., None, None]
     outer = vector[..., :, None] * vector[..., None, :]
@@ -57,15 +58,15 @@ def swing_matrices(axes: Floats, turns: Floats) -> Floats:
 
 
 def swing_vector(axes: Floats, turns: Floats) -> Floats:
-    """(..., 3) axis · angle of the swing, in the joint's frame."""
+    """(..., 3) rotation vector of the swing in the joint's frame, rad."""
     vector: Floats = turns[..., :1] * axes[..., 0] + turns[..., 2:] * axes[..., 2]
     return vector
 
 
 def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
-    """(..., 2) the swing that brings the twist axis to the unit vector `heading` (..., 3).
+    """(..., 2) the swing that rotates the twist axis to the unit vector `heading` (..., 3).
 
-    Straight back is reached by a swing of π in any direction: then it is the direction of the turns `before` (..., 3).
+    The opposite direction is reached by a swing of π about any axis: then about that of the angles `before` (..., 3).
     """
     across = cross(axes[..., 1], heading)
     bend = np.stack([(across * axes[..., 0]).sum(-1), (across * axes[..., 2]).sum(-1)], -1)
@@ -80,9 +81,9 @@ def swing_to(axes: Floats, heading: Floats, before: Floats) -> Floats:
 
 
 def clamp(cone: Floats, twist: Floats, turns: Floats) -> Floats:
-    """The turns (..., 3), or the nearest inside cones (..., 4) and twist ranges (..., 2).
+    """Clamp angles (..., 3) to the nearest within cones (..., 4) and twist ranges (..., 2).
 
-    A turn that nothing limits is wrapped to the shorter way round.
+    Unlimited swings and twists are wrapped to the shorter way round.
     """
     result = np.empty(np.broadcast_shapes(turns.shape, (*cone.shape[:-1], 3)))
     result[..., ::2] = clamp_swing(cone, turns[..., ::2])
@@ -91,7 +92,7 @@ def clamp(cone: Floats, twist: Floats, turns: Floats) -> Floats:
 
 
 def clamp_twist(twist: Floats, angle: Floats) -> Floats:
-    """Angles (...), or the nearer end of the ranges (..., 2)."""
+    """Clamp angles (...) to ranges (..., 2), to the limit that is nearer around the circle."""
     low, high = twist[..., 0], twist[..., 1]
     middle = (low + high) / 2
     clamped: Floats = np.clip(middle + wrapped(angle - middle), low, high)
@@ -99,7 +100,7 @@ def clamp_twist(twist: Floats, angle: Floats) -> Floats:
 
 
 def clamp_swing(cone: Floats, swing: Floats) -> Floats:
-    """Swings (..., 2), or the nearest inside cones (..., 4): largest swing about +side, +third, −side, −third."""
+    """Clamp swings (..., 2) to the nearest within cones (..., 4): largest swing about +side, +third, −side, −third."""
     angle = np.linalg.norm(swing, axis=-1, keepdims=True)
     full = np.all(cone >= FULL_SWING, axis=-1)[..., None]
     swing = np.where(full & (angle > np.pi), swing * (1 - 2 * np.pi / np.maximum(angle, np.pi)), swing)
@@ -112,16 +113,17 @@ def clamp_swing(cone: Floats, swing: Floats) -> Floats:
 
 
 def semi_axes(cone: Floats, swing: Floats) -> Floats:
-    """(..., 2) those of the ellipse of the quadrant that a swing (..., 2) is in."""
+    """(..., 2) semi-axes of the ellipse in the quadrant of a swing (..., 2)."""
     semi: Floats = np.maximum(np.where(swing >= 0, cone[..., :2], cone[..., 2:]), THIN)
     return semi
 
 
 def let(cone: Floats, swing: Floats, wish: Floats) -> tuple[Floats, Floats]:
-    """What of a change is left to swings (..., 2) that wish to go there (..., 2), and how the way curves, 1/rad.
+    """Projection (..., 2, 2) of changes of swings (..., 2) on the cone, and the curvature term (..., 2, 2) of its edge.
 
-    Both are matrices (..., 2, 2). On the edge of its cone a swing that would leave may only go along the edge, which
-    turns inwards; the curvature is that, times how hard it is pushed outwards. Inside there is all and none.
+    wish: (..., 2) the descent direction. A swing on the edge of its cone that would leave it may only move along the
+    edge; the curvature term is the edge's curvature, 1/rad, times the outward component of `wish`. Inside the cone the
+    projection is the identity, and the curvature term 0.
     """
     shut = (swing == 0) & (np.where(wish > 0, cone[..., :2], cone[..., 2:]) <= THIN)
     semi = semi_axes(cone, swing)
@@ -132,15 +134,15 @@ def let(cone: Floats, swing: Floats, wish: Floats) -> tuple[Floats, Floats]:
     push = (normal * wish).sum(-1)
     normal = normal * (on_edge & (push > 0))[..., None]
     along = (np.eye(2) - normal[..., :, None] * normal[..., None, :]) * ~(shut[..., :, None] | shut[..., None, :])
-    # Of F = x²/a² + y²/b²: (F_xx F_y² + F_yy F_x²) / |∇F|³.
+    # Curvature of the level set of F = x²/a² + y²/b²: (F_xx F_y² + F_yy F_x²) / |∇F|³.
     bend = (slope[..., ::-1] ** 2 / semi**2).sum(-1) / steep[..., 0] / steep[..., 0] / steep[..., 0]
     return along, (bend * push * normal.any(-1))[..., None, None] * along
 
 
 def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
-    """(..., 2) the point of a quarter ellipse nearest to a point (..., 2) of that quarter.
+    """(..., 2) the point of a quarter ellipse nearest to a point (..., 2) in that quadrant.
 
-    Each step takes the ellipse for the circle that touches it best there, centred on its evolute.
+    Each iteration replaces the ellipse by its osculating circle, whose centre is on the evolute.
     """
     a, b = semi[..., 0], semi[..., 1]
     x, y = point[..., 0], point[..., 1]
@@ -158,7 +160,7 @@ def _nearest_on_ellipse(semi: Floats, point: Floats) -> Floats:
 
 
 def wrapped(angle: Floats) -> Floats:
-    """The same angle in −π..π."""
+    """The angle wrapped to −π..π."""
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
@@ -166,13 +168,13 @@ _NEXT, _LAST = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """(..., 3) a × b. numpy's own takes ten times as long for a few vectors."""
+    """(..., 3) a × b; np.cross takes ten times as long for a few vectors."""
     product: Floats = a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
     return product
 
 
 def skew(vector: Floats) -> Floats:
-    """(..., 3, 3) the matrices [v] of vectors (..., 3), [v] w = v × w."""
+    """(..., 3, 3) the skew-symmetric matrices [v] of vectors (..., 3), [v] w = v × w."""
     matrix = np.zeros((*vector.shape, 3))
     matrix[..., _LAST, _NEXT] = vector
     matrix[..., _NEXT, _LAST] = -vector

@@ -1,9 +1,9 @@
-"""FABRIK for any tree of joints: several ends, inner places, orientations, closed loops, a moving root, limits.
+"""FABRIK for any tree of joints: several ends, goals at inner joints, orientations, closed loops, a free root, limits.
 
-FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. A row makes passes inwards and outwards (fabrik_passes.py) until
-it is near enough or stalls; steps over all joints finish the rest (newton_finish.py). Rows that are still off are
-finished from other poses, slightly bent ones first, as a straight chain is a dead end within limits. The best pose is
-kept.
+FABRIK (Aristidou & Lasenby 2011) and FABRIK-CGA 3.3. A row (one frame) is iterated inwards and outwards
+(fabrik_passes.py) until it is near enough or stalls, then refined over all joints at once (newton_finish.py). Rows that
+are still off are refined again from other start poses, a slightly bent one first, as the iteration stalls at a straight
+chain within limits. The best pose is taken.
 """
 
 from collections.abc import Iterator
@@ -30,14 +30,14 @@ Rows = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 STALLS = 3
-"""Passes in a row that gain too little, after which no more are made."""
+"""Consecutive passes with too little gain after which the passes end."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeFabrikSettings:
-    """When to stop. Lengths are parts of the skeleton's reach.
+    """Tolerances and iteration counts. Lengths are relative to the skeleton's reach.
 
-    Raises RecipeError for a setting that is not of its kind or outside its range, NaN among them.
+    Raises RecipeError for a setting of the wrong type or out of range, such as NaN.
     """
 
     tolerance: float = setting(1e-6, "How near to its goals a row is done")
@@ -56,10 +56,11 @@ class TreeFabrikSettings:
 def solve(
     skeleton: Skeleton, goals: Goals, state: TreeState | None = None, settings: TreeFabrikSettings | None = None
 ) -> tuple[TreePose, TreeState]:
-    """The pose of each frame and the state to hand to the next piece: solving in pieces gives the poses of at once.
+    """Solve each frame; returns the poses, and the state to pass on for the next piece of the same motion.
 
-    Joints that no goal pulls keep their last turns; `state` None = rest, or the nearest to it within the limits.
-    Raises SkeletonError for goals that contradict the skeleton or are not numbers.
+    Solving in pieces gives the same poses as solving at once. Joints that no goal affects keep their last angles.
+    state: None for the rest pose, or the nearest to it within limits. Raises SkeletonError for goals that contradict
+    the skeleton or are not finite.
     """
     check(skeleton, goals)
     settings = settings or TreeFabrikSettings()
@@ -88,9 +89,9 @@ def solve(
 
 
 def solve_from(skeleton: Skeleton, goals: Goals, turns: Floats, settings: TreeFabrikSettings | None = None) -> TreePose:
-    """The pose that each frame comes to from its own turns (F, J, 3), by the finish alone: the nearest about there.
+    """Refine each frame from its own start angles (F, J, 3) to the nearest local optimum, without FABRIK passes.
 
-    For beginnings that the caller knows to be good ones. A free root begins at rest. Raises as `solve`.
+    For start poses that are known to be good. A free root starts at rest. Raises SkeletonError as `solve` does.
     """
     check(skeleton, goals)
     settings = settings or TreeFabrikSettings()
@@ -107,13 +108,13 @@ def solve_from(skeleton: Skeleton, goals: Goals, turns: Floats, settings: TreeFa
 
 
 def at_rest(skeleton: Skeleton) -> TreeState:
-    """The state before the first frame: all joints at rest, or as near to it as their limits let them."""
+    """The state before the first frame: all joints at rest, or at the nearest angles within limits."""
     zero = np.zeros((len(skeleton.joints), 3))
     return TreeState(swing_twist_limits.clamp(skeleton.cone, skeleton.twist, zero), np.zeros(3))
 
 
 def _batches(asked: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
-    """Rows that are solved together, and which of the sites (S,) are asked for in them: each frame, or all alike."""
+    """Rows that are solved together, and which sites (S,) have goals in them: single frames, or all frames alike."""
     if follow:
         yield from ((np.array([row]), asked[row]) for row in range(len(asked)))
         return
@@ -122,7 +123,7 @@ def _batches(asked: Bools, follow: bool) -> Iterator[tuple[Rows, Bools]]:
 
 
 def _held(turns: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats]:
-    """Turns (F, J, 3) and shifts (F, 3), those that are NaN replaced by the last before them."""
+    """Angles (F, J, 3) and shifts (F, 3) with NaN replaced by the last value before."""
     joints = [
         hold_last(turns[:, j], np.isfinite(turns[:, j, 0]), last.turns[j])[:, None] for j in range(turns.shape[1])
     ]
@@ -130,7 +131,7 @@ def _held(turns: Floats, shift: Floats, last: TreeState) -> tuple[Floats, Floats
 
 
 def _begin(skeleton: Skeleton, plan: TreePlan, rows: int, state: TreeState) -> tuple[Floats, Floats]:
-    """origin (R, 3) and turns (R, N, 3) of frames that are all in this state."""
+    """Root positions (R, 3) and angles (R, N, 3) of rows that all start at this state."""
     origin = skeleton.rest[0, :3, 3] + state.shift * skeleton.root_free
     return np.tile(origin, (rows, 1)), np.tile(state.turns[plan.joints], (rows, 1, 1))
 
@@ -143,7 +144,7 @@ def _posed(skeleton: Skeleton, root: Floats, turns: Floats, shift: Floats) -> Tr
 
 
 def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
-    """The rows at their best poses. What is done to one does not depend on which others there are."""
+    """The rows at their best poses. No row's result depends on the others."""
     tolerance, worth = settings.tolerance * plan.reach, settings.worth * plan.reach
     straight, settled = out_of_reach(plan, rows)
     best = replace(rows, turns=straight)
@@ -158,7 +159,7 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings
         again = np.flatnonzero(~settled & (farthest > tolerance) & (left > least + worth))
         if not len(again):
             break
-        # No passes: within limits they lead from many beginnings to the same dead end.
+        # No passes: within limits they lead from many start poses to the same dead end.
         begin = rows.select(again)
         begin = replace(begin, turns=beginning(plan, begin.turns, number))
         tried = finish(plan, begin, tolerance, settings.steps)
@@ -169,9 +170,9 @@ def _solve_rows(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings
 
 
 def _passes(plan: TreePlan, rows: TreeProblems, settings: TreeFabrikSettings) -> TreeProblems:
-    """The best pose that passes from where the rows are come to.
+    """The best poses found by FABRIK passes from the rows' poses.
 
-    Rows that are near enough, and rows whose passes stall, freeze; the others go on.
+    Rows that are near enough, and rows whose passes stall, stop; the others go on.
     """
     tolerance = settings.tolerance * plan.reach
     best, now, going = rows, rows, np.arange(len(rows.turns))

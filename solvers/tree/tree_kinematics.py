@@ -1,4 +1,4 @@
-"""Forward kinematics of the pulled joints, R rows at once, and where their sites are."""
+"""Forward kinematics of the plan's joints and sites for R rows at once, and the errors of their goals."""
 
 from dataclasses import dataclass, replace
 
@@ -14,14 +14,14 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeProblems:
-    """R problems: where they stand, what they are asked."""
+    """R problems: present poses and goals."""
 
     origin: Floats
-    """(R, 3) m, the root's place in the base."""
+    """(R, 3) m, the root's position in the base's frame."""
     turns: Floats
     """(R, N, 3) rad"""
     goals: Floats
-    """(R, S, 3) m, in the base, or from the joint where Plan.floating says so."""
+    """(R, S, 3) m, in the base's frame, or relative to the joint where TreePlan.floating is true."""
     weights: Floats
     """(R, S)"""
 
@@ -30,7 +30,7 @@ class TreeProblems:
         return TreeProblems(self.origin[rows], self.turns[rows], self.goals[rows], self.weights[rows])
 
     def put(self, rows: Rows, other: "TreeProblems") -> "TreeProblems":
-        """These rows with some of them at the poses of the rows of another."""
+        """These problems with the given rows at the poses of another's rows."""
         turns, origin = self.turns.copy(), self.origin.copy()
         turns[rows], origin[rows] = other.turns, other.origin
         return replace(self, turns=turns, origin=origin)
@@ -41,9 +41,9 @@ class TreeFrames:
     """The N pulled joints and S sites in the base's frame."""
 
     carried: Floats
-    """(R, N, 3, 3) how each joint's frame stands before it turns."""
+    """(R, N, 3, 3) rotation of each joint's frame before its own rotation."""
     turned: Floats
-    """(R, N, 3, 3) and after."""
+    """(R, N, 3, 3) and after it."""
     points: Floats
     """(R, N + S, 3) m, joints then sites."""
 
@@ -53,7 +53,7 @@ class TreeFrames:
 
 
 def place(plan: TreePlan, origin: Floats, turns: Floats) -> TreeFrames:
-    """origin (R, 3) m is the root's place, turns (R, N, 3) rad."""
+    """Forward kinematics from the root's position `origin` (R, 3) m and angles `turns` (R, N, 3) rad."""
     rows, count = turns.shape[:2]
     local = swing_twist_limits.matrices(plan.axes, turns)
     carried, turned = np.empty_like(local), np.empty_like(local)
@@ -73,9 +73,9 @@ def place(plan: TreePlan, origin: Floats, turns: Floats) -> TreeFrames:
 
 
 def misses(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floats, Floats]:
-    """What is left of the rows' goals: √weight · way (R, E, 3), and the farthest miss (R,) m.
+    """The weighted errors of the rows' goals, √weight · error (R, E, 3), and the largest unweighted error (R,) m.
 
-    One entry for each goal, then one for each loop: the way between the two joints that should meet.
+    One entry for each goal, then one for each loop: the vector between the two joints that should coincide.
     """
     sites = placed.points[:, len(plan.links) :] - placed.points[:, plan.site_joints] * plan.floating[:, None]
     asked = sites.shape[1] - plan.pairs.size
@@ -88,7 +88,7 @@ def misses(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> tuple[Floa
 
 
 def measure(plan: TreePlan, rows: TreeProblems) -> tuple[Floats, Floats, TreeFrames]:
-    """How far the rows are off: the root of the weighted squares (R,) m, the farthest miss (R,) m; and where all is."""
+    """The rows' errors: root of the weighted sum of squares (R,) m, largest error (R,) m; and their frames."""
     placed = place(plan, rows.origin, rows.turns)
     left, farthest = misses(plan, placed, rows)
     return np.sqrt((left**2).sum((-1, -2))), farthest, placed

@@ -1,4 +1,4 @@
-"""What of a skeleton a set of goals sets in motion, worked out once for all frames that have the same goals."""
+"""The part of a skeleton that a set of goals affects, prepared once for all frames with the same goals."""
 
 from dataclasses import dataclass
 
@@ -16,33 +16,33 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PulledJoint:
-    """A pulled joint and the points on it that pull: joints and sites."""
+    """A joint that goals affect, and the points on it: child joints and sites."""
 
     parent: int
-    """Among the plan's joints, −1 for the first."""
+    """Index in the plan's joints, −1 for the first."""
     children: tuple[int, ...]
-    """The pulled joints that sit on it."""
+    """Its children among the plan's joints."""
     sites: tuple[int, ...]
-    """The sites that sit on it."""
+    """The sites on it."""
     offsets: Floats
-    """(E, 3) m, where the children and then the sites are, in the joint's frame."""
+    """(E, 3) m, positions of the children and then the sites in the joint's frame."""
     direction: Floats
-    """(3,) the unit vector that all offsets lie along; zero where there is none, as on a palm, or where the joint's
-    orientation is asked for."""
+    """(3,) unit vector along which all offsets lie; zero if there is none, as on a palm, or if the joint has an
+    orientation goal."""
     along: Floats
-    """(E,) m, the offsets along it."""
+    """(E,) m, the offsets along `direction`."""
     floating: Bools
-    """(E,) which are points of the joint's orientation."""
+    """(E,) which of the points belong to an orientation."""
     levers: Ints
-    """The nearest points below that its turn moves, as indices into joints then sites; looked for through joints that
-    sit on it. None where its turn moves nothing."""
+    """The nearest points below that its rotation moves, as indices into joints then sites. Children that coincide with
+    the joint are skipped for theirs. Empty if its rotation moves nothing."""
     far_levers: Ints
     """The nearest points below those: what the twist about a bone moves."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreePlan:
-    """The N pulled joints, those with a site below, and the S sites that goals pull at."""
+    """The S sites that have goals, and the N joints at or above them."""
 
     joints: Ints
     """(N,) indices into the skeleton's joints, ascending."""
@@ -50,7 +50,7 @@ class TreePlan:
     rest: Floats
     """(N, 3, 3) rotation of each joint on its parent at rest."""
     steps: Floats
-    """(N, 3) m, its place on its parent."""
+    """(N, 3) m, position of each joint on its parent at rest."""
     axes: Floats
     """(N, 3, 3)"""
     cone: Floats
@@ -58,29 +58,29 @@ class TreePlan:
     twist: Floats
     """(N, 2)"""
     free: Bools
-    """(N, 3) which turns move a site and have a range."""
+    """(N, 3) which angles have a range and affect a goal, see `_free`."""
     site_joints: Ints
-    """(S,) among the plan's joints."""
+    """(S,) index in the plan's joints."""
     site_offsets: Floats
     """(S, 3) m"""
     floating: Bools
-    """(S,) whether a site's goal is seen from its joint, wherever that is."""
+    """(S,) whether a site's goal is relative to its joint's position."""
     pairs: Ints
-    """(L, 2) sites that must meet, at the end of the sites."""
+    """(L, 2) sites that must coincide, at the end of the sites."""
     moves: Bools
-    """(S, N) whether a joint's turn moves a site."""
+    """(S, N) whether a joint's rotation moves a site."""
     above: Bools
-    """(N, N) whether the first joint is somewhere above the second."""
+    """(N, N) whether the first joint is an ancestor of the second."""
     known: Bools
-    """(N,) joints whose place is given: the pinned root, and those with a goal of their own."""
+    """(N,) joints of known position: the pinned root, and those with a goal of their own."""
     straight: bool
-    """Whether it is one chain to one place in which nothing is limited: out of reach has a closed form."""
+    """Whether this is a single chain without limits and with one goal, which has a closed form out of reach."""
     root_free: bool
     reach: float
 
 
 def make(skeleton: Skeleton, sites: GoalPoints, asked: Bools) -> TreePlan:
-    """The plan for those of the sites that are asked for (S,)."""
+    """Make the plan for the sites that have goals, `asked` (S,)."""
     chosen = np.flatnonzero(asked)
     on, offsets, floating = sites.joints[chosen], sites.offsets[chosen], sites.floating[chosen]
     joints = _pulled(skeleton, on)
@@ -116,7 +116,7 @@ def make(skeleton: Skeleton, sites: GoalPoints, asked: Bools) -> TreePlan:
 
 
 def _pulled(skeleton: Skeleton, on: Ints) -> Ints:
-    """(N,) the joints that sites on these joints pull at: they, and all above them."""
+    """(N,) these joints and all their ancestors."""
     pulled = np.zeros(len(skeleton.joints), bool)
     pulled[on] = True
     for j in reversed(range(1, len(pulled))):
@@ -126,7 +126,7 @@ def _pulled(skeleton: Skeleton, on: Ints) -> Ints:
 
 
 def _unlimited(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> bool:
-    """Whether each joint that moves anything can aim it in any direction."""
+    """Whether each joint that moves a site can point it in any direction."""
     swings = np.all(skeleton.cone[joints] >= swing_twist_limits.FULL_SWING, axis=-1)
     return all(
         swings[n] and _on_axis(skeleton, j, links[n]) for n, j in enumerate(joints.tolist()) if len(links[n].levers)
@@ -167,7 +167,7 @@ def _links(
 
 
 def _line(offsets: Floats) -> tuple[Floats, Floats]:
-    """The unit vector along which all offsets (E, 3) lie, and how far; a zero vector where there is none."""
+    """The unit vector along which all offsets (E, 3) lie, zero if there is none, and their lengths along it (E,)."""
     lengths = np.linalg.norm(offsets, axis=-1)
     if not lengths.any():
         return np.array([0.0, 1.0, 0.0]), lengths
@@ -189,16 +189,15 @@ def _moves(parents: list[int], site_joints: Ints) -> Bools:
 
 
 def _on_axis(skeleton: Skeleton, joint: int, link: PulledJoint) -> bool:
-    """Whether all points on a joint lie on its twist axis, so that its twist does not move them."""
+    """Whether all points on a joint lie on its twist axis, so that the twist does not move them."""
     axis = skeleton.axes[joint, :, 1]
     return bool(np.all(np.linalg.norm(np.cross(link.offsets, axis), axis=-1) < 1e-9 * skeleton.reach))
 
 
 def _free(skeleton: Skeleton, joints: Ints, links: tuple[PulledJoint, ...]) -> Bools:
-    """(N, 3) the turns that have a range and are of use.
+    """(N, 3) the angles that have a range and affect a goal.
 
-    A twist about the bone is of use only where a joint below is limited in what the twist would do for it; any other
-    would be turned for nothing, and stays as it is.
+    A twist about the bone matters only if limits keep a joint below from doing the same; otherwise it is left as it is.
     """
     cone, twist = skeleton.cone[joints], skeleton.twist[joints]
     swings = np.all(cone >= swing_twist_limits.FULL_SWING, axis=-1)
