@@ -1,4 +1,4 @@
-"""An armature of Blender's as plain data for the detection."""
+"""Blender armatures as plain data for hand detection."""
 
 from typing import TYPE_CHECKING
 
@@ -24,16 +24,17 @@ OVERRIDING = {
     "SPLINE_IK",
     "IK",
 }
-"""The constraints that say where a bone points, whatever its keys say."""
+"""Constraint types that set where a bone points and so override its keys."""
 FOLLOWING = {"COPY_TRANSFORMS", "COPY_ROTATION", "COPY_LOCATION"}
-"""The constraints that bring a bone to another; the last one wins."""
+"""Constraint types that move a bone onto another; the last one wins."""
 DECIDING = OVERRIDING | FOLLOWING
 IN_USE = 0.5
-"""A constraint of less influence leaves most to the keys: the one of IK and FK that is not in use."""
+"""Constraints with less influence than this leave most of the motion to the keys, such as those of an IK chain while
+the arm is in FK."""
 
 
 def plain_bones(armature: "Object") -> list[Bone]:
-    """All bones of an armature at rest, in the world as its object stands."""
+    """Return all bones of an armature at rest, in world space."""
     if not armature.data.bones:
         # An armature that never had bones has no pose either.
         return []
@@ -58,7 +59,7 @@ def plain_bones(armature: "Object") -> list[Bone]:
 
 
 def switches(armature: "Object") -> tuple[tuple[str | int, ...], ...]:
-    """All that `plain_bones` asks of constraints that are in use: of IK or FK, of an arm that has both."""
+    """Return everything that `plain_bones` reads from active constraints; it changes when an arm switches IK and FK."""
     if armature.pose is None:
         return ()
     asked = "type", "mix_mode", "subtarget", "chain_count"
@@ -76,7 +77,7 @@ def _placed(world: Floats, point: object) -> Point:
 
 
 def _overrides(constraint: "Constraint") -> bool:
-    # What adds to the bone's own rotation leaves its keys at work.
+    # A constraint that adds to the bone's own rotation does not override its keys.
     replaces = getattr(constraint, "mix_mode", "REPLACE") == "REPLACE"
     return _is_in_use(constraint) and constraint.type in OVERRIDING and replaces
 
@@ -86,7 +87,7 @@ def _is_in_use(constraint: "Constraint") -> bool:
 
 
 def _follows(armature: "Object", bone: "PoseBone") -> str | None:
-    """The bone that another one is brought to by its last constraint in use, else its parent."""
+    """Return the target bone of a bone's last active copy constraint, else its parent."""
     targets = [
         constraint.subtarget
         for constraint in bone.constraints
@@ -97,7 +98,7 @@ def _follows(armature: "Object", bone: "PoseBone") -> str | None:
 
 
 def _in_ik_chains(armature: "Object") -> set[str]:
-    """The bones above a bone with an IK constraint that it turns."""
+    """Return the bones that IK constraints rotate: the constrained bones and their chains."""
     chained: set[str] = set()
     for bone in armature.pose.bones:
         for constraint in bone.constraints:

@@ -1,4 +1,4 @@
-"""The hands of an armature: what its person said, else what is found from where its bones are (`rig/detection`)."""
+"""The hands of an armature: from the user's saved mapping, else detected from its bones (`rig/detection`)."""
 
 from collections.abc import Collection
 from collections.abc import Mapping as Table
@@ -22,33 +22,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FoundHand:
-    """A hand of an armature: what `binding.bind` needs, and how sure it is."""
+    """A hand of an armature, with what `binding.bind` needs, and how reliable it is."""
 
     side: Side
     bones: dict[str, str]
     """joint -> the bone to key"""
     family: str | None = None
-    """The table that knows its names."""
+    """The name of the family of rigs whose bone names it has."""
     confidence: dict[str, float] = field(default_factory=dict)
-    """digit -> 0..1 (`detection/hand_search.py` has the formula); 1 where the person said so."""
+    """digit -> 0..1 (`detection/hand_search.py` has the formula); 1 if the user mapped it."""
     side_confidence: float = 1.0
     carrier: str | None = None
-    """The bone that carries the digits, where that is not the wrist's own: a control moves it."""
+    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
     doubts: tuple[str, ...] = ()
-    """What was ambiguous, each the end of a sentence."""
+    """Ambiguities, each the end of a sentence."""
     corrected: bool = False
-    """It is the person's own mapping."""
+    """Whether it is the user's own mapping."""
     turns: Table[str, float] = field(default_factory=dict)
-    """digit -> degrees by which its person turned the plane in which it curls."""
+    """digit -> degrees by which the user rotated its curl plane."""
 
 
 def find_hands(armature: "Object", sides: Collection[Side] = SIDES) -> tuple[FoundHand, ...]:
-    """The hands of an armature, left before right; at least one. A mapping saved on it comes before what is found.
+    """Return the hands of an armature, left before right; at least one. Saved mappings take precedence over detection.
 
-    sides: those whose saved mapping must be right; a hand of another side with one that is not is left out, as long as
-    there is one at all. Raises RigError for what is no armature or has no bones, for an armature that is flat, without
-    a hand, with several that could be the same one or whose bones cannot be keyed, and for a saved mapping that is not
-    whole or whose bones are gone.
+    sides: sides whose saved mapping must be valid; hands of other sides with an invalid mapping are left out, unless no
+    hand remains. Raises RigError if the object is not an armature or has no bones; if the armature is flattened, has no
+    hand, has several candidates for the same hand or only bones that cannot be keyed; and if a saved mapping is
+    incomplete or names missing bones.
     """
     hands, problems = hands_and_problems(armature)
     told = [problems[side] for side in SIDES if side in problems and (side in sides or not hands)]
@@ -58,9 +58,9 @@ def find_hands(armature: "Object", sides: Collection[Side] = SIDES) -> tuple[Fou
 
 
 def hands_and_problems(armature: "Object") -> tuple[dict[Side, FoundHand], dict[Side, str]]:
-    """The hands of an armature, left before right, and what is wrong with what is saved for those that there are not.
+    """Return the hands of an armature, left before right, and for each side with an unusable saved mapping, the error.
 
-    Raises RigError as find_hands does for what is wrong with all of it.
+    Raises RigError as find_hands does for errors that concern the whole armature.
     """
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
@@ -73,7 +73,7 @@ def hands_and_problems(armature: "Object") -> tuple[dict[Side, FoundHand], dict[
 
 
 def _saved(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
-    """The mappings saved on an armature, and what is wrong with those that cannot be used."""
+    """Return the mappings saved on an armature, and error messages for those that cannot be used."""
     saved: dict[Side, Mapping] = {}
     problems: dict[Side, str] = {}
     for side in SIDES:
@@ -94,18 +94,21 @@ def _saved(armature: "Object") -> tuple[dict[Side, Mapping], dict[Side, str]]:
 
 
 def detected_hands(armature: "Object") -> tuple[FoundHand, ...]:
-    """The hands that are found from the bones alone, whatever mapping is saved. Raises RigError as find_hands does."""
+    """Return the hands detected from the bones alone, ignoring saved mappings. Raises RigError as find_hands does."""
     mirrored = bool(np.linalg.det(np.array(armature.matrix_world)[:3, :3]) < 0)
     return tuple(map(_found, _in_bones(tuple(plain_bones(armature)), f"armature '{armature.name}'", mirrored)))
 
 
-@lru_cache(maxsize=16)  # a bake asks several times, and large rigs take long
+@lru_cache(maxsize=16)  # a bake detects several times, and large rigs take long
 def _in_bones(bones: tuple[Bone, ...], where: str, mirrored: bool) -> tuple[DetectedHand, ...]:
     return detect(bones, where, mirrored)
 
 
 def _detected(armature: "Object", taken: set[str], *, told: bool) -> dict[Side, FoundHand]:
-    """By side, without a hand of bones that are another's; none is no error where bones are taken, or if not told."""
+    """Return detected hands by side, without those that share bones with a saved mapping.
+
+    Finding none is an error only if nothing is saved.
+    """
     try:
         found = detected_hands(armature)
     except RigError:

@@ -1,4 +1,4 @@
-"""Which bone of an armature is which joint of the hand, and how each bone stands in its joint."""
+"""Bindings: which bone of an armature is which joint of the hand, and the transform from joint to bone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ NO_TURNS: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigBinding:
-    """A hand of an armature. Holds names and numbers, so that it outlives an undo or the loading of a file."""
+    """A hand of an armature. Holds names and numbers only, so it survives an undo or the loading of a file."""
 
     armature: str
     """The armature object's name."""
@@ -42,25 +42,25 @@ class RigBinding:
     rest_to_bone: Floats
     """(J, 4, 4) T_joint_bone at rest."""
     holders: Ints
-    """(J,) the joint whose bone is the nearest mapped one above this bone in the armature, −1 if there is none."""
+    """(J,) the joint whose bone is this bone's nearest mapped ancestor in the armature, −1 if there is none."""
     placed: Bools
-    """(J,) True where the bone's location is keyed as well: nothing above it carries it to where it belongs."""
+    """(J,) True where the bone's location is keyed as well, because no ancestor moves it into place."""
     inherits: Bools
-    """(J,) True where the bone turns with its parent."""
+    """(J,) True where the bone inherits its parent's rotation."""
     location_axes: Floats = field(default_factory=lambda: np.tile(np.eye(3), (len(JOINTS), 1, 1)))
-    """(J, 3, 3) the axes of a bone's location in those of its rest: others where its location is not local."""
+    """(J, 3, 3) the axes of a bone's location channels in its rest frame; not the identity if Local Location is off."""
     carrier: str | None = None
-    """The bone on which the digits hang, where the wrist's is a control that it follows."""
+    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
     limits: Mapping[int, BoneLimits] = field(default_factory=dict)
-    """joint -> how its bone may turn, where the rig says so and the bone hangs on something."""
+    """joint -> rotation limits of its bone, if the rig has any and the bone is not placed by keys."""
 
     @property
     def mapped(self) -> tuple[int, ...]:
-        """The joints that have a bone, parents first."""
+        """Joints that have a bone, parents first."""
         return tuple(joint for joint, bone in enumerate(self.bones) if bone)
 
     def bone_rest(self) -> Floats:
-        """(J, 4, 4) T_armature_bone at rest."""
+        """Return T_armature_bone at rest, (J, 4, 4)."""
         result: Floats = self.rest @ self.rest_to_bone
         return result
 
@@ -71,9 +71,9 @@ def is_armature(thing: "Object | None") -> "TypeGuard[Object]":
 
 
 def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
-    """(J, 3) where the joints of a mapping joint -> bone are at rest in armature space, NaN where there is none.
+    """Return rest positions (J, 3) in armature space of the joints of a mapping joint -> bone, NaN for unmapped ones.
 
-    A tip without a bone is where the last bone of its digit ends, as far as the tails of the digit can be believed.
+    A tip without a bone is at the end of its digit's last bone, see detection/bone_ends.py.
     """
     points = np.full((len(JOINTS), 3), np.nan)
     for joint, name in bones.items():
@@ -88,9 +88,9 @@ def joint_points(armature: "Object", bones: Mapping[str, str]) -> Floats:
 
 
 def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
-    """(J, 4, 4) T_armature_joint as an armature is posed, NaN where there is no joint; T_armature_bone · T_bone_joint.
+    """Return T_armature_joint = T_armature_bone · T_bone_joint (J, 4, 4) in the present pose, NaN for unmapped joints.
 
-    A tip without a bone has the turn of its digit's last bone, and is where that ends.
+    A tip without a bone has the rotation of its digit's last bone and is at its end.
     """
     frames = np.full((len(JOINTS), 4, 4), np.nan)
     posed: dict[int, PoseBone | None] = {
@@ -112,7 +112,7 @@ def posed_frames(armature: "Object", binding: RigBinding) -> Floats:
 
 
 def world_points(armature: "Object", points: Floats) -> Floats:
-    """(..., 3) m in the world, of points in armature space."""
+    """Map points (..., 3) from armature space to the world, m."""
     world = np.array(armature.matrix_world)
     moved: Floats = points @ world[:3, :3].T + world[:3, 3]
     return moved
@@ -128,12 +128,12 @@ def bind(
     limits: Mapping[str, BoneLimits] = NO_LIMITS,
     turns: Mapping[str, float] = NO_TURNS,
 ) -> RigBinding:
-    """Binds a hand of `armature` by a mapping joint -> bone; `hand` tells how straight digits are rolled.
+    """Bind a hand of `armature` by a mapping joint -> bone.
 
-    `carrier` names the bone on which the digits hang, where the wrist's is a control that it follows.
-    limits: bone -> how it may turn; a bone that turns about one axis only tells how its digit is rolled.
-    turns: digit -> degrees, as `mapping.Mapping` has them.
-    Raises RigError for a bone that is not there and for an armature that has no volume in the world.
+    hand: decides the roll of digits that are straight at rest. carrier: see RigBinding. limits: bone -> its rotation
+    limits; a bone that rotates about a single axis decides the roll of its digit. turns: digit -> degrees, see
+    `mapping.Mapping`.
+    Raises RigError for a missing bone and for an armature that is scaled flat.
     """
     check_depth(armature.name, np.array(armature.matrix_world, float))
     for joint, name in bones.items():
@@ -172,10 +172,10 @@ def _rest_rotations(
     limits: Mapping[int, BoneLimits],
     turns: Mapping[str, float],
 ) -> Floats:
-    """(J, 3, 3) in armature space.
+    """Return the rest rotations of the joints in armature space, (J, 3, 3).
 
-    Frames are made in the world, where a mirrored or squeezed armature shows the hand that is seen, and brought
-    back by their Y and Z: a rotation matrix must not be mirrored, but directions may.
+    Frames are built in the world, where a mirrored or non-uniformly scaled armature has the hand that the user sees,
+    and mapped back by their Y and Z directions: unlike directions, a rotation matrix cannot be mirrored.
     """
     turned = np.array(armature.matrix_world)[:3, :3]
     hinges: dict[int, Floats] = {}
@@ -189,9 +189,9 @@ def _rest_rotations(
 
 
 def into_armature(matrix_world: Floats, rotations: Floats) -> Floats:
-    """(..., 3, 3) rotations in armature space of world rotations (..., 3, 3); Y keeps its direction exactly.
+    """Map world rotations (..., 3, 3) into armature space; Y keeps its direction exactly.
 
-    The armature's places (..., 4, 4) are broadcast against the rotations.
+    matrix_world: T_world_armature (..., 4, 4), broadcast against the rotations.
     """
     back = np.linalg.inv(matrix_world[..., :3, :3])
     turned = back @ rotations
@@ -215,9 +215,9 @@ def _hand_size(rest: Floats) -> float:
 
 
 def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float, carrier: "Bone | None") -> Bools:
-    """A joint hangs on the joint before it; where its bone does not, or hangs on nothing, it is placed by keys.
+    """Return (J,) which bones need keys for their location: unconnected ones without a mapped ancestor.
 
-    A wrist at the end of an arm stays there.
+    A wrist at the end of an arm is left there.
     """
     placed = np.zeros(len(JOINTS), bool)
     for joint, bone in rest_bones.items():
@@ -230,7 +230,7 @@ def _placed(rest_bones: "Mapping[str, Bone]", holders: Ints, size: float, carrie
 
 
 def _location_axes(rest_bones: "Mapping[str, Bone]") -> Floats:
-    """With Local Location off, a bone is moved along the axes of its parent, or of the armature."""
+    """Return RigBinding.location_axes: with Local Location off, a bone moves along its parent's or armature's axes."""
     axes = np.tile(np.eye(3), (len(JOINTS), 1, 1))
     for joint, bone in rest_bones.items():
         if not bone.use_local_location:
@@ -240,7 +240,7 @@ def _location_axes(rest_bones: "Mapping[str, Bone]") -> Floats:
 
 
 def default_binding(armature: "Object", hand: HandModel) -> RigBinding:
-    """The binding of a hand that add_hand built: its bones are the joints, in the joints' own frames."""
+    """Return the binding of a hand built by add_hand, whose bone frames are the joint frames."""
     world = rest_world(hand)
     return RigBinding(
         armature=armature.name,

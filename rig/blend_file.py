@@ -1,4 +1,4 @@
-"""A take in a file of its own, for the shell: an empty scene or a rig's file, hands, keys, markers, camera, light."""
+"""A take in a file of its own, for the shell: keyed hands, markers, camera and light in a new scene or a rig's file."""
 
 import os
 import sys
@@ -36,15 +36,15 @@ DEFAULT_RIG = "default"
 
 @dataclass(frozen=True, slots=True)
 class RigChoice:
-    """Which armature of a rig's file is driven, and what its person says of its hands."""
+    """Which armature of a rig's file to drive, and the user's mappings of its hands."""
 
     armature: str | None = None
-    """Its object's name; None takes the only one that has hands, or the active one."""
+    """Name of the armature object; None takes the only one with hands, or the active one."""
     mappings: tuple[Mapping, ...] = ()
 
     @classmethod
     def of(cls, recipe: Recipe) -> "RigChoice":
-        """What a recipe says. Raises RigError for a mapping that is not understood."""
+        """Return the choice made in a recipe. Raises RigError for an invalid mapping."""
         mappings = [from_dict(data, f"mapping of the {side} hand") for side, data in (recipe.mappings or {}).items()]
         for mapping in mappings:
             check_whole(mapping)
@@ -56,22 +56,23 @@ ANY = RigChoice()
 
 @dataclass(frozen=True, slots=True)
 class TakeInScene:
-    """What new_scene_with_take made, by name."""
+    """Names of what new_scene_with_take made."""
 
     armatures: tuple[str, ...]
     markers: str
     seconds: float
-    """s that building the hands and keying them took."""
+    """s, the time to build and key the hands."""
     notes: tuple[str, ...] = ()
-    """What a person should know of the take on their rig, each in a sentence."""
+    """Warnings about the take on this rig, one sentence each."""
 
 
 def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = ANY) -> TakeInScene:
-    """Replaces the file that is open by one that shows the take, from frame 1.
+    """Replace the open file by one that shows the take from frame 1.
 
-    A new scene has the take's own rate, a camera and light. The scene of a rig's own .blend keeps its rate, range and
-    all else. For Blender without windows only: a person's session is never replaced. `rig` is 'default' or the path of
-    a .blend or .glb file with an armature. Raises RigError as check_rig does, or for a rig that lacks a hand asked for.
+    rig: 'default' or the path of a .blend or .glb file with an armature. A new scene gets the take's frame rate, a
+    camera and light; the scene of a rig's .blend keeps its rate, range and everything else. Works only in background
+    mode, so that a user's session is never replaced. Raises RigError as check_rig does, or if the rig lacks a requested
+    hand.
     """
     found, chosen = open_rig(rig, wanted)
     scene = bpy.context.scene
@@ -96,12 +97,12 @@ def new_scene_with_take(take: Take, rig: str = DEFAULT_RIG, wanted: RigChoice = 
 
 
 def _is_own_scene(rig: str) -> bool:
-    """Whether the rig comes with a scene that is its person's own."""
+    """Whether the rig's file has a scene of its user's, which must be kept."""
     return Path(rig).suffix.lower() == ".blend"
 
 
 def _dress(take: Take, scene: "Scene", collection: "Collection", placing: TakeTiming) -> None:
-    """Camera, light and frame range, so that a new file looks right when it is opened."""
+    """Add a camera and light and set the frame range, so that a new file looks right when opened."""
     frames = take_frames(take, scene, placing)
     add_surroundings(scene)
     add_view(take, frames, scene, collection)
@@ -109,10 +110,10 @@ def _dress(take: Take, scene: "Scene", collection: "Collection", placing: TakeTi
 
 
 def check_rig(rig: str, arm: bool = False, wanted: RigChoice = ANY) -> Rig | None:
-    """What a job asks of a rig; None for the hand that Knuckle builds.
+    """Check before solving that a take can be keyed on a rig; return its interface for a job, None for Knuckle's hand.
 
-    For Blender without windows only: a rig's file is opened to look into it. Raises RigError for a rig that no take
-    can go to, or where `arm` is asked for that has none: asked before the solving, not after it.
+    Opens the rig's file, so it works in background mode only. Raises RigError if the rig cannot be driven, or if `arm`
+    is requested and it has none.
     """
     armature = open_rig(rig, wanted)[0] if rig != DEFAULT_RIG else None
     if armature is not None and arm:
@@ -121,9 +122,9 @@ def check_rig(rig: str, arm: bool = False, wanted: RigChoice = ANY) -> Rig | Non
 
 
 def open_rig(rig: str, wanted: RigChoice) -> "tuple[Object | None, tuple[str, ...]]":
-    """Opens the scene that is written to; the rig's armature, None for the hand that Knuckle builds, and notes.
+    """Open the scene to write to; return the rig's armature (None for Knuckle's own hand) and notes for the user.
 
-    Raises RigError for a file that is no rig, or has none that can be driven.
+    Raises RigError for a file without an armature that can be driven.
     """
     if rig == DEFAULT_RIG:
         empty_file()
@@ -146,7 +147,7 @@ def _read(path: Path, kind: str) -> None:
     if kind == ".blend":
         bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
         return
-    # Blender's module brings addon_utils along: it is there only once bpy is.
+    # addon_utils comes with Blender's module and can be imported only after bpy.
     import addon_utils
 
     empty_file()
@@ -155,20 +156,20 @@ def _read(path: Path, kind: str) -> None:
 
 
 def in_background() -> bool:
-    """Whether Blender has no windows, and so no session of a user that a new file would replace."""
+    """Whether Blender runs without windows, and so has no user's session that a new file would replace."""
     return bool(bpy.app.background)
 
 
 def empty_file() -> None:
-    """Replaces the open file by one with nothing in it; in Blender without windows only."""
+    """Replace the open file by an empty one; in background mode only."""
     if not in_background():
         raise RuntimeError("a new file is made for the shell only, it would replace the one that the person works in")
-    # The preferences stay, and with them the add-on that this runs in.
+    # The preferences are kept, and with them this add-on stays enabled.
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 
 def _armature_with_hand(path: Path, wanted: RigChoice) -> "tuple[Object, tuple[str, ...]]":
-    """The armature to drive, with what its person says of its hands kept on it; of several it is told which."""
+    """Return the armature to drive, with the user's mappings saved on it, and a note if it was one of several."""
     scene = bpy.context.scene
     armatures = [obj for obj in bpy.data.objects if is_armature(obj) and stands_in(obj, scene)]
     if not armatures:
@@ -209,17 +210,14 @@ def _named(path: Path, armatures: "list[Object]", name: str) -> "Object":
 
 
 def save(path: str | Path) -> None:
-    """Saves the open file under a path, whole or not at all. Raises FileError if it cannot be written."""
+    """Save the open file under a path, completely or not at all. Raises FileError if it cannot be written."""
     with written_whole(Path(path)) as half, quiet(), written_by_blender(Path(path)):
         bpy.ops.wm.save_as_mainfile(filepath=str(half), copy=True, check_existing=False, compress=True)
 
 
 @contextmanager
 def written_by_blender(path: Path) -> Iterator[None]:
-    """For one operator of Blender's that writes a file: it says that it cannot by a RuntimeError.
-
-    Raises FileError naming `path`.
-    """
+    """Convert the RuntimeError of a Blender operator that cannot write a file to a FileError that names `path`."""
     try:
         yield
     except RuntimeError as error:
@@ -228,9 +226,9 @@ def written_by_blender(path: Path) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keeps what Blender and its importers print off the terminal: a shell command tells of problems in its own words.
+    """Suppress the output of Blender and its importers: the shell command reports problems in its own words.
 
-    Blender prints from C, so the terminal's file descriptors are turned aside and not Python's streams.
+    Blender prints from C, so file descriptors 1 and 2 are redirected rather than Python's streams.
     """
     sys.stdout.flush()
     sys.stderr.flush()

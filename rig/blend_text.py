@@ -1,6 +1,6 @@
-"""What texts Blender can keep."""
+"""Which strings Blender can store."""
 
 
 def is_kept_whole(text: str) -> bool:
-    """Whether Blender keeps a text as it is: it ends one at a NUL, and takes none that UTF-8 has no bytes for."""
+    """Whether Blender stores a string unchanged: it cuts strings at NUL and rejects what UTF-8 cannot encode."""
     return "\0" not in text and text.encode("utf-8", "replace").decode() == text

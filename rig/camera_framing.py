@@ -1,4 +1,4 @@
-"""A camera and light for a take, so that a new file shows the hand when it is opened and rendered."""
+"""A camera and light for a take, so that a new file shows the hand when opened and rendered."""
 
 from typing import TYPE_CHECKING
 
@@ -21,13 +21,13 @@ LENS, SENSOR = 50.0, 36.0
 """mm"""
 MARGIN = 1.2
 FOLLOWED = 0.8
-"""s to both sides over which the camera's path is smoothed where the hand wanders."""
+"""s before and after each frame over which a moving camera's path is smoothed."""
 WANDERS = 1.5
-"""Hands for which a camera that stands still must be this many times further away are followed."""
+"""The camera follows the hands if a static one would have to be this many times further away."""
 
 
 def add_view(take: Take, frames: Floats, scene: "Scene", collection: "Collection") -> "Object":
-    """The scene's camera, framing the hands over the whole take, and a sun; the views of the file look through it."""
+    """Add the scene's camera, framing the hands over the whole take, and a sun; 3D views look through the camera."""
     turn = facing(take)
     camera = add_camera(scene, collection, hand_points(take), turn, times=take.times, frames=frames)
     add_sun(collection, turn)
@@ -39,18 +39,18 @@ GREY = (0.22, 0.23, 0.25)
 
 
 def add_surroundings(scene: "Scene") -> None:
-    """A picture size, and a plain grey behind the hand unless the file has a world of its own."""
+    """Set the picture size, and a plain grey world unless the scene has one."""
     scene.render.resolution_x, scene.render.resolution_y, scene.render.resolution_percentage = 1280, 720, 100
     if scene.world is None:
         scene.world = bpy.data.worlds.new("World")
         scene.world.color = GREY
-        if bpy.app.version < (5, 0, 0):  # from then on every world has nodes
+        if bpy.app.version < (5, 0, 0):  # since 5.0 every world has nodes
             scene.world.use_nodes = True
         scene.world.node_tree.nodes["Background"].inputs["Color"].default_value = (*GREY, 1.0)
 
 
 def hand_points(take: Take) -> Floats:
-    """(F, N, 3) m, what a picture of the hands has to hold: the joints, and where the skin ends below the wrist."""
+    """Return points (F, N, 3) m that must be in the picture: the joints, and where the skin ends below the wrist."""
     clouds = []
     for solved in take.hands:
         joints = joint_frames(solved.hand, solved.pose)
@@ -60,7 +60,7 @@ def hand_points(take: Take) -> Floats:
 
 
 def facing(take: Take) -> Floats:
-    """(3, 3) a camera's rotation that sees the backs of the hands on the whole, a little from above and from aside."""
+    """Return the rotation (3, 3) of a camera that sees the backs of the hands, slightly from above and from a side."""
     back = np.asarray(sum(hand.pose.root[:, :3, 2].mean(axis=0) for hand in take.hands))
     return looking_along(-back / max(float(np.linalg.norm(back)), 1e-9) - [0.25, -0.35, 0.35])
 
@@ -68,9 +68,10 @@ def facing(take: Take) -> Floats:
 def add_camera(
     scene: "Scene", collection: "Collection", points: Floats, turn: Floats, *, times: Floats, frames: Floats
 ) -> "Object":
-    """A camera turned by `turn` (3, 3) that holds points (F, N, 3) at times (F,) s, which are scene frames (F,).
+    """Add a camera of rotation `turn` (3, 3) that keeps points (F, N, 3) m in its picture.
 
-    It stands still if the points stay together, and otherwise follows them smoothly, near or far as they spread.
+    times: (F,) s; frames: (F,) the scene frames at these times. The camera is static if the points stay together, and
+    otherwise follows them smoothly, its distance following their spread.
     """
     seen = points @ turn
     centres = (seen.min(axis=1) + seen.max(axis=1)) / 2
@@ -81,7 +82,7 @@ def add_camera(
     else:
         reach = _reach(times)
         stand = _averaged(centres, reach)
-        # The largest of a stretch, averaged over the same stretch, is nowhere less than what is needed.
+        # A moving maximum, averaged over the same window, is nowhere less than the distance needed.
         stand[:, 2] += _averaged(_largest(_needed(seen - stand[:, None], scene), reach), reach)
     camera = _camera(scene, collection)
     camera.rotation_mode = "QUATERNION"
@@ -94,9 +95,9 @@ def add_camera(
 
 
 def _needed(points: Floats, scene: "Scene") -> Floats:
-    """(F,) m from which a camera, looking at the origin along −Z, has points (F, N, 3) in its picture.
+    """Return the distances (F,) m at which a camera looking at the origin along −Z has points (F, N, 3) in its picture.
 
-    A point at x, y, z is in it if |x| <= (d − z) tan a, with d the camera's z and a half its angle of view; so is y.
+    A point x, y, z is in it if |x| <= (d − z) tan a, with d the camera's z and a half its angle of view; likewise y.
     """
     width, height = scene.render.resolution_x, scene.render.resolution_y
     half = SENSOR / 2 / LENS / max(width, height) / MARGIN
@@ -106,7 +107,7 @@ def _needed(points: Floats, scene: "Scene") -> Floats:
 
 
 def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
-    """(3, 3) the rotation of a camera that looks along a vector, with `up` upwards: a camera looks along its −Z."""
+    """Return the rotation (3, 3) of a camera whose −Z, its line of sight, is along a vector, with `up` upwards."""
     back = -direction / np.linalg.norm(direction)
     if up is None:
         up = np.array([0.0, 0.0, 1.0]) if abs(back[2]) < 0.95 else np.array([0.0, 1.0, 0.0])
@@ -116,12 +117,12 @@ def looking_along(direction: Floats, up: Floats | None = None) -> Floats:
 
 
 def _reach(times: Floats) -> int:
-    """FOLLOWED seconds in frames."""
+    """Return FOLLOWED seconds in frames."""
     return max(round(FOLLOWED * (len(times) - 1) / max(float(times[-1] - times[0]), 1e-9)), 1)
 
 
 def _stretches(values: Floats, reach: int) -> Floats:
-    """(F, ..., 2 reach + 1) each frame with the frames around it, the ends held."""
+    """Return windows (F, ..., 2 reach + 1) of the frames around each frame, padded with the first and last frame."""
     padded = np.concatenate([values[:1].repeat(reach, 0), values, values[-1:].repeat(reach, 0)])
     return np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1, axis=0)
 
@@ -146,7 +147,7 @@ def _camera(scene: "Scene", collection: "Collection") -> "Object":
 
 
 def add_sun(collection: "Collection", turn: Floats) -> None:
-    """Light from above the camera's left shoulder."""
+    """Add a sun that shines from above and left of the camera."""
     light = bpy.data.lights.new("Sun", "SUN")
     light.energy, light.angle = 3.0, 0.2
     sun = bpy.data.objects.new("Sun", light)
@@ -156,7 +157,7 @@ def add_sun(collection: "Collection", turn: Floats) -> None:
 
 
 def _show_camera() -> None:
-    """Lets the 3D views of a new file look through the camera: a hand is too small for the view of an empty file."""
+    """Let all 3D views look through the camera: a hand is too small for the default view."""
     for screen in bpy.data.screens:
         for area in screen.areas:
             if area.type == "VIEW_3D":

@@ -1,4 +1,4 @@
-"""Knuckle's own hand in a scene: an armature of 25 bones named as the WebXR joints and the skin it moves."""
+"""Knuckle's own hand in a scene: an armature of 25 bones, named as the WebXR joints, and its skin."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,12 +21,12 @@ _LOOKS = {SKIN: ((0.66, 0.41, 0.31, 1.0), 0.5), NAIL: ((0.80, 0.54, 0.48, 1.0), 
 def add_hand(
     proportions: Proportions, name: str, collection: bpy.types.Collection, skin: Surface | None = None
 ) -> bpy.types.Object:
-    """Adds an armature and the skin it moves, a child, to the collection; returns the armature's object.
+    """Add an armature and its skin, as a child, to the collection; return the armature object.
 
-    skin: over these measures, where it is worked out already.
+    skin: the skin of these proportions, if already computed.
 
-    Every bone's matrix is its joint's frame at angles of zero, so a pose bone's quaternion is the joint's rotation
-    relative to rest. The person's mode, selection and active object stay as they were.
+    Every bone's matrix is its joint's frame at zero angles, so a pose bone's quaternion is the joint's rotation
+    relative to rest. The mode, selection and active object do not change.
     """
     skin = skin or surface(proportions)
     armature = bpy.data.objects.new(name, bpy.data.armatures.new(name))
@@ -56,7 +56,7 @@ def _add_bones(armature: bpy.types.Object, proportions: Proportions, deforms: np
 
 
 def _bone_length(frames: np.ndarray, joint: int) -> float:
-    """m, to the next joint; the wrist's reaches to the middle metacarpal, a tip's is a quarter of its phalanx."""
+    """Return the length (m) to the next joint: the middle metacarpal for the wrist, a quarter phalanx for a tip."""
     children = [child for child, parent in enumerate(PARENTS) if parent == joint]
     if not children:
         last = float(np.linalg.norm(frames[joint, :3, 3] - frames[PARENTS[joint], :3, 3]))
@@ -67,10 +67,10 @@ def _bone_length(frames: np.ndarray, joint: int) -> float:
 
 @contextmanager
 def _editing(armature: bpy.types.Object) -> Iterator[None]:
-    """Edit mode on the armature; before and after, the scene as the person left it.
+    """Edit Mode on the armature; mode, selection and active object are restored afterwards.
 
-    Edit bones exist in edit mode only, and that works on the active object of the view layer: a collection may be
-    hidden in it, so the armature is linked to the scene's own for the time.
+    Edit bones exist only in Edit Mode, which needs the active object of the view layer. The armature's collection may
+    be hidden there, so the armature is linked to the scene's own collection meanwhile.
     """
     context = bpy.context
     layer, root = context.view_layer, context.scene.collection
@@ -110,7 +110,7 @@ def _mesh(skin: Surface, name: str) -> bpy.types.Mesh:
 
 
 def _material(name: str) -> bpy.types.Material:
-    """The material of this name, made where the file has none."""
+    """Return the material of this name, made if the file has none."""
     found: bpy.types.Material | None = bpy.data.materials.get(name)
     if found:
         return found
@@ -126,7 +126,7 @@ def _material(name: str) -> bpy.types.Material:
 
 
 def _bind(mesh: bpy.types.Object, armature: bpy.types.Object, skin: Surface) -> None:
-    """Gives the skin to the armature: its child, a vertex group per weighted joint, an armature modifier."""
+    """Bind the skin to the armature: parent, a vertex group for each weighted joint, an armature modifier."""
     mesh.parent = armature
     for joint in np.flatnonzero(skin.weights.any(axis=0)):
         group = mesh.vertex_groups.new(name=JOINTS[joint])
@@ -136,5 +136,5 @@ def _bind(mesh: bpy.types.Object, armature: bpy.types.Object, skin: Surface) -> 
     modifier = mesh.modifiers.new("Armature", "ARMATURE")
     assert isinstance(modifier, bpy.types.ArmatureModifier)
     modifier.object = armature
-    # Dual quaternions: a bent joint keeps its girth, where linear blending would pinch it.
+    # Dual quaternions: a bent joint keeps its girth, whereas linear blending would pinch it.
     modifier.use_deform_preserve_volume = True

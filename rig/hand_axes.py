@@ -1,7 +1,7 @@
-"""What of a hand's axes can be drawn: knuckle line, palm normal, and for each digit its hinges and the way of its tip.
+"""The axes of a hand as lines to draw: knuckle line, palm normal, and each digit's flexion axes and tip path.
 
-Pure geometry, in whatever space the joints' frames are given; lengths are shares of the hand's, so that the picture is
-right at any scale.
+Pure geometry in the space of the given joint frames; lengths scale with the palm, so that the picture is right at any
+scale.
 """
 
 from dataclasses import dataclass
@@ -15,25 +15,25 @@ from ..hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, KNUCK
 Floats = NDArray[np.float64]
 
 CURL = np.deg2rad(60.0)
-"""How far each joint of a digit is flexed along the way that is shown."""
+"""rad, the flexion of each joint at the end of the tip path."""
 STEPS = 13
 HINGE = 0.06
-"""Half a hinge's length, in palm lengths."""
+"""Half the length of a drawn flexion axis, in palm lengths."""
 NORMAL = 0.45
-"""The palm normal's length, in palm lengths."""
+"""Length of the drawn palm normal, in palm lengths."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitAxes:
-    """How a digit curls."""
+    """The joints, flexion axes and tip path of a digit."""
 
     digit: str
     joints: Floats
-    """(N, 3) its joints from the palm to the tip."""
+    """(N, 3) joints from the palm to the tip."""
     hinges: Floats
-    """(H, 2, 3) the ends of the flexion axis of each joint that bends."""
+    """(H, 2, 3) both ends of the flexion axis of each joint that flexes."""
     way: Floats
-    """(S, 3) the way of its tip, from where it is to where CURL in each joint brings it; empty where nothing bends."""
+    """(S, 3) path of its tip from the present position to CURL in each joint; empty if no joint flexes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +41,17 @@ class HandAxes:
     """The axes of a hand."""
 
     knuckles: Floats
-    """(K, 3) the knuckles from the index outwards."""
+    """(K, 3) knuckles, from the index finger to the little finger."""
     normal: Floats
-    """(2, 3) from the middle of the palm out of it, on the side to which fingers curl."""
+    """(2, 3) from the middle of the palm, out on the side towards which fingers curl."""
     digits: tuple[DigitAxes, ...]
-    """Those that have joints, thumb first."""
+    """Digits that have joints, thumb first."""
 
 
 def hand_axes(frames: Floats) -> HandAxes:
-    """The axes of a hand from its joints' frames (J, 4, 4), HandModel's, NaN where there is no joint.
+    """Return the axes of a hand from its joint frames (J, 4, 4), as HandModel defines them; NaN for missing joints.
 
-    A tip's turn is not asked. Joints that are not numbers, and axes that are of no length, are left out.
+    The rotations of tips are not used. Missing joints and axes of no length are left out.
     """
     places = frames[:, :3, 3]
     seen = np.atleast_1d(np.all(np.isfinite(places), axis=1))
@@ -62,9 +62,9 @@ def hand_axes(frames: Floats) -> HandAxes:
 
 
 def named_places(frames: Floats) -> tuple[dict[str, Floats], Floats]:
-    """Where names are written: digit -> the last (3,) of its joints as hand_axes has them, and the palm's normal.
+    """Return label positions: digit -> (3,) the last of its joints, and the palm normal (2, 3), as hand_axes has them.
 
-    Of frames (J, 4, 4); no ways are laid out for that.
+    Takes frames (J, 4, 4); cheaper than hand_axes, because no tip paths are computed.
     """
     places = frames[:, :3, 3]
     seen = np.atleast_1d(np.all(np.isfinite(places), axis=1))
@@ -79,7 +79,7 @@ def _joints(digit: str, seen: NDArray[np.bool_]) -> list[int]:
 
 
 def _palm_length(places: Floats, seen: NDArray[np.bool_]) -> float:
-    """From the wrist to the knuckles; without them, the extent of what there is."""
+    """Return the mean distance from wrist to knuckles; without these, half the extent of all joints."""
     knuckles = [JOINT_INDEX[name] for name in KNUCKLES if seen[JOINT_INDEX[name]]]
     if seen[0] and knuckles:
         return float(np.linalg.norm(places[knuckles] - places[0], axis=1).mean())
@@ -103,16 +103,16 @@ def _digit(digit: str, frames: Floats, seen: NDArray[np.bool_], palm: float) -> 
     axes = -np.array([rot.unit_vector(frames[joint, :3, 0]) for joint in bending]).reshape(-1, 3)
     centres = frames[bending, :3, 3].reshape(-1, 3)
     ends = HINGE * palm * np.stack([-axes, axes], axis=1)
-    # A thumb's metacarpal goes across the palm as it flexes, and not with the curl.
+    # The thumb's metacarpal moves across the palm as it flexes and takes no part in the curl.
     curls = slice(1, None) if digit == "thumb" and len(bending) > 2 else slice(None)
     way = _way(places[-1], centres[curls], axes[curls]) if bending else np.empty((0, 3))
     return DigitAxes(digit, places, centres[:, None] + ends, way)
 
 
 def _way(tip: Floats, centres: Floats, axes: Floats) -> Floats:
-    """(STEPS, 3) the way of a tip while all joints (N, 3) flex about their axes (N, 3) at once.
+    """Return the path (STEPS, 3) of a tip while all joints (N, 3) flex about their axes (N, 3) at once.
 
-    A joint's turn carries what is further out and leaves what is nearer, so the outermost turns first.
+    A joint's rotation moves only what is further out, so the outermost joint is applied first.
     """
     angles = np.linspace(0.0, CURL, STEPS)
     way: Floats = np.tile(tip, (STEPS, 1))
@@ -122,7 +122,7 @@ def _way(tip: Floats, centres: Floats, axes: Floats) -> Floats:
 
 
 def arrow_head(line: Floats, across: Floats, size: float) -> Floats:
-    """(3, 3) a barb, the end of a line (N, 3) and the other barb, as long as `size`, beside it on `across` (3,)."""
+    """Return an arrow head (3, 3) of length `size`: barb, end of a line (N, 3), other barb; spread along `across`."""
     along = rot.unit_vector(line[-1] - line[-2])
     beside = rot.unit_vector(across - (across @ along) * along)
     back = line[-1] - 0.85 * size * along

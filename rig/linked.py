@@ -1,4 +1,4 @@
-"""Armatures that are linked from another file: a library override of them can be keyed, and stands where they stood."""
+"""Armatures linked from another file: a library override, which can be keyed, replaces them in the scene."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ObjectName:
-    """What finds an object again: a linked one and its override have the same name."""
+    """An object's name and library: a linked object and its override have the same name."""
 
     name: str
     library: str | None
 
     @classmethod
     def of(cls, obj: "Object") -> "ObjectName":
-        """The name of an object."""
+        """Return the name and library of an object."""
         return cls(obj.name, obj.library.filepath if obj.library else None)
 
     def found(self) -> "Object | None":
-        """The object of the open file, None if it is gone."""
+        """Return the object in the open file, None if it is gone."""
         key: Any = (self.name, self.library)
         found: Object | None = bpy.data.objects.get(key)
         return found
 
 
 def library_of(obj: "Object") -> str | None:
-    """The name of the file that an object is linked from, None for one that can be edited here."""
+    """Return the name of the file that an object is linked from, None for a local object."""
     return Path(bpy.path.abspath(obj.library.filepath)).name if obj.library else None
 
 
 def stands_in(armature: "Object", scene: "Scene") -> bool:
-    """Whether an armature is in a scene: as an object of its own, or of a collection that an object shows."""
+    """Whether an armature is in a scene, as an object of its own or in a collection instance."""
     return _among(armature, scene) or bool(_showing(armature, scene))
 
 
 def check_target(armature: "Object", scene: "Scene") -> None:
-    """Raises RigError for an armature that can neither be keyed nor overridden, and says what to do."""
+    """Raise RigError for an armature that can be neither keyed nor overridden, and say what to do."""
     if armature.library is None:
         check_keyable(armature)
     else:
@@ -68,11 +68,11 @@ def _check_overridable(armature: "Object", scene: "Scene") -> None:
 
 @contextmanager
 def editable(armature: "Object", scene: "Scene", layer: "ViewLayer") -> "Iterator[Object]":
-    """An armature that can be keyed: itself, or in place of a linked one a library override made of it.
+    """Yield an armature that can be keyed: itself, or a library override that replaces a linked one.
 
-    What it hangs together with is overridden as well, as by Object > Library Override > Make. A collection that an
-    empty shows comes into the scene, its objects as children of the empty, so that they stay where they were. If the
-    body raises, nothing of that is left. Raises RigError where Blender makes no override.
+    Its hierarchy is overridden as well, as by Object > Library Override > Make. A collection instance is replaced by
+    its objects, as children of the empty, so that they stay in place. If the body raises, all of this is undone.
+    Raises RigError if Blender makes no override.
     """
     if armature.library is None:
         yield armature
@@ -86,19 +86,19 @@ def editable(armature: "Object", scene: "Scene", layer: "ViewLayer") -> "Iterato
 
 
 def _among(armature: "Object", scene: "Scene") -> bool:
-    """By the object and not by its name, which others may have."""
+    """Whether an object is in a scene, compared by identity because names are not unique across files."""
     return any(obj == armature for obj in scene.objects)
 
 
 def _showing(armature: "Object", scene: "Scene") -> "list[Object]":
-    """The objects of a scene that show a linked collection with the armature in it."""
+    """Return the collection instances of a scene whose collection contains the armature."""
     empties = [obj for obj in scene.objects if obj.instance_type == "COLLECTION" and obj.instance_collection]
     showing = [obj for obj in empties if any(one == armature for one in obj.instance_collection.all_objects)]
     return sorted(showing, key=lambda obj: obj.name)
 
 
 def _stand(armature: "Object", scene: "Scene") -> "Object":
-    """What stands in the scene for a linked armature: itself, or the object that shows it."""
+    """Return the scene object of a linked armature: itself, or the collection instance that contains it."""
     if _among(armature, scene):
         return armature
     showing = _showing(armature, scene)
@@ -114,7 +114,7 @@ def _stand(armature: "Object", scene: "Scene") -> "Object":
 
 
 def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", back: ExitStack) -> "Object":
-    """Makes the override, puts it in the place of what was linked, and tells `back` how to undo that."""
+    """Make the override and replace the linked objects by it; register on `back` how to undo that."""
     stand = _stand(armature, scene)
     shown = stand.instance_collection if stand != armature else None
     root = shown or _linked_collection(armature, scene) or armature
@@ -139,8 +139,8 @@ def _override(armature: "Object", scene: "Scene", layer: "ViewLayer", back: Exit
 
 
 def _chosen_again(layer: "ViewLayer", active: "Object | None", selected: "list[Object]") -> None:
-    """Makes objects the active and the selected ones once more."""
-    # What was unlinked or removed since is listed as None until then.
+    """Restore the active object and the selection."""
+    # Until this update, objects that were unlinked or removed meanwhile are listed as None.
     layer.update()
     for obj in layer.objects:
         obj.select_set(obj in selected, view_layer=layer)
@@ -148,7 +148,7 @@ def _chosen_again(layer: "ViewLayer", active: "Object | None", selected: "list[O
 
 
 def _linked_collection(armature: "Object", scene: "Scene") -> "Collection | None":
-    """The outermost linked collection of a scene with the armature in it."""
+    """Return the outermost linked collection of a scene that contains the armature."""
     linked = (collection for collection in scene.collection.children_recursive if collection.library)
     return next((one for one in linked if any(obj == armature for obj in one.all_objects)), None)
 
@@ -167,7 +167,7 @@ def _hung_on(empty: "Object", made: "list[Object]", back: ExitStack) -> None:
 
 
 def _exchanged(overrides: "dict[ID, Any]", scene: "Scene", layer: "ViewLayer", back: ExitStack) -> None:
-    """Puts each override into the local collections in which what it was made of is, and takes that out."""
+    """Link each override to the local collections of its original, and unlink the original."""
     active = layer.objects.active
     holders = [one for one in (scene.collection, *scene.collection.children_recursive) if one.is_editable]
     for linked, own in overrides.items():

@@ -1,4 +1,4 @@
-"""What was shown live, as keys: a take over whatever the armature plays."""
+"""A live recording as keys: a take on top of whatever the armature plays."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,27 +23,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveTake:
-    """What was shown of hands, from when it was begun until it was ended."""
+    """The poses shown between the start and the end of a live recording."""
 
     name: str
     times: Floats
     """(F,) s, at least one."""
     poses: Mapping[str, Pose]
-    """Hand -> as it was shown on the F frames, in the scene's world."""
+    """Hand -> its poses in the F frames, in world space."""
     posed: Mapping[str, RigHand]
-    """Hand -> what it drove."""
+    """Hand -> the rig's hand that it drove."""
     timecode: str = ""
-    """SMPTE timecode of the first frame, where the device sends it."""
+    """SMPTE timecode of the first frame, if the device sends it."""
 
 
 def key_live(take: LiveTake, scene: "Scene", start: float) -> "tuple[Action, ...]":
-    """Keys a take, one action for each armature; its first frame falls on the scene's frame `start`.
+    """Key a live take, one action for each armature; its first frame falls on scene frame `start`.
 
     Raises RigError as key_hands does.
     """
     times = np.maximum.accumulate(take.times)
     frames = scene_frames(times, float(times[0]), start, scene_rate(scene))
-    # Two frames of one moment are one key.
+    # Frames of the same moment become one key.
     rows = np.flatnonzero(np.diff(frames, prepend=-np.inf) > 1e-6)
     armatures: dict[Object, list[KeyedHand]] = {}
     for hand in take.posed.keys() & take.poses.keys():

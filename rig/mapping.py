@@ -1,8 +1,8 @@
-"""The person's own mapping of a hand: checked, kept on the armature, and shared as a JSON preset.
+"""The user's own mapping of a hand: validated, saved on the armature, and shared as a JSON preset.
 
-It is kept as JSON in a custom property of the armature object, one for each side, so that it is saved with the file,
-can be overridden in a library override, and a damaged one says so. Where an override's library has no such property
-the scene keeps it as well, by the override's name.
+It is saved as JSON in a custom property of the armature object, one for each side, so that it is part of the .blend
+file and can be overridden in a library override. Blender drops a property that the library of an override lacks, so the
+scene stores a copy under the override's name.
 """
 
 import json
@@ -21,41 +21,41 @@ if TYPE_CHECKING:
 
 VERSION = 2
 READ = (1, 2)
-"""Version 1 knows no turns."""
+"""Versions that can be read; version 1 has no turns."""
 MOST_BYTES = 64 * 1024
 LONGEST_NAME = 255
 FORGOTTEN = ""
-"""In place of a mapping that the library of an override keeps."""
+"""Stored in an override to hide the mapping saved in its library."""
 _KINDS = {list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
-"""What JSON that is no object is called."""
+"""Names of JSON values that are not objects, for error messages."""
 PROPERTIES: dict[Side, str] = {side: f"knuckle_mapping_{side}" for side in SIDES}
 """The custom property of an armature for each side."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """Which bone of an armature is which joint of a hand, as yet perhaps of some joints only (`check_whole`).
+    """Which bone of an armature is which joint of a hand; it may be incomplete (`check_whole`).
 
-    Raises RigError for what is no side, joint, name or turn, and for a bone of two joints.
+    Raises RigError for an invalid side, joint, bone name or turn, and for a bone mapped to two joints.
     """
 
     side: Side
     bones: Table[str, str]
     """joint -> bone"""
     carrier: str | None = None
-    """The bone that carries the digits where a control of the wrist is keyed."""
+    """The bone on which the digits hang, if the wrist's bone is a control that moves it."""
     where: str = field(default="the mapping", compare=False)
-    """What errors begin with."""
+    """The beginning of error messages."""
     turns: Table[str, float] = field(default_factory=dict)
-    """digit -> degrees, −180..180, by which the plane in which it curls is turned about its bones, in the sense of
-    HandModel's twist: 180 where it curls the other way."""
+    """digit -> degrees, −180..180, by which its curl plane is rotated about its bones, in the sense of HandModel's
+    twist; 180 flips the direction in which it curls."""
 
     def __post_init__(self) -> None:
         _check(self)
 
     @property
     def digits(self) -> tuple[str, ...]:
-        """The digits that have a bone, thumb first."""
+        """Digits that have a bone, thumb first."""
         have = {digit_of(joint) for joint in self.bones}
         return tuple(digit for digit in DIGITS if digit in have)
 
@@ -85,7 +85,7 @@ def _check(mapping: Mapping) -> None:
 
 
 def check_whole(mapping: Mapping) -> None:
-    """Raises RigError for a mapping without a wrist or without any digit: too little to be a hand."""
+    """Raise RigError for a mapping without a wrist or without any digit."""
     if "wrist" not in mapping.bones or not mapping.digits:
         raise RigError(f"{mapping.where}: it has {len(mapping.bones)} bones, expected a wrist and at least one digit")
 
@@ -99,14 +99,14 @@ def _is_turn(turn: Any) -> bool:
 
 
 def to_dict(mapping: Mapping) -> dict[str, Any]:
-    """A mapping as JSON holds it."""
+    """Return a mapping as JSON data."""
     carrier = {"carrier": mapping.carrier} if mapping.carrier else {}
     turns = {"turns": dict(mapping.turns)} if mapping.turns else {}
     return {"version": VERSION, "side": mapping.side, "bones": dict(mapping.bones), **carrier, **turns}
 
 
 def from_dict(data: Any, where: str) -> Mapping:
-    """The inverse of to_dict. Raises RigError naming `where` and what is wrong with it."""
+    """Return the mapping of JSON data, the inverse of to_dict. Raises RigError, naming `where`, for invalid data."""
     if not isinstance(data, dict):
         raise RigError(
             f"{where}: it is {_KINDS.get(type(data), 'null')}, expected an object: a mapping saved by Knuckle"
@@ -125,7 +125,7 @@ def from_dict(data: Any, where: str) -> Mapping:
 
 
 def check_bones(armature: "Object", mapping: Mapping) -> None:
-    """Raises RigError for a bone that an armature does not have."""
+    """Raise RigError if an armature lacks a bone of a mapping."""
     for joint, bone in [*mapping.bones.items(), ("the carrier", mapping.carrier)]:
         if bone is not None and bone not in armature.data.bones:
             raise RigError(
@@ -134,16 +134,16 @@ def check_bones(armature: "Object", mapping: Mapping) -> None:
 
 
 def save_mapping(armature: "Object", mapping: Mapping) -> None:
-    """Keeps a mapping on an armature, from where find_hands takes it.
+    """Save a mapping on an armature, where find_hands reads it.
 
-    Raises RigError for a bone that is not there, and then nothing has changed.
+    Raises RigError for a missing bone, and then changes nothing.
     """
     check_bones(armature, mapping)
     _keep(armature, mapping.side, json.dumps(to_dict(mapping), ensure_ascii=False))
 
 
 def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
-    """The mappings kept on an armature, whole or begun. Raises RigError for a damaged one, or one of bones gone."""
+    """Return the mappings saved on an armature, complete or not. Raises RigError for damaged ones and missing bones."""
     found: dict[Side, Mapping] = {}
     for side in SIDES:
         mapping = kept_mapping(armature, side)
@@ -154,7 +154,7 @@ def saved_mapping(armature: "Object") -> dict[Side, Mapping]:
 
 
 def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
-    """What an armature keeps for a side, as it is, None if nothing. Raises RigError for one that is damaged."""
+    """Return the mapping saved for a side, None if there is none. Raises RigError for a damaged one."""
     text = kept_text(armature, side)
     if text == FORGOTTEN:
         return None
@@ -166,9 +166,9 @@ def kept_mapping(armature: "Object", side: Side) -> Mapping | None:
 
 
 def forget_mapping(armature: "Object", side: Side) -> None:
-    """Goes back to what is found by itself."""
+    """Delete a saved mapping, so that the hand is detected again."""
     if armature.override_library:
-        # What is taken from an override comes back from its library with the next loading.
+        # A property deleted from an override comes back from its library when the file is loaded again.
         if kept_text(armature, side) != FORGOTTEN:
             _keep(armature, side, FORGOTTEN)
     elif armature.get(PROPERTIES[side]) is not None:
@@ -176,7 +176,7 @@ def forget_mapping(armature: "Object", side: Side) -> None:
 
 
 def kept_text(armature: "Object", side: Side) -> Any:
-    """What an armature keeps for a side, not yet understood; FORGOTTEN for nothing."""
+    """Return the raw text saved for a side; FORGOTTEN for none."""
     text = armature.get(PROPERTIES[side])
     if text is not None:
         return text
@@ -185,7 +185,7 @@ def kept_text(armature: "Object", side: Side) -> Any:
 
 
 def _keep(armature: "Object", side: Side, text: str) -> None:
-    """Keeps a text on an armature; of a library override in its scenes as well.
+    """Save a text on an armature, and for a library override in its scenes as well.
 
     Blender saves a property of an override only if its library has that property.
     """
@@ -199,7 +199,7 @@ def _keep(armature: "Object", side: Side, text: str) -> None:
 
 
 def _copies(scene: "Scene", side: Side) -> dict[str, Any]:
-    """What a scene keeps in place of its library overrides: an override's name -> text; damaged it is nothing."""
+    """Return the texts that a scene stores for its library overrides by name; none if they are damaged."""
     try:
         kept = json.loads(scene.get(PROPERTIES[side], "{}"))
     except (TypeError, ValueError, RecursionError):
@@ -208,7 +208,7 @@ def _copies(scene: "Scene", side: Side) -> dict[str, Any]:
 
 
 def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
-    """The mapping with a bone picked for a joint, None to take its bone away; a bone that had another joint moves.
+    """Return the mapping with a bone assigned to a joint, None to unassign; the bone is removed from any other joint.
 
     Raises RigError for an unknown joint.
     """
@@ -219,12 +219,12 @@ def picked(mapping: Mapping, joint: str, bone: str | None) -> Mapping:
 
 
 def write_preset(path: Path, mapping: Mapping) -> None:
-    """Saves a mapping as a file that can be shared. Raises FileError if it cannot be written."""
+    """Save a mapping as a preset file. Raises FileError if it cannot be written."""
     write_json(path, to_dict(mapping))
 
 
 def read_preset(path: Path) -> Mapping:
-    """A mapping from a preset's file. Raises RigError naming the file and what is wrong with it."""
+    """Read a mapping from a preset file. Raises RigError, naming the file, if it is invalid."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise RigError(f"{path}: larger than {MOST_BYTES // 1024} KiB, expected a mapping saved by Knuckle")

@@ -1,4 +1,4 @@
-"""What a person does to a mapping in one click: picks bones, fills a digit, flips and turns how it curls, mirrors."""
+"""One-click corrections of a mapping: fill a digit, flip or rotate its curl plane, mirror the hand."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Mapping as Table
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def own_mapping(found: FoundHand) -> Mapping:
-    """A found hand as a mapping of the person's own."""
+    """Return a found hand as the user's own mapping."""
     return Mapping(found.side, dict(found.bones), found.carrier, turns=dict(found.turns))
 
 
 def to_correct(armature: "Object", side: Side, found: FoundHand | None) -> Mapping:
-    """What a correction begins with: the kept mapping without bones that are gone, else what was found, else nothing.
+    """Return the mapping to correct: the saved one without missing bones, else the found hand, else an empty one.
 
-    A kept mapping that cannot be read gives way as well: the person is correcting it.
+    A saved mapping that cannot be read is ignored, since the user is about to correct it.
     """
     try:
         kept = kept_mapping(armature, side)
@@ -38,19 +38,19 @@ def to_correct(armature: "Object", side: Side, found: FoundHand | None) -> Mappi
 
 
 def turned(mapping: Mapping, digit: str, degrees: float) -> Mapping:
-    """The mapping with a digit's curl plane turned so far from what the geometry says, as an angle in −180..180."""
+    """Return the mapping with a digit's curl plane rotated by degrees, wrapped to −180..180, from the detected one."""
     around = 180.0 - (180.0 - degrees) % 360.0
     turns = {other: turn for other, turn in mapping.turns.items() if other != digit}
     return replace(mapping, turns=turns | ({digit: around} if around else {}))
 
 
 def flipped(mapping: Mapping, digit: str) -> Mapping:
-    """The mapping with a digit that curls the other way."""
+    """Return the mapping with a digit that curls in the opposite direction."""
     return turned(mapping, digit, mapping.turns.get(digit, 0.0) + 180.0)
 
 
 def mirrored(mapping: Mapping) -> Mapping:
-    """The mapping as the other hand's: its palm faces the other way. What was turned keeps its planes."""
+    """Return the mapping for the other side: its palm faces the other way. Rotated curl planes stay where they are."""
     other = mirror.other(mapping.side)
     return replace(
         mapping, side=other, turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.turns.items()}
@@ -63,7 +63,7 @@ def check_free(
     bones: Iterable[str],
     remedy: str = "pick another bone, or mirror the hands",
 ) -> None:
-    """Raises RigError for a bone to take for a side that is the other hand's: it would be keyed twice."""
+    """Raise RigError if one of the bones for a side belongs to the other hand: it would be keyed twice."""
     for other, found in hands.items():
         joints = {bone: joint for joint, bone in found.bones.items()} if other != side else {}
         for bone in bones:
@@ -72,9 +72,10 @@ def check_free(
 
 
 def filled(mapping: Mapping, digit: str, bones: Sequence[str], ended: bool) -> Mapping:
-    """The mapping with a digit made of a chain of bones, the first that bends first; `ended`: its last marks the tip.
+    """Return the mapping with a digit's joints assigned to a chain of bones, beginning with the first that bends.
 
-    A digit's bone in the palm stays, all its other bones are replaced; a bone that was another joint's moves.
+    ended: the last bone only marks the tip. The digit's metacarpal bone in the palm stays, all its other bones are
+    replaced; bones of the chain are removed from other joints.
     """
     kept = {
         joint: bone for joint, bone in mapping.bones.items() if bone not in bones and joint not in CHAIN_JOINTS[digit]
@@ -85,10 +86,10 @@ def filled(mapping: Mapping, digit: str, bones: Sequence[str], ended: bool) -> M
 
 
 def outward(armature: "Object", first: str) -> tuple[tuple[str, ...], bool]:
-    """The bones of a digit from its first one to its tip, at most four, and whether the last one only marks the tip.
+    """Return a digit's bones from its first bone to its tip, at most four, and whether the last only marks the tip.
 
-    Followed is the visible bone that hangs on the last one, on a hidden bone that does, and of several the one that
-    begins nearest to where the last one ends.
+    Each next bone is a visible child, directly or below hidden bones; of several, the one whose head is nearest to the
+    present bone's tail.
     """
     chain = [armature.data.bones[first]]
     while len(chain) < 4 and (following := _following(armature, chain[-1])) is not None:
@@ -109,17 +110,17 @@ def _following(armature: "Object", bone: "Bone") -> "Bone | None":
 
 
 def is_shown(armature: "Object", name: str) -> bool:
-    """Whether a bone is not hidden in Pose Mode, and in a collection that is shown, if it is in any."""
+    """Whether a bone is visible in Pose Mode: not hidden, and in a visible bone collection, if in any."""
     bone, posed = armature.data.bones[name], armature.pose.bones[name]
-    # Blender 5 hides bones of Pose Mode by themselves.
+    # Since Blender 5, pose bones have a hide flag of their own.
     if getattr(posed, "hide", bone.hide):
         return False
     return not bone.collections or any(one.is_visible_effectively for one in bone.collections)
 
 
 def with_carrier(armature: "Object", mapping: Mapping) -> Mapping:
-    """The mapping with the bone that carries its digits: none where that is the wrist's own, else the last bone above
-    all of them. A carrier that they hang on stays.
+    """Return the mapping with its carrier: none if the digits hang on the wrist's bone, else their nearest common
+    ancestor. A present carrier that is an ancestor of all stays.
     """
     bones = armature.data.bones
     firsts = [bones[name] for joint, name in mapping.bones.items() if joint != "wrist"]

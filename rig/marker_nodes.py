@@ -1,7 +1,7 @@
-"""The node group that shows one row of a mesh that holds all rows of a capture's markers.
+"""The node group that shows the current row of a mesh with all rows of a capture's markers.
 
-The mesh is R rows of M vertices. In every frame the group finds the row of that moment, takes M positions from it
-and puts a small ball on each. It is plain Geometry Nodes: it plays back without Knuckle, and in renders.
+The mesh has R rows of M vertices. In every frame the group finds the current row, takes its M positions and puts a
+small ball on each. It is plain Geometry Nodes, so it plays back without Knuckle and in renders.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -23,13 +23,13 @@ MATERIALS = ("Measured", "Predicted")
 
 
 class _Builder:
-    """Adds nodes to a tree; a socket in place of a value makes a link."""
+    """Adds nodes to a tree; an input that is a socket becomes a link."""
 
     def __init__(self, tree: "GeometryNodeTree") -> None:
         self.tree = tree
 
     def node(self, kind: str, *inputs: Any, **settings: Any) -> Any:
-        """A node with its first inputs filled in order, None to leave one; returns its outputs."""
+        """Add a node, set its first inputs in order (None skips one), and return its outputs."""
         node = self.tree.nodes.new(kind)
         for name, value in settings.items():
             setattr(node, name, value)
@@ -49,7 +49,7 @@ class _Builder:
 
 
 def marker_nodes() -> "GeometryNodeTree":
-    """The node group, made if the file has none."""
+    """Return the node group, made if the file has none."""
     found: bpy.types.NodeTree | None = bpy.data.node_groups.get(NAME)
     if isinstance(found, bpy.types.GeometryNodeTree):
         return found
@@ -80,7 +80,7 @@ def _fill(b: _Builder) -> None:
         b.tree.links.new(ball, joined.inputs[0])
     is_predicted = b.math("SUBTRACT", nearest, 1.0)
     instances = b.node("GeometryNodeInstanceOnPoints", points, None, joined.outputs[0], True, is_predicted)[0]
-    # Instances alone have no bounds: an object of points can be framed and picked, and so can its balls.
+    # Instances alone have no bounds; realized, the object can be framed and selected.
     b.node("NodeGroupOutput", b.node("GeometryNodeRealizeInstances", instances)[0])
 
 
@@ -91,12 +91,12 @@ def _ball(b: _Builder, size: Any, material: Any) -> Any:
 
 
 def _row_of_the_moment(b: _Builder, rows: Any, count: Any, start: Any, per_frame: Any) -> tuple[Any, Any]:
-    """The markers as points, and the state of each: between two rows that both know the marker, in between."""
+    """Return the markers as points, interpolated between two rows that both have the marker, and their states."""
     size = b.node("GeometryNodeAttributeDomainSize", rows)[0]
     last = b.whole("SUBTRACT", b.whole("DIVIDE", size, b.whole("MAXIMUM", count, 1)), 1)
     frame = b.node("GeometryNodeInputSceneTime")[1]
     row = b.math("MULTIPLY", b.math("SUBTRACT", frame, start), per_frame)
-    # Frames that fall on a row miss it by a rounding error: a thousandth of a row.
+    # Frames on a row may miss it by a rounding error; a thousandth of a row corrects that.
     lower = b.math("FLOOR", b.math("ADD", row, 0.001))
     share = b.math("MAXIMUM", b.math("SUBTRACT", row, lower), 0.0)
     late = b.math("GREATER_THAN", share, 0.5)
@@ -125,7 +125,7 @@ def _row_of_the_moment(b: _Builder, rows: Any, count: Any, start: Any, per_frame
 
 
 def _lay_out(tree: "GeometryNodeTree") -> None:
-    """Puts the nodes in columns by their distance from the input, for the person who opens the group."""
+    """Arrange the nodes in columns by their distance from the input, for users who open the group."""
     column: dict[str, int] = {node.name: 0 for node in tree.nodes}
     for _ in tree.nodes:
         for link in tree.links:

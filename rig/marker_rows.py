@@ -1,4 +1,4 @@
-"""Markers laid out in rows of equal time steps, as the markers object shows them."""
+"""Markers resampled to rows of equal time steps, as the markers object shows them."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from ..capture.markers import Markers
 Floats = NDArray[np.float64]
 
 MISSING, MEASURED, PREDICTED = 0, 1, 2
-"""What is known of a marker in a row."""
+"""State of a marker in a row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,23 +18,23 @@ class MarkerRows:
     """R rows of M markers, one every 1 / rate seconds."""
 
     positions: Floats
-    """(R, M, 3) m, zero where missing: a mesh holds no NaN."""
+    """(R, M, 3) m, zero where missing, because a mesh must not contain NaN."""
     states: NDArray[np.int8]
     """(R, M) MISSING, MEASURED or PREDICTED."""
     rate: float
     """Hz"""
     first: float
-    """s, the capture's own time of the first row."""
+    """s, the capture's time of the first row."""
 
 
 def marker_rows(markers: Markers) -> MarkerRows:
-    """The frames as they are where they are evenly spaced; else the capture drawn anew on even steps."""
+    """Return the frames unchanged if they are evenly spaced, else the capture resampled to even steps."""
     frames, times = len(markers.times), markers.times
     nominal = markers.rate if np.isfinite(markers.rate) and markers.rate > 0 else 1.0
     rate = (frames - 1) / markers.duration if frames > 1 else nominal
     even = times[0] + np.arange(frames) / rate
     rows = round(markers.duration * nominal) + 1
-    # A pause of hours between two frames is not worth rows without end: such captures are shown frame by frame.
+    # A long pause between two frames would need too many rows: such captures are shown frame by frame.
     if frames < 3 or np.abs(times - even).max() < 0.05 / rate or rows > 4 * frames:
         return MarkerRows(*_flat(markers), rate, float(times[0]))
     at = times[0] + np.arange(rows) / nominal
@@ -42,16 +42,16 @@ def marker_rows(markers: Markers) -> MarkerRows:
 
 
 def _flat(markers: Markers) -> tuple[Floats, NDArray[np.int8]]:
-    """Positions (F, M, 3) without NaN and states (F, M)."""
+    """Return positions (F, M, 3) without NaN, and states (F, M)."""
     states = np.where(markers.seen, np.where(markers.predicted, PREDICTED, MEASURED), MISSING).astype(np.int8)
     return np.where(states[..., None] > 0, markers.positions, 0.0), states
 
 
 def sampled(markers: Markers, at: Floats, pause: float) -> tuple[Floats, NDArray[np.int8]]:
-    """Positions (R, M, 3) and states (R, M) at times `at` (R,) s.
+    """Return positions (R, M, 3) and states (R, M) at times `at` (R,) s.
 
-    Between two frames that both know a marker it is on the line between them, else where the nearer one knows it.
-    Further than `pause` s from any frame there is nothing to show.
+    A marker present in both neighbouring frames is interpolated linearly, otherwise it is taken from the nearer frame.
+    Further than `pause` s from any frame, markers are missing.
     """
     positions, states = _flat(markers)
     times = markers.times

@@ -1,4 +1,4 @@
-"""The markers of a capture as one object that can be seen, hidden and scrubbed."""
+"""The markers of a capture as one object that plays in the viewport."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bpy.types import Collection, Material, Modifier, Object
 
 PROPERTY = "knuckle_capture"
-"""The custom property that makes an object a capture's markers: what the panel tells of them."""
+"""Custom property that makes an object a capture's markers; it holds what the panel shows about them."""
 
 COLOURS = {"Knuckle Measured": (1.0, 0.32, 0.05, 1.0), "Knuckle Predicted": (0.28, 0.42, 1.0, 1.0)}
 
@@ -22,14 +22,14 @@ COLOURS = {"Knuckle Measured": (1.0, 0.32, 0.05, 1.0), "Knuckle Predicted": (0.2
 def add_markers(
     markers: Markers, name: str, collection: "Collection", *, start: float, rate: float, size: float = 0.008
 ) -> "Object":
-    """An object that shows the markers, its first frame at scene frame `start` in a scene of `rate` frames a second.
+    """Add an object that shows the markers, the first at scene frame `start` in a scene of `rate` frames per second.
 
-    `size` is a marker's diameter in metres.
+    size: a marker's diameter in m.
     """
     rows = marker_rows(markers)
     obj = bpy.data.objects.new(name, bpy.data.meshes.new(name))
     collection.objects.link(obj)
-    # Markers of joints lie inside of the skin.
+    # Markers of joints are inside the skin.
     obj.show_in_front = True
     obj.modifiers.new(NAME, "NODES").node_group = marker_nodes()
     for slot, material in zip(("Measured", "Predicted"), COLOURS, strict=True):
@@ -42,7 +42,7 @@ def add_markers(
 
 
 def fill(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> None:
-    """Gives a markers object the positions of `markers`, and what can be told of them."""
+    """Fill a markers object with positions and a description of `markers`."""
     rows = rows or marker_rows(markers)
     mesh = obj.data
     mesh.clear_geometry()
@@ -55,7 +55,7 @@ def fill(obj: "Object", markers: Markers, rows: MarkerRows | None = None) -> Non
 
 
 def describe(markers: Markers) -> dict[str, Any]:
-    """What the panel tells of a capture, as custom properties hold it."""
+    """Return what the panel shows about a capture, as a custom property."""
     return {
         "source": markers.source,
         "format": markers.format,
@@ -71,13 +71,13 @@ def describe(markers: Markers) -> dict[str, Any]:
 
 
 def place(obj: "Object", start: float, rate: float) -> None:
-    """Puts the first frame of the capture at scene frame `start`, in a scene of `rate` frames a second."""
+    """Put the first frame of the capture at scene frame `start` in a scene of `rate` frames per second."""
     set_input(obj, "Start", float(start))
     set_input(obj, "Rows per Frame", float(obj[PROPERTY]["row_rate"] / rate))
 
 
 def show_mirrored(obj: "Object", mirror: bool) -> None:
-    """Shows the capture mirrored in X, or as it is; its data stay as recorded. For one whose hands are mirrored."""
+    """Show the capture mirrored in X or not, to match its solved hands; the data do not change."""
     obj.scale.x = abs(obj.scale.x) * (-1.0 if mirror else 1.0)
 
 
@@ -87,9 +87,9 @@ def is_markers(obj: "Object | None") -> bool:
 
 
 def show_solved(obj: "Object", markers: Markers) -> None:
-    """Replaces the rows that were solved by the cleaned markers, so that filled-in ones show as predicted.
+    """Show the markers that cleaning filled in as predicted, in the rows that were solved.
 
-    Rows outside of what was solved stay as they are, and so does an object whose labels are not those of `markers`.
+    Rows outside the solved range do not change, nor does an object whose labels differ from those of `markers`.
     """
     about, count = obj[PROPERTY], len(markers.names)
     if list(about["names"]) != list(markers.names) or not len(markers.times):
@@ -107,7 +107,7 @@ def show_solved(obj: "Object", markers: Markers) -> None:
 
 
 def _read(obj: "Object", count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows (R, M, 3) and their states (R, M)."""
+    """Return the rows (R, M, 3) m and their states (R, M)."""
     positions = np.empty(3 * len(obj.data.vertices), np.float32)
     states = np.empty(len(obj.data.vertices), np.int8)
     obj.data.vertices.foreach_get("co", positions)
@@ -125,10 +125,10 @@ def _identifier(modifier: "Modifier", name: str) -> str:
 
 
 def set_input(obj: "Object", name: str, value: object) -> None:
-    """Sets an input of the node group: Start, Rows per Frame, Size, ..."""
+    """Set an input of the node group: Start, Rows per Frame, Size, ..."""
     modifier = _modifier(obj)
     identifier = _identifier(modifier, name)
-    # Blender 5.2 made properties of the inputs; before, they were custom properties of the modifier.
+    # Since Blender 5.2 the inputs are properties; before, they were custom properties of the modifier.
     if hasattr(modifier, "properties"):
         getattr(modifier.properties.inputs, identifier).value = value
     else:
@@ -137,7 +137,7 @@ def set_input(obj: "Object", name: str, value: object) -> None:
 
 
 def get_input(obj: "Object", name: str) -> Any:
-    """The value of an input of the node group."""
+    """Return the value of an input of the node group."""
     modifier = _modifier(obj)
     identifier = _identifier(modifier, name)
     if hasattr(modifier, "properties"):
@@ -146,7 +146,7 @@ def get_input(obj: "Object", name: str) -> Any:
 
 
 def size_property(obj: "Object") -> tuple[Any, str]:
-    """Whose property and which the markers' size is, for a panel."""
+    """Return the data and property name of the markers' size, for a panel."""
     modifier = _modifier(obj)
     identifier = _identifier(modifier, "Size")
     if hasattr(modifier, "properties"):
@@ -155,11 +155,11 @@ def size_property(obj: "Object") -> tuple[Any, str]:
 
 
 def _material(name: str) -> "Material":
-    """A material that shows its colour in the viewport and in renders."""
+    """Return a material with its colour in the viewport and in renders, made if the file has none."""
     if name in bpy.data.materials:
         return bpy.data.materials[name]
     material = bpy.data.materials.new(name)
-    if bpy.app.version < (5, 0, 0):  # from then on every material has nodes
+    if bpy.app.version < (5, 0, 0):  # since 5.0 every material has nodes
         material.use_nodes = True
     material.diffuse_color = COLOURS[name]
     material.node_tree.nodes["Principled BSDF"].inputs["Base Color"].default_value = COLOURS[name]
@@ -167,5 +167,5 @@ def _material(name: str) -> "Material":
 
 
 def object_name(markers: Markers) -> str:
-    """What a capture's object is called: its file's name without the suffix."""
+    """Return the name of a capture's object: its file name without the suffix."""
     return Path(markers.source).stem or "Markers"

@@ -1,4 +1,4 @@
-"""Which bone a person points at."""
+"""Picking the bone under the mouse."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -6,17 +6,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 NEAREST = 1e-6
-"""What is nearer to the eye, as a share of the farthest, is behind it or in it."""
+"""Points nearer to the eye than this share of the farthest depth count as behind it."""
 SAME = 1.5
-"""pixels: bones that are as near as this to the mouse are the same to the hand, and the one in front is meant."""
+"""pixels; of bones whose distances from the mouse differ by less than this, the one in front is picked."""
 TOGETHER = 0.15
-"""Bones nearer to each other than this share of the one in front are in one place."""
+"""Bones coincide if they are nearer to the front bone than this share of its length."""
 
 
 def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, within: float) -> int:
-    """The bone of heads and tails (2, B, 3) that is drawn within so many pixels of the mouse (2,); −1 if none is.
+    """Return the index of the bone drawn within `within` pixels of the mouse (2,); −1 if there is none.
 
-    view: (4, 4) from the bones' space to the clip space of a region of `size` pixels.
+    bones: (2, B, 3) heads and tails. view: (4, 4) from the bones' space to the clip space of a region of `size` pixels.
     """
     ends = bones @ view[:, :3].T + view[:, 3]
     depth = ends[..., 3]
@@ -29,19 +29,19 @@ def bone_at(bones: Floats, view: Floats, size: tuple[int, int], mouse: Floats, w
         return -1
     near = np.flatnonzero(apart <= apart.min() + SAME)
     ends, part = ends[:, near], part[near]
-    # What is linear on the screen is 1/w: the share of the bone at that share of its picture.
+    # Perspective-correct interpolation: 1/w is linear on the screen.
     weights = np.stack([1 - part, part]) / ends[..., 3]
     spots = (weights / weights.sum(axis=0))[..., None] * ends
     there = spots.sum(axis=0)
     lengths = np.linalg.norm(ends[1] - ends[0], axis=1)
     front = int(np.argmin(there[:, 2] / there[:, 3]))
-    # Controls of a whole finger lie on its bones: of bones in one place the shortest says most.
+    # A control of a whole finger lies on the finger's bones: of coincident bones the shortest is the most specific.
     together = np.linalg.norm(there - there[front], axis=1) <= TOGETHER * lengths[front]
     return int(near[np.argmin(np.where(together, lengths, np.inf))])
 
 
 def _in_front(ends: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
-    """Both ends (2, B, 4), each cut off where its bone goes behind the eye; and the bones that are before it at all."""
+    """Return both ends (2, B, 4), clipped to the front of the eye, and (B,) which bones are in front at all."""
     w = ends[..., 3]
     behind = w < least
     seen = ~np.all(behind, axis=0)
@@ -55,7 +55,7 @@ def _in_front(ends: Floats, least: float) -> tuple[Floats, NDArray[np.bool_]]:
 
 
 def _from_lines(starts: Floats, ends: Floats, point: Floats) -> tuple[Floats, Floats]:
-    """(B,) how far a point (2,) is from lines (B, 2), (B, 2), and at which share of each it is nearest."""
+    """Return distances (B,) of a point (2,) from segments given by their ends (B, 2), and parameters of the feet."""
     along = ends - starts
     length = (along**2).sum(axis=1)
     part = ((point - starts) * along).sum(axis=1) / np.where(length == 0, 1.0, length)

@@ -1,6 +1,4 @@
-"""From a solved pose to what the bones of a rig are keyed with. Directions are kept: each bone points where the
-performer's points, and the rig keeps its own lengths.
-"""
+"""Transfer of a solved pose to a rig's bones: each bone points where the performer's does, at the rig's own length."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,17 +19,17 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoneMotion:
-    """What to key, relative to the bones' rest: Blender's matrix_basis of each bone."""
+    """Values to key, relative to the bones' rest: the parts of Blender's matrix_basis."""
 
     locations: Floats
-    """(F, J, 3) in the armature's unit; of use where the binding places the bone."""
+    """(F, J, 3) in the armature's unit; meaningful for bones that the binding places."""
     rotations: Floats
-    """(F, J, 4) unit wxyz, continuous over the frames."""
+    """(F, J, 4) unit quaternions wxyz, continuous over the frames."""
     still: Bools
-    """(J,) True where a bone stands still in the bone that holds it."""
+    """(J,) True where a bone does not move relative to its holder."""
 
     def with_beyond(self, beyond: Mapping[int, tuple[Floats, Floats]]) -> "BoneMotion":
-        """With bones moved (3,) and turned (4,) wxyz on top of that: joint -> by how much."""
+        """Return the motion with further locations (3,) and rotations (4,) wxyz on top; beyond: joint -> both."""
         locations, rotations = self.locations.copy(), self.rotations.copy()
         for joint, (way, turn) in beyond.items():
             locations[:, joint] += way
@@ -41,30 +39,30 @@ class BoneMotion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigHierarchy:
-    """How a hand hangs together on a rig: what is the same for every frame. In armature space."""
+    """A hand's hierarchy on a rig in armature space: everything that is constant over frames."""
 
     follows: list[int]
     """(J,) the nearest mapped joint before each joint in the hand, −1 for the first."""
     order: list[int]
-    """The mapped joints, each after the one that it is placed by or held by."""
+    """The mapped joints, each after the joint that determines its position."""
     bone_rest: Floats
     """(J, 4, 4) T_armature_bone at rest."""
     unrest: Floats
-    """(J, 4, 4) its inverse."""
+    """(J, 4, 4) inverse of bone_rest."""
     in_holder: Floats
-    """(J, 4, 4) T_holder_bone at rest, of bones that a mapped one holds."""
+    """(J, 4, 4) T_holder_bone at rest, for bones with a holder."""
     offsets: Floats
-    """(J, 3) from the joint before to each joint, in the first one's rest frame."""
+    """(J, 3) from the joint before to each joint, in the rest frame of the joint before."""
     carried_turns: tuple[tuple[int, int, Floats], ...]
-    """(joint, the one before, (3, 3) T_before_joint at rest) of joints that do not move: the palm's, and tips."""
+    """(joint, joint before, (3, 3) T_before_joint at rest) of joints that do not move: the palm's, and tips."""
     still: Bools
-    """(J,) True where a bone stands still in the bone that holds it."""
+    """(J,) True where a bone does not move relative to its holder."""
 
 
 def wire(binding: RigBinding, hand: HandModel) -> RigHierarchy:
-    """The wiring of a binding for hands of a model's shape.
+    """Return the hierarchy of a binding for hands of a model's structure.
 
-    Raises RigError where a bone hangs on a bone further out.
+    Raises RigError if a bone is a child of a bone further out.
     """
     follows = _follows(binding, hand)
     bone_rest = binding.bone_rest()
@@ -99,19 +97,19 @@ def transfer(
     *,
     wiring: RigHierarchy | None = None,
 ) -> BoneMotion:
-    """The motion of the binding's bones.
+    """Return the motion of the binding's bones for a pose.
 
-    `matrix_world` (4, 4) is the armature object's; `held` gives, for the joints that no mapped bone holds, where
-    the bone's rest is carried to by what is above it (4, 4, armature space), its own rest if it is not named; and for
-    one that a mapped bone holds, where it would be with that one at rest, see rests_between. Both are (F, 4, 4) where
-    they change. `wiring` is wire(binding, hand), where many poses are moved one by one.
+    matrix_world: T_world_armature. held: joint -> the bone's rest matrix in armature space as moved by its ancestors;
+    for joints without a holder, by all ancestors (default: its own rest); for others, with the holder at rest, see
+    rests_between. Both are (4, 4), or (F, 4, 4) if they change over time. wiring: wire(binding, hand), computed once
+    for many poses.
 
-    In armature space, with J the joint's rotation, G its rest and B the bone's rest:
-        bone pose  P = J · (G^-1 · B)          as J turns the joint's rest G into J, it turns the bone's B into P
+    In armature space, with J the joint's rotation, G its rest rotation and B the bone's rest matrix:
+        bone pose  P = J · (G^-1 · B)          the rotation from G to J, applied to B
         carried    C = P_holder · (B_holder^-1 · B)
         basis        = C^-1 · P
-    What a bone's limits do not let it do it is not keyed with; what hangs on it makes up for that as far as it may. A
-    bone that the hand hangs on takes the whole hand along.
+    Rotations are clipped to the bones' limits; descendants compensate as far as their own limits allow. Limits of a
+    bone without a holder move the whole hand.
     """
     _, bases, still = moved(binding, hand, pose, matrix_world, held, wiring=wiring)
     return BoneMotion(
@@ -130,8 +128,10 @@ def moved(
     *,
     wiring: RigHierarchy | None = None,
 ) -> tuple[Floats, Floats, Bools]:
-    """Of `transfer`: (F, J, 4, 4) where the bones then are in armature space, (F, J, 4, 4) the basis of each, and (J,)
-    which stand still."""
+    """Return bone poses in armature space (F, J, 4, 4), their bases (F, J, 4, 4), and (J,) which do not move.
+
+    Arguments: see transfer.
+    """
     wired = wiring or wire(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
     turned = into_armature(matrix_world[..., None, :, :], solved)
@@ -169,14 +169,14 @@ def moved(
 
 
 def into_points(matrix_world: Floats, points: Floats) -> Floats:
-    """(F, 3) in armature space, of points (F, 3) in the world."""
+    """Map points (F, 3) from the world to armature space."""
     back = np.linalg.inv(matrix_world)
     moved: Floats = (back[..., :3, :3] @ points[..., None])[..., 0] + back[..., :3, 3]
     return moved
 
 
 def _follows(binding: RigBinding, hand: HandModel) -> list[int]:
-    """(J,) the nearest mapped joint before each joint in the hand, −1 for the first."""
+    """Return the nearest mapped joint before each joint in the hand, (J,); −1 for the first."""
     result: list[int] = []
     for parent in hand.parents:
         result.append(parent if parent < 0 or binding.bones[parent] else result[parent])
@@ -194,9 +194,9 @@ def _still(binding: RigBinding, hand: HandModel, follows: list[int]) -> Bools:
 
 
 def _order(binding: RigBinding, follows: list[int]) -> list[int]:
-    """The mapped joints, each after the one that it is placed by or held by.
+    """Return the mapped joints, each after the joint that determines its position.
 
-    Raises RigError where a bone hangs on a bone further out.
+    Raises RigError if a bone is a child of a bone further out.
     """
     order: list[int] = []
     left = list(binding.mapped)

@@ -1,4 +1,4 @@
-"""Pictures and a short video of what the scene shows, on machines with and without a screen."""
+"""Pictures and short videos of the scene, on machines with and without a display."""
 
 import subprocess
 import sys
@@ -32,13 +32,13 @@ Engine = Literal["BLENDER_WORKBENCH", "CYCLES"]
 
 @dataclass(frozen=True, slots=True)
 class RenderSettings:
-    """How pictures are made."""
+    """Size, engine and quality of pictures."""
 
     width: int = 960
     height: int = 540
     engine: Engine = "BLENDER_WORKBENCH"
     samples: int = 16
-    """Rays for each pixel where Cycles renders."""
+    """Samples per pixel, for Cycles."""
 
 
 _DRAWS = """
@@ -54,9 +54,9 @@ bpy.ops.render.render(write_still=True)
 
 
 def usable_engine() -> Engine:
-    """Workbench where an OpenGL context can be made, else Cycles, which needs none.
+    """Return Workbench if an OpenGL context can be created, else Cycles, which needs none.
 
-    Without a context Blender ends its whole process, so another one tries.
+    Without a context Blender ends the whole process, so a separate one tries.
     """
     with tempfile.TemporaryDirectory() as folder:
         picture = Path(folder) / "try.png"
@@ -73,13 +73,13 @@ def usable_engine() -> Engine:
 
 
 def usable_picture() -> RenderSettings:
-    """What this machine draws in a reasonable time: Cycles on its processor takes smaller pictures."""
+    """Return settings that this machine renders in a reasonable time: smaller pictures for Cycles on the CPU."""
     engine = usable_engine()
     return RenderSettings() if engine == "BLENDER_WORKBENCH" else RenderSettings(480, 270, engine, samples=4)
 
 
 def still(path: Path, picture: RenderSettings, frame: int | None = None) -> None:
-    """A PNG of the scene from its camera. Raises FileError if it cannot be written."""
+    """Render a PNG of the scene from its camera. Raises FileError if it cannot be written."""
     scene = bpy.context.scene
     with _set_up(scene, picture), written_whole(path) as half, quiet():
         if frame is not None:
@@ -91,7 +91,7 @@ def still(path: Path, picture: RenderSettings, frame: int | None = None) -> None
 
 
 def video(path: Path, picture: RenderSettings, first: int, last: int) -> None:
-    """An MP4 of the frames first..last at the scene's rate, or PNGs beside it where this Blender writes no video.
+    """Render an MP4 of the frames first..last at the scene's rate, or PNGs if this Blender cannot write video.
 
     Raises FileError if it cannot be written.
     """
@@ -110,7 +110,7 @@ def video(path: Path, picture: RenderSettings, first: int, last: int) -> None:
 
 def _write_as(scene: "Scene", media: str, file_format: Literal["PNG", "FFMPEG"]) -> None:
     image = scene.render.image_settings
-    # Blender 5.0 asks first whether it is an image or a video.
+    # Since Blender 5.0, the media type must be set before the format.
     if hasattr(image, "media_type"):
         image.media_type = media
     image.file_format = file_format
@@ -124,7 +124,7 @@ def _as_mp4(scene: "Scene") -> None:
 
 
 def take_video(path: Path, take: Take, picture: RenderSettings, seconds: float = 6.0) -> None:
-    """A video of the first seconds of a take that the open file shows: the hand, and its markers beside it.
+    """Render a video of the first seconds of the take in the open file: the hand, and its markers beside it.
 
     Adds a camera and a second view of the markers to the open file. Raises FileError if it cannot be written.
     """
@@ -148,7 +148,7 @@ def take_video(path: Path, take: Take, picture: RenderSettings, seconds: float =
 def pose_pictures(
     folder: Path, picture: RenderSettings, names: Sequence[str] = poses.of_group("everyday"), side: Side = "right"
 ) -> list[Path]:
-    """A PNG of Knuckle's own hand in each named pose, from the back of the hand; the open file is replaced.
+    """Render a PNG of Knuckle's own hand in each named pose, from the back; replaces the open file.
 
     Raises FileError if they cannot be written.
     """
@@ -166,7 +166,7 @@ def pose_pictures(
     below = points[:, :1] - [0.0, 0.25 * measures.size, 0.0]
     add_surroundings(scene)
     scene.render.resolution_x, scene.render.resolution_y = picture.width, picture.height
-    # The hand lies with its fingers along Y: seen from above, they point upwards; from the thumb's side it is not hid.
+    # The hand's fingers are along Y: seen from above, they point upwards; from the thumb's side, the thumb is visible.
     aside = 0.8 if side == "right" else -0.8
     turn = looking_along(np.array([aside, 0.3, -1.0]), up=np.array([0.0, 1.0, 0.0]))
     whole = np.concatenate([points, below], axis=1)
@@ -180,7 +180,7 @@ def pose_pictures(
 
 @contextmanager
 def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
-    """The render settings of a picture; what the scene had, its frames and its output too, comes back afterwards."""
+    """Set the render settings of a picture; afterwards, restore the scene's settings, frame range and frame."""
     wanted: list[tuple[Any, str, Any]] = [
         (scene.render, "engine", picture.engine),
         (scene.render, "resolution_x", picture.width),
@@ -199,7 +199,7 @@ def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
     if picture.engine == "CYCLES":
         wanted += [(scene.cycles, "samples", picture.samples), (scene.cycles, "device", "CPU")]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in wanted]
-    # What a format may be follows from the medium, and what a codec may be from the format: in this order they fit.
+    # The valid formats depend on the media type and the valid codecs on the format, so they are restored in this order.
     before += [*_choices(scene.render.image_settings), *_choices(scene.render.ffmpeg)]
     frames = scene.frame_start, scene.frame_end
     now, part = scene.frame_current, scene.frame_subframe
@@ -215,7 +215,7 @@ def _set_up(scene: "Scene", picture: RenderSettings) -> Iterator[None]:
 
 
 def _choices(settings: Any) -> list[tuple[Any, str, Any]]:
-    """Every plain setting that can be set, as owner, name and value; those that decide about others come first."""
+    """Return every writable plain setting as owner, name and value; those on which others depend come first."""
     first = ["media_type", "file_format", "format", "codec"]
     names = [
         prop.identifier

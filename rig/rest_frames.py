@@ -1,8 +1,8 @@
-"""The joint frames of a rig at rest, from where its joints are and never from the roll of its bones.
+"""The rest frames of a rig's joints, from the positions of its joints and never from the roll of its bones.
 
-A frame is HandModel's: +Y along the bone to the next joint, +Z out of the back of the hand, +X right-handed. All
-that is needed of a rig is the position of its joints; what it does not show (how a straight finger is rolled)
-comes from a hand model laid over its palm.
+Frames are those of HandModel: +Y along the bone to the next joint, +Z out of the back of the hand, +X right-handed.
+Only the joints' positions are needed; what they leave open (the roll of a straight finger) comes from a hand model
+fitted to the palm.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,18 +20,18 @@ Floats = NDArray[np.float64]
 PALM = [JOINT_INDEX[name] for name in ("wrist", *KNUCKLES)]
 THUMB = [JOINT_INDEX[name] for name in DIGIT_JOINTS["thumb"]]
 CURL_SEEN = np.sin(np.deg2rad(10.0))
-"""Below 10 degrees of bend the plane of a finger at rest says more about the modeller's hand than about the bone."""
+"""Sine; with less than 10 degrees of bend at rest, the plane of a finger is accidental."""
 THUMB_CURL_SEEN = np.sin(np.deg2rad(30.0))
-"""The same for a thumb, whose bones stand askew at rest: Rigify's is bent by 19 degrees, 45 degrees beside the plane in
-which its own bones are rolled to bend, and which the hand model suggests."""
+"""The same for a thumb, which is rarely bent in its curl plane at rest: Rigify's is bent by 19 degrees in a plane 45
+degrees off the one given by its bone rolls and by the hand model."""
 CURL_TRUSTED = 0.5
-"""A curl plane further than 60 degrees from what the palm suggests is a finger bent aside, not a curl."""
+"""Cosine; in a plane further than 60 degrees from the one the palm suggests, a finger is bent sideways, not curled."""
 HINGE_TRUSTED = np.cos(np.deg2rad(40.0))
-"""An axis further than 40 degrees from the one across the finger is not that on which it curls."""
+"""Cosine; an axis further than 40 degrees from the one across the finger is not its flexion axis."""
 
 
 def rest_world(hand: HandModel) -> Floats:
-    """(J, 4, 4) T_wrist_joint of a hand with all angles zero."""
+    """Return T_wrist_joint of a hand with all angles zero, (J, 4, 4)."""
     world = np.empty_like(hand.rest)
     for joint, parent in enumerate(hand.parents):
         world[joint] = hand.rest[joint] if parent < 0 else world[parent] @ hand.rest[joint]
@@ -44,19 +44,18 @@ def rest_rotations(
     hinges: Mapping[int, Floats] | None = None,
     turns: Mapping[str, float] | None = None,
 ) -> Floats:
-    """(J, 3, 3) the rotations of a rig's joint frames at rest, from its joints (J, 3), NaN where it has none.
+    """Return the rest rotations (J, 3, 3) of a rig's joint frames, from its joints (J, 3), NaN for missing ones.
 
-    The hand model is laid over the palm; then each of its bones is swung onto the rig's bone by the shortest turn,
-    and a digit that is bent at rest is rolled into the plane of that bend. hinges: joint -> the only axis (3,), of
-    either sense, about which the rig lets it turn, which says better how its digit curls. turns: digit -> degrees by
-    which its person turned the plane in which it curls about its bones, 180 to flip it, in the sense of HandModel's
-    twist.
+    The hand model is fitted to the palm; each of its bones is then rotated onto the rig's bone by the smallest angle,
+    and a digit that is bent at rest is rolled into the plane of its bend. hinges: joint -> its only free axis (3,), of
+    either sign, which determines the curl plane better. turns: digit -> degrees by which the user rotated its curl
+    plane about its bones, in the sense of HandModel's twist; 180 flips it.
     """
     model = rest_world(hand)
     seen = np.atleast_1d(np.isfinite(points).all(axis=-1))
     palm = [joint for joint in PALM if seen[joint]]
     if len(palm) < 3:
-        # A mitten's one knuckle leaves the turn about it to where the thumb begins.
+        # With a mitten's single knuckle, the thumb's base fixes the rotation about the line from wrist to knuckle.
         palm += [joint for joint in THUMB if seen[joint]][:1]
     palm_turn = rot.fit_rigid(model[palm, :3, 3], points[palm], np.ones(len(palm)))[:3, :3]
     rotations = palm_turn @ model[:, :3, :3]
@@ -76,21 +75,21 @@ def rest_rotations(
 
 
 def _twist(hand: HandModel, degrees: float) -> Floats:
-    """(3, 3) in a joint's frame."""
+    """Return a rotation (3, 3) about Y in a joint's frame, in the sense of HandModel's twist."""
     sense = 1.0 if hand.side == "right" else -1.0
     turned: Floats = rot.to_matrix(rot.about(np.array([0.0, sense, 0.0]), np.deg2rad(degrees)))
     return turned
 
 
 def _swung(rotation: Floats, along: Floats) -> Floats:
-    """A frame (3, 3) turned by the shortest way so that its Y points along a vector (3,)."""
+    """Return a frame (3, 3) rotated by the smallest angle so that its Y points along a vector (3,)."""
     length = np.linalg.norm(along)
     if length < 1e-9:
         return rotation
     y, target = rotation[:, 1], along / length
     axis = np.cross(y, target)
     sine = np.linalg.norm(axis)
-    # Against each other, any axis across will do: the frame's own X curls the finger.
+    # For opposite directions any perpendicular axis is right; X, because it curls the finger.
     axis = axis / sine if sine > 1e-9 else rotation[:, 0]
     turn = rot.about(axis, np.arctan2(sine, y @ target))
     swung: Floats = rot.to_matrix(turn) @ rotation
@@ -98,9 +97,9 @@ def _swung(rotation: Floats, along: Floats) -> Floats:
 
 
 def _rolled_into_curl(rotations: Floats, seen: float) -> Floats:
-    """The frames of a digit (N, 3, 3), rolled about their bones so that X is across the plane in which it is bent.
+    """Return the frames of a digit (N, 3, 3), rolled about their bones so that X is normal to the plane of its bend.
 
-    As they were where it bends by less than `seen`, a sine.
+    Unchanged if the sine of the bend is below `seen`.
     """
     if len(rotations) < 3:
         return rotations
@@ -115,9 +114,9 @@ def _rolled_into_curl(rotations: Floats, seen: float) -> Floats:
 
 
 def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Floats:
-    """The frames of a digit (N, 3, 3), rolled so that X is along each joint's hinge, or the nearest joint's.
+    """Return the frames of a digit (N, 3, 3), rolled so that X is along each joint's hinge.
 
-    A joint without a hinge takes that of the next joint outwards, which it carries.
+    A joint without a hinge takes that of the next joint outwards that has one, else that of the last.
     """
     trusted = [
         row

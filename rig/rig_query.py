@@ -1,4 +1,4 @@
-"""What a job asks of the armature that it drives, once the performer is measured: see onto_rig.Rig."""
+"""A job's interface to the armature that it drives: implements pipeline/rig_constraints.py: Rig."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,21 +26,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RigQuery:
-    """An armature object of the open file, found again by its name. Raises RigError if it is gone when it is asked."""
+    """An armature of the open file, looked up by name. Its methods raise RigError if the armature is gone."""
 
     name: ObjectName
 
     @classmethod
     def of(cls, armature: "Object") -> "RigQuery":
-        """The hands of an armature."""
+        """Return the query for an armature."""
         return cls(ObjectName.of(armature))
 
     def allowed(self, hand: HandModel) -> RigLimits:
-        """What its limits leave of a hand's own. Raises RigError as rig_limits.allowed does."""
+        """Return its limits within the hand's own. Raises RigError as rig_limits.allowed does."""
         return allowed(self._object(), hand)
 
     def built(self, hand: HandModel, limited: bool) -> RestHand | None:
-        """Its hand of this side, and with its limits where its fingertips then are; None without this hand."""
+        """Return its hand of this side, if limited with a function for its fingertips; None without this hand."""
         return built(self._object(), hand, limited)
 
     def _object(self) -> "Object":
@@ -51,10 +51,10 @@ class RigQuery:
 
 
 def built(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None:
-    """The hand of an armature of this side, as large as it is in the world; None without this hand.
+    """Return an armature's hand of this side in its world size; None if there is none.
 
-    The wrist's frame is the one in which the rig is keyed: the hand's, laid over the rig's palm. limited: whether the
-    rig's own limits are read.
+    The wrist's frame is the one used for keying: the hand model's, fitted to the rig's palm. limited: whether to read
+    the rig's limits.
     """
     found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
     if found is None:
@@ -63,7 +63,7 @@ def built(armature: "Object", hand: HandModel, limited: bool) -> RestHand | None
 
 
 def rig_hand(armature: "Object", found: FoundHand, binding: RigBinding, hand: HandModel) -> RestHand:
-    """A found hand as large as it is in the world; the wrist's frame is a hand's, laid over the rig's palm."""
+    """Return a found hand in its world size; the wrist's frame is the hand model's, fitted to the rig's palm."""
     points = joint_points(armature, found.bones)
     seen = world_points(armature, points)
     joints: Floats = (seen - seen[0]) @ rest_rotations(hand, seen)[0]

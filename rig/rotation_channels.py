@@ -1,4 +1,4 @@
-"""Rotations in the terms in which a bone is keyed: quaternion, one of six Euler orders, or axis and angle."""
+"""Conversion of rotations to a bone's rotation channels: quaternion, one of six Euler orders, or axis and angle."""
 
 from itertools import permutations
 
@@ -13,12 +13,12 @@ EULER_ORDERS = tuple("".join(order) for order in permutations("XYZ"))
 
 
 def channel(mode: str) -> str:
-    """The property of a pose bone that holds the rotation in a rotation mode."""
+    """Return the name of a pose bone's rotation property for a rotation mode."""
     return {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"}.get(mode, "rotation_euler")
 
 
 def in_mode(rotations: Floats, mode: str) -> Floats:
-    """(F, 4) or (F, 3) what to key for unit quaternions (F, 4), continuous over the frames."""
+    """Return channel values (F, 4) or (F, 3) for unit quaternions (F, 4), continuous over the frames."""
     if mode == "QUATERNION":
         return rot.continuous(rotations)
     if mode == "AXIS_ANGLE":
@@ -27,9 +27,9 @@ def in_mode(rotations: Floats, mode: str) -> Floats:
 
 
 def nearest(rotation: Floats, mode: str, now: Floats) -> Floats:
-    """(4,) or (3,) what to set for a unit quaternion (4,): of all that mean the same, the nearest to what there is now.
+    """Return channel values (4,) or (3,) for a unit quaternion (4,): of all equivalent ones, the nearest to `now`.
 
-    A pose is so keyed without whole turns to the keys beside it, of which what there is now comes.
+    `now` is interpolated from the neighbouring keys, so a keyed pose makes no full rotations between them.
     """
     if mode == "QUATERNION":
         return rotation * (-1.0 if rotation @ now < 0 else 1.0)
@@ -43,7 +43,7 @@ def nearest(rotation: Floats, mode: str, now: Floats) -> Floats:
 
 
 def _axis_angles(q: Floats) -> Floats:
-    """(F, 4) angle and axis. A turn of nothing has any axis: Y."""
+    """Return angles and axes (F, 4); Y for a rotation of zero."""
     sine = np.linalg.norm(q[:, 1:], axis=-1)
     angle = np.unwrap(2 * np.arctan2(sine, q[:, 0]))
     axis = np.where(sine[:, None] > 1e-9, q[:, 1:] / np.maximum(sine, 1e-9)[:, None], [0.0, 1.0, 0.0])
@@ -51,10 +51,10 @@ def _axis_angles(q: Floats) -> Floats:
 
 
 def eulers(matrices: Floats, order: str, before: Floats | None = None) -> Floats:
-    """(F, 3) rad x, y, z of rotations (F, 3, 3); in Blender's order ABC a turn about A comes first.
+    """Return Euler angles (F, 3) rad of x, y, z for rotations (F, 3, 3); in order ABC, A is applied first.
 
-    Of the two triples of each rotation the one that is nearer to the frame before it, counted without whole turns;
-    before: (3,) that of the first, at rest where it is not given.
+    Of each rotation's two triples, the one nearer to the previous frame, up to full turns. before: (3,) the triple
+    before the first frame, zero if None.
     """
     both = _triples(matrices, order)
     result = np.empty_like(both[:, 0])
@@ -66,7 +66,7 @@ def eulers(matrices: Floats, order: str, before: Floats | None = None) -> Floats
 
 
 def least_eulers(matrices: Floats, order: str) -> Floats:
-    """(F, 3) rad in −pi..pi, of each rotation (F, 3, 3) for itself the triple that turns less: Blender's own choice."""
+    """Return Euler angles (F, 3) rad in −pi..pi: of each rotation (F, 3, 3) the smaller triple, as Blender chooses."""
     both = _triples(matrices, order)
     near = both - 2 * np.pi * np.round(both / (2 * np.pi))
     least = np.argmin(np.abs(near).sum(axis=-1), axis=-1)
@@ -75,7 +75,7 @@ def least_eulers(matrices: Floats, order: str) -> Floats:
 
 
 def of_eulers(angles: Floats, order: str) -> Floats:
-    """(F, 3, 3) rotations of x, y, z (F, 3) rad in Blender's order."""
+    """Return rotations (F, 3, 3) of Euler angles x, y, z (F, 3) rad in an order of Blender's."""
     cosines, sines = np.cos(angles), np.sin(angles)
     turns = np.zeros((3, len(angles), 3, 3))
     for axis in range(3):
@@ -90,10 +90,10 @@ def of_eulers(angles: Floats, order: str) -> Floats:
 
 
 def _triples(matrices: Floats, order: str) -> Floats:
-    """(F, 2, 3) rad, both triples of rotations (F, 3, 3).
+    """Return both triples (F, 2, 3) rad of Euler angles of rotations (F, 3, 3).
 
-    R = R_c · R_b · R_a, so R[c, a] = −s · sin(b) and the row and column beside it give the other two, with s the
-    sign of the permutation. The same rotation has a second triple (a + pi, pi − b, c + pi).
+    R = R_c · R_b · R_a, so R[c, a] = −s · sin(b), with s the sign of the permutation, and row c and column a give the
+    other two angles. The same rotation has a second triple (a + pi, pi − b, c + pi).
     """
     a, b, c = ("XYZ".index(axis) for axis in order)
     sign = 1.0 if (a, b, c) in ((0, 1, 2), (1, 2, 0), (2, 0, 1)) else -1.0
@@ -103,7 +103,7 @@ def _triples(matrices: Floats, order: str) -> Floats:
     first[:, b] = np.arctan2(-sign * m[:, c, a], across)
     first[:, a] = np.arctan2(sign * m[:, c, b], m[:, c, c])
     first[:, c] = np.arctan2(sign * m[:, b, a], m[:, a, a])
-    # With b at a right angle only the sum of the others is known: all of it goes to a.
+    # Gimbal lock: with b a right angle only the sum or difference of a and c is determined; c is set to zero.
     locked = across < 1e-7
     first[locked, a] = np.arctan2(-sign * m[locked, b, c], m[locked, b, b])
     first[locked, c] = 0.0

@@ -1,15 +1,18 @@
-"""What the solvers make in the algebra while they pose a hand, as shapes to be drawn: docs/how-to/posing.md.
+"""The objects of conformal geometric algebra that the solvers use to pose a hand, as shapes to draw.
+
+See docs/how-to/posing.md.
 
     shapes.py    spheres, circles, planes, lines, pairs, points, arcs of limits and chains of bones, each with its name
-    cga_recorder.py  the steps of the solver `cga` with everything they are asked and answer written down
+    cga_recorder.py    the steps of the solver `cga`, with their inputs and outputs recorded
     digit_shapes.py    one digit: reach, plane, joints, FABRIK's passes, limits
-    palm_shapes.py      the palm's plane, and the knuckles found on it
-    rigid_palm.py      a hand whose palm stays as it is, as the solver has it
+    palm_shapes.py     the palm's plane, and the knuckles found on it
+    rigid_palm.py      a hand with a rigid palm, as the solver assumes
     arm_shapes.py      an arm: shoulder, elbow and wrist
-    watched_solve.py   what a tool is solving for right now
+    line_drawing.py    shapes as lines and triangles
+    watched_solve.py   the targets for which a tool is currently solving
 
-Nothing here solves: the solvers are run once more, and what they made is told. The tests hold that their answers lie on
-the shapes.
+Nothing is solved here: the solvers run again, and their intermediate objects are recorded. Tests check that the
+solutions lie on the shapes.
 """
 
 from .arm_shapes import trace_arm

@@ -1,4 +1,4 @@
-"""An arm in the algebra: where its elbow may be, and whether the hand's end can be reached. CGA-arm 4.1 and 5.1."""
+"""An arm in the algebra: the possible elbows, and whether the hand's end is within reach. CGA-arm 4.1 and 5.1."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 
 
 def trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, wrist: Floats, end: Floats) -> Trace:
-    """An arm with its joints and the hand's end at places (3,) m in the world: how its solver finds the elbow.
+    """Return the shapes by which the solver finds the elbow of an arm with these joints, each (3,) m in the world.
 
-    The elbow is the pole, so that the one of the two that is found is where it is.
+    The elbow itself serves as the pole, so that the solution is where it is.
     """
     space = Space(np.eye(4))
     space.matrix[:3, 3] = shoulder

@@ -1,4 +1,4 @@
-"""The solver `cga` with its plane and its nearest places written down as it works. It is the same solver."""
+"""The solver `cga`, with its planes and nearest points recorded while it works. It is the same solver."""
 
 import math
 from dataclasses import dataclass, field
@@ -22,19 +22,19 @@ ALL_ROUND: Bounds = (-math.pi, math.pi)
 
 @dataclass(frozen=True, slots=True)
 class PlaneStep:
-    """A plane that was found. All in the digit's base frame, mirrored in X for a left hand."""
+    """A plane found by the solver, in the digit's base frame, mirrored in X for a left hand."""
 
     end: Point[float]
-    """The target of the digit's end."""
+    """(3,) m, the target of the digit's end."""
     found: tuple[float, float]
     """rad, abduction and twist."""
     asked: tuple[float, float]
-    """The same, were abduction not limited."""
+    """The same without the limits of abduction."""
 
 
 @dataclass(frozen=True, slots=True)
 class NearestStep:
-    """A nearest place on a sphere, in the digit's plane: m along the straight digit and towards the palm."""
+    """A nearest point on a sphere, in the digit's plane: m along the straight digit and towards the palm."""
 
     centre: tuple[float, float]
     radius: float
@@ -44,13 +44,13 @@ class NearestStep:
 
 @dataclass(slots=True)
 class Log:
-    """What was asked of the steps since it was emptied."""
+    """The inputs and outputs of the steps since it was emptied."""
 
     planes: list[PlaneStep] = field(default_factory=list)
     nearest: list[NearestStep] = field(default_factory=list)
 
     def empty(self) -> None:
-        """Before the next digit."""
+        """Forget all steps, before the next digit."""
         self.planes.clear()
         self.nearest.clear()
 
@@ -96,7 +96,7 @@ class _Bend:
 
 
 def recorded(log: Log) -> Steps:
-    """The solver's steps, one frame at a time; what they do goes into the log."""
+    """Return the solver's steps, one frame at a time, recorded in the log."""
     stopping = Stopping(SOLVER.tolerance, SOLVER.tolerance / 100, SOLVER.passes)
     bend: Any = _Bend(stopping, log)
     planes: Any = _Planes(ConformalPlanes(SOLVER.thumb), log)

@@ -1,4 +1,4 @@
-"""One digit in the algebra: how far it reaches, its plane, its joints, FABRIK's passes and its limits."""
+"""One digit in the algebra: its reach, plane, joints, FABRIK's passes and limits."""
 
 import math
 
@@ -25,9 +25,9 @@ from .shapes import Shape, Space, Trace, arc, first_of, low, vector_of
 Floats = NDArray[np.float64]
 
 PASSES = 2
-"""FABRIK's passes that are shown, the first."""
+"""How many of FABRIK's passes are shown."""
 HELD_BACK = math.cos(math.radians(0.5))
-"""The cosine between planes below which the one that was asked for is shown beside the one that limits let."""
+"""Cosine of the angle between the limited plane and the one without limits below which both are shown."""
 ARC = 25
 """Points of an arc."""
 CASES: dict[Case, str] = {
@@ -41,7 +41,7 @@ CASES: dict[Case, str] = {
 
 
 class Tracer:
-    """The solver on one hand, with what it does written down. Keeps what the solver prepares for the hand."""
+    """A recorded solver for one hand. Caches what the solver prepares for the hand."""
 
     def __init__(self, hand: HandModel) -> None:
         self.hand = hand
@@ -50,11 +50,11 @@ class Tracer:
         self._states: dict[tuple[int, ...], PlanarState] = {}
 
     def digit(self, pose: Pose, name: str, goal: Floats | None = None, seen: Floats | None = None) -> Trace:
-        """A digit of a hand that stands so (one frame), solved for its tip at a goal (3,) m in the world.
+        """Solve a digit from a pose (one frame) for its tip at a goal (3,) m in the world, and return the shapes.
 
-        Without a goal it is solved for where its joints are, and so for the pose in which it stands: where they are
-        seen (J, 3) m, NaN where they are not, which may be as no hand stands. Raises HandError for a hand that is not
-        five flexing digits on a rigid palm.
+        Without a goal, it is solved for its joints' present positions: those `seen` (J, 3) m, which may be impossible
+        for a hand, and the pose's where these are NaN. Raises HandError for a hand that is not five flexing digits on
+        a rigid palm.
         """
         digit = digit_of_hand(self.hand, name)
         target, solved = self._solved(pose, digit, goal, seen)
@@ -74,13 +74,13 @@ class Tracer:
         return Trace(name, _told(case, self._log), tuple(shapes))
 
     def solved(self, pose: Pose, name: str, goal: Floats | None = None) -> Pose:
-        """The solver's answer of which `digit` tells."""
+        """Return the solution whose shapes `digit` returns."""
         return self._solved(pose, digit_of_hand(self.hand, name), goal)[1]
 
     def _solved(
         self, pose: Pose, digit: PlanarDigit, goal: Floats | None, seen: Floats | None = None
     ) -> tuple[Floats, Pose]:
-        """(3,) m, the target, and the pose that the solver finds for it."""
+        """Return the target (3,) m and the pose that the solver finds for it."""
         self._log.empty()
         frames = kinematics.joint_frames(self.hand, pose)[0]
         joints = (digit.joints[3],) if goal is not None else digit.joints[:0:-1]
@@ -96,7 +96,7 @@ class Tracer:
 
 
 def _space(hand: HandModel, pose: Pose, digit: PlanarDigit) -> Space:
-    """The digit's base frame, in which it is solved."""
+    """Return the digit's base frame, in which it is solved."""
     mirror = np.diag([1.0 if hand.side == "right" else -1.0, 1.0, 1.0, 1.0])
     return Space(pose.root[0] @ digit.T_wrist_base @ mirror)
 
@@ -118,7 +118,7 @@ def _told(case: Case, log: Log) -> tuple[str, ...]:
 
 
 def _reach(hand: HandModel, pose: Pose, digit: PlanarDigit, target: Floats, space: Space) -> tuple[Case, list[Shape]]:
-    """Step 1: the bounding spheres of CGA-arm 5.1 about the first joint and about the target."""
+    """Return step 1: the bounding spheres of CGA-arm 5.1 about the first joint and about the target."""
     own = np.linalg.inv(pose.root[0])
     goal = (own[:3, :3] @ target + own[:3, 3])[None]
     case = touch_digit(hand, digit.name, pose.angles[0], goal).cases[0]
@@ -135,7 +135,7 @@ def _reach(hand: HandModel, pose: Pose, digit: PlanarDigit, target: Floats, spac
 
 
 def _plane(space: Space, digit: PlanarDigit, found: PlaneStep, local: Floats) -> list[Shape]:
-    """Step 2: the plane (3.8), and where limits hold it back the one that was asked for, faint."""
+    """Return step 2: the plane (3.8), and if limits change it, the one without limits, faint."""
     size = 0.55 * float(digit.lengths.sum())
     middle = local[:4].mean(axis=0)
     normal = _pole(*found.found)
@@ -152,13 +152,13 @@ def _plane(space: Space, digit: PlanarDigit, found: PlaneStep, local: Floats) ->
 
 
 def _pole(abduction: float, twist: float) -> Floats:
-    """(3,) the normal of a digit's plane: Rz(abduction) · Ry(twist) · X."""
+    """Return the normal (3,) of a digit's plane: Rz(abduction) · Ry(twist) · X."""
     ca, sa, ct, st = math.cos(abduction), math.sin(abduction), math.cos(twist), math.sin(twist)
     return np.array([ca * ct, sa * ct, -st])
 
 
 def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
-    """Step 3: a joint known on both sides, (3.3)-(3.6): the middle one from the first and the last."""
+    """Return step 3: a joint between two known ones, (3.3)-(3.6): the middle one from the first and the last."""
     first, middle, last, tip = (vector_of(place) for place in local[:4])
     one, two, three = (float(length) for length in digit.lengths)
     markers, lengths = ((first, last), (one, two)) if one >= two else ((last, first), (two, one))
@@ -183,7 +183,7 @@ def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
 
 
 def _through(local: Floats) -> Plane[float]:
-    """The unit plane of first, middle and last joint; where these are in a line, one through it."""
+    """Return the unit plane through first, middle and last joint; if these are collinear, one through their line."""
     first, middle, last = (vector_of(place) for place in local[:3])
     plane = plane_through(first, middle, last)
     if g.square_plane(plane) > 0.5:
@@ -193,7 +193,7 @@ def _through(local: Floats) -> Plane[float]:
 
 
 def _passes(space: Space, log: Log) -> list[Shape]:
-    """Step 4: of FABRIK's passes the nearest places on spheres, (3.10)-(3.13)."""
+    """Return step 4: the nearest points on spheres in FABRIK's passes, (3.10)-(3.13)."""
     if not log.nearest:
         return []
     abduction, twist = log.planes[-1].found
@@ -215,7 +215,7 @@ def _passes(space: Space, log: Log) -> list[Shape]:
 
 
 def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -> list[Shape]:
-    """Step 5: how far each joint flexes, and how far the first one leans."""
+    """Return step 5: the flexion ranges of all joints, and the abduction range of the first."""
     shapes = []
     for number, (joint, dof) in enumerate(zip(digit.joints, digit.flexions, strict=False)):
         frame, now = frames[joint], float(solved.angles[0, dof])
@@ -238,6 +238,6 @@ def _limits(hand: HandModel, solved: Pose, digit: PlanarDigit, frames: Floats) -
 
 
 def _hand_of_arc(frame: Floats, size: float) -> Shape:
-    """Where a joint stands on its arc."""
+    """Return the line that marks a joint's present angle on its arc."""
     ends = np.stack([frame[:3, 3], frame[:3, 3] + size * frame[:3, 1]])
     return Shape("line", "", 5, ends[1], points=ends)

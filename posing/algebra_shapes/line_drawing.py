@@ -1,4 +1,4 @@
-"""How a shape is drawn: chains of places joined by lines, triangles that are filled, and where its name is written."""
+"""Shapes as polylines, filled triangles and label positions."""
 
 from dataclasses import dataclass, field
 
@@ -14,28 +14,28 @@ Floats = NDArray[np.float64]
 ROUND = 64
 """Sides of a circle."""
 DOT = 4.5
-"""px, the radius of a point."""
+"""px, the radius of a drawn point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class View:
-    """From where it is seen."""
+    """A view of the scene."""
 
     eye: Floats
-    """(3,) m; without perspective any place on the way to the eye."""
+    """(3,) m, position of the eye; unused without perspective."""
     right: Floats
     up: Floats
-    """(3,) of length 1, along the picture's edges."""
+    """(3,) unit vectors along the picture's edges."""
     perspective: bool
     pixel: Floats
-    """(4,) m that a pixel is wide at a place (x, y, z, 1): their product."""
+    """(4,) the width of a pixel in m at a point is the dot product with (x, y, z, 1)."""
 
     def of_pixels(self, place: Floats) -> float:
-        """m that a pixel is wide there."""
+        """Return the width (m) of a pixel at a point (3,)."""
         return max(float(self.pixel[:3] @ place + self.pixel[3]), 0.0)
 
     def towards(self, place: Floats) -> Floats:
-        """(3,) m from a place to the eye; of length 1 without perspective."""
+        """Return the vector (3,) m from a point to the eye; a unit vector without perspective."""
         if self.perspective:
             way: Floats = self.eye - place
             return way
@@ -44,19 +44,20 @@ class View:
 
 @dataclass(slots=True, eq=False)
 class Strokes:
-    """What is drawn of a shape. Each place (3,) m in the world."""
+    """The lines and triangles that draw a shape, m in the world."""
 
     strong: list[Floats] = field(default_factory=list)
-    """(N, 3) each"""
+    """Thick polylines, (N, 3) each."""
     thin: list[Floats] = field(default_factory=list)
-    """(N, 3) each"""
+    """Thin polylines, (N, 3) each."""
     filled: list[Floats] = field(default_factory=list)
-    """(3 N, 3) each, threes of triangles."""
+    """Corners of N triangles, (3 N, 3) each."""
     name: Floats = field(default_factory=lambda: np.zeros(3))
+    """(3,) position of the label."""
 
 
 def strokes(shape: Shape, view: View, along: Floats) -> Strokes:
-    """How a shape is drawn as seen; planes lie along a way (3,)."""
+    """Return the lines and triangles of a shape in a view; along: (3,) direction of the edges of planes."""
     return {
         "sphere": _sphere,
         "circle": _circle,
@@ -70,21 +71,21 @@ def strokes(shape: Shape, view: View, along: Floats) -> Strokes:
 
 
 def ring(centre: Floats, radius: float, one: Floats, other: Floats, sides: int = ROUND) -> Floats:
-    """(sides + 1, 3) a closed circle through two directions (3,) at right angles, each of length 1."""
+    """Return a closed circle (sides + 1, 3) in the plane of two perpendicular unit vectors (3,)."""
     angles = np.linspace(0.0, 2 * np.pi, sides + 1)[:, None]
     placed: Floats = centre + radius * (np.cos(angles) * one + np.sin(angles) * other)
     return placed
 
 
 def axes_across(normal: Floats, along: Floats) -> tuple[Floats, Floats]:
-    """Two directions (3,) at right angles to a normal and each other, the first as near to `along` as may be."""
+    """Return two unit vectors (3,) perpendicular to a normal and each other, the first nearest to `along`."""
     flat = along - (along @ normal) * normal
     one = unit_vector(flat) if np.linalg.norm(flat) > 1e-3 else np.array(across(vector_of(normal)))
     return one, np.cross(normal, one)
 
 
 def _sphere(shape: Shape, view: View, along: Floats) -> Strokes:
-    """Its outline as it is seen, and thin its equator and two meridians."""
+    """Return a sphere's outline, and its equator and two meridians in thin lines."""
     way = view.towards(shape.centre)
     far = float(np.linalg.norm(way))
     result = Strokes()
@@ -95,7 +96,7 @@ def _sphere(shape: Shape, view: View, along: Floats) -> Strokes:
         if far <= shape.radius:
             one, other, middle, radius = view.right, view.up, shape.centre, 0.0
         else:
-            # The outline is where lines from the eye touch it.
+            # The outline is where lines from the eye are tangent to the sphere.
             middle = shape.centre + shape.radius**2 / far * facing
             radius = shape.radius * float(np.sqrt(1 - (shape.radius / far) ** 2))
     if radius > 0:
@@ -127,7 +128,7 @@ def _line(shape: Shape, view: View, along: Floats) -> Strokes:
 
 
 def _points(shape: Shape, view: View, along: Floats) -> Strokes:
-    """A dot of the same size however far; both of a pair are joined."""
+    """Return dots of constant size on the screen; the points of a pair are joined by a thin line."""
     dots = []
     for place in shape.points:
         rim = ring(place, DOT * view.of_pixels(place), view.right, view.up, 12)

@@ -19,7 +19,7 @@ from .shapes import Shape, Space, Trace, low, vector_of
 Floats = NDArray[np.float64]
 
 MARKERS = ("index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal", "wrist")
-"""p, q and r: where the paper puts them, on two knuckles and the wrist."""
+"""p, q and r as in the paper, on two knuckles and the wrist."""
 STEPS = (
     "Plane: Φ goes through P, Q and R, two knuckles and the wrist (3.2)",
     "Knuckles: the spheres about two of P, Q and R meet in a circle, and that meets the knuckle's plane in a pair",
@@ -27,7 +27,7 @@ STEPS = (
 
 
 def trace_palm(hand: HandModel, pose: Pose) -> Trace:
-    """The palm of a hand that stands so (one frame): how the solver would find its knuckles from three places on it.
+    """Return the shapes by which the solver finds the knuckles of a hand in a pose (one frame) from three palm points.
 
     Raises HandError for a hand without these joints.
     """
@@ -63,7 +63,7 @@ def _knuckle(
     lengths: tuple[float, float],
     level: Plane[float],
 ) -> list[Shape]:
-    """The spheres about two markers, their circle C (3.5), and where it meets the knuckle's plane, B (3.6)."""
+    """Return the spheres about two markers, their circle C (3.5), and where it meets the knuckle's plane, B (3.6)."""
     circle, apart = circle_about(markers, lengths)
     spheres = [g.sphere(marker, length) for marker, length in zip(markers, lengths, strict=True)]
     shapes = [space.sphere("", 2, sphere, faint=True) for sphere in spheres]

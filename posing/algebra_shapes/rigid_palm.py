@@ -1,4 +1,4 @@
-"""A hand whose palm stays as it is: the solver that is shown has its digits on a palm of one piece."""
+"""A hand with its palm made rigid, as the traced solver requires."""
 
 from dataclasses import replace
 
@@ -18,11 +18,10 @@ BEYOND = frozenset(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for jo
 
 
 def firm(pose: Pose, seen: Floats) -> Pose:
-    """The pose (one frame) of a hand whose metacarpals are where they are and do not move, so that its digits begin
-    where they are seen (J, 3) m; NaN for joints that are not.
+    """Return a pose (one frame) on a hand whose metacarpals are fixed in their present position.
 
-    With A a joint's frame, P its parent's, and R how its angles turn it: rest = P^-1 · A · R^-1 where a digit begins,
-    and P^-1 · A in the palm.
+    seen: (J, 3) m, where the joints are visible; NaN for joints at the pose's position. With A a joint's frame, P its
+    parent's, and R its rotation: rest = P^-1 · A · R^-1 at the base of a digit, and P^-1 · A in the palm.
     """
     hand = pose.hand
     frames, turned = kinematics.joint_frames(hand, pose)[0], np.tile(np.eye(4), (len(hand.joints), 1, 1))
@@ -39,7 +38,7 @@ def firm(pose: Pose, seen: Floats) -> Pose:
 
 
 def _of_axes(hand: HandModel, kept: NDArray[np.bool_], angles: Floats) -> HandModel:
-    """The hand without the axes that are not kept (D,), which stay at angles (D,)."""
+    """Return the hand with only the kept axes (D,); the others stay at angles (D,) rad."""
     if kept.all():
         return hand
     couplings = []

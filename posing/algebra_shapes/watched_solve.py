@@ -1,4 +1,4 @@
-"""What a tool is solving for right now, for those who show how."""
+"""The targets for which a tool is currently solving, for the display of its algebra."""
 
 from typing import ClassVar
 
@@ -9,19 +9,19 @@ Floats = NDArray[np.float64]
 
 
 class Watched:
-    """Of the one hand that is being dragged; empty while none is."""
+    """The targets of the hand that is being dragged; empty while none is."""
 
     armature: ClassVar[str] = ""
     side: ClassVar[str] = ""
     goals: ClassVar[dict[str, Floats]] = {}
-    """digit -> (3,) m in the world, where its tip shall be."""
+    """digit -> (3,) m in the world, the target of its tip."""
 
 
 def watch(armature: str, side: str, goals: dict[str, Floats]) -> None:
-    """From now on these are the targets of a hand: to be told by a tool at each step, before the view is drawn."""
+    """Set the targets of a hand; tools call this at each step, before the view is drawn."""
     Watched.armature, Watched.side, Watched.goals = armature, side, dict(goals)
 
 
 def forget() -> None:
-    """Nothing is being solved for."""
+    """Clear the targets."""
     watch("", "", {})

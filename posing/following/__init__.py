@@ -1,9 +1,9 @@
 """Following geometric primitives with the wrist or a fingertip. CGA-arm section 5.
 
-touching.py  whether a point can be touched: the three cases, and where the joint before the last bone comes to
-primitives.py   lines in which planes meet, curves and spheres as the way of a hand's end
-digit_reach.py   a digit brings its tip to a place of its hand
-arm_and_digit.py  arm, wrist and digit along a course
+touching.py        whether a point can be touched: the three cases, and where the joint before the last bone is
+primitives.py      lines in which planes meet, curves and spheres as paths of a fingertip or the wrist
+digit_reach.py     inverse kinematics of a digit for a fingertip position
+arm_and_digit.py   arm, wrist and digit along a course
 """
 
 from .arm_and_digit import Brought, End, Shoulder, bring, reach_out

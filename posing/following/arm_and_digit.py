@@ -1,6 +1,6 @@
-"""A hand brought along a course: the arm carries the wrist, and what the arm cannot do the digit does.
+"""A hand moved along a course: the arm moves the wrist, and the digit does what the arm cannot.
 
-All places are in one space, the one in which the arm's shoulder stands.
+All positions are in the same space as the arm's shoulder.
 """
 
 from dataclasses import dataclass, field
@@ -21,49 +21,49 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shoulder:
-    """An arm, and where it begins."""
+    """An arm and the frame of its shoulder."""
 
     arm: arms.Arm
     base: Floats
-    """(4, 4) or (N, 4, 4) the shoulder's frame."""
+    """(4, 4) or (N, 4, 4), m, the shoulder's frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class End:
-    """What of a hand follows."""
+    """The point of a hand that follows a course."""
 
     joint: str
     """The wrist or a tip."""
     beside: Floats = field(default_factory=lambda: np.zeros(3))
-    """(3,) m in the wrist's frame, from where the model has it to where it is seen: a person may pose bones as no hand
+    """(3,) m in the wrist's frame, offset of the visible point from the model's, since a user may pose bones as no hand
     moves."""
 
     def places(self, hand: HandModel, angles: Floats) -> Floats:
-        """(N, 3) m in the wrist's frame, where it is seen at angles (N, D) rad."""
+        """Return its positions (N, 3) m in the wrist's frame at angles (N, D) rad."""
         where: Floats = tip_places(hand, angles, self.joint) + self.beside
         return where
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Brought:
-    """A hand over the N steps of a course."""
+    """The poses of a hand over the N steps of a course."""
 
     pose: Pose
-    """Its root is where the wrist comes to."""
+    """N poses of the hand."""
     cases: tuple[Case, ...]
-    """(N,) of the arm with the hand as its last bone, or where there is no arm of the digit."""
+    """(N,) cases of the arm with the hand as its last bone; without an arm, of the digit."""
     ends: Floats
-    """(N, 3) m, where the hand's end comes to by forward kinematics."""
+    """(N, 3) m, positions of the end by forward kinematics."""
     missed: Floats
-    """(N,) m, from there to the course."""
+    """(N,) m, distances of the end from the course."""
 
 
 def bring(hand: HandModel, angles: Floats, end: End, course: Course, carried: Shoulder | None) -> Brought:
-    """The hand at angles (D,) rad whose end goes along a course.
+    """Move the end of a hand at angles (D,) rad along a course.
 
-    carried: the arm that it hangs on; None for a hand that goes wherever it is put. What arm and hand as it stands do
-    not reach the digit does, as far as its limits let it: it makes the hand longer, and where it is the arm's limits
-    that are in the way it goes on alone. Raises HandError.
+    carried: the hand's arm; None for a hand that moves freely. Where the arm is too short, the digit extends the hand
+    within its limits; where the arm's limits are in the way, the digit alone reaches for the course. Raises HandError
+    for a hand that is not five flexing digits on a rigid palm.
     """
     many = np.repeat(angles[None], len(course), 0)
     if carried is None:
@@ -86,9 +86,9 @@ def bring(hand: HandModel, angles: Floats, end: End, course: Course, carried: Sh
 
 
 def reach_out(hand: HandModel, root: Floats, angles: Floats, end: End, places: Floats) -> Brought:
-    """A hand that stays where it is, root (4, 4), and reaches out to places (N, 3) m with a digit's tip.
+    """Reach for positions (N, 3) m with a digit's tip while the wrist stays at root (4, 4).
 
-    Raises HandError.
+    Raises HandError for a hand that is not five flexing digits on a rigid palm.
     """
     name = str(digit_of(end.joint))
     roots = np.repeat(root[None], len(places), 0)
@@ -100,7 +100,7 @@ def reach_out(hand: HandModel, root: Floats, angles: Floats, end: End, places: F
 def _carried(
     arm: arms.Arm, shell: Shell, base: Floats, course: Course, tips: Floats
 ) -> tuple[Floats, tuple[Case, ...]]:
-    """(N, 4, 4) where an arm brings a wrist whose end is at tips (N, 3) m in its frame, and the cases."""
+    """Return the wrist frames (N, 4, 4) that an arm reaches, and the cases; tips: (N, 3) m, the end in these frames."""
     last = np.linalg.norm(tips, axis=-1)
     wanted = course.ends - (course.wrists[:, :3, :3] @ tips[..., None])[..., 0]
     found = touch(shell, last, base[:, :3, 3], course.ends, wanted)
@@ -111,7 +111,7 @@ def _carried(
 
 
 def _in_hand(roots: Floats, places: Floats) -> Floats:
-    """(N, 3) places in the wrist's frames (N, 4, 4)."""
+    """Map points (N, 3) into the wrist's frames (N, 4, 4)."""
     goals: Floats = (np.swapaxes(roots[:, :3, :3], 1, 2) @ (places - roots[:, :3, 3])[..., None])[..., 0]
     return goals
 

@@ -1,4 +1,4 @@
-"""A digit that brings its tip to a place of its hand, from the angles in which it stands."""
+"""Inverse kinematics of a single digit for fingertip positions, starting from its present angles."""
 
 import math
 from functools import lru_cache
@@ -17,29 +17,29 @@ from .touching import Shell, Touch, touch
 Floats = NDArray[np.float64]
 
 LEAST_POSTURE = 1e-5
-"""m, what a joint's whole range counts where the tip alone matters."""
+"""m, weight of the posture term (for a joint's whole range) when only the tip matters."""
 POINTINGS = 10
 FAR = 20.0
-"""Hands away that a digit points at, to make its hand longer."""
+"""Distance of the point at which a digit points to extend the hand, in hand lengths."""
 NEAR = 1e-5
-"""m at which a tip is there."""
+"""m, greatest distance of a tip that has reached its goal."""
 
 
 @lru_cache(maxsize=8)
 def digit_of_hand(hand: HandModel, name: str) -> PlanarDigit:
-    """Raises HandError for a hand that is not five flexing digits on a rigid palm."""
+    """Return a digit of a hand. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
     return next(digit for digit in digits(hand) if digit.name == name)
 
 
 def tip_places(hand: HandModel, angles: Floats, joint: str) -> Floats:
-    """(F, 3) m where a joint is in the wrist's frame at angles (F, D) rad."""
+    """Return a joint's positions (F, 3) m in the wrist's frame at angles (F, D) rad."""
     frames = kinematics.joint_frames(hand, Pose(hand, np.broadcast_to(np.eye(4), (len(angles), 4, 4)), angles))
     places: Floats = frames[:, hand.joints.index(joint), :3, 3]
     return places
 
 
 def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
-    """How far from a digit's first joint its last one comes, as its lengths and its middle joint's range have it."""
+    """Return the distances between a digit's first and last joint, from its lengths and its middle joint's range."""
     one, two = (float(length) for length in digit.lengths[:2])
     low, high = (float(angle) for angle in hand.limits[digit.flexions[1]])
     straightest, sharpest = min(max(0.0, low), high), max(abs(low), abs(high))
@@ -50,9 +50,9 @@ def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
 
 
 def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Touch:
-    """The case of places (F, 3) m in the wrist's frame for a digit that stands at angles (D,) rad.
+    """Return which goals (F, 3) m in the wrist's frame a digit at angles (D,) rad can touch.
 
-    Of its lengths alone: the last phalanx is the last bone, and its limits are not asked. Raises HandError.
+    By its lengths, with the last phalanx as the last bone and without its limits. Raises HandError as digit_of_hand.
     """
     digit = digit_of_hand(hand, name)
     last = tip_places(hand, angles[None], hand.joints[digit.joints[2]])
@@ -61,25 +61,26 @@ def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> To
 
 
 def bring_tip(hand: HandModel, name: str, angles: Floats, goals: Floats) -> Floats:
-    """(F, D) rad at which a digit's tip is as near to goals (F, 3) m in the wrist's frame as its limits let it.
+    """Return angles (F, D) rad that bring a digit's tip as near as possible to goals (F, 3) m in the wrist's frame.
 
-    Its joints stay as near to angles (D,) as they can. A goal that is not finite leaves them there.
+    Within its limits, and as near as possible to the present angles (D,), which are kept for goals that are not finite.
     """
     tip, free, known = hand.site_index(CHAIN_JOINTS[name][-1]), angles_of(hand, [name]), np.isfinite(goals).all(axis=-1)
     start = Pose(hand, np.tile(np.eye(4), (len(goals), 1, 1)), np.repeat(angles[None], len(goals), 0))
     objective = Objective(tip, goals, known.astype(float))
     problem = PoseProblem.of(start, free, [objective])
     near = retried(problem, solve(problem)).pose
-    # What posture and tendons have left of the way, from there.
+    # From there, remove the error left by posture and tendon couplings.
     return solve(PoseProblem.of(near, free, [objective], coupled=False, posture=LEAST_POSTURE)).pose.angles
 
 
 def lengthened(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> Floats:
-    """(F, D) rad at which a digit's tip is lengths (F,) m from the wrist, or as far as its limits let it.
+    """Return angles (F, D) rad at which a digit's tip is `lengths` (F,) m from the wrist, as far as its limits allow.
 
-    From angles (D,); shorter lengths than those leave them as they are. The hand is longest where its digit points on
-    from wrist and first joint alike, which is found by pointing far out again and again: of the way by which the digit
-    then lies aside about half is left each time. On the way there the tip's direction goes as far as its length.
+    Starting from angles (D,), which also serve for lengths below theirs. The hand is longest if the tip, the first
+    joint and the wrist are in line; this is found by repeatedly pointing at a distant goal in the tip's present
+    direction, which about halves the deviation each time. In between, direction and length of the tip are interpolated
+    together.
     """
     joint = CHAIN_JOINTS[name][-1]
     home = tip_places(hand, angles[None], joint)

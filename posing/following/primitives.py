@@ -1,6 +1,6 @@
-"""What is followed: a line in which two planes meet, a line between two places, a sphere. CGA-arm 5.2 and 5.3.
+"""Primitives to follow: a line in which two planes meet, a line between two points, a sphere. CGA-arm 5.2 and 5.3.
 
-A course says where the hand's end shall be, and how the wrist shall stand for that if it may.
+A course gives the positions of the hand's end, and the desired poses of the wrist.
 """
 
 from dataclasses import dataclass
@@ -31,18 +31,18 @@ from ...solvers.cga.versors import dilator, quaternion, rotor, rotor_between, tr
 Floats = NDArray[np.float64]
 
 PARALLEL = 1e-6
-"""The sine below which two directions are one."""
+"""Sine of the angle below which two directions are parallel."""
 _ORIGIN = vector(np.zeros((1, 3)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tool:
-    """A hand as it stands when it sets out."""
+    """A hand's wrist and end at the start of a course."""
 
     wrist: Floats
     """(4, 4)"""
     end: Floats
-    """(3,) m in its frame, what follows: a fingertip, or 0 for the wrist itself."""
+    """(3,) m in the wrist's frame: a fingertip, or 0 for the wrist itself."""
 
     @property
     def pointing(self) -> Floats:
@@ -52,33 +52,35 @@ class Tool:
 
     @property
     def place(self) -> Floats:
-        """(3,) m, where the end is."""
+        """(3,) m, position of the end."""
         where: Floats = self.wrist[:3, 3] + self.pointing
         return where
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Course:
-    """N steps of the way of a hand's end."""
+    """N steps of the path of a hand's end."""
 
     ends: Floats
     """(N, 3) m, p_t."""
     wrists: Floats
-    """(N, 4, 4) how the wrist shall stand if it may: its end is on p_t then, or would be with a turn."""
+    """(N, 4, 4) desired poses of the wrist, with the end on p_t, possibly after a rotation about the wrist."""
 
     def __len__(self) -> int:
         return len(self.ends)
 
 
 def place_of(x: Floats) -> Vector[float]:
-    """A place (3,) in plain floats."""
+    """Return a point (3,) in plain floats."""
     one, two, three = (float(each) for each in x)
     return Vector(one, two, three)
 
 
 def plane_of(points: Floats) -> Plane[float]:
-    """The plane π* = x_1 ∧ x_2 ∧ x_3 ∧ n∞ of three places (3, 3) m, of unit normal. Raises SolverError where they are
-    in a line."""
+    """Return the plane π* = x_1 ∧ x_2 ∧ x_3 ∧ n∞ through points (3, 3) m, with unit normal.
+
+    Raises SolverError for collinear points.
+    """
     p, q, r = (place_of(point) for point in points)
     plane = plane_through(p, q, r)
     if g.square_plane(plane) < 0.5:
@@ -87,7 +89,10 @@ def plane_of(points: Floats) -> Plane[float]:
 
 
 def meet_of(one: Plane[float], other: Plane[float]) -> Line[float]:
-    """The line l = π ∩ π' of two planes of unit normals, its direction of length 1. Raises SolverError if parallel."""
+    """Return the line l = π ∩ π' of two planes with unit normals, with unit direction.
+
+    Raises SolverError for parallel planes.
+    """
     line = g.meet_plane_plane(one, other)
     if abs(g.square_line(line)) < PARALLEL**2:
         raise SolverError("the two planes are parallel and do not meet in a line, turn one of them")
@@ -95,20 +100,20 @@ def meet_of(one: Plane[float], other: Plane[float]) -> Line[float]:
 
 
 def direction_of(line: Line[float]) -> Floats:
-    """(3,) of length 1."""
+    """Return the unit direction (3,) of a line."""
     return np.array(unit(g.line_direction(line), E3))
 
 
 def on_line(line: Line[float], place: Floats) -> Floats:
-    """(3,) the place on a line nearest to another (3,)."""
+    """Return the point (3,) of a line nearest to `place` (3,)."""
     return np.array(foot_on_line(line, place_of(place)))
 
 
 def along_line(tool: Tool, start: Floats, way: Floats, parts: Floats) -> Course:
-    """A hand whose end goes from a place (3,) by a way (3,) m, at parts (N,) of it: T_L = 1 - ½ Δ l n∞ on p_t and p_2.
+    """Return the course of a hand whose end moves from start (3,) by `way` (3,) m, at fractions (N,) of it.
 
-    The paper moves a second line, l'' = T_2 l T_2^-1, at the gripper's length, on which the joint before it goes: that
-    is the wrist here, and it keeps its turn.
+    T_L = 1 - ½ Δ l n∞ translates p_t and p_2. The paper moves the joint before the gripper on a second line
+    l'' = T_2 l T_2^-1 at the gripper's length; here that joint is the wrist, which keeps its rotation.
     """
     moves = translator(vector(parts[:, None] * way))
     ends = g.translator_sphere(moves, g.up(vector(start[None])))
@@ -119,9 +124,9 @@ def along_line(tool: Tool, start: Floats, way: Floats, parts: Floats) -> Course:
 
 
 def along_points(tool: Tool, points: Floats, parts: Floats) -> Course:
-    """A hand whose end goes through places (P, 3) m, at parts (N,) of the way's length, and keeps its turn.
+    """Return the course of a hand whose end moves through points (P, 3) m, at fractions (N,) of the path's length.
 
-    Raises SolverError for less than two places, or places all alike.
+    The wrist keeps its rotation. Raises SolverError for fewer than two different points.
     """
     steps = np.linalg.norm(np.diff(points, axis=0), axis=-1)
     if not steps.sum() > 0:
@@ -135,7 +140,7 @@ def along_points(tool: Tool, points: Floats, parts: Floats) -> Course:
 
 @dataclass(frozen=True, slots=True)
 class Ball:
-    """A sphere to follow. Raises SolverError for one without a size."""
+    """A sphere to follow. Raises SolverError unless its radius is positive and finite."""
 
     centre: tuple[float, float, float]
     radius: float
@@ -147,7 +152,7 @@ class Ball:
 
 
 def ball_through(points: Floats) -> Ball:
-    """The sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 of places (4, 3) m. Raises SolverError where they are in a plane."""
+    """Return the sphere S* = x_1 ∧ x_2 ∧ x_3 ∧ x_4 through points (4, 3) m. Raises SolverError for coplanar points."""
     near = points[0]
     a, b, c, d = (g.up(place_of(point - near)) for point in points)
     sphere = sphere_of(g.join_sphere(a, b, c, d))
@@ -159,9 +164,9 @@ def ball_through(points: Floats) -> Ball:
 
 
 def expanded(radius: float, by: float) -> Sphere[float]:
-    """S_1 = D S D^-1 of a sphere about the origin, D = exp(-½ ln((by + ρ)/ρ) E): CGA-arm (5.1)-(5.4).
+    """Return S_1 = D S D^-1 for a sphere S about the origin, D = exp(-½ ln((by + ρ)/ρ) E): CGA-arm (5.1)-(5.4).
 
-    Raises SolverError where the sphere would be turned inside out.
+    radius ρ and by: m. Raises SolverError if the radius would not stay positive.
     """
     if not radius + by > 0:
         raise SolverError(f"the way goes {-1000 * by:.1f} mm into a sphere of {1000 * radius:.1f} mm, expected less")
@@ -170,12 +175,12 @@ def expanded(radius: float, by: float) -> Sphere[float]:
 
 
 def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: float = 0.0, aim: bool = True) -> Course:
-    """A hand whose end goes about a sphere by a turn (3,) rad about an axis through its centre, at parts (N,) of it.
+    """Return the course of a hand whose end moves around a sphere: CGA-arm (5.5), (5.6), p = M p_s M^-1.
 
-    It begins at the place nearest to where the hand's end is, and stays `gap` m off the sphere, on S_1. If it shall
-    aim at the centre, the wrist goes on S_2, farther out by as much as the end is from the wrist, as in the paper;
-    else the hand keeps its turn. p = M p_s M^-1: CGA-arm (5.5), (5.6). Where it would begin on the axis, which
-    would turn it about itself, it goes over the axis' pole.
+    turn: (3,) rad, rotation vector through the sphere's centre. parts: (N,) fractions of it. gap: m between the end and
+    the sphere, on S_1. aim: the hand points at the centre and the wrist moves on S_2, further out by the end's distance
+    from the wrist, as in the paper; otherwise the hand keeps its rotation. The path begins at the point nearest to the
+    hand's end. If that is on the axis, and would only rotate in place, a perpendicular axis is used.
     """
     middle = np.array(ball.centre)
     there = vector((tool.place - middle)[None])
@@ -201,10 +206,10 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
 
 
 def radius_of(sphere: Sphere[float]) -> Floats:
-    """(1,) m."""
+    """Return the radius (1,) m of a sphere."""
     return np.sqrt(np.maximum([g.square_sphere(sphere)], 0.0))
 
 
 def _turned(turns: Rotor[Floats], place: Vector[Floats]) -> Floats:
-    """(N, 3) a place as rotors about the origin move its point."""
+    """Return a point rotated by N rotors about the origin, (N, 3)."""
     return positions(centre(g.rotor_sphere(turns, g.up(place))))

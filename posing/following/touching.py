@@ -1,18 +1,18 @@
 """Touching a point with the end of a chain: the three cases of CGA-arm 5.1, and those that the paper leaves out.
 
-A chain brings the joint before its last bone, p_2, anywhere between two distances from its base p_0; the last bone, of
-length d_3, turns freely about p_2. To be on the target p_t with its end, p_2 must be on the sphere S_t of radius d_3
-about it, and within the bounding sphere S_e about p_0:
+A chain can move the joint before its last bone, p_2, to any position between two distances from its base p_0; the last
+bone, of length d_3, rotates freely about p_2. For the end to be on the target p_t, p_2 must be on the sphere S_t of
+radius d_3 about p_t, and within the bounding sphere S_e about p_0:
 
     S_t = p_t - ½ d_3² n∞,    S_e = p_0 - ½ most² n∞,    z_s = S_e ∧ S_t
 
-    inside   S_t lies in S_e: all of it are solutions
-    circle   they meet: the part of S_t on one side of the circle z_s
+    inside   S_t lies in S_e: all of its points are solutions
+    circle   they intersect: the part of S_t on one side of the circle z_s is solutions
     tangent  they touch: one solution, the chain is straight
-    outside  S_t lies beyond: none, and the chain is straight towards the target
-    near     the target is nearer to the base than a chain that cannot fold further, or a longer last bone, lets its end
+    outside  S_t lies beyond: no solution, the chain points straight at the target
+    near     the target is too near to the base: the chain cannot fold further, or its last bone is too long
 
-Of many solutions it is the one nearest to where p_2 is wanted, where the paper takes the upper point of S_t.
+Of many solutions, the one nearest to the desired p_2 is taken; the paper takes the upper point of S_t.
 """
 
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 Case = Literal["inside", "circle", "tangent", "outside", "near", "unknown"]
-"""unknown: of a target that is not finite."""
+"""unknown: the target is not finite."""
 REACHED: frozenset[Case] = frozenset(("inside", "circle", "tangent"))
 
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """How far from its base a chain brings the joint before its last bone.
+    """The distances from a chain's base at which the joint before its last bone can be.
 
-    Raises SolverError for what is not 0 <= least <= most, finite.
+    Raises SolverError unless 0 <= least <= most, and finite.
     """
 
     least: float
@@ -55,36 +55,36 @@ class Shell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spheres:
-    """The algebra's objects of N targets, places counted from the chain's base."""
+    """The algebra's objects for N targets, relative to the chain's base."""
 
     target: Sphere[Floats]
     """S_t"""
     bound: Sphere[Floats]
     """S_e"""
     hollow: Sphere[Floats]
-    """Within which the chain does not fold."""
+    """Sphere inside which the chain cannot fold."""
     outer: Circle[Floats]
     """z_s = S_e ∧ S_t"""
     inner: Circle[Floats]
-    """Where the hollow meets S_t."""
+    """The intersection of the hollow and S_t."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touch:
-    """What came of N targets."""
+    """Results for N targets."""
 
     cases: tuple[Case, ...]
     """(N,)"""
     before: Floats
     """(N, 3) m, p_2; NaN where the target is not finite."""
     end: Floats
-    """(N, 3) m, where the chain's end comes to: the target, or the nearest to it."""
+    """(N, 3) m, positions of the chain's end: the target or the nearest point to it."""
     missed: Floats
-    """(N,) m, from there to the target."""
+    """(N,) m, distances of the end from the target."""
 
 
 def spheres(shell: Shell, last: Floats, goal: Floats) -> Spheres:
-    """Of a last bone of lengths (N,) m and targets (N, 3) m from the base."""
+    """Return the spheres and circles for last bones of lengths (N,) m and targets (N, 3) m relative to the base."""
     nothing, size = vector(np.zeros_like(goal)), np.ones(len(goal))
     target = g.sphere(vector(goal), last)
     bound, hollow = g.sphere(nothing, shell.most * size), g.sphere(nothing, shell.least * size)
@@ -92,10 +92,10 @@ def spheres(shell: Shell, last: Floats, goal: Floats) -> Spheres:
 
 
 def touch(shell: Shell, last: Floats | float, base: Floats, goal: Floats, wanted: Floats) -> Touch:
-    """Where a chain brings its end, and the joint before its last bone.
+    """Return the positions of a chain's end, and of the joint before its last bone.
 
-    last: (N,) m, the length of the last bone; base: (3,) or (N, 3) m, goal and wanted: (N, 3) m, the target and where
-    p_2 shall be if it may. Any length, also 0, and any place are good.
+    last: (N,) m, the length of the last bone, which may be 0. base: (3,) or (N, 3) m. goal: (N, 3) m, the targets.
+    wanted: (N, 3) m, the desired positions of p_2.
     """
     known = np.all(np.isfinite(goal), axis=-1) & np.all(np.isfinite(wanted), axis=-1)
     out = np.where(known[:, None], goal - base, 0.0)
@@ -114,7 +114,7 @@ def touch(shell: Shell, last: Floats | float, base: Floats, goal: Floats, wanted
 def _joint(
     shell: Shell, of: Spheres, last: Floats, goal: Vector[Floats], wanted: Vector[Floats]
 ) -> tuple[NDArray[np.str_], Vector[Floats]]:
-    """The case of each target, and p_2 from the base."""
+    """Return the case of each target, and p_2 relative to the base."""
     free = nearest_on_sphere(goal, last, wanted)
     far = np.linalg.norm(positions(free), axis=-1)
     meets, aside = _how(of.bound, of.target, of.outer)
@@ -122,7 +122,7 @@ def _joint(
     apart = aside & (meets < 0)
     swallowed = ~aside & (meets < 0) & (last > shell.most)
     hidden = ~aside_inner & (meets_inner < 0) & (last <= shell.least)
-    # Spheres that touch from within leave many solutions, unless it is the bounding one that lies within.
+    # If S_t touches the bounding sphere from inside, there are many solutions; if the bounding sphere is inside, one.
     touching = (meets == 0) & (aside | (last > shell.most))
     case = np.select(
         [apart, swallowed | hidden, touching, meets > 0], ["outside", "near", "tangent", "circle"], "inside"
@@ -145,13 +145,16 @@ _UP = Vector(0.0, 0.0, 1.0)
 
 
 def _how(one: Sphere[Floats], other: Sphere[Floats], circle: Circle[Floats]) -> tuple[Floats, Bools]:
-    """The sign of C², and whether S · S' < 0: spheres that do not meet then lie apart, else one in the other."""
+    """Return the sign of C², and whether S · S' < 0: disjoint spheres are then apart, else one is inside the other."""
     return round_of(circle).case, g.dot_sphere_sphere(one, other) < 0
 
 
 def aimed(frames: Floats, tip: Floats, found: Touch) -> Floats:
-    """(N, 4, 4) frames of the joint before the last bone, turned as little as may be so that their end is where it was
-    found: tip (3,) or (N, 3) m in frames (N, 4, 4). A last bone without length does not turn, nor a target unknown."""
+    """Return frames (N, 4, 4) of the joint before the last bone, at p_2 and rotated minimally to put the end in place.
+
+    frames: (N, 4, 4) desired. tip: (3,) or (N, 3) m, the end in these. They are not rotated for a last bone of no
+    length or an unknown target.
+    """
     pointing = (frames[:, :3, :3] @ np.broadcast_to(tip, (len(frames), 3))[..., None])[..., 0]
     there = np.where(np.isfinite(found.end), found.end - found.before, pointing)
     turn = rotor_between(unit(vector(pointing), _UP), unit(vector(there), _UP))

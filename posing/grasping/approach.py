@@ -1,4 +1,4 @@
-"""The way of a hand to its grasp: translator and rotor in one motor, in steps. CGA-arm 7.5."""
+"""The path of a hand to its grasp: translator and rotor in one motor, in steps. CGA-arm 7.5."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,21 +12,19 @@ from ...solvers.cga.objects import vector
 Floats = NDArray[np.float64]
 
 STRAIGHT = 1e-9
-"""rad, a turn that is less is none: its screw axis would be anywhere."""
+"""rad; smaller rotations count as zero, because their screw axis is undefined."""
 
 
 def motor_of(move: Floats) -> Motor[Floats]:
-    """The motor T R of a rigid move (4, 4). CGA-arm (7.9)."""
+    """Return the motor T R of a rigid motion (4, 4). CGA-arm (7.9)."""
     turn = versors.rotor(rot.from_matrix(move[:3, :3]))
     return g.translator_rotor(versors.translator(vector(move[:3, 3])), turn)
 
 
 def screw_path(start: Floats, end: Floats, steps: int) -> Floats:
-    """(N + 1, 4, 4) places of a frame from start to end, each (4, 4), in N equal parts of the screw between them.
+    """Return frames (N + 1, 4, 4) from start to end, each (4, 4), in N equal parts of the screw motion between them.
 
-    The move that brings start to end turns about a line and slides along it; a part of it turns and slides by that
-    part, so that the hand goes on the straightest way on which its turn is steady. That is the motor's logarithm,
-    times the part.
+    A screw motion rotates about a line and translates along it, both in proportion: the motor's logarithm is scaled.
     """
     move = end @ np.linalg.inv(start)
     parts = np.linspace(0.0, 1.0, steps + 1)
@@ -36,10 +34,10 @@ def screw_path(start: Floats, end: Floats, steps: int) -> Floats:
 
 
 def _parts(whole: Motor[Floats], parts: Floats) -> Floats:
-    """(N, 4, 4) parts (N,) of a motor's move.
+    """Return the motions (N, 4, 4) of fractions (N,) of a motor.
 
-    A motor is exp(-(θ/2) L) about a unit line L = l + m n∞ with a pitch: R = cos θ/2 - l sin θ/2, and of a way t the
-    part along the axis slides with the part, the rest is what turning about the axis away from the origin leaves.
+    A motor is exp(-(θ/2) L) about a unit line L = l + m n∞ with a pitch: R = cos θ/2 - l sin θ/2. Of its translation t,
+    the component along the axis scales with the fraction; the rest results from the axis not passing the origin.
     """
     turn = np.array([whole.s, whole.e23, whole.e31, whole.e12], float)
     sign = -1.0 if turn[0] < 0 else 1.0
@@ -53,7 +51,7 @@ def _parts(whole: Motor[Floats], parts: Floats) -> Floats:
     axis = -sign * turn[1:] / sine
     along = float(axis @ way)
     across = way - along * axis
-    # The axis goes through the place c that the turn leaves: (1 - R) c = across.
+    # The axis goes through the fixed point c: (1 - R) c = across.
     middle = 0.5 * (across + np.cross(axis, across) / np.tan(0.5 * angle))
     turns = rot.to_matrix(rot.about(axis, parts * angle))
     result[:, :3, :3] = turns

@@ -1,4 +1,4 @@
-"""What an arm has to do to bring a hand to a grasp: whether it reaches, where its elbow goes, how its wrist bends."""
+"""What a grasp requires of the arm: its reach, the position of the elbow, and the strain of its joints."""
 
 from dataclasses import dataclass, field
 
@@ -11,17 +11,17 @@ from ...hand.joints import Side
 Floats = NDArray[np.float64]
 
 FLEXED, DEVIATED, TWISTED = np.deg2rad([35.0, 12.0, 55.0])
-"""How far a wrist bends at ease, to the palm or the back, and to a side; and the forearm either way from where the hand
-faces the body."""
+"""rad, comfortable limits of the wrist's flexion, its deviation, and the forearm's rotation from where the palm faces
+the body."""
 SWIVELS = np.deg2rad(np.linspace(-100.0, 100.0, 21))
-"""How far the elbow may go about the line from shoulder to wrist,"""
+"""rad, elbow swivel angles about the line from shoulder to wrist that are tried."""
 SWIVELLED = 0.25
-"""and what each radian of it costs beside one of the wrist's."""
+"""Cost of a radian of swivel, relative to one of the wrist."""
 RAISED = 1.0
-"""What each radian costs by which an upper arm is raised beyond the horizontal, beside one of the wrist's: nobody takes
-hold of a thing with the elbow above the shoulder who need not."""
+"""Cost of a radian by which the upper arm is raised above the horizontal, relative to one of the wrist: people avoid
+reaching with the elbow above the shoulder."""
 RIGID = np.zeros(1)
-"""Of an elbow that is where the rig has it."""
+"""Swivels for an arm whose elbow is fixed by the rig."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +35,8 @@ class Carrier:
     fore: float
     """m, elbow to wrist."""
     elbow: Floats
-    """(3,) m, where it is now; or (K, 3) m, on which side of the line from shoulder to wrist it is with the wrist at
-    each of `wrists`."""
+    """(3,) m, its present position; or (K, 3) m, positions with the wrist at each of `wrists`. They say on which side
+    of the line from shoulder to wrist it is."""
     side: Side = "right"
     wrists: Floats | None = None
     """(K, 3) m"""
@@ -44,17 +44,16 @@ class Carrier:
     """(S,) rad"""
 
     def lacking(self, roots: Floats) -> Floats:
-        """(F,) m, what it lacks to bring the wrist to roots (F, 4, 4)."""
+        """Return the distances (F,) m by which the arm fails to bring the wrist to roots (F, 4, 4)."""
         far = np.linalg.norm(roots[:, :3, 3] - self.shoulder, axis=-1)
         short: Floats = np.maximum(far - self.upper - self.fore, abs(self.upper - self.fore) - far)
         return np.maximum(short, 0.0)
 
     def strain(self, roots: Floats) -> tuple[Floats, Floats]:
-        """(F,) rad, how far an arm is beyond ease at roots (F, 4, 4), and (F, 3) m where its elbow is then best.
+        """Return the arm's least strain (F,) rad at roots (F, 4, 4), and the elbow positions (F, 3) m for it.
 
-        How far its wrist bends, its forearm is twisted and its upper arm raised above the shoulder, Z being up.
-
-        From where the elbow would stay it swivels so that this is less.
+        Strain is how far wrist flexion, deviation and forearm rotation exceed comfort, plus costs of raising the upper
+        arm (Z is up) and of swivelling the elbow from its present side.
         """
         wrists = roots[:, :3, 3]
         elbows = self._elbows(wrists, self.swivels)
@@ -67,25 +66,25 @@ class Carrier:
         return beyond[best, each], elbows[best, each]
 
     def at_ease(self, place: Floats) -> Floats:
-        """(3, 3) how a hand at (3,) m is turned that is in line with its forearm and faces the body."""
+        """Return the rotation (3, 3) of a hand at (3,) m that is in line with its forearm and faces the body."""
         root = np.eye(4)[None]
         root[0, :3, 3] = place
         elbow = self._elbows(root[:, :3, 3], np.zeros(1))[0, 0]
         hinge = np.cross(elbow - self.shoulder, place - elbow) * self._sign
-        # Of a straight arm nothing tells the elbow's axis.
+        # With a straight arm the elbow's axis is undefined; any perpendicular direction will do.
         back = _across(hinge[None], _unit(place - elbow)[None])[0]
         turned: Floats = rot.basis(place - elbow, back)
         return turned
 
     @property
     def _sign(self) -> float:
-        """Where the hand faces the body its back is along the elbow's axis, of a left arm the other way."""
+        """1 for a right arm: with the palm facing the body, the back of the hand is along the elbow's axis; else −1."""
         return 1.0 if self.side == "right" else -1.0
 
     def _elbows(self, wrists: Floats, swivels: Floats) -> Floats:
-        """(S, F, 3) m, where elbows are with wrists (F, 3), swivelled by (S,) rad.
+        """Return elbow positions (S, F, 3) m for wrists (F, 3) and swivels (S,) rad.
 
-        On the circle in which the spheres of the upper arm about the shoulder and of the forearm about the wrist meet.
+        They are on the circle in which the spheres of upper arm and forearm intersect.
         """
         way = wrists - self.shoulder
         far = np.maximum(np.linalg.norm(way, axis=-1, keepdims=True), 1e-9)
@@ -100,7 +99,7 @@ class Carrier:
         return elbows
 
     def _sides(self, wrists: Floats) -> Floats:
-        """(F, 3) m from the shoulder, to which side elbows of arms are with wrists (F, 3)."""
+        """Return vectors (F, 3) m from the shoulder to the side on which the elbow is for wrists (F, 3)."""
         if self.wrists is None:
             return np.broadcast_to(self.elbow - self.shoulder, wrists.shape)
         nearest = np.linalg.norm(wrists[:, None] - self.wrists, axis=-1).argmin(axis=1)
@@ -109,7 +108,7 @@ class Carrier:
 
 
 def _across(way: Floats, along: Floats) -> Floats:
-    """(F, 3) unit, ways (F, 3) as far as they are across directions (F, 3); any where that is none."""
+    """Return unit vectors (F, 3) of the components of `way` perpendicular to `along` (F, 3); any if there is none."""
     across = way - (along * way).sum(axis=-1, keepdims=True) * along
     length = np.linalg.norm(across, axis=-1, keepdims=True)
     other = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=-1)])
@@ -119,7 +118,7 @@ def _across(way: Floats, along: Floats) -> Floats:
 
 
 def _bent(forearms: Floats, turns: Floats) -> Floats:
-    """(..., F) rad by which hands (F, 3, 3) are bent beyond ease, of forearms (..., F, 3)."""
+    """Return the angles (..., F) rad by which wrists exceed comfort: hands (F, 3, 3) on forearms (..., F, 3)."""
     x, y, z = np.moveaxis(np.einsum("...fi,fij->...fj", _unit(forearms), turns), -1, 0)
     flexed, deviated = np.abs(np.arctan2(z, y)), np.abs(np.arcsin(np.clip(x, -1.0, 1.0)))
     beyond: Floats = np.maximum(flexed - FLEXED, 0.0) + np.maximum(deviated - DEVIATED, 0.0)
@@ -127,12 +126,14 @@ def _bent(forearms: Floats, turns: Floats) -> Floats:
 
 
 def _twisted(forearms: Floats, hinges: Floats, backs: Floats) -> Floats:
-    """(..., F) rad by which forearms (..., F, 3) are twisted beyond ease, of elbows' axes (..., F, 3) as long as the
-    elbow is bent, and hands whose backs face (F, 3)."""
+    """Return the angles (..., F) rad by which forearms (..., F, 3) are rotated beyond comfort.
+
+    hinges: (..., F, 3) the elbows' axes, whose length grows with flexion. backs: (F, 3) directions of the hands' backs.
+    """
     along = _unit(forearms)
     across = backs - (along * backs).sum(axis=-1, keepdims=True) * along
     cosine = np.clip((_unit(hinges) * _unit(across)).sum(axis=-1), -1.0, 1.0)
-    # Of a straight arm nothing tells the elbow's axis.
+    # The straighter the arm, the less certain is the elbow's axis.
     told = np.minimum(1.0, 4.0 * np.linalg.norm(hinges, axis=-1) / np.maximum((forearms**2).sum(axis=-1), 1e-18))
     beyond: Floats = told * np.maximum(np.arccos(cosine) - TWISTED, 0.0)
     return beyond
@@ -144,7 +145,7 @@ def _unit(ways: Floats) -> Floats:
 
 
 def turns_about(now: Floats) -> list[Floats]:
-    """Rotations (3, 3) around one: it itself, and by three angles about twelve axes."""
+    """Return rotations (3, 3): the given one, and it rotated by three angles about twelve axes."""
     golden = (1 + np.sqrt(5)) / 2
     axes = [rot.unit_vector(np.roll([0.0, a, b * golden], k)) for k in range(3) for a in (-1, 1) for b in (-1, 1)]
     angles = (0.35, 0.8, 1.3)

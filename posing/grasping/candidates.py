@@ -1,4 +1,4 @@
-"""Where a hand may come to an object from: candidates, before any is tried."""
+"""Candidate poses of a hand around an object, before any is tried."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,76 +20,76 @@ from .skin_samples import Flesh
 Floats = NDArray[np.float64]
 
 OPENING = 0.62
-"""Hand lengths: what is thicker does not go into a hand."""
+"""Hand lengths, the thickest object that fits into a hand."""
 ROLLS = 16
-"""Ways about an axis from which the hand comes."""
+"""Number of directions about an axis from which the hand approaches."""
 BACK = 0.35
-"""Hand lengths in front of the surface where the hand is open before it comes straight."""
+"""Hand lengths from the surface at which the open hand begins its straight approach."""
 INTO = 0.07
-"""Hand lengths: what is pinched is between finger and thumb by as much."""
+"""Hand lengths by which a pinched object's edge is between finger and thumb."""
 FROM_TIP = 0.19
-"""Hand lengths: a pen is held so far from its tip."""
+"""Hand lengths from the tip of a pen to where it is held."""
 ASIDES = (0.0, 0.01, 0.02)
 """Hand lengths by which a pen may lie nearer to the middle finger than in Knuckle's own hand."""
 ROOM = 0.3
-"""Hand lengths that a hand takes on either side along what it is wrapped around."""
+"""Hand lengths that a hand occupies to either side along the axis that it is wrapped around."""
 TURNED, LACKING, STRAINED, BENT = 1.0, 40.0, 6.0, 12.0
-"""What a half turn from how the hand stands costs, in phalanges that hold; each metre by which an arm is too short, and
-each radian by which a wrist bends further than it does at ease, and its square: no person bends it far."""
+"""Costs, in phalanges that hold: of half a rotation from the present orientation; of each metre by which the arm is too
+short; of each radian of strain; and of its square, since people do not bend a wrist far."""
 THUMB_DOWN = 1.0
-"""What a thumb below the fingers costs that wrap around something, in phalanges that hold: nobody drinks like that."""
+"""Cost of the thumb pointing down while wrapping, in phalanges that hold: nobody drinks like that."""
 SHEET = 0.0015
-"""m, what stands on either side of a surface without an inside, for candidates."""
+"""m, half the thickness given to a surface without an inside while candidates are tried."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Holder:
-    """The hand that is to hold."""
+    """The hand that grasps."""
 
     hand: HandModel
     flesh: Flesh
     root: Floats
-    """(4, 4) T_world_wrist, how it stands now."""
+    """(4, 4) T_world_wrist, its present pose."""
     carrier: Carrier | None = None
-    """None for a hand that hangs on no arm."""
+    """None for a hand without an arm."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Thing:
-    """The object that is to be held."""
+    """The object to grasp."""
 
     shape: Shape
     vertices: Floats
     """(V, 3) m"""
     distance: Distance
     solid: bool = True
-    """Whether it has an inside; of a sheet the distance is never below 0."""
+    """Whether it has an inside; the distance from a sheet is never negative."""
 
     @property
     def yields(self) -> float:
-        """See closing.close."""
+        """See finger_closing.Closing.yields."""
         return 1.0 if self.solid else 0.0
 
     def thickened(self, points: Floats) -> Floats:
-        """(N,) m, the distance as candidates are tried with: a sheet is as thick as the grid can tell."""
+        """Return the distance (N,) m used for candidates, for which a sheet is made thick enough for the grid."""
         far = self.distance(points)
         return far if self.solid else far - SHEET
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is to be held, by what, and how."""
+    """A grasp to plan: the object, the hand and the grip."""
 
     grip: Grip
     holder: Holder
     thing: Thing
     plane: GraspPlane
     contact: Floats
-    """(3,) m, where the grasping circle is nearest to how the hand stands."""
+    """(3,) m, the point of the grasping circle nearest to the hand's present position."""
 
     @property
     def hand(self) -> HandModel:
-        """The hand that holds."""
+        """The hand that grasps."""
         return self.holder.hand
 
     @property
@@ -100,26 +100,26 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tries:
-    """F places of a hand."""
+    """F candidate poses of a hand."""
 
     roots: Floats
     """(F, 4, 4) T_world_wrist"""
     ways: Floats
-    """(F, 3) unit, on which it comes."""
+    """(F, 3) unit vectors, the directions of approach."""
     paces: Floats
-    """(F, 3), see Grip."""
+    """(F, 3), see Grip.paces."""
 
     def some(self, rows: NDArray[np.int64]) -> "Tries":
-        """Some of them."""
+        """Return the candidates in some rows."""
         return Tries(self.roots[rows], self.ways[rows], self.paces[rows])
 
     @classmethod
     def together(cls, each: "Iterable[Tries]") -> "Tries":
-        """All of several."""
+        """Return several sets of candidates as one."""
         return cls(*map(np.concatenate, zip(*((one.roots, one.ways, one.paces) for one in each), strict=True)))
 
     def with_paces(self, grip: Grip) -> "Tries":
-        """Each place with each of the paces of a grip."""
+        """Return each pose combined with each of a grip's paces."""
         count = len(grip.paces)
         paces = np.tile(np.array(grip.paces), (len(self.roots), 1))
         return Tries(np.repeat(self.roots, count, axis=0), np.repeat(self.ways, count, axis=0), paces)
@@ -127,18 +127,20 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Line:
-    """A line of an object in a seat of the hand."""
+    """A line of an object to be aligned with a seat of the hand."""
 
     axis: Floats
-    """(3,) unit, that comes to lie along the seat's,"""
+    """(3,) unit vector, to be aligned with the seat's axis."""
     place: Floats
-    """(3,) m, and what of it comes to the seat's place."""
+    """(3,) m, the point to be aligned with the seat's place."""
     seat: Seat
 
 
 def tries(task: Task) -> list[Tries]:
-    """Places of a hand about an object, those about each of its axes apart; about a line the first comes by the paper's
-    point of contact."""
+    """Return candidate poses of a hand around an object, in one set for each of its axes.
+
+    The first about a line approaches from the paper's point of contact.
+    """
     if task.grip.name == "ball":
         return [_places(task, _about_ball(task))]
     return [_places(task, _about_lines(task, lines)) for lines in _lines(task)]
@@ -156,7 +158,10 @@ def _places(task: Task, about: list[tuple[_Line, Floats]]) -> Tries:
 
 
 def cost(task: Task, places: Tries, *, ahead: bool = False) -> Floats:
-    """(F,) what it costs to bring a hand to places, in phalanges that hold; ahead: to where it then comes to touch."""
+    """Return the costs (F,) of bringing a hand to candidate poses, in phalanges that hold.
+
+    ahead: for the poses in which it will touch, estimated, instead of where the approach begins.
+    """
     roots, holder = places.roots, task.holder
     if ahead and not task.grip.placed:
         roots = roots.copy()
@@ -176,7 +181,7 @@ def cost(task: Task, places: Tries, *, ahead: bool = False) -> Floats:
 
 
 def _about_lines(task: Task, lines: list[_Line]) -> list[tuple[_Line, Floats]]:
-    """Lines of an object, and the ways of the hand all about them."""
+    """Return lines of an object with directions of approach all around them."""
     result = []
     for line in lines:
         toward = task.contact - line.place
@@ -187,7 +192,7 @@ def _about_lines(task: Task, lines: list[_Line]) -> list[tuple[_Line, Floats]]:
             way = -rot.rotate(rot.about(line.axis, 2 * np.pi * roll / ROLLS), toward)
             place = line.place
             if task.grip.name == "pinch":
-                # Of what is broader than fingers are long, the edge that they come to.
+                # An object broader than the fingers are long is held at its edge.
                 half = 0.5 * task.thing.shape.thickness(0.0, way)
                 place = place - max(0.0, half - INTO * task.size) * way
             result.append((_Line(line.axis, place, line.seat), way))
@@ -195,7 +200,7 @@ def _about_lines(task: Task, lines: list[_Line]) -> list[tuple[_Line, Floats]]:
 
 
 def _lines(task: Task) -> list[list[_Line]]:
-    """Lines of an object, those of each of its axes apart."""
+    """Return lines of an object, in one list for each of its axes."""
     hand, shape = task.hand, task.thing.shape
     if task.grip.name == "write":
         axis = _to_tip(shape, task.holder)
@@ -213,7 +218,7 @@ def _lines(task: Task) -> list[list[_Line]]:
 
 
 def _wrapped(task: Task) -> list[int]:
-    """The axes about which a hand may be wrapped: of a bar its own, of a block all that a hand goes around."""
+    """Return the axes that a hand can wrap around: a bar's own, or those of a block that are thin enough."""
     shape = task.thing.shape
     if shape.kind != "block":
         return [0]
@@ -233,8 +238,11 @@ def _wrapping(task: Task, axis: int) -> list[_Line]:
 
 
 def _station(task: Task, axis: int) -> float:
-    """m from the centre along an axis that a hand is wrapped around: half way between base and apex, as the grasping
-    plane has it; of what is longer than a hand is broad, where the hand is."""
+    """Return the position (m from the centre) on an axis at which a hand wraps around it.
+
+    In the grasping plane, half way between base and apex; on an object longer than a hand is broad, nearest to the
+    hand.
+    """
     shape = task.thing.shape
     way, spare = shape.axes[axis], 0.5 * float(shape.extents[axis]) - ROOM * task.size
     if spare > 0:
@@ -243,7 +251,7 @@ def _station(task: Task, axis: int) -> float:
 
 
 def _to_tip(shape: Shape, holder: Holder) -> Floats:
-    """(3,) the axis of a pen towards its tip: the thinner end, or else the lower one, or else as the hand points."""
+    """Return the axis (3,) of a pen towards its tip: the thinner end, else the lower one, else the one ahead."""
     axis = shape.axes[0]
     ends = [shape.thickness(sign * 0.5 * shape.length) for sign in (1, -1)]
     if abs(ends[0] - ends[1]) > 0.1 * max(ends):
@@ -255,7 +263,7 @@ def _to_tip(shape: Shape, holder: Holder) -> Floats:
 
 
 def _about_ball(task: Task) -> list[tuple[_Line, Floats]]:
-    """A ball is alike from everywhere: as the hand is turned, and as it is at ease on its arm, and beside both."""
+    """Return approaches to a ball: with the hand's present rotation, its comfortable one, and rotations near both."""
     result = []
     turns = turns_about(task.holder.root[:3, :3])
     if carrier := task.holder.carrier:

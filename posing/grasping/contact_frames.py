@@ -1,4 +1,4 @@
-"""Where in a hand an object lies: in front of the palm, between the pads of thumb and index finger, or on the web."""
+"""Where an object lies in a hand: in front of the palm, between the pads of thumb and index finger, or on the web."""
 
 from dataclasses import dataclass
 
@@ -15,32 +15,32 @@ from .skin_samples import LINKS, Flesh
 Floats = NDArray[np.float64]
 
 SLICE = 0.022
-"""Hand lengths: so far beside a place on a bone its skin is looked for."""
+"""Hand lengths along the bone to either side of a spot within which its skin is searched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seat:
-    """In the wrist's frame: where an object's place comes to be, how its axis lies, whence the hand comes to it."""
+    """A pose for an object in the wrist's frame, and the hand's direction of approach."""
 
     place: Floats
     """(3,) m"""
     axis: Floats
-    """(3,) unit."""
+    """(3,) unit vector, the object's axis."""
     way: Floats
-    """(3,) unit, at right angles to the axis: the hand comes on this way."""
+    """(3,) unit vector perpendicular to the axis: the direction in which the hand approaches."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkinSpot:
-    """A place on the skin of a digit, as of a right hand."""
+    """A spot on the skin of a digit, for a right hand."""
 
     digit: int
     link: int
-    """0 is the phalanx nearest to the palm; of the thumb its metacarpal."""
+    """0 is the phalanx nearest to the palm, or the thumb's metacarpal."""
     part: float
-    """Of the phalanx' length, from its joint."""
+    """Share of the phalanx's length, from its joint."""
     facing: tuple[float, float, float]
-    """In the joint's frame: X to the little finger, Y along the bone, Z out of the back."""
+    """Outward direction in the joint's frame: X to the little finger, Y along the bone, Z out of the back."""
 
 
 THUMB_PAD = SkinSpot(0, 2, 0.46, (0.0, 0.0, -1.0))
@@ -51,18 +51,18 @@ WEB = SkinSpot(1, 0, 0.14, (-0.91, 0.0, 0.41))
 
 
 def length(hand: HandModel) -> float:
-    """m, from the wrist to the tip of the middle finger, straight."""
+    """Return the hand's length in m: from the wrist to the tip of the straight middle finger."""
     frames = _frames(hand, np.zeros(hand.dofs))
     chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["middle-finger"]]
     return float(np.linalg.norm(np.diff(frames[[0, *chain], :3, 3], axis=0), axis=1).sum())
 
 
 def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Seat:
-    """In front of the palm, which the hand comes with.
+    """Return the seat in front of the palm, with which the hand approaches.
 
-    The axis lies along the knuckles, tilted by `tilt` rad so that it leaves the hand at the ball of the little finger;
-    `back`: so many hand lengths from the knuckles towards the wrist; `aside`: the part of the way from the index
-    finger's knuckle to the little finger's.
+    The axis lies along the knuckles. tilt: rad by which it is tilted towards the ball of the little finger. back: hand
+    lengths from the knuckles towards the wrist. aside: share of the distance from the index finger's knuckle to the
+    little finger's.
     """
     frames = _frames(hand, np.zeros(hand.dofs))
     index, little = (frames[JOINT_INDEX[KNUCKLES[k]], :3, 3] for k in (0, -1))
@@ -73,22 +73,24 @@ def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Sea
 
 
 def pinch_seat(hand: HandModel, flesh: Flesh) -> Seat:
-    """Between the pads of the thumb and the index finger; the axis goes through both."""
+    """Return the seat between the pads of thumb and index finger; its axis goes through both."""
     frames = _frames(hand, grips.angles(hand, *grips.PINCHED))
     (thumb, _), (index, _) = (_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD))
     knuckles = frames[[joints[0] for joints in LINKS[1:3]], :3, 3].mean(axis=0)
-    # The pads of a hand of other proportions may pass each other: how they face each other is then the bones' way.
+    # With other proportions the pads may pass each other, so the axis is taken from the bones' orientations.
     axis = rot.unit_vector(frames[LINKS[0][2], :3, 2] - frames[LINKS[1][2], :3, 2])
     way = 0.5 * (thumb + index) - knuckles
     return Seat(0.5 * (thumb + index), -axis, rot.unit_vector(way - (way @ axis) * axis))
 
 
 def web_seat(hand: HandModel, flesh: Flesh, radius: float, aside: float = 0.0) -> Seat:
-    """Between the pads of thumb and index finger and the side of the middle finger, and on the web; the axis of a bar
-    of a radius (m) goes from there to what is written on."""
+    """Return the seat of a pen: on the web, between thumb and index finger pads and the side of the middle finger.
+
+    The axis points to the pen's tip. radius: the pen's, m. aside: m by which the pen is shifted to the middle finger.
+    """
     frames = _frames(hand, grips.angles(hand, *grips.WRITING))
     places = [_skin(hand, flesh, frames, spot) for spot in (THUMB_PAD, INDEX_PAD, MIDDLE_SIDE)]
-    # The web stays with the palm: the knuckle's frame is that of the straight finger.
+    # The web moves with the palm, so the knuckle's frame is that of the straight finger.
     web, out = _skin(hand, flesh, _frames(hand, np.zeros(hand.dofs)), WEB)
     place = np.mean([skin + radius * facing for skin, facing in places], axis=0) - aside * places[-1][1]
     axis = rot.unit_vector(place - (web + (radius + 0.028 * length(hand)) * out))
@@ -98,9 +100,9 @@ def web_seat(hand: HandModel, flesh: Flesh, radius: float, aside: float = 0.0) -
 
 
 def _skin(hand: HandModel, flesh: Flesh, frames: Floats, spot: SkinSpot) -> tuple[Floats, Floats]:
-    """(3,) m a place on the skin and (3,) how it faces, in the wrist's frame, with the joints at frames (J, 4, 4).
+    """Return a spot's position (3,) m and outward direction (3,) in the wrist's frame, with joints at frames (J, 4, 4).
 
-    Where there is no skin, on the bone.
+    Without skin there, the position is on the bone.
     """
     joint = LINKS[spot.digit][spot.link]
     along = spot.part * float(np.linalg.norm(hand.rest[joint + 1, :3, 3]))

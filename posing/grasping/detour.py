@@ -1,4 +1,4 @@
-"""The way of an open hand to where it comes straight: around the object, if that is in between."""
+"""The path of an open hand to where its straight approach begins: around the object, if that is in the way."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -17,19 +17,20 @@ from .skin_samples import thinned
 Floats = NDArray[np.float64]
 
 CHECKED = 12
-"""At least so many places of a way are looked at."""
+"""Least number of poses at which a path is checked."""
 SPACED = 0.1
-"""Hand lengths between the points of skin that are looked at."""
+"""Hand lengths between the skin points that are checked."""
 SIDES = 8
-"""Ways around an object that are tried."""
+"""Number of paths around an object that are tried."""
 ROOM = 0.6
-"""Hand lengths that a hand keeps off an object that it goes around."""
+"""Hand lengths of clearance on a path around an object."""
 
 
 def route(holder: Holder, thing: Thing, angles: Floats, hold: Hold, steps: int) -> Floats:
-    """(N + 1, 4, 4) places of the wrist from where the hand stands, with angles (D,), to where it is open in front of
-    the object: on one screw, or if the skin would go through the object on two, by a place beside it. Of ways that all
-    do, the one that is least deep.
+    """Return wrist poses (N + 1, 4, 4) from the hand's present one, with angles (D,) rad, to the start of its approach.
+
+    A screw motion, or two by a point beside the object if the skin would penetrate it. If all paths penetrate the
+    object, the one with the least penetration.
     """
     best: Floats | None = None
     depth = -np.inf
@@ -54,7 +55,7 @@ def _ways(holder: Holder, thing: Thing, hold: Hold, steps: int) -> Iterator[Floa
         0.5 * float(np.linalg.norm(high - low)) + ROOM * contact_frames.length(holder.hand),
     )
     along = rot.unit_vector(hold.before[:3, 3] - holder.root[:3, 3])
-    # First to the side on which the straight way passes the middle already.
+    # First the side on which the direct path passes the middle.
     side = half[:3, 3] - middle
     side = rot.unit_vector(side - (side @ along) * along)
     if not side.any():
@@ -68,7 +69,7 @@ def _ways(holder: Holder, thing: Thing, hold: Hold, steps: int) -> Iterator[Floa
 
 
 def _clearance(holder: Holder, thing: Thing, angles: Floats, hold: Hold, way: Floats) -> float:
-    """m, how near the skin comes to the object, below 0 inside; the hand opens on the way."""
+    """Return the least distance (m) of the skin from the object on a path, negative inside; the hand opens on it."""
     fine = max(1, -(-CHECKED // (len(way) - 1)))
     pieces = [screw_path(start, end, fine)[:-1] for start, end in pairwise(way)]
     roots = np.concatenate([*pieces, way[-1:]])

@@ -1,4 +1,4 @@
-"""The signed distance from a surface: what asks for it, and a store for what asks often."""
+"""The signed distance from a surface, and a cache of it on a grid."""
 
 from collections.abc import Callable
 
@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 Distance = Callable[[Floats], Floats]
-"""(N, 3) m in the world -> (N,) m to the surface, below 0 inside."""
+"""(N, 3) m in the world -> (N,) m signed distance from the surface, negative inside."""
 
 
 class Field:
-    """A signed distance, worked out where it is asked for first and kept on a grid.
+    """A signed distance cached on a grid, computed on first use and interpolated between grid points.
 
-    Between the grid's points it is interpolated: good to about an eighth of the spacing squared over the radius of
-    the surface, so that many hands can be tried. What touches in the end is measured without it.
+    The error is about an eighth of the spacing squared over the surface's radius of curvature: good enough to try many
+    hands. The final contact is computed without it.
     """
 
     def __init__(self, distance: Distance, low: Floats, high: Floats, spacing: float) -> None:
-        """low, high: (3,) m, corners of a box about the surface; further away the distance to the box is given."""
+        """low, high: (3,) m, corners of a box around the surface; outside it, the distance from the box is returned."""
         self._distance, self._spacing = distance, spacing
         self._low = np.asarray(low, float)
         self._counts = np.ceil((np.asarray(high) - self._low) / spacing).astype(int) + 2
@@ -29,7 +29,7 @@ class Field:
         self._offsets, self._corners = corners @ self._steps, corners
 
     def __call__(self, points: Floats) -> Floats:
-        """(...) m at points (..., 3)."""
+        """Return distances (...) m at points (..., 3)."""
         flat = points.reshape(-1, 3)
         at = (flat - self._low) / self._spacing
         inside = np.clip(at, 0.0, self._counts - 1.001)
@@ -44,7 +44,7 @@ class Field:
         return result
 
     def gradient(self, points: Floats) -> Floats:
-        """(..., 3) unit, the way in which the distance grows fastest, at points (..., 3)."""
+        """Return unit gradients (..., 3) of the distance at points (..., 3)."""
         steps = 0.5 * self._spacing * np.eye(3)
         slopes = np.stack([self(points + step) - self(points - step) for step in steps], axis=-1)
         unit: Floats = slopes / np.maximum(np.linalg.norm(slopes, axis=-1, keepdims=True), 1e-12)

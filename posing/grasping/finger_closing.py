@@ -1,8 +1,8 @@
-"""Joints that bend until the skin touches a surface, and no further: never through what they touch.
+"""Closing of fingers on a surface: joints bend until the skin touches, without penetration.
 
-The skin's points are known to be at a distance from the surface; a step in which none of them goes further than that
-cannot pass through it (conservative advancement, Mirtich 1996). Steps shorten as the surface comes near, so that a
-finger comes to rest on it from outside, however thin a wall is. Many hands are closed at once.
+A step in which no point of the skin moves further than its distance from the surface cannot pass through it
+(conservative advancement, Mirtich 1996). Steps shorten near the surface, so that a finger comes to rest on its outside,
+however thin a wall is. Many hands are closed at once.
 """
 
 from collections.abc import Iterator
@@ -20,36 +20,36 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 NEAR = 1e-4
-"""m, what is as near to where it may come touches."""
+"""m, points within this distance of their greatest depth touch."""
 CLOSE = 1e-3
-"""m, what is nearer is known as it is."""
+"""m, distances below this are computed exactly."""
 STEPS = 80
-"""At most so many steps."""
+"""Greatest number of steps."""
 SHARE = 0.9
-"""Of the way that is free, what a step takes: the arms of joints grow a little while others bend."""
+"""Share of the free distance that a step uses, because lever arms grow a little while other joints bend."""
 PAD_DEPTH = 0.3e-3
-"""m, how deep skin may be pressed in where it touches: flesh yields."""
+"""m, greatest depth to which skin may be pressed in where it touches."""
 CREASE_DEPTH = 0.8e-3
-"""m, the same where a phalanx begins: skin folds there."""
+"""m, the same at the base of a phalanx, where skin folds."""
 CREASE = 0.4
-"""The part of a phalanx that is its crease."""
+"""Share of a phalanx that is its crease."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touching:
-    """Hands that were closed."""
+    """F closed hands and their contacts."""
 
     angles: Floats
     """(F, D) rad"""
     gaps: Floats
-    """(F, 5, 3) m, how near the skin of each phalanx is; below 0 it is pressed in."""
+    """(F, 5, 3) m, the distance of each phalanx's skin from the surface; negative if pressed in."""
     points: Floats
-    """(F, 5, 3, 3) m, the place of its skin that is nearest."""
+    """(F, 5, 3, 3) m, the nearest point of its skin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capsules:
-    """Rounded rods, K for each of F hands."""
+    """K capsules for each of F hands."""
 
     ends: Floats
     """(F, K, 2, 3) m"""
@@ -57,7 +57,7 @@ class Capsules:
     """(K,) m"""
 
     def distance(self, places: Floats) -> Floats:
-        """(F, V) m from places (F, V, 3) to the nearest."""
+        """Return the distances (F, V) m of points (F, V, 3) from the nearest capsule."""
         first, second = self.ends[:, None, :, 0], self.ends[:, None, :, 1]
         along, away = second - first, places[:, :, None] - first
         part = (away * along).sum(axis=-1) / np.maximum((along * along).sum(axis=-1), 1e-18)
@@ -67,7 +67,7 @@ class Capsules:
 
 
 def phalanges(hand: HandModel, roots: Floats, angles: Floats, flesh: Flesh, digits: tuple[int, ...]) -> Capsules:
-    """The phalanges of digits as capsules, for what must not go through them."""
+    """Return the phalanges of digits as capsules, as obstacles for other digits."""
     frames = joint_frames(hand, Pose(hand, roots, angles))
     joints = np.array([joint for digit in digits for joint in LINKS[digit]])
     digit, link, local = flesh.digit, flesh.link, flesh.local()
@@ -82,7 +82,7 @@ def phalanges(hand: HandModel, roots: Floats, angles: Floats, flesh: Flesh, digi
 
 
 def depths(flesh: Flesh, hand: HandModel) -> Floats:
-    """(V,) m, how deep each point of the skin may be pressed into what it touches."""
+    """Return the depths (V,) m to which each point of the skin may be pressed in."""
     along = flesh.local()[:, 1]
     lengths = _lengths(hand)
     digit, link = flesh.digit, flesh.link
@@ -92,15 +92,15 @@ def depths(flesh: Flesh, hand: HandModel) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closing:
-    """What closes hands of one kind on one surface."""
+    """Closes hands of one model on one surface."""
 
     hand: HandModel
     flesh: Flesh
     distance: Distance
     near: float = NEAR
-    """m, what is as near to as deep as it may come touches."""
+    """m, points within this distance of their greatest depth touch."""
     yields: float = 1.0
-    """The part of its depth by which skin may be pressed in; 0 for a sheet without an inside, which would let it
+    """Share of `depths` to which skin may be pressed in; 0 for a sheet without an inside, which skin would pass
     through."""
 
     def close(
@@ -112,14 +112,14 @@ class Closing:
         paces: Floats | None = None,
         capsules: Capsules | None = None,
     ) -> Touching:
-        """Bends the joints of digits from angles to angles, two of (F, D) rad, until their skin touches.
+        """Bend the joints of digits until their skin touches; return the contacts.
 
-        roots: (F, 4, 4) T_world_wrist. All joints of a digit bend together; where a phalanx touches, the joints before
-        it stop, and those beyond go on until their own phalanges touch or are bent as far as they shall.
+        roots: (F, 4, 4) T_world_wrist. bends: first and last angles, (F, D) rad each. All joints of a digit bend
+        together; when a phalanx touches, the joints before it stop, and those beyond continue until their own phalanges
+        touch or reach the last angles.
 
-        paces: (F, 3) how fast each joint goes beside the others, outwards; a finger whose first joint leads lays itself
-        around what it holds, one whose joints go alike comes to it with its tip. capsules: what else the skin must not
-        go through.
+        paces: (F, 3) relative speeds of a finger's joints, outwards. A finger whose first joint leads wraps around the
+        object; one with equal speeds touches it with its tip. capsules: further obstacles.
         """
         begin, end = bends
         moves = np.isin(self.flesh.digit, digits) | np.isin(self.flesh.leaning, digits)
@@ -136,7 +136,7 @@ class Closing:
             far = watched.at_least(places)
             if capsules is not None:
                 far = np.minimum(far, capsules.distance(places))
-            # What is too deep from the beginning comes no deeper.
+            # Points that are too deep at the start must not get deeper.
             first = far if first is None else first
             free = far + np.maximum(allowed, -first)
             going.stop(free, self.near)
@@ -146,7 +146,7 @@ class Closing:
         return going.touching(angles, watched.now(places), places)
 
     def approach(self, roots: Floats, angles: Floats, ways: Floats, most: float) -> Floats:
-        """(F,) m, how far hands may go along ways (F, 3) of length 1 until their skin touches, at most `most` m."""
+        """Return distances (F,) m, up to `most`, that hands can move along unit vectors (F, 3) until skin touches."""
         places = self.flesh.moved(joint_frames(self.hand, Pose(self.hand, roots, angles)))
         gone = np.zeros(len(roots))
         watched = _Watched(self.distance)
@@ -160,8 +160,10 @@ class Closing:
 
 
 class _Watched:
-    """Distances of points that move. They are asked anew where a point has moved by half of what it was away: until
-    then it is away by no less than what it had left."""
+    """Lower bounds on the distances of moving points: a point's distance minus its displacement since it was computed.
+
+    Once the bound is below half the distance, or near the surface, the distance is computed again.
+    """
 
     def __init__(self, distance: Distance) -> None:
         self._distance = distance
@@ -169,7 +171,7 @@ class _Watched:
         self._where = np.zeros(0)
 
     def at_least(self, places: Floats) -> Floats:
-        """(F, V) m, no more than how far places (F, V, 3) are, and near the surface just that."""
+        """Return lower bounds (F, V) m on the distances of points (F, V, 3), exact near the surface."""
         if self._known is None:
             return self.now(places)
         least: Floats = self._known - np.linalg.norm(places - self._where, axis=-1)
@@ -180,7 +182,7 @@ class _Watched:
         return least
 
     def now(self, places: Floats) -> Floats:
-        """(F, V) m, how far places (F, V, 3) are."""
+        """Return the distances (F, V) m of points (F, V, 3)."""
         self._known = self._distance(places.reshape(-1, 3)).reshape(places.shape[:2])
         self._where = places.copy()
         return self._known.copy()
@@ -188,16 +190,16 @@ class _Watched:
 
 @dataclass(slots=True, eq=False)
 class _Going:
-    """F hands that close: how far each joint of their digits is."""
+    """The progress of F closing hands."""
 
     bent: Floats
-    """(F, 5, 3) 0..1"""
+    """(F, 5, 3) 0..1, progress of each joint."""
     stopped: Bools
     """(F, 5, 3)"""
     paces: Floats
     """(F, 3)"""
     rates: Floats
-    """(F, 5, 3) rad, the most by which each joint turns on its whole way, at its pace."""
+    """(F, 5, 3) rad, greatest rotation of each joint over its range, times its pace."""
     rows: list[list[NDArray[np.int64]]]
     """By digit and phalanx, the points of its skin."""
     dofs: list[list[NDArray[np.int64]]]
@@ -205,10 +207,10 @@ class _Going:
 
     @classmethod
     def of(cls, hand: HandModel, flesh: Flesh, away: Floats, paces: Floats, digits: tuple[int, ...]) -> "_Going":
-        """At the beginning of a way of (F, D) rad."""
+        """Return the start of motions by angles `away` (F, D) rad."""
         dofs = [[np.flatnonzero(hand.axis_joint == joint) for joint in joints] for joints in LINKS]
         rates = np.stack([np.stack([away[:, rows].sum(axis=1) for rows in joints], -1) for joints in dofs], 1)
-        # Skin of the palm that goes along with a digit counts as its first phalanx.
+        # Skin of the palm that moves with a digit counts as its first phalanx.
         palm = flesh.digit < 0
         digit, link = np.where(palm, flesh.leaning, flesh.digit), np.where(palm, 0, flesh.link)
         rows = [[np.flatnonzero((digit == one) & (link == k)) for k in range(3)] for one in range(5)]
@@ -217,7 +219,7 @@ class _Going:
         return cls(np.zeros_like(rates), stopped, paces, rates * paces[:, None], rows, dofs)
 
     def gone(self, count: int) -> Floats:
-        """(F, D) 0..1, how far each movement is."""
+        """Return the progress (F, D), 0..1, of each angle."""
         result = np.zeros((len(self.bent), count))
         for digit, joints in enumerate(self.dofs):
             for link, dofs in enumerate(joints):
@@ -225,16 +227,16 @@ class _Going:
         return result
 
     def stop(self, free: Floats, near: float) -> None:
-        """Stops the joints before skin that touches, free (F, V) m from where it may come, and those that are done."""
+        """Stop the joints before skin that touches, and those that are done; free: (F, V) m of free distance."""
         for digit, link, rows in self._skins():
             touches = free[:, rows].min(axis=1) <= near
             self.stopped[:, digit, : link + 1] |= touches[:, None]
         self.stopped |= self.bent >= 1.0 - 1e-9
 
     def advance(self, free: Floats, places: Floats, frames: Floats) -> None:
-        """The longest step on which no skin goes further than it is free to."""
+        """Advance by the longest step in which no point of the skin moves further than its free distance."""
         step = np.full((len(self.bent), 5), np.inf)
-        # The first joint of a digit that is done ends the step: with it the others' ways change.
+        # A step ends when the first joint of a digit is done, because then the motion of the others changes.
         left = np.where(self.stopped, np.inf, (1.0 - self.bent) / np.maximum(self.paces, 1e-9)[:, None])
         step = np.minimum(step, left.min(axis=2))
         for digit, link, rows in self._skins():
@@ -250,7 +252,7 @@ class _Going:
         self.bent = np.minimum(self.bent + np.where(self.stopped, 0.0, gone), 1.0)
 
     def touching(self, angles: Floats, far: Floats, places: Floats) -> Touching:
-        """What touches where, with skin (F, V, 3) as far (F, V) from the surface."""
+        """Return the contacts of skin points `places` (F, V, 3) m at distances `far` (F, V) m."""
         gaps, points = np.full(self.bent.shape, np.inf), np.zeros((*self.bent.shape, 3))
         each = np.arange(len(far))
         for digit, link, rows in self._skins():
@@ -259,7 +261,7 @@ class _Going:
         return Touching(angles, gaps, points)
 
     def _skins(self) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-        """Digit, phalanx and the points of its skin, of all that have some."""
+        """Yield digit, phalanx and skin points of all phalanges that have any."""
         for digit, links in enumerate(self.rows):
             for link, rows in enumerate(links):
                 if len(rows):
@@ -267,5 +269,5 @@ class _Going:
 
 
 def _lengths(hand: HandModel) -> Floats:
-    """(5, 3) m, of the phalanges; of the thumb's metacarpal first."""
+    """Return the lengths (5, 3) m of the phalanges; for the thumb, its metacarpal first."""
     return np.array([[float(np.linalg.norm(hand.rest[joint + 1, :3, 3])) for joint in joints] for joints in LINKS])

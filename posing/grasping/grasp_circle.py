@@ -1,4 +1,4 @@
-"""The grasping circle of an object, the plane it lies in, and the point where a hand comes to it: CGA-arm section 7."""
+"""The grasping circle of an object, its plane, and the point of contact: CGA-arm section 7."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ from ...solvers.cga.nearest_points import nearest_on_circle
 Floats = NDArray[np.float64]
 
 CAPS = (0.04, 0.3, 0.5)
-"""Parts of an object's height within which its base is looked for, the next where what is there has no area."""
+"""Shares of an object's height within which its base is searched; the next one if the points there span no area."""
 FLAT = 1e-7
-"""A base whose area is this part of the height's square, or less, is a line."""
+"""A base with an area up to this share of the squared height is a line."""
 DIRECTIONS = 256
-"""In how many directions the outermost vertices are looked for."""
+"""Number of directions in which the outermost vertices are searched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FourPoints:
-    """The points that identify an object, assigned. CGA-arm 7.2."""
+    """The four points that identify an object, assigned to base and apex. CGA-arm 7.2."""
 
     base: Floats
     """(3, 3) m, x_b1, x_b2 and x_b3."""
@@ -32,43 +32,44 @@ class FourPoints:
 
     @property
     def normal(self) -> Floats:
-        """(3,) the unit normal of the base plane, towards the apex."""
+        """(3,) unit normal of the base plane, towards the apex."""
         normal = np.cross(self.base[1] - self.base[0], self.base[2] - self.base[0])
         unit: Floats = normal / np.linalg.norm(normal)
         return unit if unit @ (self.apex - self.base[0]) >= 0 else -unit
 
     @property
     def distance(self) -> float:
-        """m, d_a: from the apex to the base plane."""
+        """m, d_a: the distance of the apex from the base plane."""
         return float(self.normal @ (self.apex - self.base[0]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GraspPlane:
-    """Where an object is to be grasped."""
+    """The circle and plane in which to grasp an object."""
 
     circle: Circle[float]
     """z_t"""
     centre: Floats
     """(3,) m"""
     normal: Floats
-    """(3,) of length 1: the grasping plane π_t lies across it."""
+    """(3,) unit normal of the grasping plane π_t."""
     radius: float
     """m"""
 
     def contact(self, place: Floats) -> Floats:
-        """(3,) m, the point of contact p_t: where the circle is nearest to a place (3,), a hand's. CGA-arm 7.4.
+        """Return the point of contact p_t (3,) m: the circle's nearest point to a hand at `place` (3,). CGA-arm 7.4.
 
-        The paper meets the circle with the plane through its centre and the axis of its robot, (7.5)-(7.8), and takes
-        the nearer end of the pair. A hand is no line: the plane is the one through the circle's axis and the hand.
+        The paper intersects the circle with the plane through its centre and the axis of its robot, (7.5)-(7.8), and
+        takes the nearer point of the pair. A hand has no such axis, so the plane through the circle's axis and the hand
+        is used.
         """
         return np.array(nearest_on_circle(self.circle, Vector(*place.tolist())))
 
 
 def assign(points: Floats) -> FourPoints:
-    """Of four points (4, 3) the apex is the one furthest from the plane of the others. CGA-arm 7.2.
+    """Assign four points (4, 3): the apex is the one furthest from the plane of the others. CGA-arm 7.2.
 
-    Raises HandError for points in one plane.
+    Raises HandError for coplanar points.
     """
     best: FourPoints | None = None
     for apex in range(4):
@@ -85,10 +86,10 @@ def assign(points: Floats) -> FourPoints:
 
 
 def four_points(vertices: Floats, axis: Floats) -> Floats:
-    """(4, 3) the points that tell an object of vertices (V, 3) m apart along an axis (3,): three at the end that is
-    wider, as far apart as they are there, and one at the other end. CGA-arm 7.1.
+    """Return the points (4, 3) that identify an object of vertices (V, 3) m along an axis (3,). CGA-arm 7.1.
 
-    Raises HandError for vertices in one plane or line.
+    Three are at the wider end, as far apart as possible, and one is at the other end. Raises HandError for coplanar or
+    collinear vertices.
     """
     outer = outermost(vertices)
     height = outer @ axis
@@ -104,7 +105,7 @@ def four_points(vertices: Floats, axis: Floats) -> Floats:
 
 
 def outermost(vertices: Floats) -> Floats:
-    """(P, 3) vertices of the convex hull: the outermost ones in many directions."""
+    """Return vertices (P, 3) of the convex hull: the outermost ones in many directions."""
     turn = np.pi * (3 - np.sqrt(5)) * np.arange(DIRECTIONS)
     z = 1 - (2 * np.arange(DIRECTIONS) + 1) / DIRECTIONS
     across = np.sqrt(1 - z * z)
@@ -115,7 +116,7 @@ def outermost(vertices: Floats) -> Floats:
 
 
 def _widest(points: Floats) -> tuple[float, Floats]:
-    """The area (m², twice) and the corners (3, 3) of a large triangle among points (P, 3); 0 where there is none."""
+    """Return twice the area (m²) and the corners (3, 3) of a large triangle among points (P, 3); 0 if there is none."""
     if len(points) < 3:
         return 0.0, np.zeros((3, 3))
     first = points[np.linalg.norm(points - points.mean(axis=0), axis=1).argmax()]
@@ -125,10 +126,10 @@ def _widest(points: Floats) -> tuple[float, Floats]:
 
 
 def grasp_plane(four: FourPoints) -> GraspPlane:
-    """The base circle, moved to half way towards the apex. CGA-arm 7.3."""
+    """Return the base circle, translated half way towards the apex. CGA-arm 7.3."""
     b1, b2, b3 = (g.up(Vector(*point)) for point in four.base.tolist())
     base = g.standard_circle(g.join_circle(b1, b2, b3))  # (7.1)
-    # (7.2) with the direction that it lacks: T = 1 + d_a n e∞ / 4, of which the sign is that of e∞'s place.
+    # (7.2), with the direction n that the paper omits: T = 1 + d_a n e∞ / 4; its sign follows from the position of e∞.
     half_way = versors.translator(Vector(*(0.5 * four.distance * four.normal).tolist()))
     circle = g.translator_circle(half_way, base)  # (7.3)
     middle, normal, square, _ = objects.round_of(circle)  # (7.4) and (7.6)

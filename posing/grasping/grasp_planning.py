@@ -1,4 +1,4 @@
-"""Which grip, from where: candidates are tried on the object's surface, and the best of them is closed exactly."""
+"""Grasp planning: candidates are tried on the cached distance, and the best are closed on the exact surface."""
 
 from dataclasses import dataclass, replace
 
@@ -21,62 +21,62 @@ from .skin_samples import LINKS, Flesh, thinned
 Floats = NDArray[np.float64]
 
 THIN, SMALL, HELD, FLAT = 0.09, 0.2, 0.35, 0.03
-"""Hand lengths: what is thinner is held as a pen is, what is smaller between finger and thumb, what is shorter is no
-pen; a block that is flatter is a card."""
+"""Hand lengths: thinner objects are held like a pen, smaller ones are pinched, shorter ones are no pens; a flatter
+block is a card."""
 TRIED, CLOSED, EXACT = 32, 6, 2
-"""How many candidates about each axis are tried at all, with all ways of the thumb, and exactly."""
+"""Number of candidates for each axis that are tried at all; in total with all motions of the thumb; and exactly."""
 OTHERS: tuple[Name, ...] = ("wrap", "ball", "pinch")
-"""Grips for what does not let itself be held by the one that suits it."""
+"""Grips to try if the most suitable one does not hold."""
 COARSE = 0.055
-"""Hand lengths between the points of skin that candidates are tried with,"""
+"""Hand lengths between the skin points of candidates."""
 GRID = 0.016
-"""and between the places where the distance is kept for them."""
+"""Hand lengths between the grid points of the cached distance."""
 SEARCHED = 4e-4
-"""m, what is as near touches, for candidates."""
+"""m, contact distance of candidates."""
 CLEARINGS = 24
-"""How often at most an open hand is moved out of the object where it is deepest."""
+"""Greatest number of steps that move an open hand out of the object."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hold:
-    """A hand that holds an object."""
+    """A planned grasp."""
 
     grip: Grip
     root: Floats
-    """(4, 4) T_world_wrist,"""
+    """(4, 4) T_world_wrist"""
     before: Floats
-    """(4, 4) and where the hand is open before it comes straight."""
+    """(4, 4) T_world_wrist of the open hand at the start of its straight approach."""
     opened: Floats
-    """(D,) rad, how it comes,"""
+    """(D,) rad, angles of the open hand."""
     closed: Floats
-    """(D,) how far it would close on nothing,"""
+    """(D,) rad, angles to which it would close without an object."""
     paces: Floats
-    """(3,) how fast the joints of its fingers go beside each other,"""
+    """(3,) relative speeds of the fingers' joints, see Grip."""
     angles: Floats
-    """(D,) and how it holds."""
+    """(D,) rad, angles of the grasp."""
     gaps: Floats
-    """(5, 3) m, how near the skin of each phalanx is; infinite for digits that do not hold."""
+    """(5, 3) m, the distance of each phalanx's skin; infinite for digits that do not hold."""
     plane: GraspPlane
     contact: Floats
-    """(3,) m, where the grasping circle is nearest to how the hand stood."""
+    """(3,) m, the point of the grasping circle nearest to the hand's pose before the grasp."""
     score: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """A candidate."""
+    """A candidate and the best motion of its thumb."""
 
     place: Tries
-    """One of them."""
+    """A single pose."""
     thumb: int
-    """The way of its thumb."""
+    """Index into Grip.thumbs."""
     cost: float
 
 
 def choose_grip(shape: Shape, hand: HandModel) -> Grip:
-    """How a hand of this size holds such an object.
+    """Return the grip by which a hand of this size holds an object.
 
-    Raises HandError for one that is too thick for it.
+    Raises HandError for an object that is too thick.
     """
     size, long = contact_frames.length(hand), float(shape.extents.max())
     thick = _check_thickness(shape, hand)
@@ -86,7 +86,7 @@ def choose_grip(shape: Shape, hand: HandModel) -> Grip:
     if shape.kind == "bar" and slender and shape.length >= max(HELD * size, 0.99 * long):
         return GRIPS["write"]
     card = shape.kind == "block" and thick < FLAT * size
-    # A bar is as wide as its body: what sticks out of it, a handle, goes past the hand.
+    # A bar's width is that of its body: a handle that sticks out passes the hand.
     wide = shape.thickness() if shape.kind == "bar" else shape.extents[1:].max()
     if card or long < (HELD if slender else SMALL) * size or wide > OPENING * size:
         return GRIPS["pinch"]
@@ -94,9 +94,9 @@ def choose_grip(shape: Shape, hand: HandModel) -> Grip:
 
 
 def plan(holder: Holder, thing: Thing, name: Name | None = None) -> Hold:
-    """The best hold of an object, by a grip or by the one that suits it.
+    """Return the best grasp of an object, by the named grip or the most suitable one.
 
-    Raises HandError for an object that is too thick or flat, and where no finger and thumb come to it.
+    Raises HandError for an object that is too thick or flat, and if thumb and fingers cannot touch it.
     """
     _check_thickness(thing.shape, holder.hand)
     plane = grasp_circle.grasp_plane(grasp_circle.assign(grasp_circle.four_points(thing.vertices, thing.shape.axes[0])))
@@ -104,7 +104,7 @@ def plan(holder: Holder, thing: Thing, name: Name | None = None) -> Hold:
     low, high = thing.vertices.min(axis=0), thing.vertices.max(axis=0)
     field = Field(thing.thickened, low - 0.1 * size, high + 0.1 * size, GRID * size)
     first: Name = name or choose_grip(thing.shape, holder.hand).name
-    # What was not told is tried in turn, until thumb and fingers come to it.
+    # Without a named grip, others are tried until thumb and fingers touch.
     others: tuple[Name, ...] = () if name else OTHERS
     for one in (first, *(other for other in others if other != first)):
         task = Task(GRIPS[one], holder, thing, plane, plane.contact(holder.root[:3, 3]))
@@ -120,8 +120,11 @@ def plan(holder: Holder, thing: Thing, name: Name | None = None) -> Hold:
 
 
 def close_hand(task: Task, root: Floats, bends: tuple[Floats, Floats], paces: Floats) -> Touching:
-    """One hand closed from angles to angles (D,) at root (4, 4): the fingers, of which those that find nothing go with
-    their neighbours, then the thumb, which goes through no finger."""
+    """Close a hand at root (4, 4); bends: first and last angles, (D,) rad each.
+
+    First the fingers, of which those without contact follow their neighbours; then the thumb, which must not pass
+    through a finger.
+    """
     hand, flesh, thing = task.hand, task.holder.flesh, task.thing
     roots, each = root[None], paces[None]
     opened, closed = bends[0][None], bends[1][None]
@@ -144,9 +147,9 @@ def close_hand(task: Task, root: Floats, bends: tuple[Floats, Floats], paces: Fl
 
 
 def cleared(task: Task, outwards: Distance, root: Floats, opened: Floats) -> Floats:
-    """(4, 4) the open hand beside the object, where it is placed so that some of its skin would be inside.
+    """Return root (4, 4), moved so that no skin of the open hand is inside the object.
 
-    outwards: the way (3,) out of the object at a place (3,) in it.
+    outwards: the distance's gradient (3,) at a point (3,).
     """
     root = root.copy()
     for _ in range(CLEARINGS):
@@ -160,7 +163,7 @@ def cleared(task: Task, outwards: Distance, root: Floats, opened: Floats) -> Flo
 
 
 def _check_thickness(shape: Shape, hand: HandModel) -> float:
-    """m, what has to go between the fingers: of an object that is flat how flat it is. Raises HandError."""
+    """Return the thickness (m) that must fit into the hand. Raises HandError if it does not."""
     thick = {"ball": shape.extents.max(), "bar": min(shape.thickness(), shape.length), "block": shape.extents[2]}
     opening = OPENING * contact_frames.length(hand)
     if thick[shape.kind] > opening:
@@ -180,14 +183,14 @@ def _fingers(grip: Grip) -> tuple[int, ...]:
 
 
 def _inside_of_hand(flesh: Flesh) -> Flesh:
-    """Without the backs of fingers and hand, which touch nothing that is held."""
+    """Return the skin without the backs of fingers and hand, which do not touch a held object."""
     out = flesh.local()[:, 2]
     front = out < np.where(flesh.digit < 0, -0.002, 0.35 * np.abs(out).max())
     return flesh.chosen(np.flatnonzero(front))
 
 
 def _search(task: Task, field: Field) -> list[_Found]:
-    """The best candidates, the best first."""
+    """Return the best candidates, best first."""
     hand, grip, holder = task.hand, task.grip, task.holder
     few = replace(thinned(_inside_of_hand(holder.flesh), COARSE * task.size), dual=False)
     opened, closed = grip.bends(hand, len(grip.thumbs) // 2)
@@ -213,7 +216,7 @@ def _search(task: Task, field: Field) -> list[_Found]:
 
 
 def _come(task: Task, flesh: Flesh, distance: Distance, places: Tries, opened: Floats) -> Tries:
-    """Hands that are brought to where their skin touches, on their ways."""
+    """Return candidates moved along their directions of approach until their skin touches."""
     if task.grip.placed:
         return places
     most = float(task.thing.shape.extents.max()) + 2 * BACK * task.size
@@ -225,7 +228,7 @@ def _come(task: Task, flesh: Flesh, distance: Distance, places: Tries, opened: F
 
 
 def _thumb(task: Task, closes: finger_closing.Closing, root: Floats, fingers: Floats) -> Touching:
-    """The thumb closed on each of its ways, with the fingers (D,) as they hold."""
+    """Return the thumb closed by each of its motions, with the fingers at angles (D,)."""
     hand, count = task.hand, len(task.grip.thumbs)
     thumb = np.isin(hand.axis_joint, LINKS[0])
     opened, closed = np.moveaxis(np.array([task.grip.bends(hand, way) for way in range(count)]), 1, 0)
@@ -236,18 +239,18 @@ def _thumb(task: Task, closes: finger_closing.Closing, root: Floats, fingers: Fl
 
 
 def _with(fingers: Touching, row: int, thumbs: Touching, way: int) -> Touching:
-    """The fingers of one candidate and one way of its thumb."""
+    """Return the contacts of one candidate's fingers (`row`) and one motion of its thumb (`way`)."""
     gaps, places = fingers.gaps[row : row + 1].copy(), fingers.points[row : row + 1].copy()
     gaps[0, 0], places[0, 0] = thumbs.gaps[way, 0], thumbs.points[way, 0]
     return Touching(thumbs.angles[way : way + 1], gaps, places)
 
 
 def _exact(task: Task, field: Field, found: _Found) -> Hold:
-    """A candidate with all of its skin and the surface's true distance."""
+    """Return the grasp of a candidate, computed with all of its skin and the exact distance."""
     opened, closed = task.grip.bends(task.hand, found.thumb)
     place = found.place
     if not task.grip.placed:
-        # From where it is clear of the object: that a sheet is crossed is not seen afterwards.
+        # Start clear of the object, because the distance does not show that a sheet was crossed.
         back = place.roots.copy()
         back[:, :3, 3] -= (0.5 * float(task.thing.shape.extents.max()) + BACK * task.size) * place.ways
         place = _come(task, task.holder.flesh, task.thing.distance, replace(place, roots=back), opened)
@@ -272,6 +275,6 @@ def _exact(task: Task, field: Field, found: _Found) -> Hold:
 
 
 def _bending(hand: HandModel, digit: int) -> NDArray[np.int64]:
-    """Its flexions, outwards."""
+    """Return the flexion angles of a digit, outwards."""
     flexes = np.array([movement == "flexion" for movement in hand.movements])
     return np.flatnonzero(flexes & np.isin(hand.axis_joint, LINKS[digit]))

@@ -1,4 +1,4 @@
-"""How well a hand holds: what touches, whether thumb and fingers oppose each other, and whether that balances."""
+"""Quality of a grasp: contacts, opposition of thumb and fingers, and force balance."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,19 @@ from .finger_closing import Touching
 Floats = NDArray[np.float64]
 
 TOUCHES = 0.002
-"""m, a phalanx that is as near holds."""
+"""m, a phalanx within this distance touches."""
 BESIDE = 0.004
-"""m, what is so much further from a bar's axis than its surface is no bar's: a mug's handle."""
+"""m, contacts this much further from a bar's axis than its surface are not on the bar, but on a mug's handle."""
 ASIDE = 0.3
-"""What a phalanx that touches there is worth, in parts."""
+"""Factor for the value of such contacts."""
 OPPOSED, BALANCED = 2.5, 2.0
-"""What it is worth that the thumb pushes straight against the fingers, and that all that touches is in balance."""
+"""Value of a thumb exactly opposite the fingers, and of contacts in balance."""
 DEEP, INSIDE = 2.0, 0.95e-3
-"""What is lost for a phalanx that is inside the object, and m from which on it is."""
+"""Penalty for a phalanx inside the object, and the depth in m from which it counts as inside."""
 
 
 def worth(task: Task, touching: Touching, digits: range) -> Floats:
-    """(F,) what the phalanges of digits that touch are worth."""
+    """Return the value (F,) of the contacts of digits, in phalanges."""
     near, shape = touching.gaps < TOUCHES, task.thing.shape
     beside = np.zeros_like(near)
     if shape.kind == "bar" and task.grip.name == "wrap":
@@ -37,7 +37,7 @@ def worth(task: Task, touching: Touching, digits: range) -> Floats:
 
 
 def opposed(field: Field, touching: Touching) -> Floats:
-    """(F,) how well what touches holds: the thumb against the fingers, and all of it in balance."""
+    """Return the value (F,) of the opposition of thumb and fingers and of the balance of all contacts."""
     near = touching.gaps < TOUCHES
     outwards = field.gradient(touching.points)
     result = np.zeros(len(near))
@@ -50,9 +50,9 @@ def opposed(field: Field, touching: Touching) -> Floats:
 
 
 def balance(normals: Floats) -> float:
-    """0..1, the shortest of all mixtures of unit normals (N, 3): 0 where pushes along them can hold each other.
+    """Return the distance, 0..1, of the convex hull of unit normals (N, 3) from the origin; 0 if forces can balance.
 
-    The point of their convex hull that is nearest to 0 (Gilbert 1966).
+    By Gilbert's algorithm (Gilbert 1966).
     """
     point = normals.mean(axis=0)
     for _ in range(30):

@@ -1,4 +1,4 @@
-"""How people hold things: a table. Angles in degrees, as of a hand of an adult; a hand's own limits come first."""
+"""A table of grips. Angles in degrees, for an adult's hand; they are clipped to a hand's own limits."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,30 +20,30 @@ Fingers = tuple[Finger, Finger, Finger, Finger]
 
 @dataclass(frozen=True, slots=True)
 class Grip:
-    """One way to hold things: how the hand opens for it, and how far it would close on nothing."""
+    """A way to hold things: the open hand, and how far it closes without an object."""
 
     name: Name
     opened: Fingers
     closed: Fingers
     thumbs: tuple[tuple[Thumb, Thumb], ...]
-    """Ways of the thumb, from opened to closed: the one that opposes the fingers best is taken."""
+    """Motions of the thumb, from opened to closed; the one that opposes the fingers best is used."""
     digits: tuple[int, ...]
-    """Those that hold; the others stay as they are opened."""
+    """Digits that hold; the others stay opened."""
     finds: tuple[tuple[float, float, float], ...]
-    """By digit, what it is worth that each of its phalanges touches, the one nearest to the palm first."""
+    """By digit, the value of a contact of each phalanx, the one nearest to the palm first."""
     paces: tuple[tuple[float, float, float], ...] = ((1.0, 1.0, 1.0),)
-    """How fast the joints of fingers go beside each other, outwards; what holds best is taken."""
+    """Relative speeds of the fingers' joints, outwards; those that hold best are used."""
     placed: bool = False
-    """The object is between the fingers before they close; else the hand comes until its palm touches."""
+    """Whether the object is between the fingers before they close; else the hand approaches until its skin touches."""
 
     def bends(self, hand: HandModel, thumb: int) -> tuple[Floats, Floats]:
-        """Two of (D,) rad within the hand's limits: opened and closed, on one of the thumb's ways."""
+        """Return opened and closed angles, (D,) rad each, within the hand's limits, for one of the thumb's motions."""
         opened, closed = self.thumbs[thumb]
         return angles(hand, opened, self.opened), angles(hand, closed, self.closed)
 
 
 def angles(hand: HandModel, thumb: Thumb, fingers: Fingers) -> Floats:
-    """(D,) rad, within the hand's limits."""
+    """Return angles (D,) rad, clipped to the hand's limits."""
     result = np.zeros(hand.dofs)
     for joint, movement, degrees in _named(thumb, fingers):
         dof = hand.dof(joint, movement)
@@ -68,7 +68,7 @@ def _named(thumb: Thumb, fingers: Fingers) -> list[tuple[str, Movement, float]]:
 def _thumbs(
     asides: tuple[float, ...], twists: tuple[float, ...], opened: tuple[float, ...], closed: tuple[float, ...]
 ) -> tuple[tuple[Thumb, Thumb], ...]:
-    """Ways of the thumb: CMC abductions and twists; CMC, MCP and IP flexion where it is opened and closed."""
+    """Return all combinations of CMC abductions and twists, with opened and closed CMC, MCP and IP flexion."""
     return tuple(
         ((aside, twist, opened[0], 0.0, opened[1], opened[2]), (aside, twist, closed[0], 0.0, closed[1], closed[2]))
         for aside in asides
@@ -116,17 +116,17 @@ WRITE = Grip(
     ((0.0, 0.0, 2.0), (0.0, 0.0, 2.0), (0.0, 0.5, 1.5), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
     placed=True,
 )
-"""The middle finger comes from below, and stretches until the pen lies on it."""
+"""The middle finger starts below the pen and extends until the pen lies on it."""
 GRIPS: dict[Name, Grip] = {grip.name: grip for grip in (WRAP, BALL, PINCH, WRITE)}
 
 PINCHED: tuple[Thumb, Fingers] = (
     (10.2, -1.5, 29.7, -2.7, 21.5, 21.6),
     ((4, 41, 46, 30.7), (0, 40, 42, 28), (-2, 40, 42, 26), (-5, 46, 44, 28)),
 )
-"""Thumb and index finger with their pads together."""
+"""Angles with the pads of thumb and index finger together."""
 WRITING: tuple[Thumb, Fingers] = (
     (28.3, -17.6, 33.4, 1.2, 17.3, 2.3),
     ((-16.3, 60.5, 26.8, 9.8), (-18.4, 70.7, 45.1, 25.2), (-14, 64, 66, 42), (-14, 66, 66, 42)),
 )
-"""The pads of thumb and index finger and the side of the middle finger around a pen of 9 mm that lies on the web: by
-least squares on the skin of Knuckle's own hand, the three at 120 degrees about the pen."""
+"""Angles with the pads of thumb and index finger and the side of the middle finger around a 9 mm pen on the web: a
+least squares fit on the skin of Knuckle's own hand, the three at 120 degrees about the pen."""

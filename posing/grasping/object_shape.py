@@ -1,4 +1,4 @@
-"""What an object is like to a hand: a ball, a bar about an axis, or a block; from its triangulated surface."""
+"""Classification of an object for grasping: ball, bar or block, from its triangulated surface."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,36 +13,36 @@ Floats = NDArray[np.float64]
 Kind = Literal["ball", "bar", "block"]
 
 ROUND = 0.3
-"""A surface of revolution: the sine of the angle, seen along the axis, by which normals pass it (rms, of what is kept).
-A pencil of six sides has 0.22."""
+"""Greatest misfit of normals, see _askew, of a surface of revolution; a hexagonal pencil has 0.22."""
 SIDES = 0.2
-"""The least part of its surface that faces away from the axis: of a plate every axis across it is one."""
+"""Least share of a surface of revolution that faces away from its axis; without it, a plate would fit any axis along
+its normal."""
 FACING = 0.3
-"""The least sine between normal and axis of what faces away from the axis."""
+"""Least sine of the angle between normal and axis of a surface that faces away from the axis."""
 BALL = 0.08
-"""A ball: its surface is as far from its centre within this part (rms)."""
+"""Greatest rms deviation of a ball's radius, as a share of the radius."""
 PIECES = 1500
-"""Into about so many pieces a surface is cut, so that large faces count where they are."""
+"""Approximate number of pieces into which a surface is cut, so that large faces are sampled all over."""
 MOST = 4 * PIECES
-"""Of more pieces than this only some are taken."""
+"""With more pieces than this, only some are used."""
 FINEST = 16
-"""The most pieces along a triangle's side."""
+"""Most pieces along a triangle's side."""
 OUTLIERS = 0.25
-"""What of the surface may be something else: a mug's handle."""
+"""Share of the surface that may not fit the shape, such as a mug's handle."""
 ROUNDS = 12
-"""How often what does not fit an axis is weighed anew."""
+"""Number of reweighted fits of an axis."""
 SLAB = 0.15
-"""The part of a bar's length whose thickness is its thickness there."""
+"""Half the height of a slab in which a thickness is measured, as a share of the length."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surface:
-    """A surface in small pieces, N of them."""
+    """A surface in N small pieces."""
 
     points: Floats
     """(N, 3) m"""
     normals: Floats
-    """(N, 3) unit, outwards."""
+    """(N, 3) unit vectors, outwards."""
     areas: Floats
     """(N,) m²"""
     corners: Floats
@@ -51,15 +51,15 @@ class Surface:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """An object as a hand sees it."""
+    """The shape of an object as a hand grasps it."""
 
     kind: Kind
     centre: Floats
-    """(3,) m, on the axis, half way along it."""
+    """(3,) m, the middle of the axis."""
     axes: Floats
-    """(3, 3) unit rows, right-handed: the axis (of a block its longest side), and two across it, the wider first."""
+    """(3, 3) unit rows, right-handed: the axis (a block's longest side), then the wider of two perpendicular to it."""
     extents: Floats
-    """(3,) m, how far it reaches along each of them."""
+    """(3,) m, extents along the axes."""
     surface: Surface
 
     @property
@@ -68,7 +68,7 @@ class Shape:
         return float(self.extents[0])
 
     def thickness(self, along: float = 0.0, across: Floats | None = None) -> float:
-        """m, how thick it is at a place (m along the axis from the centre): across a way (3,), or for any way about."""
+        """Return the thickness (m) at `along` m from the centre on the axis: along `across` (3,), or the diameter."""
         away = self.surface.points - self.centre
         at = away @ self.axes[0]
         near = np.abs(at - along) <= max(SLAB * self.length, np.abs(at - along).min() * (1 + 1e-9))
@@ -86,11 +86,11 @@ class Shape:
         )
 
     def thickness_about(self, axis: int, along: float = 0.0) -> float:
-        """m, how thick it is about one of its axes, at a place m along that from the centre, across the thinner way."""
+        """Return the least thickness (m) across one of the axes, at `along` m from the centre on it."""
         return float(np.delete(self.extents, axis).min()) if self.kind == "block" else self.thickness(along)
 
     def across(self, ways: Floats) -> Floats:
-        """(N,) m, how far it reaches along ways (N, 3); of what is no block, how thick it is."""
+        """Return the extents (N,) m of a block along directions (N, 3); of other shapes, the thickness."""
         if self.kind == "block":
             far: Floats = np.abs(ways @ self.axes.T) @ self.extents
             return far
@@ -98,9 +98,9 @@ class Shape:
 
 
 def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
-    """The surface of triangles (T, 3) over vertices (V, 3) m; those without any area are left out.
+    """Return the surface of triangles (T, 3) over vertices (V, 3) m; those of no area are left out.
 
-    Raises HandError where none has an area.
+    Raises HandError if none has an area.
     """
     corners = vertices[triangles]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -118,7 +118,7 @@ def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
         points.append(np.einsum("mk,tkx->tmx", middles, corners[these]).reshape(-1, 3))
         rows.append(np.repeat(these, len(middles)))
     every, row = np.concatenate(points), np.concatenate(rows)
-    # Of very many triangles each so-manieth stands for its neighbours.
+    # Very many triangles are subsampled.
     some = slice(None, None, max(1, len(row) // MOST))
     row, places = row[some], every[some]
     whole = vertices[np.unique(triangles[there])]
@@ -126,7 +126,7 @@ def triangulated(vertices: Floats, triangles: NDArray[np.int64]) -> Surface:
 
 
 def _middles(cut: int) -> Floats:
-    """(cut², 3) barycentric middles of the equal pieces of a triangle whose sides are cut into so many parts."""
+    """Return barycentric centres (cut², 3) of the equal pieces of a triangle whose sides are cut into `cut` parts."""
     rows = []
     for i in range(cut):
         for j in range(cut - i):
@@ -138,10 +138,10 @@ def _middles(cut: int) -> Floats:
 
 
 def shape_of(surface: Surface) -> Shape:
-    """What a surface is like.
+    """Classify a surface.
 
-    A surface of revolution is told by its normals, which all meet its axis: they belong to the linear complex of the
-    turns about it (Pottmann & Randrup 1998). What does not, a handle or a spout, is weighed down and left out.
+    The normals of a surface of revolution all meet its axis: they belong to the linear complex of the rotations about
+    it (Pottmann & Randrup 1998). Parts that do not fit, such as a handle or a spout, are weighted down.
     """
     centre = np.average(surface.points, axis=0, weights=surface.areas)
     size = float(np.sqrt(np.average(((surface.points - centre) ** 2).sum(axis=1), weights=surface.areas)))
@@ -154,7 +154,7 @@ def shape_of(surface: Surface) -> Shape:
 
 
 def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
-    """A ball by least squares: |x|² = 2 c·x + (r² - |c|²)."""
+    """Return a ball by least squares, |x|² = 2 c·x + (r² - |c|²); None if it does not fit."""
     away = (surface.points - centre) / size
     weights = np.sqrt(surface.areas)
     rows = np.concatenate([2 * away, np.ones((len(away), 1))], axis=1) * weights[:, None]
@@ -162,7 +162,7 @@ def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
     far = np.linalg.norm(away - solved[:3], axis=1)
     radius = float(np.average(far, weights=surface.areas))
     miss = float(np.sqrt(np.average((far - radius) ** 2, weights=surface.areas)))
-    # Only a surface that goes all around is a ball: a cap is a bowl.
+    # Only a surface all around is a ball; a cap is a bowl.
     if miss > BALL * radius or np.linalg.norm(solved[:3]) > 0.5 * radius:
         return None
     middle = centre + size * solved[:3]
@@ -171,10 +171,10 @@ def _ball(surface: Surface, centre: Floats, size: float) -> Shape | None:
 
 
 def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, Floats, float]:
-    """The axis (3,), a place (3,) on it, and by what normals pass it, see _askew.
+    """Return the best axis of revolution (3,), a point (3,) m on it, and the misfit of the normals, see _askew.
 
-    A turn a, c̄ moves the point p by c̄ + a × p; on a surface that it maps onto itself that is at right angles to the
-    normal n: n·c̄ + a·(p × n) = 0. The least of it for |a| = 1, with c̄ eliminated.
+    An infinitesimal rotation (a, c̄) moves a point p by c̄ + a × p. On a surface that it maps onto itself this is
+    perpendicular to the normal n: n·c̄ + a·(p × n) = 0. Least squares for |a| = 1, with c̄ eliminated.
     """
     away = (surface.points - centre) / size
     lines = np.concatenate([np.cross(away, surface.normals), surface.normals], axis=1)
@@ -197,8 +197,10 @@ def _revolution(surface: Surface, centre: Floats, size: float) -> tuple[Floats, 
 
 
 def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> float:
-    """The sine of the angle, seen along the axis, by which normals pass it: rms of the better part of what faces away
-    from the axis; infinite where little does."""
+    """Return the rms sine of the angle, seen along the axis, by which normals miss the axis.
+
+    Over the surface that faces away from the axis, without outliers; infinite if that is too little.
+    """
     radial = surface.points - place
     radial = radial - (radial @ axis)[:, None] * axis
     across = surface.normals - (surface.normals @ axis)[:, None] * axis
@@ -214,7 +216,7 @@ def _askew(surface: Surface, weights: Floats, axis: Floats, place: Floats) -> fl
 
 
 def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
-    """The shape of a bar about an axis, its centre half way along it."""
+    """Return the shape of a bar about an axis."""
     away = surface.points - place
     across = away - (away @ axis)[:, None] * axis
     spread = across[np.linalg.norm(across, axis=1).argmax()]
@@ -226,7 +228,7 @@ def _about(kind: Kind, surface: Surface, axis: Floats, place: Floats) -> Shape:
 
 
 def _block(surface: Surface, centre: Floats) -> Shape:
-    """A block: across the side that most of its surface faces, then across the next; the longest way first."""
+    """Return the block whose sides are normal to the two commonest normals of the surface; the longest axis first."""
     first = _faced(surface.normals, surface.areas)
     across = surface.normals - (surface.normals @ first)[:, None] * first
     far = np.linalg.norm(across, axis=1)
@@ -246,7 +248,7 @@ def _block(surface: Surface, centre: Floats) -> Shape:
 
 
 def _faced(normals: Floats, areas: Floats) -> Floats:
-    """(3,) the normal that most of the surface is alike to, front or back."""
+    """Return the commonest normal (3,) of a surface, up to sign."""
     step = max(1, len(normals) // 400)
     alike = ((normals[::step] @ normals.T) ** 16) @ areas
     normal: Floats = normals[::step][alike.argmax()]

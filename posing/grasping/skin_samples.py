@@ -1,4 +1,4 @@
-"""Points of a hand's skin, carried by its joints as Blender's armature modifier carries them."""
+"""Points of a hand's skin, deformed by its joints as by Blender's armature modifier."""
 
 from dataclasses import dataclass, replace
 
@@ -18,48 +18,48 @@ Ints = NDArray[np.int64]
 LINKS: tuple[tuple[int, ...], ...] = tuple(
     tuple(JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit][:3]) for digit in DIGITS
 )
-"""(5, 3) the joints that bend, by digit, outwards."""
+"""(5, 3) joints that bend, by digit, outwards."""
 _OF_JOINT: dict[int, tuple[int, int]] = {
     joint: (digit, link) for digit, joints in enumerate(LINKS) for link, joint in enumerate(joints)
 }
 for _digit, _joint in enumerate(CHAIN_JOINTS[digit][3] for digit in DIGITS):
     _OF_JOINT[JOINT_INDEX[_joint]] = (_digit, 2)
 GOES_ALONG = 0.05
-"""A point of the palm that a digit carries by as much goes along with it."""
+"""A point of the palm with more than this weight for a digit moves with the digit."""
 CARRIERS = 4
-"""A point is carried by so many joints at most."""
+"""Most joints that deform a point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flesh:
-    """V points of a hand's skin, and how they are carried."""
+    """V points of a hand's skin and their weights."""
 
     points: Floats
-    """(V, 3) m in the world, where they are while the joints stand at `bound`."""
+    """(V, 3) m in the world with the joints at `bound`."""
     joints: Ints
-    """(V, 4) what carries each,"""
+    """(V, 4) joints that deform each point."""
     weights: Floats
-    """(V, 4) and how far; rows sum to 1."""
+    """(V, 4) their weights; rows sum to 1."""
     bound: Floats
-    """(J, 4, 4) T_world_joint."""
+    """(J, 4, 4) T_world_joint of the bind pose."""
     dual: bool = False
-    """Carried by dual quaternions (Preserve Volume), not by matrices."""
+    """Whether points are blended by dual quaternions (Preserve Volume) instead of matrices."""
 
     @property
     def digit(self) -> Ints:
-        """(V,) the digit that carries each most, -1 for the palm."""
+        """(V,) digit of the joint with the greatest weight, -1 for the palm."""
         table = np.array([_OF_JOINT.get(joint, (-1, -1))[0] for joint in range(len(JOINTS))])
         return table[self._heaviest()]
 
     @property
     def link(self) -> Ints:
-        """(V,) its phalanx, 0 the one nearest to the palm (of the thumb its metacarpal); -1 for the palm."""
+        """(V,) phalanx of that joint: 0 nearest to the palm (or the thumb's metacarpal), -1 for the palm."""
         table = np.array([_OF_JOINT.get(joint, (-1, -1))[1] for joint in range(len(JOINTS))])
         return table[self._heaviest()]
 
     @property
     def leaning(self) -> Ints:
-        """(V,) the digit with which a point of the palm goes along in part, -1 for none and for digits' own."""
+        """(V,) digit that partly moves a point of the palm, -1 for none and for points of digits."""
         shares = np.zeros((len(self.points), len(DIGITS)))
         for digit, joints in enumerate(LINKS):
             shares[:, digit] = np.where(np.isin(self.joints, joints), self.weights, 0.0).sum(axis=1)
@@ -71,42 +71,43 @@ class Flesh:
         return np.take_along_axis(self.joints, self.weights.argmax(axis=1)[:, None], axis=1)[:, 0]
 
     def local(self) -> Floats:
-        """(V, 3) m, each in the frame of the joint that carries it most: +Y along the bone, +Z out of the back."""
+        """Return points (V, 3) m in the frames of their joints of greatest weight: +Y along the bone, +Z out of the
+        back."""
         frames = self.bound[self._heaviest()]
         away: Floats = np.einsum("vji,vj->vi", frames[:, :3, :3], self.points - frames[:, :3, 3])
         return away
 
     def chosen(self, rows: NDArray[np.generic]) -> "Flesh":
-        """Some of the points."""
+        """Return the points in some rows."""
         return replace(self, points=self.points[rows], joints=self.joints[rows], weights=self.weights[rows])
 
     def moved(self, frames: Floats) -> Floats:
-        """(F, V, 3) m in the world, where the points are while the joints stand at frames (F, J, 4, 4)."""
+        """Return the points (F, V, 3) m in the world with the joints at frames (F, J, 4, 4)."""
         blended = self._blended(frames @ np.linalg.inv(self.bound))
         moved: Floats = np.einsum("fvab,vb->fva", blended[..., :3, :3], self.points) + blended[..., :3, 3]
         return moved
 
     def seen(self, points: Floats, frames: Floats) -> "Flesh":
-        """The same, so that it is where its points are seen (V, 3) while the joints stand at frames (J, 4, 4)."""
+        """Return the skin rebound so that its points are at `points` (V, 3) m with the joints at frames (J, 4, 4)."""
         blended = self._blended(frames[None] @ np.linalg.inv(self.bound))[0]
         at_bound = np.linalg.solve(blended[:, :3, :3], (points - blended[:, :3, 3])[..., None])[..., 0]
         return replace(self, points=at_bound)
 
     def _blended(self, moves: Floats) -> Floats:
-        """(F, V, 4, 4) the moves of points, of moves (F, J, 4, 4) of joints."""
+        """Return the transforms (F, V, 4, 4) of points for transforms (F, J, 4, 4) of joints."""
         if self.dual:
             return self._dual(moves)
         blended: Floats = np.einsum("vk,fvkab->fvab", self.weights, moves[:, self.joints])
         return blended
 
     def _dual(self, moves: Floats) -> Floats:
-        """(F, V, 4, 4) the moves of points, by dual quaternion linear blending (Kavan et al. 2007)."""
+        """Return the transforms (F, V, 4, 4) of points by dual quaternion linear blending (Kavan et al. 2007)."""
         real = rot.from_matrix(moves[..., :3, :3])
         shift = np.concatenate([np.zeros((*moves.shape[:2], 1)), moves[..., :3, 3]], axis=-1)
         dual = 0.5 * rot.multiply(shift, real)
         carried = real[:, self.joints]
         first = np.take_along_axis(carried, self.weights.argmax(axis=1)[None, :, None, None], axis=2)
-        # Of q and -q, which turn alike, the one nearer to the joint that carries the point most.
+        # q and -q are the same rotation; take the one nearer to the joint with the greatest weight.
         signed = self.weights * np.where((carried * first).sum(axis=-1) < 0, -1.0, 1.0)
         real_v = np.einsum("fvk,fvkq->fvq", signed, carried)
         dual_v = np.einsum("fvk,fvkq->fvq", signed, dual[:, self.joints])
@@ -120,16 +121,16 @@ class Flesh:
 
 
 def carried(points: Floats, weights: Floats, bound: Floats, *, dual: bool) -> Flesh:
-    """The flesh of points (V, 3) with weights (V, J) for all joints: those that carry each most."""
+    """Return the skin of points (V, 3) m with weights (V, J) for all joints, of which the greatest are used."""
     order = np.argsort(-weights, axis=1, kind="stable")[:, :CARRIERS]
     kept = np.take_along_axis(weights, order, axis=1)
     return Flesh(points, order, kept / kept.sum(axis=1, keepdims=True), bound, dual)
 
 
 def fitted(hand: HandModel) -> Flesh:
-    """The skin of Knuckle's own hand, laid around the bones of another: for a rig that shows none.
+    """Return the skin of Knuckle's own hand, fitted to the bones of another: for a rig without a skin.
 
-    Around each bone it is as long as the bone, and as thick as the hand is large.
+    It is scaled along each bone to the bone's length, and across to the hand's size.
     """
     measures = adult(hand.side)
     skin, own = surface(measures), build(measures)
@@ -148,7 +149,7 @@ def fitted(hand: HandModel) -> Flesh:
 
 
 def onto_moving(weights: Floats, hand: HandModel) -> Floats:
-    """Weights (V, J) of joints that do not move given to the one that moves them."""
+    """Return weights (V, J) with those of joints that do not move added to their nearest moving ancestor."""
     moving = {0, *hand.axis_joint.tolist()}
     result = weights.copy()
     for joint in reversed(range(len(JOINTS))):
@@ -159,7 +160,7 @@ def onto_moving(weights: Floats, hand: HandModel) -> Floats:
 
 
 def thinned(flesh: Flesh, spacing: float) -> Flesh:
-    """Some of the points, about one for each cube of a spacing (m)."""
+    """Return some of the points, about one for each cube of side `spacing` (m)."""
     cells = np.floor(flesh.points / spacing).astype(np.int64)
     key = np.column_stack([cells, flesh.digit, flesh.link])
     _, first = np.unique(key, axis=0, return_index=True)

@@ -1,7 +1,7 @@
-"""Finding hands in any armature: from where its bones are and how they hang together, with their names as a hint.
+"""Detection of hands in any armature, from the positions and hierarchy of its bones, with their names as a hint.
 
-Pure: an armature comes in as plain data (`bones.Bone`) in world space, so that scaled or mirrored parents do not
-matter, and hands go out (`hands.detect`).
+Free of Blender: the input is plain data (`skeleton.Bone`) in world space, so that scaled or mirrored parents do not
+matter; the output are hands (`hand_search.detect`).
 """
 
 from .detected_hand import SURE_SIDE, DetectedHand

@@ -1,4 +1,4 @@
-"""The arm above a wrist: which of the bones above it begin at the elbow and at the shoulder, from where they begin."""
+"""The arm above a wrist: which ancestors of its bone begin at the elbow and at the shoulder, judged by their heads."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -8,29 +8,29 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Part = Literal["fore", "upper"]
-"""What a bone's name says that it is a piece of."""
+"""The part of an arm that a bone's name suggests."""
 
 FORE, UPPER = 1.35, 1.15
-"""An adult's forearm in lengths of the hand, 0.19 m from wrist to fingertip; upper arm in lengths of the forearm."""
+"""An adult's forearm in hand lengths (0.19 m from wrist to fingertip); the upper arm in forearm lengths."""
 MOST_COST = 1.6
-"""Arms of up to five times a person's length for their hand, or a fifth, are still arms."""
+"""Arms up to five times as long for their hand as a person's, or a fifth as long, are accepted."""
 NAMED = 0.5
-"""What a name that says the same takes off the cost."""
+"""How much a matching name reduces the cost."""
 KINK = np.cos(np.deg2rad(20.0))
-"""Twist bones divide a limb, and lie along it."""
+"""Cosine; twist bones divide a limb and lie along it within this angle."""
 ELBOW = np.cos(np.deg2rad(4.0))
-"""Elbows are bent a little more than that at rest."""
+"""Cosine; elbows are bent a little more than this at rest."""
 GOES_ON = 0.5
-"""What it adds to the cost if the bones go on straight beyond an elbow, or beyond a shoulder."""
+"""The cost if the bones continue straight beyond an elbow or a shoulder."""
 SAME_PLACE = 0.02
-"""Bones that begin nearer to each other than this part of a hand begin in one place."""
+"""Heads nearer to each other than this share of a hand length coincide."""
 
 
 def arm_above(heads: Floats, hand: float, said: Sequence[Part | None]) -> tuple[int, int] | None:
-    """The rows of the bones that begin at the elbow and at the shoulder; None if nothing there is like an arm.
+    """Return the rows of the bones that begin at the elbow and at the shoulder; None if nothing is like an arm.
 
-    heads (N, 3): where the wrist's bone begins, and those above it, upwards. hand: the hand's length in the same unit.
-    said: of each, what its name says. Of bones that begin in one place the outermost is taken.
+    heads: (N, 3) heads of the wrist's bone and its ancestors, nearest first. hand: the hand's length in the same unit.
+    said: the part that each bone's name suggests. Of bones whose heads coincide the outermost is taken.
     """
     best, least = None, np.inf
     for elbow, shoulder in _pairs(heads, hand):
@@ -53,7 +53,7 @@ def _pairs(heads: Floats, hand: float) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(heads: Floats, row: int, straight: float) -> bool:
-    """Whether the bone above a row's is in line with the one that comes to it, leaving out bones without length."""
+    """Whether the segments on both sides of a joint are in line, ignoring segments of no length."""
     below, above = heads[row] - heads[:row], heads[row + 1 :] - heads[row]
     sizes = np.linalg.norm(below, axis=-1), np.linalg.norm(above, axis=-1)
     near = SAME_PLACE * np.linalg.norm(heads[row] - heads[0])

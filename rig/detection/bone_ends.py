@@ -1,4 +1,4 @@
-"""Where bones end, whatever their tails say: importers lay these along any axis, or a hundred times too far."""
+"""Where bones end, when tails cannot be trusted: importers put them along any axis, or a hundred times too far away."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 MEETS = 0.3
-"""A tail nearer to the next bone's head than this share of the way there points at it."""
+"""A tail nearer to a child's head than this share of the distance from head to head meets the child."""
 BEYOND = 0.7
-"""A last bone whose tail means nothing ends this share of the step before it further on."""
+"""Length of a last bone whose tail cannot be trusted, as a share of the distance from its parent's head."""
 
 
 def ends(heads: Floats, tails: Floats, above: Sequence[int]) -> Floats:
-    """(B, 3) where bones end, from heads and tails (B, 3) and the number of each one's parent, −1 for none.
+    """Return the ends (B, 3) of bones, from heads and tails (B, 3) and the index of each one's parent, −1 for none.
 
-    A tail is believed where it meets the head of a bone that hangs on it, or where the tail before it meets its own
-    bone; of bones that branch, where most of the armature's do. Else a bone ends where the furthest bone on it begins,
-    and the last one goes straight on.
+    A tail is trusted if it meets the head of a child, or if the parent's tail meets this bone's head; if the parent
+    branches, if most tails in the armature meet a child. Otherwise a bone ends at its furthest child's head, and a last
+    bone continues straight on.
     """
     hung: list[list[int]] = [[] for _ in above]
     for number, parent in enumerate(above):
@@ -45,7 +45,7 @@ def _meets(heads: Floats, tails: Floats, bone: int, following: int) -> bool:
 
 
 def _all_before(heads: Floats, above: Sequence[int]) -> list[int]:
-    """Of each bone the nearest above that begins elsewhere, −1 for none."""
+    """Return for each bone its nearest ancestor with a different head, −1 for none."""
     before = list(above)
     for bone in parents_first(above):
         parent = above[bone]
@@ -55,7 +55,7 @@ def _all_before(heads: Floats, above: Sequence[int]) -> list[int]:
 
 
 def parents_first(above: Sequence[int]) -> list[int]:
-    """The numbers of bones, each after that of the bone that it hangs on (−1: on none)."""
+    """Return the indices of bones, each after its parent's (−1 for no parent)."""
     hung: dict[int, list[int]] = {}
     for number, parent in enumerate(above):
         hung.setdefault(parent, []).append(number)

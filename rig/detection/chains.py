@@ -1,4 +1,4 @@
-"""Where a hand could be: bones from which two and more chains of bones branch."""
+"""Candidates for hands: bones from which two or more chains branch."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,38 +13,38 @@ from .skeleton import SAME_PLACE, Skeleton
 Floats = NDArray[np.float64]
 
 LEAST_BONES = 2
-"""A digit bends: it has at least two bones."""
+"""A digit bends, so it has at least two bones."""
 MOST_BONES = 8
 """A metacarpal, three phalanges and the tip bones that exporters add."""
 MOST_CHAINS = 7
 ONE_PLACE = 0.1
-"""Joints nearer to each other than this share of the bone that follows are one joint."""
+"""Joints nearer to each other than this share of the next bone's length are one joint."""
 NEAR_END = 0.3
-"""A forearm without a wrist ends nearer than this share of its length to where the bones of the palm begin."""
+"""The forearm of a rig without a wrist bone ends within this share of its length from where the palm's bones begin."""
 MOST_ON = 0.6
-"""A chain of whose bones more than this share begin where another's do is a copy of it."""
+"""A chain is a copy of another if more than this share of its bones begin where the other's do."""
 INSIDE = 0.8
-"""A bone without children that begins before this share of the bone that it hangs on is a helper."""
+"""A childless bone that begins before this share of its parent's length is a helper."""
 AT_END = 0.1
-"""A bone that begins nearer to the end of the one that it hangs on than this share of its length goes on from there."""
+"""A bone continues its parent if it begins within this share of the parent's length from the parent's end."""
 MOST_BELOW = 400
-"""Bones below a wrist: five digits with all helpers that a rig ever hung on them."""
+"""Most descendants of a wrist: five digits with as many helpers as any known rig has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A bone and the chains that leave it, from inside outwards."""
+    """A bone that could be the wrist, and the chains below it, each from the palm outwards."""
 
     wrist: int
     chains: tuple[tuple[int, ...], ...]
     place: Floats
-    """(3,) where the wrist is: mostly where its bone begins."""
+    """(3,) position of the wrist, usually its bone's head."""
     below: int
-    """How many bones hang on it in all."""
+    """Number of its descendants."""
 
 
 def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
-    """The bones that could be wrists: what branches into two to MOST_CHAINS chains that bend."""
+    """Yield the bones that could be wrists: those that branch into 2 to MOST_CHAINS chains that bend."""
     below = _count_below(skeleton)
     for wrist, kept in enumerate(skeleton.kept):
         if not kept or below[wrist] > MOST_BELOW or len(_branches(skeleton, wrist)) < 2:
@@ -55,11 +55,11 @@ def candidates(skeleton: Skeleton) -> Iterator[Candidate]:
 
 
 def _read(skeleton: Skeleton, wrist: int, chains: list[tuple[int, ...]], below: int) -> Iterator[Candidate]:
-    """The ways to read what hangs on a bone.
+    """Yield the possible interpretations of a bone and the chains below it.
 
-    A bone that begins where a digit begins may lie in the palm: the wrist is where the bone above it begins. Where
-    chains begin in one place, this is the wrist and their first bones are the palm's, or the bone is the palm's and
-    their first bones only lead from its end to the knuckles, as BVH has them.
+    If a digit begins at the bone's own head, the bone may lie in the palm, with the wrist at its parent's head. If
+    several chains begin at one point, either that point is the wrist and their first bones lie in the palm, or the bone
+    spans the palm and their first bones only lead from its end to the knuckles, as in BVH.
     """
     heads = skeleton.heads
     place = heads[wrist]
@@ -94,7 +94,7 @@ def _count_below(skeleton: Skeleton) -> list[int]:
 
 
 def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
-    """The chains below a wrist. Where a bone carries several, it belongs to the one that begins furthest out on it."""
+    """Return the chains below a wrist. A bone with several children belongs to the chain of the furthest one."""
     done: list[tuple[int, ...]] = []
     waiting: list[tuple[int, ...]] = [(child,) for child in _branches(skeleton, wrist)]
     while waiting:
@@ -103,7 +103,7 @@ def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
         if not branches:
             done.append(chain)
             continue
-        # A bone that carries three chains and more is the palm's, and no digit's.
+        # A bone with three or more chains belongs to the palm, not to a digit.
         inside = chain if len(branches) < 3 else ()
         waiting.append((*inside, branches[0]))
         waiting += [(branch,) for branch in branches[1:]]
@@ -113,7 +113,7 @@ def _chains(skeleton: Skeleton, wrist: int) -> list[tuple[int, ...]]:
 
 
 def _apart(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
-    """A chain without the bones that begin where the next one does: a robot's joint turns about two axes in a place."""
+    """Return a chain without bones whose head coincides with the next one's, such as a robot's two-axis joints."""
     steps = np.linalg.norm(np.diff(skeleton.heads[list(chain)], axis=0), axis=-1)
     apart = [bool(step > ONE_PLACE * following) for step, following in pairwise(steps)]
     last = chain[len(apart) : -1] if len(steps) > 1 and steps[-1] < SAME_PLACE * steps[-2] else chain[len(apart) :]
@@ -121,7 +121,7 @@ def _apart(skeleton: Skeleton, chain: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _branches(skeleton: Skeleton, bone: int) -> list[int]:
-    """The bones on a bone that go on, the furthest out first; twist bones, sockets and copies are left out."""
+    """Return the children that continue a bone, the furthest first; twist bones, sockets and copies are left out."""
     here = skeleton.heads[bone]
     far = {child: float(np.linalg.norm(skeleton.heads[child] - here)) for child in skeleton.children[bone]}
     length = float(np.linalg.norm(skeleton.ends[bone] - here))
@@ -133,7 +133,7 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
     out = [child for child in leaves if far[child] > least and not _is_inside(skeleton, bone, child)]
     if not out:
         return []
-    # At the end of a chain one bone is the tip, the others are helpers: of those that begin there, it goes straight on.
+    # At the end of a chain one child is the tip, the others are helpers: the tip is the straightest child at the end.
     ending = [child for child in out if np.linalg.norm(skeleton.heads[child] - skeleton.ends[bone]) < AT_END * length]
     most = max(far[child] for child in out)
     there = ending or [child for child in out if far[child] > 0.95 * most]
@@ -141,7 +141,7 @@ def _branches(skeleton: Skeleton, bone: int) -> list[int]:
 
 
 def _is_inside(skeleton: Skeleton, bone: int, child: int) -> bool:
-    """Whether a bone begins on the way of the bone that it hangs on, as twist bones do, and not at its end."""
+    """Whether a bone begins along its parent, as twist bones do, and not at the parent's end."""
     along = skeleton.ends[bone] - skeleton.heads[bone]
     aside = skeleton.heads[child] - skeleton.heads[bone]
     length = float(np.linalg.norm(along))
@@ -150,13 +150,13 @@ def _is_inside(skeleton: Skeleton, bone: int, child: int) -> bool:
 
 
 def _straight(skeleton: Skeleton, bone: int, child: int) -> float:
-    """The cosine between a bone's way to a child and the child's own."""
+    """Return the cosine between the direction to a child's head and the child's own direction."""
     way, own = skeleton.heads[child] - skeleton.heads[bone], skeleton.ends[child] - skeleton.heads[child]
     return float(way @ own) / max(float(np.linalg.norm(way) * np.linalg.norm(own)), 1e-24)
 
 
 def _without_copies(skeleton: Skeleton, chains: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Of chains that lie on each other (deform, control, mechanism) the longest, and of these the first."""
+    """Return the chains, only the longest of those that coincide (deform, control, mechanism), of equals the first."""
     kept: list[tuple[int, ...]] = []
     for chain in sorted(chains, key=len, reverse=True):
         if not any(_on_each_other(skeleton, chain, other) for other in kept):

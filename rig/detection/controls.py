@@ -1,7 +1,7 @@
-"""Which bones of a rig with several layers are keyed: the controls, where the bones of the skin only follow them.
+"""Which bones of a layered rig to key: the controls, if the deforming bones only follow them.
 
-A generated Rigify rig has each finger four times: DEF- bones move the skin, ORG- and MCH- bones carry constraints, and
-the bones without a prefix are what an animator poses. Constraints override keys, so the controls are keyed; never both.
+A generated Rigify rig has each finger four times: DEF- bones deform the skin, ORG- and MCH- bones have constraints, and
+bones without a prefix are what an animator poses. Constraints override keys, so the controls are keyed, never both.
 """
 
 from collections.abc import Iterator
@@ -14,11 +14,10 @@ ALONG = np.cos(np.deg2rad(20.0))
 
 
 def keyed(skeleton: Skeleton, bone: int) -> int | None:
-    """The bone to key for a bone of the skeleton: itself if keys move it, else the control in its place, else None.
+    """Return the bone to key for a bone of the skeleton: itself if keys move it, else its control, else None.
 
-    In the place of a bone are those with its head that point along it. Of several, the one that it follows by way of
-    its constraints and parents is keyed (of the FK and the IK hand the one that is in use), else the nearest that it
-    hangs on, else the one nearest in length.
+    Controls share the bone's head and direction. Of several, the one that it follows through constraints and parents is
+    keyed (of an FK and an IK hand the active one), else its nearest ancestor, else the one nearest in length.
     """
     if not _is_driven(skeleton, bone):
         return bone
@@ -32,7 +31,7 @@ def keyed(skeleton: Skeleton, bone: int) -> int | None:
 
 
 def _is_driven(skeleton: Skeleton, bone: int) -> bool:
-    """Whether keys on a bone are in vain, or it is locked in the midst of bones that are."""
+    """Whether keys on a bone have no effect, or it is locked beside bones that constraints drive."""
     own = skeleton.bones[bone]
     around = [*skeleton.beside(skeleton.above[bone]), *skeleton.beside(bone)]
     return own.driven or (own.locked and any(skeleton.bones[other].driven for other in around))
@@ -55,7 +54,7 @@ def _in_place(skeleton: Skeleton, bone: int) -> Iterator[int]:
 
 
 def _carrying(skeleton: Skeleton, bone: int) -> Iterator[int]:
-    """The bones that a bone hangs on in the rig, nearest first."""
+    """Yield a bone's ancestors in the rig, nearest first."""
     met: set[int] = set()
     while bone not in met:
         met.add(bone)
@@ -68,7 +67,7 @@ def _carrying(skeleton: Skeleton, bone: int) -> Iterator[int]:
 
 
 def _followed(skeleton: Skeleton, bone: int) -> Iterator[int]:
-    """What a bone follows, and what that follows."""
+    """Yield the bone that a bone follows, the one that this follows, and so on."""
     met: set[int] = set()
     while bone not in met:
         met.add(bone)

@@ -1,19 +1,19 @@
-"""What the detection says of an armature's hands."""
+"""The result of detection."""
 
 from dataclasses import dataclass
 
 from ...hand.joints import Side
 
 SURE_SIDE = 0.15
-"""A side less sure than this is told of, and gives way to the other hand's."""
+"""A side with less confidence than this is reported, and switched if both hands come out on one side."""
 
 PICK_WHERE = "in the panel Rig's Hands (in a shell: by --mapping with a preset exported from there)"
-"""How sentences end that ask a person to pick bones."""
+"""The end of messages that ask the user to pick bones."""
 
 
 @dataclass(frozen=True, slots=True)
 class DetectedHand:
-    """A hand of an armature."""
+    """A detected hand of an armature."""
 
     side: Side
     bones: dict[str, str]
@@ -22,8 +22,8 @@ class DetectedHand:
     """digit -> 0..1, for the digits that it has"""
     side_confidence: float
     carrier: str
-    """The bone that carries the digits: the wrist's own, or the one that follows it."""
+    """The bone on which the digits hang: the wrist's own, or one that follows it."""
     family: str | None = None
-    """The table that knows its names."""
+    """The name of the family of rigs whose bone names it has."""
     doubts: tuple[str, ...] = ()
-    """What was ambiguous, each a sentence's end."""
+    """Ambiguities, each the end of a sentence."""

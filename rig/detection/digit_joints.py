@@ -1,4 +1,4 @@
-"""From a digit's bones to its joints."""
+"""Assignment of a digit's bones to its joints."""
 
 import numpy as np
 
@@ -8,13 +8,14 @@ from .name_hints import NameHints
 from .skeleton import SAME_PLACE, Skeleton
 
 STUB = 0.3
-"""A last bone shorter than this share of the one before it only marks the tip,"""
+"""A last bone shorter than this share of the one before it only marks the tip, provided that the fingers are WHOLE."""
 WHOLE = 0.85
-"""where the fingers are so long up to there, in distances of their knuckles from the wrist: else an exporter cut it."""
+"""Least length of a finger up to its last bone, in distances from wrist to knuckle; shorter ones were cut by an
+exporter."""
 
 
 def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict[str, int]:
-    """joint -> bone of a hand; bones beyond the tip are left out."""
+    """Return joint -> bone of a hand; bones beyond the tip are left out."""
     bones = {"wrist": labels.wrist}
     fingers = _finger_bones(labels)
     tipped = fingers > 3
@@ -22,7 +23,7 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
     for digit, chain in labels.digits.items():
         rest = list(chain)
         if digit == "thumb":
-            # A bone of the wrist before the thumb's metacarpal is none of its joints.
+            # A carpal bone before the thumb's metacarpal is not one of its joints.
             rest = rest[-max(fingers, 3 + (tipped or _is_end(skeleton, rest, hints, stubs))) :]
         elif labels.palm_bones[digit]:
             inside = rest[labels.palm_bones[digit] - 1]
@@ -37,13 +38,13 @@ def joints_of(skeleton: Skeleton, labels: DigitLabels, hints: NameHints) -> dict
 
 
 def _carries_others(skeleton: Skeleton, bone: int, labels: DigitLabels, digit: str) -> bool:
-    """Whether other fingers hang on a bone of the palm: it is no finger's metacarpal. A thumb may."""
+    """Whether other fingers hang on a bone in the palm, so that it is no finger's metacarpal; a thumb may."""
     others = [chain[0] for name, chain in labels.digits.items() if name not in ("thumb", digit)]
     return any(bone in skeleton.up(other) for other in others)
 
 
 def _marker(skeleton: Skeleton, last: int) -> int | None:
-    """A bone that does not deform and only marks where a digit's last bone ends."""
+    """Return a bone at the tail of a digit's last bone, which only marks the tip; None if there is none."""
     near = SAME_PLACE * float(np.linalg.norm(skeleton.tails[last] - skeleton.heads[last]))
     ends = [
         bone
@@ -54,13 +55,13 @@ def _marker(skeleton: Skeleton, last: int) -> int | None:
 
 
 def _finger_bones(labels: DigitLabels) -> int:
-    """How many bones of a finger bend, a tip with them."""
+    """Return the median number of a finger's bones outside the palm, including a tip bone."""
     moving = [len(chain) - labels.palm_bones[digit] for digit, chain in labels.digits.items() if digit != "thumb"]
     return int(np.median(moving))
 
 
 def _reach(skeleton: Skeleton, labels: DigitLabels) -> float:
-    """How far a finger's last bone begins from its knuckle along it, in distances of the knuckle from the wrist."""
+    """Return the median length of a finger from knuckle to last head, in distances from wrist to knuckle."""
     reached = []
     for digit, inside in labels.palm_bones.items():
         heads = skeleton.heads[list(labels.digits[digit][inside:])]
@@ -70,7 +71,7 @@ def _reach(skeleton: Skeleton, labels: DigitLabels) -> float:
 
 
 def _moving(digit: str, chain: list[int], has_end: bool) -> tuple[str, ...]:
-    """The joints of the bones that bend, tip last if there is a bone for it."""
+    """Return the joints of the bones outside the palm, the tip last if it has a bone."""
     tip = CHAIN_JOINTS[digit][-1]
     bending = len(chain) - (len(chain) > 3 or has_end)
     joints = bending_joints(digit, bending)
@@ -78,7 +79,7 @@ def _moving(digit: str, chain: list[int], has_end: bool) -> tuple[str, ...]:
 
 
 def bending_joints(digit: str, bones: int) -> tuple[str, ...]:
-    """The joints of a digit of so many bones that bend; three at most."""
+    """Return the joints of a digit with this many bones that bend; at most three."""
     first, second, third, _ = CHAIN_JOINTS[digit]
     # A thumb of two bones has no metacarpal; a finger of two has no third phalanx.
     joints = (second, third) if digit == "thumb" and bones < 3 else (first, second, third)
@@ -86,7 +87,7 @@ def bending_joints(digit: str, bones: int) -> tuple[str, ...]:
 
 
 def _is_end(skeleton: Skeleton, chain: list[int], hints: NameHints, stubs: bool) -> bool:
-    """Whether a chain's last bone only marks where it ends; `stubs`: a short one does."""
+    """Whether a chain's last bone only marks the tip, by its name or, if `stubs`, because it is short."""
     last, before = chain[-1], chain[-2]
     if len(chain) > 2 and skeleton.bones[last].name in hints.ends:
         return True

@@ -1,7 +1,7 @@
-"""Which chain is which digit: the labels with which the palm lies best on a mean hand's palm.
+"""Which chain is which digit: the labels with which the palm fits a mean hand's palm best.
 
-The palm hardly changes when digits bend: the wrist, where the thumb begins and the knuckles tell the digits apart in a
-fist as in an open hand. Left and right are not asked here, the fit may mirror.
+The palm hardly changes when digits bend: the wrist, the thumb's base and the knuckles distinguish the digits of a fist
+as well as of an open hand. The fit may mirror, so it does not decide between left and right.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ from .skeleton import Skeleton
 Floats = NDArray[np.float64]
 
 METACARPAL_BEFORE = {2: 0.0, 3: 0.4, 4: 0.58}
-"""A finger's first bone is in the palm where it begins nearer the wrist than this share of the way to its second. By
-the number of bones: three are more likely three phalanges."""
+"""Number of bones -> threshold: a finger's first bone is in the palm if its distance from the wrist is below this share
+of its second bone's. Low for three bones, which are more likely three phalanges."""
 METACARPAL_BEFORE_MORE = 0.65
 MOST_IN_PALM = 2
-"""A bone of the carpus and one of the metacarpus."""
+"""A carpal and a metacarpal bone."""
 
 FINGERS: dict[int, tuple[str, ...]] = {
     1: ("middle-finger",),
@@ -33,38 +33,38 @@ FINGERS: dict[int, tuple[str, ...]] = {
     3: ("index-finger", "middle-finger", "pinky-finger"),
     4: DIGITS[1:],
 }
-"""What the fingers of a hand with fewer are called: the outermost of three does a little finger's work."""
+"""Number of fingers -> their names; the outermost of three acts as a little finger."""
 
 LENGTH = 0.95
-"""A mean hand's finger from the knuckle to its tip, in distances of the knuckle from the wrist."""
+"""Length of a mean hand's finger from knuckle to tip, in distances from wrist to knuckle."""
 LENGTH_FREE = 0.5
-"""Natural logarithm: fingers up to this much longer or shorter cost nothing."""
+"""Natural logarithm of the ratio up to which longer or shorter fingers cost nothing."""
 NAME_COST = 0.05
-"""What names that say otherwise cost: enough where the geometry is undecided, no more."""
+"""The cost of contradicting names: just enough to decide where the geometry is ambiguous."""
 LENGTH_COST, COUNT_COST, THUMB_COUNT_COST = 0.25, 0.02, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class DigitLabels:
-    """A candidate's chains as digits."""
+    """A candidate's chains, labelled as digits."""
 
     wrist: int
     place: Floats
-    """(3,) where the wrist is."""
+    """(3,) position of the wrist."""
     digits: dict[str, tuple[int, ...]]
-    """digit -> its bones from inside outwards, thumb first."""
+    """digit -> its bones from the palm outwards, thumb first."""
     palm_bones: dict[str, int]
-    """finger -> how many of its bones are in the palm: 0 to 2."""
+    """finger -> the number of its bones in the palm: 0 to 2."""
     cost: float
-    """How little this looks like a hand, in palm lengths: a mean hand's is 0."""
+    """Deviation from a mean hand, in palm lengths; 0 for the mean hand."""
     margin: float = 0.0
-    """How much more the next best thumb costs."""
+    """How much more the next best choice of thumb costs."""
     order_margin: float = 0.0
     """How much more the reverse order of the fingers costs."""
 
 
 def label(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterator[DigitLabels]:
-    """The best labels of a candidate's chains: of all, of more than five the five that fit best, and then the four."""
+    """Yield the best labels of a candidate's chains: of all chains, or of the best five and then the best four."""
     fingers = _fingers_alone(skeleton, candidate, hints)
     if fingers is not None:
         yield fingers
@@ -77,7 +77,7 @@ def label(skeleton: Skeleton, candidate: Candidate, hints: NameHints) -> Iterato
 def _label(
     skeleton: Skeleton, hand: Candidate, chains: Sequence[tuple[int, ...]], hints: NameHints
 ) -> DigitLabels | None:
-    """All of these chains as digits: each is tried as the thumb, and the fingers in both orders."""
+    """Return the best labels of all these chains: each is tried as the thumb, with the fingers in both orders."""
     best: list[DigitLabels] = []
     for thumb, chain in enumerate(chains):
         fingers = [other for number, other in enumerate(chains) if number != thumb]
@@ -92,7 +92,7 @@ def _label(
 
 
 def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> DigitLabels | None:
-    """The fingers of a hand without a thumb, where names tell each of three or four and none is named as the thumb."""
+    """Return the labels of a hand without a thumb: three or four chains, all named, and none named as the thumb."""
     chains = list(hand.chains)
     said = [_said(skeleton, chain, hints) for chain in chains]
     if not 3 <= len(chains) <= 4 or None in said or "thumb" in said:
@@ -107,7 +107,7 @@ def _fingers_alone(skeleton: Skeleton, hand: Candidate, hints: NameHints) -> Dig
             if tuple(names) == _finger_names(names):
                 digits = {str(name): chains[row] for name, row in zip(names, order, strict=True)}
                 palm_bones = {str(name): in_palm[row] for name, row in zip(names, order, strict=True)}
-                # Names alone tell which end of the row is the index finger's.
+                # Only the names say at which end of the row the index finger is.
                 tried.append(DigitLabels(hand.wrist, hand.place, digits, palm_bones, cost, np.inf, NAME_COST))
     return min(tried, key=lambda labels: labels.cost, default=None)
 
@@ -122,7 +122,7 @@ def _with_margins(labels: DigitLabels, margin: float | None = None, order_margin
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """A candidate's chains as a thumb and fingers."""
+    """A candidate's chains, split into a thumb and fingers."""
 
     hand: Candidate
     thumb: tuple[int, ...]
@@ -130,7 +130,7 @@ class _Split:
 
 
 def _tried(skeleton: Skeleton, split: _Split, hints: NameHints) -> Iterator[DigitLabels]:
-    """The fingers in both orders, each with the bones in the palm that fit best."""
+    """Yield labels with the fingers in both orders, each with the best choice of bones in the palm."""
     options = _palm_bones(skeleton, split.hand.place, split.fingers)
     for turned in (1, -1) if len(split.fingers) > 1 else (1,):
         found = [_ordered(skeleton, split, in_palm, turned, hints) for in_palm in options]
@@ -160,13 +160,13 @@ def _ordered(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...], turned
 
 
 def _said(skeleton: Skeleton, chain: tuple[int, ...], hints: NameHints) -> str | None:
-    """The digit that a chain's bones are named as, by its last bone that is named."""
+    """Return the digit by which a chain's outermost named bone is named."""
     said = [hints.digits.get(skeleton.bones[bone].name) for bone in chain]
     return next((digit for digit in reversed(said) if digit), None)
 
 
 def _finger_names(said: list[str | None]) -> tuple[str, ...]:
-    """What fingers in this order are called: what they are named as, if that is in order, else by their number."""
+    """Return the fingers in this order: as their bones are named, if that is in order, else by number of fingers."""
     there = [DIGITS.index(digit) for digit in said if digit]
     if len(there) == len(said) and there == sorted(set(there)) and there[0] > 0:
         return tuple(DIGITS[digit] for digit in there)
@@ -174,9 +174,10 @@ def _finger_names(said: list[str | None]) -> tuple[str, ...]:
 
 
 def _palm_bones(skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
-    """How many of each finger's bones are in the palm: by where they begin, and so that all have as many phalanges.
+    """Return candidates for the number of each finger's bones in the palm.
 
-    Fingers of as many bones are built alike.
+    One by where the bones begin, with the same number for fingers of equally many bones; one so that all fingers have
+    equally many phalanges.
     """
     nearness: dict[int, list[float]] = {}
     for chain in fingers:
@@ -193,7 +194,7 @@ def _palm_bones(skeleton: Skeleton, wrist: Floats, fingers: list[tuple[int, ...]
 
 
 def _along_line(points: Floats) -> list[int]:
-    """The order of points (N, 3) along the line on which they lie best."""
+    """Return the order of points (N, 3) along their best-fitting line."""
     centred = points - points.mean(axis=0)
     line = np.linalg.svd(centred)[2][0]
     return [int(number) for number in np.argsort(centred @ line)]
@@ -201,7 +202,7 @@ def _along_line(points: Floats) -> list[int]:
 
 @cache
 def _mean_palm(fingers: int, first: int) -> Floats:
-    """(3 + N, 3) of a mean hand, in palm lengths: wrist, the thumb's joints `first` (0 is CMC) and next, N knuckles."""
+    """Return a mean hand's wrist, thumb joints `first` (0 is CMC) and next, and N knuckles: (3 + N, 3) palm lengths."""
     frames = world_frames(adult("right"))[:, :3, 3]
     knuckles = frames[[JOINT_INDEX[name] for name in KNUCKLES]]
     share = np.linspace(0, 3, fingers) if fingers > 1 else np.array([1.5])
@@ -212,18 +213,21 @@ def _mean_palm(fingers: int, first: int) -> Floats:
 
 
 def _misfit(places: Floats, fingers: int, first: int) -> float:
-    """How far a palm (3 + N, 3) is from the mean one laid on it, mirrored or not: rms in palm lengths."""
+    """Return the rms distance of a palm (3 + N, 3) from the fitted mean palm, mirrored or not, in palm lengths."""
     return _fit(places, _mean_palm(fingers, first), np.array([1.0, 1.0, 0.5, *[1.0] * fingers]))
 
 
 def _misfit_of_fingers(places: Floats) -> float:
-    """The same for a palm without a thumb: the wrist and N knuckles (1 + N, 3)."""
+    """Return the same for a palm without a thumb: wrist and N knuckles (1 + N, 3)."""
     mean = np.delete(_mean_palm(len(places) - 1, 0), (1, 2), axis=0)
     return _fit(places, mean, np.ones(len(places)))
 
 
 def _fit(places: Floats, mean: Floats, weights: Floats) -> float:
-    """How far points (N, 3) are from mean ones (N, 3) laid on them, mirrored or not, in the mean ones' unit."""
+    """Return the rms distance of points (N, 3) from mean points (N, 3) by a similarity fit, in the unit of the mean.
+
+    The fit may mirror.
+    """
     weights = weights / weights.sum()
     seen, model = places - weights @ places, mean - weights @ mean
     u, stretch, vt = np.linalg.svd((weights[:, None] * seen).T @ model)
@@ -235,7 +239,7 @@ def _fit(places: Floats, mean: Floats, weights: Floats) -> float:
 
 
 def _proportion_cost(skeleton: Skeleton, split: _Split, in_palm: tuple[int, ...]) -> float:
-    """What lengths and numbers of bones say against a hand; toes are short, and a thumb has no more bones."""
+    """Return the cost of lengths and numbers of bones unlike a hand's: toes are short, a thumb has no extra bones."""
     lengths, counts = [], []
     for chain, inside in zip(split.fingers, in_palm, strict=True):
         bones = list(chain[inside:])

@@ -1,4 +1,4 @@
-"""What only looks like a hand, and which of several hands of a side is meant."""
+"""Rejection of structures that only look like hands, and the choice among several hands of one side."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,15 +17,18 @@ from .skeleton import Skeleton
 Floats = NDArray[np.float64]
 
 SAME = 0.02
-"""Chains that are as near to each other's mirror images, in shares of how far they reach, are mirrored."""
+"""Chains are mirror images if they match within this share of their reach."""
 LESS_CLEAR = 0.5
-"""Of several hands of a side, those that are less sure than this share of the surest are none."""
+"""Of several hands of a side, those with less than this share of the greatest confidence are rejected."""
 ALIKE = 0.1
-"""The two hands of a body are as far from its middle, up to this share."""
+"""A body's hands are equally far from where its arms part, up to this share."""
 
 
 def is_mirrored_in_itself(skeleton: Skeleton, hand: Candidate) -> bool:
-    """Whether a mirror swaps chains and leaves the others: ears and a jaw, wings, legs, a gripper. No hand has one."""
+    """Whether a mirror plane maps the chains onto each other, as for ears and a jaw, wings, legs or a gripper.
+
+    No hand is symmetric in this way.
+    """
     heads = [skeleton.heads[list(chain)] for chain in hand.chains]
     reach = max(float(np.linalg.norm(points - hand.place, axis=-1).max()) for points in heads)
     for one, other in combinations(heads, 2):
@@ -45,9 +48,9 @@ def _same(one: Floats, other: Floats, reach: float) -> bool:
 
 
 def one_a_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> tuple[DetectedHand, ...]:
-    """At most one hand (its wrist and itself) a side: the clear ones, and of these a body's own pair.
+    """Return at most one hand for each side, from pairs of wrist and hand: the clear ones, of these one body's pair.
 
-    Of two alike the one that is hardly sure takes the other side.
+    Of two hands of the same side, one with little confidence in its side is switched to the other.
     """
     if _are_too_many(hands):
         least = LESS_CLEAR * max(_sure(hand) for _, hand in hands)
@@ -67,12 +70,15 @@ def _are_too_many(hands: list[tuple[int, DetectedHand]]) -> bool:
 
 
 def _sure(hand: DetectedHand) -> float:
-    """A hand is the clearer the more digits it has."""
+    """Return the confidence in a hand, which grows with its number of digits."""
     return float(np.median(list(hand.confidence.values()))) * len(hand.confidence)
 
 
 def _own_pair(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where: str) -> list[tuple[int, DetectedHand]]:
-    """The two that are one body's, where only two are; which others there are is said in doubt."""
+    """Return the only two hands that belong to one body, with the others noted as doubts.
+
+    Raises RigError if there is no such pair.
+    """
     chosen = _pair(skeleton, [(wrist, hand.side) for wrist, hand in hands])
     if chosen is None:
         wanted = next(side for side in SIDES if sum(hand.side == side for _, hand in hands) > 1)
@@ -93,8 +99,10 @@ def _other(hand: DetectedHand) -> str:
 
 
 def _pair(skeleton: Skeleton, wrists: Sequence[tuple[int, str]]) -> tuple[int, int] | None:
-    """The numbers of the two of several hands (wrist, side) that are one body's; None where there is no such pair, or
-    several: a left and a right one that end arms of as many bones and as far from where these part."""
+    """Return the indices of the left and right hand (wrist, side) of one body; None if there is not exactly one pair.
+
+    Their arms have equally many bones, and equal distances from where they part.
+    """
     pairs = [
         (one, other)
         for one, other in permutations(range(len(wrists)), 2)

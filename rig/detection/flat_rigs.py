@@ -1,8 +1,9 @@
-"""Hands whose bones hang on nothing: the joints of headsets as glTF brings them, where only heads mean something.
+"""Hands whose bones have no hierarchy, such as headset joints in glTF, where only bone heads are meaningful.
 
-A mean hand in a few poses is laid over the points by soft assignment: each point belongs to every joint a little, the
-nearer the more, while the reach shrinks and the hand is fitted again, at the end sheared as well, as hands differ
-(after Gold et al., New algorithms for 2D and 3D point matching, 1998). What follows reads the bones as hung so.
+A mean hand in a few poses is fitted to the points by soft assignment: each point belongs to every joint with a weight
+that falls with distance; the width of the weights shrinks while the hand is fitted again, in the last steps with
+shear, as hands differ (after Gold et al., New algorithms for 2D and 3D point matching, 1998). The bones are then given
+the hierarchy of the joints.
 """
 
 from collections.abc import Sequence
@@ -21,23 +22,23 @@ from .skeleton import Bone, Point
 Floats = NDArray[np.float64]
 
 CURLS = (0.0, 0.25, 0.6)
-"""The poses that are tried, in shares of all joints' flexion."""
+"""Poses tried, as shares of the flexion limit of all joints."""
 REACHES = np.geomspace(0.35, 0.03, 16)
-"""How far a point looks for its joint, in sizes of the hand, shrinking."""
+"""Decreasing standard deviations of the assignment weights, in hand sizes."""
 SHEARED = 8
-"""From this step on the fit may shear."""
+"""The step from which the fit may shear."""
 MOST_LEFT = 0.2
-"""Points that stay further than that from their joints, rms in sizes of the hand, are no hand."""
+"""Greatest rms distance of a hand's points from their joints, in hand sizes."""
 FEWEST = 16
-"""Joints of a flat hand without metacarpals and tips."""
+"""Number of joints of a flat hand without metacarpals and tips."""
 APART = 0.5
-"""Two groups of points are two hands where the gap between them is wider than this share of a group."""
+"""Two groups of points are two hands if the gap between them is wider than this share of a group's extent."""
 
 
 def hung(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
-    """The bones, those of flat hands hung on each other as joints of a hand are; the others as they were.
+    """Return all bones, those of flat hands with the hierarchy of a hand's joints.
 
-    By shape any names will do, but the hand must not be bent far. By name a family must know them.
+    By shape, names do not matter, but the hand must not be bent far. By name, a family of rigs must know the names.
     """
     loose = _loose(bones)
     found: dict[str, Bone] = {}
@@ -48,7 +49,7 @@ def hung(bones: Sequence[Bone], by_name: bool) -> list[Bone]:
 
 
 def _loose(bones: Sequence[Bone]) -> list[Bone]:
-    """The bones that hang on nothing and that at most one bone hangs on, an end that an importer added."""
+    """Return the bones without parents, and without children other than one end bone added by an importer."""
     hung: dict[str | None, list[str]] = {}
     for bone in bones:
         hung.setdefault(bone.parent, []).append(bone.name)
@@ -57,7 +58,7 @@ def _loose(bones: Sequence[Bone]) -> list[Bone]:
 
 
 def gathered(bones: Sequence[Bone]) -> list[Bone]:
-    """The bones, chains that hang on nothing hung on the one bone that has neither parent nor child: a loose wrist."""
+    """Return the bones with parentless chains parented to the only bone without parent and child: a loose wrist."""
     has_child = {bone.parent for bone in bones}
     roots = [bone for bone in bones if bone.parent is None]
     loose = [bone for bone in roots if bone.name not in has_child]
@@ -68,7 +69,7 @@ def gathered(bones: Sequence[Bone]) -> list[Bone]:
 
 
 def _groups(bones: list[Bone]) -> list[list[Bone]]:
-    """One hand's bones, or two hands' apart: split at the widest gap, if it is one."""
+    """Return the bones as one group, or as two hands, split at the widest gap if it is wide enough."""
     if len(bones) < 2 * 7:
         return [bones] if bones else []
     points = np.array([bone.head for bone in bones])
@@ -90,7 +91,7 @@ def _joints_by_name(bones: list[Bone]) -> dict[str, Bone]:
 
 
 def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
-    """joint -> bone, empty where the bones do not lie as a hand's, without those that lie apart from it."""
+    """Return joint -> bone, without bones that lie apart; empty if the bones do not lie like a hand's joints."""
     bones = _together(bones)
     for joints in _joint_sets():
         if len(joints) == len(bones):
@@ -100,7 +101,7 @@ def _joints_by_shape(bones: list[Bone]) -> dict[str, Bone]:
 
 
 def _together(bones: list[Bone]) -> list[Bone]:
-    """The bones without those that stand alone: further from every other one than the others' rms size."""
+    """Return the bones without outliers: those further from every other bone than the others' rms size."""
     while len(bones) > FEWEST:
         points = np.array([bone.head for bone in bones])
         far = int(np.linalg.norm(points - np.median(points, axis=0), axis=-1).argmax())
@@ -114,7 +115,7 @@ def _together(bones: list[Bone]) -> list[Bone]:
 
 @cache
 def _joint_sets() -> tuple[tuple[int, ...], ...]:
-    """The joints that flat rigs have: with or without metacarpals and tips."""
+    """Return the sets of joints that flat rigs have: with or without metacarpals and tips."""
     sets = []
     for metacarpals, tips in product((True, False), repeat=2):
         kept = [
@@ -128,7 +129,7 @@ def _joint_sets() -> tuple[tuple[int, ...], ...]:
 
 @cache
 def _models() -> Floats:
-    """(P, J, 3) where the joints of a mean hand are, in its poses, in sizes of the hand."""
+    """Return joint positions (P, J, 3) of a mean hand in the poses of CURLS, in hand sizes."""
     hand = proportions.build(proportions.adult("right"))
     bends = np.array([movement == "flexion" for movement in hand.movements])
     angles = np.array([np.where(bends, curl * hand.limits[:, 1], 0.0) for curl in CURLS])
@@ -138,7 +139,7 @@ def _models() -> Floats:
 
 
 def _match(points: Floats, joints: tuple[int, ...]) -> list[int] | None:
-    """The row of each joint's point among points (N, 3), None where they do not lie as a hand's."""
+    """Return the row of each joint's point among points (N, 3), None if they do not lie like a hand's joints."""
     seen = points - points.mean(axis=0)
     size = float(np.sqrt((seen**2).sum(axis=-1).mean()))
     if not size > 1e-12:
@@ -156,7 +157,7 @@ def _match(points: Floats, joints: tuple[int, ...]) -> list[int] | None:
 
 
 def _starts(seen: Floats, model: Floats) -> Floats:
-    """(P · 48, 3, 3) turns, mirrored too, that lay the axes of the poses (P, N, 3) along the points' own."""
+    """Return all (48 P, 3, 3) rotations and reflections that align the principal axes of poses (P, N, 3) and points."""
     axes = np.linalg.svd(seen, full_matrices=False)[2]
     own = np.linalg.svd(model, full_matrices=False)[2]
     signed = [
@@ -170,7 +171,7 @@ def _starts(seen: Floats, model: Floats) -> Floats:
 
 
 def _laid(seen: Floats, model: Floats, turns: Floats) -> Floats:
-    """(S, N, 3) where the model's joints (S, N, 3) come to lie on the points (N, 3), from turns (S, 3, 3)."""
+    """Return positions (S, N, 3) of the model's joints (S, N, 3) fitted to points (N, 3), from starts (S, 3, 3)."""
     places: Floats = np.einsum("sij,snj->sni", turns, model)
     for step, reach in enumerate(REACHES):
         away = ((places[:, :, None] - seen) ** 2).sum(axis=-1)
@@ -184,7 +185,7 @@ def _laid(seen: Floats, model: Floats, turns: Floats) -> Floats:
 
 
 def _turned(model: Floats, wanted: Floats) -> Floats:
-    """The model turned, mirrored or not, scaled and moved onto the wanted places (S, N, 3)."""
+    """Return the model fitted to the wanted positions (S, N, 3) by a similarity transform, mirrored or not."""
     centre = wanted.mean(axis=1, keepdims=True)
     u, stretch, vt = np.linalg.svd(np.swapaxes(wanted - centre, 1, 2) @ model)
     scale = stretch.sum(axis=-1) / (model**2).sum(axis=(1, 2))
@@ -193,7 +194,7 @@ def _turned(model: Floats, wanted: Floats) -> Floats:
 
 
 def _sheared(model: Floats, wanted: Floats) -> Floats:
-    """The model moved by the affine map nearest to the wanted places (S, N, 3)."""
+    """Return the model fitted to the wanted positions (S, N, 3) by a regularised affine transform."""
     centre = wanted.mean(axis=1, keepdims=True)
     spread = np.swapaxes(model, 1, 2) @ model + 0.05 * model.shape[1] / 3 * np.eye(3)
     turned = _turned(model, wanted) - centre
@@ -203,7 +204,7 @@ def _sheared(model: Floats, wanted: Floats) -> Floats:
 
 
 def _paired(seen: Floats, places: Floats) -> tuple[list[int], float]:
-    """The point of each joint, one for each, nearest pairs first, then swapped while that helps; rms distance."""
+    """Return a one-to-one assignment of points to joints, greedy and then improved by swaps, and its rms distance."""
     away = ((places[:, None] - seen) ** 2).sum(axis=-1)
     rows = np.full(len(places), -1)
     free = away.copy()
@@ -221,7 +222,7 @@ def _paired(seen: Floats, places: Floats) -> tuple[list[int], float]:
 
 
 def _hang(joints: dict[str, Bone]) -> list[Bone]:
-    """The bones, each hung on the bone of the joint before it and pointing on; the last as far as the one before."""
+    """Return the bones, each parented to the bone of the joint before it and ending at the next; a last one goes on."""
     parents: dict[str, str] = {}
     for number, joint in enumerate(JOINTS):
         above = PARENTS[number]

@@ -1,13 +1,14 @@
-"""The hands of an armature: candidates, their labels, sides and joints, and how sure all of that is.
+"""Detection of an armature's hands: candidates, their labels, sides and joints, and the confidence in them.
 
 The confidence of a digit is
 
-    c = g + (1 − g) · 2/3   where its bones' names say the same,
-        g                   where they say nothing,
-        g / 2               where they say otherwise,      with  g = fit · clear,
+    c = g + (1 − g) · 2/3   if its bones' names agree,
+        g                   if they say nothing,
+        g / 2               if they disagree,      with  g = fit · clear,
 
-fit = 1 − cost / MOST_COST: how well the palm lies on a mean hand's (`digit_labels.py`); clear: how much worse the next
-best labels would do, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse order.
+where fit = 1 − cost / MOST_COST says how well the palm fits a mean hand's (`digit_labels.py`), and clear, by how much
+the next best labels are worse, 1 from MARGIN on: for the thumb another digit as the thumb, for a finger the reverse
+order.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,19 +34,19 @@ from .skeleton import Bone, Skeleton
 Floats = NDArray[np.float64]
 
 MOST_COST = 0.32
-"""A palm further than that from a mean one is no hand's: feet are at 0.5, faces further."""
+"""Greatest cost of a hand's palm: feet are at 0.5, faces higher."""
 FEW_COST = 0.22
-"""The same for a thumb and one or two fingers, of which more things are made."""
+"""The same for a thumb and one or two fingers, which more things resemble."""
 MARGIN = 0.1
-"""Labels that cost this much less than the next best are clear."""
+"""Labels that cost this much less than the next best are unambiguous."""
 OTHER = 0.4
-"""What the names of a bone of feet or hair add to the cost, where half of the bones have one."""
+"""The cost of names of feet or hair, if at least half of the bones have one."""
 LEAST_SURE = 0.1
-"""What has a thumb less sure than this is no hand: a paw, fins, the legs of a spider."""
+"""Least confidence in a hand's thumb: paws, fins and the legs of a spider have less."""
 MOST_HELPERS = 4
-"""More bones than this for each bone of two or three digits are a body that hangs on them."""
+"""With more descendants than this for each bone of two or three digits, it is a body, not a hand."""
 FLAT = 1e-3
-"""Points that are less apart across than this share of their spread lie in a plane."""
+"""Points whose thickness is less than this share of their spread lie in a plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,15 @@ class _Found:
     labels: DigitLabels
     hints: NameHints
     left_out: tuple[int, ...] = ()
-    """The first bones of chains that hang on the wrist as digits do and are taken for none."""
+    """First bones of chains below the wrist that are not labelled as digits."""
 
 
 def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = False) -> tuple[DetectedHand, ...]:
-    """The hands in an armature's bones, placed in the world; at least one, left before right.
+    """Return the hands in an armature's bones in world space; at least one, left before right.
 
-    `mirrored` tells that the world mirrors the armature, so that its names say the other side. Raises RigError in one
-    sentence that begins with `where`: no hand, several that could be the same one, digits that are missing, or a rig
-    whose hand has no bones to key.
+    mirrored: whether the armature is mirrored in the world, so that its names suggest the other side. Raises RigError,
+    in a sentence that begins with `where`, if there is no hand, if several could be the same one, if digits are
+    missing, or if the hand has no bones that can be keyed.
     """
     if not bones:
         raise RigError(f"{where} has no bones, choose one with a hand")
@@ -81,9 +82,9 @@ def detect(bones: Sequence[Bone], where: str = "the armature", mirrored: bool = 
 
 
 def _hung(bones: Sequence[Bone]) -> Iterator[Sequence[Bone]]:
-    """The bones as they hang on each other, and where that makes no hand, as those of flat hands would.
+    """Yield the bones in the hierarchies to try in turn.
 
-    Where constraints drive the bones of the skin, first as these are joined.
+    For layered rigs the joined deforming bones come first, then the armature's own hierarchy, then those of flat rigs.
     """
     if has_layers(bones):
         yield joined(bones)
@@ -101,7 +102,7 @@ def _no_controls(where: str, side: Side, bones: list[str]) -> str:
 
 
 def _nothing(bones: Sequence[Bone], where: str) -> str:
-    """The sentence for an armature without a hand; it names the digits that are short of bones."""
+    """Return the error message for an armature without a hand; it names digits with too few bones."""
     said = hints(bone.name for bone in bones)
     counts = {digit: sum(1 for one in said.digits.values() if one == digit) for digit in DIGITS}
     if said.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
@@ -117,7 +118,7 @@ def _nothing(bones: Sequence[Bone], where: str) -> str:
 
 
 def _hands(skeleton: Skeleton) -> list[_Found]:
-    """What looks like a hand, best first, no two of the same bones."""
+    """Return everything that looks like a hand, best first, without shared bones."""
     found: list[_Found] = []
     for candidate in candidates(skeleton):
         said = hints([skeleton.bones[bone].name for bone in (candidate.wrist, *sum(candidate.chains, ()))])
@@ -142,7 +143,7 @@ def _hands(skeleton: Skeleton) -> list[_Found]:
 
 
 def _is_hand(skeleton: Skeleton, candidate: Candidate, found: _Found) -> bool:
-    """Whether it is near enough to a hand, its thumb (or fingers) can be told, and it is not mirrored in itself."""
+    """Whether a candidate is similar enough to a hand, its thumb (or fingers) distinct, and it is not symmetric."""
     labels, few = found.labels, _has_few(found)
     if (
         labels.cost >= (FEW_COST if few else MOST_COST)
@@ -157,19 +158,19 @@ def _is_hand(skeleton: Skeleton, candidate: Candidate, found: _Found) -> bool:
 
 
 def _has_few(found: _Found) -> bool:
-    """Whether it has but two or three digits: forks in faces look like that, and where there are many they are that."""
+    """Whether it has only two or three digits; so have forks in faces, which come in large numbers."""
     return len(found.labels.digits) < 4
 
 
 def _is_flat(skeleton: Skeleton, candidate: Candidate) -> bool:
-    """Whether all bones lie in a plane, as a fin's do."""
+    """Whether all bones lie in a plane, like a fin's."""
     points = skeleton.heads[list(sum(candidate.chains, ()))] - candidate.place
     stretch = np.linalg.svd(points, compute_uv=False)
     return bool(stretch[-1] < FLAT * stretch[0])
 
 
 def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHand, list[str]]:
-    """A hand, and which of its bones that bend no key moves."""
+    """Return a hand, and those of its bending bones that cannot be keyed."""
     labels, said = found.labels, found.hints
     joints = joints_of(skeleton, labels, said)
     places = {joint: skeleton.heads[bone] for joint, bone in joints.items()} | {"wrist": labels.place}
@@ -193,9 +194,9 @@ def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHa
 
 
 def _keyed(skeleton: Skeleton, joints: dict[str, int]) -> tuple[dict[str, str], list[str]]:
-    """joint -> the bone to key, and the bones that bend and that no key moves.
+    """Return joint -> the bone to key, and the bending bones that cannot be keyed.
 
-    A bone of the palm without a control of its own stays as the rig has it.
+    A bone in the palm without a control of its own is left out.
     """
     bones: dict[str, str] = {}
     driven: list[str] = []
@@ -221,7 +222,7 @@ def _confidence(skeleton: Skeleton, found: _Found, digit: str) -> float:
 
 
 def _said(skeleton: Skeleton, found: _Found, digit: str) -> str | None:
-    """The digit that most of a digit's bones are named as."""
+    """Return the digit by which most of a digit's bones are named."""
     names = [skeleton.bones[bone].name for bone in found.labels.digits[digit]]
     said = [found.hints.digits[name] for name in names if name in found.hints.digits]
     return max(said, key=said.count) if said else None
@@ -257,7 +258,7 @@ def _label_doubts(skeleton: Skeleton, found: _Found) -> list[str]:
 
 
 def _body_side(skeleton: Skeleton, wrist: int) -> Side | None:
-    """The side of the body on which an arm ends: bodies face −Y in Blender and have their left at +X."""
+    """Return the side of the body on which an arm ends: bodies face −Y in Blender, so their left is at +X."""
     above = list(skeleton.up(wrist))
     if len(above) < 3:
         return None

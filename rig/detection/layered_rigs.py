@@ -1,8 +1,8 @@
-"""Rigs of several layers: what moves the skin hangs on controls and mechanisms, and follows from bone to bone by place.
+"""Layered rigs: deforming bones are parented to controls and mechanisms; their own hierarchy is rebuilt by position.
 
-A bone that deforms is hung on the one that deforms and ends where it begins, else on the nearest above that deforms or
-in whose place another does. Where none deforms (the bones of the skin were deleted, or only marked so), the bones that
-constraints drive stand for them.
+A deforming bone becomes a child of the deforming bone that ends at its head, else of its nearest ancestor that deforms
+or coincides with a deforming bone. If no bone deforms (they were deleted, or their flag is off), the bones driven by
+constraints are used instead.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from .skeleton import Bone
 Floats = NDArray[np.float64]
 
 NEAR = 0.02
-"""Points nearer than this share of a bone's length are one."""
+"""Points nearer than this share of a bone's length coincide."""
 
 
 def has_layers(bones: Sequence[Bone]) -> bool:
-    """Whether constraints drive bones that deform, or any where none deforms."""
+    """Whether constraints drive deforming bones, or any bones if none deforms."""
     return any(bone.driven for bone in _skin(bones))
 
 
@@ -29,7 +29,7 @@ def _skin(bones: Sequence[Bone]) -> list[Bone]:
 
 
 def joined(bones: Sequence[Bone]) -> list[Bone]:
-    """The bones, those of the skin hung on each other and deforming; the others as they were."""
+    """Return all bones, the deforming ones parented to each other and marked as deforming."""
     deform = _skin(bones)
     by_name = {bone.name: bone for bone in bones}
     places: Floats = np.array([[bone.head for bone in deform], [bone.tail for bone in deform]], float).reshape(2, -1, 3)
@@ -48,14 +48,14 @@ def joined(bones: Sequence[Bone]) -> list[Bone]:
 
 
 def _ending_at(bone: Bone, deform: list[Bone], tails: Floats) -> str | None:
-    """The longest bone that ends where one begins."""
+    """Return the name of the longest other bone whose tail is at a bone's head."""
     near = NEAR * _length(bone)
     there = [deform[row] for row in np.flatnonzero(np.linalg.norm(tails - bone.head, axis=-1) < near)]
     return max((other for other in there if other != bone), key=_length).name if there and there != [bone] else None
 
 
 def _above(bone: Bone, by_name: dict[str, Bone], own: set[str], deform: list[Bone], places: Floats) -> str | None:
-    """The nearest bone above that deforms, or a deforming one in the place of one above."""
+    """Return the nearest ancestor that deforms, or the deforming bone that coincides with the nearest such ancestor."""
     above, met = by_name.get(bone.parent or ""), {bone.name}
     while above is not None and above.name not in met:
         met.add(above.name)
@@ -72,7 +72,7 @@ def _above(bone: Bone, by_name: dict[str, Bone], own: set[str], deform: list[Bon
 
 
 def _top(name: str, tops: dict[str, str]) -> str:
-    """What carries a bone in the end and hangs on nothing; of `tops`, a bone above each, the ways there get shorter."""
+    """Return a bone's root, by a union-find search with path compression in `tops`, bone -> an ancestor."""
     while (above := tops.get(name)) is not None:
         tops[name] = tops.get(above, above)
         name = above

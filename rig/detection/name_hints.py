@@ -1,4 +1,4 @@
-"""What the names of bones say: which joint, which digit, which side. Hints only: the geometry decides."""
+"""Hints from bone names: joint, digit and side. The geometry decides."""
 
 import re
 import unicodedata
@@ -12,30 +12,30 @@ from ..mappings.family import PARTS
 from .arms import Part
 
 LEAST_KNOWN = 6
-"""A family knows a hand of which it knows at least so many bones."""
+"""A hand belongs to a family of rigs if the family knows at least this many of its bone names."""
 
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_a-zA-Z]+")
 
 
 @dataclass(frozen=True, slots=True)
 class NameHints:
-    """What is known of the bones of a hand by name."""
+    """What the names of a hand's bones suggest."""
 
     family: str | None = None
-    """The table that knows them."""
+    """The family of rigs that uses these names."""
     side: Side | None = None
     digits: Mapping[str, str] = field(default_factory=dict)
     """bone -> digit"""
     joints: Mapping[str, str] = field(default_factory=dict)
-    """bone -> joint, where a family knows them"""
+    """bone -> joint, if a family knows the names"""
     ends: frozenset[str] = frozenset()
-    """The bones that only mark an end."""
+    """Bones that only mark an end."""
     others: int = 0
-    """How many bones are named as something else's."""
+    """Number of bones named as parts of something else."""
 
 
 def hints(names: Iterable[str]) -> NameHints:
-    """What the names of a wrist and of all bones of its chains say."""
+    """Return the hints from the names of a wrist and of all bones of its chains."""
     names = list(names)
     parts = {name: _parts(name) for name in names}
     ends = frozenset(name for name in names if _begins(parts[name], WORDS.ends))
@@ -54,18 +54,18 @@ def hints(names: Iterable[str]) -> NameHints:
 
 
 def arm_part(name: str) -> Part | None:
-    """What part of an arm a bone's name says that it is."""
+    """Return the part of an arm that a bone's name suggests."""
     letters = re.sub(r"[^a-z]", "", name.lower()) + "$"
     return next((part for part in PARTS if any(word in letters for word in WORDS.arms[part])), None)
 
 
 def plain(name: str) -> str:
-    """A name without its namespace, in small letters, wide letters as narrow ones."""
+    """Return a name without its namespace, in lower case, full-width characters replaced by normal ones."""
     return unicodedata.normalize("NFKC", name).rsplit(":", 1)[-1].lower()
 
 
 def _best_family(names: Mapping[str, str]) -> tuple[BoneNaming, Side, dict[str, str]] | None:
-    """The family and side that know most of plain names, and bone -> joint."""
+    """Return the family and side with the most of the given plain names -> names, and bone -> joint."""
     best: tuple[BoneNaming, Side, dict[str, str]] | None = None
     for family in FAMILIES:
         for side in SIDES:
@@ -83,7 +83,7 @@ def _plain_table(name: str, side: Side) -> dict[str, str]:
 
 
 def _parts(name: str) -> list[str]:
-    # Accents are taken off letters; Japanese voicing marks lie elsewhere and stay.
+    # Accents are removed; Japanese voicing marks are in another code block and stay.
     letters = (letter for letter in unicodedata.normalize("NFKD", name) if not "\u0300" <= letter <= "\u036f")
     plainer = unicodedata.normalize("NFKC", "".join(letters)).rsplit(":", 1)[-1]
     return [part.lower() for part in _PARTS.findall(plainer)]
@@ -99,7 +99,7 @@ def _spoken_digit(parts: list[str]) -> str | None:
 
 
 def _spoken_side(parts: list[str]) -> Side | None:
-    # Scripts without gaps begin a name with the side: 左人指1.
+    # In scripts without spaces a name begins with the side: 左人指1.
     found = [
         side
         for side in SIDES

@@ -1,4 +1,4 @@
-"""Left or right: by the way the fingers bend and the thumb stands at rest; where a hand is flat, by weaker signs."""
+"""Left or right: by how fingers bend and the thumb points at rest; for a flat hand, by weaker evidence."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -13,23 +13,23 @@ Floats = NDArray[np.float64]
 Places = Mapping[str, Floats]
 
 BEND_SEEN = np.deg2rad(20.0)
-"""Fingers whose joints bend by this much at rest say which side is the palm's."""
+"""A finger bend at rest of this much shows clearly on which side the palm is."""
 THUMB_SEEN = 0.2
-"""As clear as that is a thumb whose tip stands this share of its length below its beginning."""
+"""Equally clear evidence: a thumb whose tip is below its base by this share of its length."""
 BASE_SEEN, ARCH_SEEN = 0.15, 0.1
-"""And a thumb that begins so far below the palm's plane, or knuckles whose middle is so far above their ends, in
-distances of the knuckles from the wrist: these tell a hand that is held flat, as no pose changes them."""
+"""Equally clear evidence, in distances from wrist to knuckles: a thumb base this far below the plane of the palm, or
+middle knuckles this far above the outer ones. No pose changes these, so they work for a flat hand."""
 NAME, BODY = 0.3, 0.15
-"""What a name and the side of the body say against a bend of 1 (BEND_SEEN): they decide where a hand is flat."""
+"""Weights of a name and of the side of the body, relative to a bend of BEND_SEEN: they decide for a flat hand."""
 CLEAR = 0.3
-"""From here on the shape alone tells a side."""
+"""Evidence from the shape above which it alone decides."""
 
 
 def shape_says(places: Places) -> float:
-    """How clearly the joints of a hand (joint -> (3,)) are a right one's: above 0 right, below 0 left, ±1 sure.
+    """Return evidence from joint positions (joint -> (3,)) for a right hand: −1 surely left, 1 surely right.
 
-    With the fingers up and the index to the left we see the back of a right hand or look into a left one. Fingers bend
-    towards the palm, the thumb begins and stands on its side, and the knuckles are arched away from it.
+    With the fingers up and the index finger on the left we see the back of a right hand or the palm of a left one.
+    Fingers bend towards the palm, the thumb begins and points on the palm's side, and the knuckles arch away from it.
     """
     knuckles = [places[CHAIN_JOINTS[digit][0]] for digit in DIGITS[1:] if CHAIN_JOINTS[digit][0] in places]
     thumb = [places[joint] for joint in CHAIN_JOINTS["thumb"] if joint in places]
@@ -52,7 +52,7 @@ def shape_says(places: Places) -> float:
 
 
 def _bend(places: Places, digit: str, across: Floats) -> float | None:
-    """rad, by which the joints of a finger turn towards a right hand's palm, between −π and π each."""
+    """Return the sum (rad) of a finger's bends towards a right hand's palm, each between −π and π."""
     chain = [places[joint] for joint in CHAIN_JOINTS[digit] if joint in places]
     if len(chain) < 3:
         return None
@@ -67,7 +67,7 @@ def _length(chain: list[Floats]) -> float:
 
 
 def decide(shape: float, named: Side | None, body: Side | None) -> tuple[Side, float, str | None]:
-    """The side, how sure it is (0..1) and what was in doubt, from the shape, a name and the side of the body."""
+    """Return the side, its confidence (0..1) and any doubt, from the shape, a name and the side of the body."""
     hints = NAME * _sign(named) + BODY * _sign(body)
     total = shape if abs(shape) > CLEAR else shape + hints
     side: Side = "right" if total > 0 or (total == 0 and named == "right") else "left"

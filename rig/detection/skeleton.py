@@ -1,4 +1,4 @@
-"""An armature as plain data, and the skeleton in it: the bones that carry the body, without copies and helpers."""
+"""An armature as plain data, and its skeleton: the bones of the body, without copies and helpers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,35 +14,35 @@ Floats = NDArray[np.float64]
 
 MOST_BONES = 20_000
 SAME_PLACE = 1e-3
-"""Heads nearer than this share of a bone's length are one place."""
+"""Heads nearer than this share of a bone's length coincide."""
 COPY = 0.02
-"""Of a bone and its copy, heads and tails are nearer to each other than this share of its length, along each axis."""
+"""The head and tail of a copy are within this share of the bone's length from the bone's own, along each axis."""
 
 Point = tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Bone:
-    """A bone at rest in the world."""
+    """A bone at rest in world space."""
 
     name: str
     parent: str | None
     head: Point
     tail: Point
     deform: bool = True
-    """It moves the skin."""
+    """Whether it deforms a mesh."""
     driven: bool = False
-    """A constraint says where it points: keys on it have no effect."""
+    """Whether a constraint controls its rotation, so that keys on it have no effect."""
     locked: bool = False
-    """All its rotation is locked."""
+    """Whether all its rotation axes are locked."""
     hung: str | None = None
-    """The bone that it hangs on in the rig, where `parent` says what it is joined to."""
+    """Its parent in the rig, if `parent` was changed by `layered_rigs.joined`."""
     follows: str | None = None
-    """The bone that its constraints copy, else its parent: what has to move so that it does."""
+    """The bone that its constraints copy, else its parent: the bone that moves it."""
 
 
 class Skeleton:
-    """Bones by number, with what hangs on each; `kept` are those that a hand can be made of."""
+    """Bones by index, with their children; `kept` marks those that a hand can be made of."""
 
     def __init__(self, bones: Sequence[Bone], where: str) -> None:
         _check(bones, where)
@@ -53,7 +53,7 @@ class Skeleton:
         self.above = [self.number.get(bone.parent, -1) if bone.parent else -1 for bone in bones]
         _check_parents(self.above, bones, where)
         self.ends: Floats = ends(self.heads, self.tails, self.above)
-        """Where bones end, as far as their tails can be believed."""
+        """(B, 3) ends of bones, see bone_ends.py."""
         self.kept = self._carrying()
         self.children: list[list[int]] = [[] for _ in bones]
         self.parents = list(self.above)
@@ -66,16 +66,16 @@ class Skeleton:
         self._drop_helpers()
 
     def up(self, bone: int) -> Iterator[int]:
-        """The kept bones above one, nearest first."""
+        """Yield a bone's kept ancestors, nearest first."""
         while (bone := self.parents[bone]) >= 0:
             yield bone
 
     def beside(self, above: int) -> list[int]:
-        """All bones that hang on a bone, kept or not; none for −1."""
+        """Return all children of a bone, kept or not; none for −1."""
         return self._hung[above] if above >= 0 else []
 
     def _carrying(self) -> list[bool]:
-        """The bones that deform and all above them; all bones of an armature where none deforms."""
+        """Return whether each bone deforms or has a descendant that does; True for all bones if none deforms."""
         kept = [bone.deform for bone in self.bones]
         if not any(kept):
             return [True] * len(kept)
@@ -92,7 +92,7 @@ class Skeleton:
                 self.children[above].append(number)
 
     def _drop_copies(self) -> None:
-        """Takes out bones without children that lie where their parent or a sibling lies: they only deform for it."""
+        """Remove childless bones that coincide with their parent or a sibling: they only deform in its place."""
         beside: dict[int, AxisOrder] = {}
         for number, above in enumerate(self.parents):
             if not self.kept[number] or self.children[number] or above < 0:
@@ -104,7 +104,7 @@ class Skeleton:
                 self._take_out(number)
 
     def _drop_helpers(self) -> None:
-        """Takes out bones that do not deform and begin where the only bone on them begins: offsets and groups."""
+        """Remove non-deforming bones whose head coincides with that of their only child: offsets and groups."""
         if not any(bone.deform for bone in self.bones):
             return
         for number, bone in enumerate(self.bones):
@@ -125,7 +125,7 @@ class Skeleton:
         self.children[number] = []
 
     def coincide(self, one: int, other: int) -> bool:
-        """Whether two bones lie in the same place, head and tail."""
+        """Whether the heads and the tails of two bones coincide."""
         apart = np.abs([self.heads[one] - self.heads[other], self.tails[one] - self.tails[other]]).max()
         return bool(apart < COPY * self._length(one))
 
@@ -142,7 +142,7 @@ def _check(bones: Sequence[Bone], where: str) -> None:
 
 
 def _check_parents(above: list[int], bones: Sequence[Bone], where: str) -> None:
-    """Raises RigError for bones that hang on each other in a ring."""
+    """Raise RigError for a cycle of parents."""
     safe: set[int] = {-1}
     for start in range(len(above)):
         path: list[int] = []

@@ -1,1 +1,1 @@
-"""Takes as keyframes."""
+"""Keyframes: takes written onto armatures."""

@@ -1,4 +1,4 @@
-"""The arm that a rig's hand hangs on, keyed so that the wrist comes to where the capture has it."""
+"""Keys for the arm of a rig's hand, so that the wrist reaches its captured position."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,30 +28,30 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ArmBones:
-    """The names of the two bones that an arm is posed by: those that begin at the shoulder and at the elbow."""
+    """The names of the two bones that pose an arm, which begin at the shoulder and at the elbow."""
 
     upper: str
     fore: str
     pole: tuple[float, float, float] | None = None
-    """Where the elbow shall point, in armature space; None: down, and to the side of the little finger."""
+    """Direction in which the elbow points, in armature space; None: down, and to the side of the little finger."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArmMotion:
-    """What to key, and what the hand then hangs on."""
+    """The rotations to key on an arm, and the resulting motion of the forearm."""
 
     rotations: Mapping[str, Floats]
-    """Bone -> (F, 4) unit wxyz relative to its rest."""
+    """Bone -> (F, 4) unit quaternions wxyz relative to its rest."""
     forearm: Floats
-    """(F, 4, 4) in armature space, from where the forearm is at rest to where it is."""
+    """(F, 4, 4) the forearm's transform from rest to pose, in armature space."""
 
 
 def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
-    """The arm above a hand that was found; None where placing the wrist's own control brings the arm along.
+    """Return the arm above a hand; None if the wrist's control moves the arm, as on a rig whose arm is in IK.
 
-    It is what looks like an arm among the bones above the wrist, with names as a hint (`detection/arms.py`). Where the
-    wrist is keyed by a control that does not hang on the arm, as on a rig whose arm is in IK, that control is placed.
-    Raises RigError for a hand without an arm, and for an arm that keys do not move.
+    The arm is detected among the ancestors of the wrist, with names as a hint (`detection/arms.py`). A control that is
+    no descendant of the arm has its location keyed instead. Raises RigError if there is no arm, or if keys have no
+    effect on it.
     """
     wrist = armature.data.bones[found.bones["wrist"]]
     if arm := _arm_of(armature, found, wrist):
@@ -72,14 +72,14 @@ def find_arm(armature: "Object", found: FoundHand) -> ArmBones | None:
 
 
 def arm_led(armature: "Object", found: FoundHand) -> ArmBones | None:
-    """The arm that goes along with the control that its wrist is placed by, as one in IK; None where there is none."""
+    """Return the arm that follows the wrist's control, as one in IK does; None if there is none."""
     if found.carrier is None or found.carrier == found.bones["wrist"]:
         return None
     return _arm_of(armature, found, armature.data.bones[found.carrier])
 
 
 def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
-    """Raises RigError as find_arm does where none of an armature's hands has an arm that can be keyed."""
+    """Raise RigError as find_arm does if none of the hands has an arm that can be keyed."""
     problem: RigError | None = None
     for hand in hands:
         try:
@@ -93,7 +93,7 @@ def check_arms(armature: "Object", hands: Iterable[FoundHand]) -> None:
 
 
 def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | None:
-    """The arm of which `wrist` is the end."""
+    """Return the arm that ends at the bone `wrist`."""
     above = [wrist, *wrist.parent_recursive]
     heads = np.array([bone.head_local for bone in above])
     rows = arm_above(heads, _hand_length(armature, found), [arm_part(bone.name) for bone in above])
@@ -101,7 +101,7 @@ def _arm_of(armature: "Object", found: FoundHand, wrist: "Bone") -> ArmBones | N
 
 
 def _hand_length(armature: "Object", found: FoundHand) -> float:
-    """From the wrist to the tip of the longest digit, along its joints."""
+    """Return the length from the wrist to the tip of the longest digit, along its joints."""
     points = joint_points(armature, found.bones)
     digits = ([JOINT_INDEX["wrist"], *map(JOINT_INDEX.__getitem__, joints)] for joints in DIGIT_JOINTS.values())
     chains = [points[digit][np.isfinite(points[digit]).all(axis=-1)] for digit in digits]
@@ -109,7 +109,7 @@ def _hand_length(armature: "Object", found: FoundHand) -> float:
 
 
 def _check_turns(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
-    """Raises RigError for an arm that does not turn as a whole, or not by its keys."""
+    """Raise RigError if a bone does not inherit the arm's rotation, or if keys do not rotate the arm."""
     names = [wrist.name, *(bone.name for bone in wrist.parent_recursive)]
     below = [armature.data.bones[name] for name in names[: names.index(arm.upper)]]
     apart = [bone.name for bone in below if not bone.use_inherit_rotation]
@@ -130,15 +130,15 @@ def _check_turns(armature: "Object", wrist: "Bone", arm: ArmBones) -> None:
 def move_arm(
     armature: "Object", bones: ArmBones, binding: RigBinding, pose: Pose, *, world: Floats, carried: Floats
 ) -> ArmMotion:
-    """The motion of an arm that brings its hand's wrist to where `pose` has it, or straight towards it.
+    """Return the motion of an arm that brings the wrist to its position in `pose`, or straight towards it.
 
-    world: T_world_armature, carried: where the upper arm's rest is carried to by what is above it, in armature space;
-    each (4, 4) or (F, 4, 4). Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
-    without one down, and to the side on which the little finger is at rest. Raises RigError for an arm whose bones have
+    world: T_world_armature. carried: the upper arm's rest matrix as moved by its ancestors, in armature space. Each is
+    (4, 4) or (F, 4, 4). Bones between shoulder, elbow and wrist stay at rest. The elbow points to the arm's pole;
+    without a pole down, and to the side on which the little finger is at rest. Raises RigError if the arm's bones have
     no length.
 
-    With U and E the rests of the two bones, and A how the arm's own frame moves each:
-        bone pose    P = A · E            as the arm's frame is moved from its rest, so is the bone
+    With U and E the rest matrices of upper arm and forearm, and A the motion of the solved arm's frame from its rest:
+        bone pose    P = A · E            each bone moves with its frame
         carried      C = P_upper · (U^-1 · E)
         basis          = C^-1 · P
     """
@@ -158,11 +158,11 @@ def move_arm(
 
 
 def fitted_arm(armature: "Object", bones: ArmBones, binding: RigBinding, world: Floats) -> arms.RestArm:
-    """The arm of a rig at rest, in armature space; world: as in move_arm. Raises RigError for bones without length."""
+    """Return a rig's arm at rest in armature space; world: see move_arm. Raises RigError for bones without length."""
     shoulder, elbow = (np.array(armature.data.bones[name].head_local) for name in (bones.upper, bones.fore))
     wrist = binding.rest[0]
     little = wrist[:3, 0] if binding.side == "right" else -wrist[:3, 0]
-    # Down where the take begins: an armature that is tipped over in it takes its elbow along.
+    # Down at the first frame: if the armature tips over during the take, the elbow's direction tips with it.
     down = -np.linalg.inv(world.reshape(-1, 4, 4)[0, :3, :3])[:, 2]
     try:
         places = np.stack([shoulder, elbow, wrist[:3, 3]])

@@ -1,4 +1,4 @@
-"""The curves and keys by which something is animated."""
+"""F-curves and their keys."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from bpy.types import ID, FCurve, Keyframe
 
 SAME_FRAME = 0.01
-"""Blender takes keys that are nearer to each other than this for one."""
+"""Blender merges keys that are nearer to each other than this, in frames."""
 
 
 def curves_of(action: Any, slot: Any) -> "Iterator[FCurve]":
-    """The curves of an action for a slot."""
+    """Yield the F-curves of an action for a slot."""
     for layer in action.layers:
         for strip in layer.strips:
             bag = strip.channelbag(slot)
@@ -22,7 +22,7 @@ def curves_of(action: Any, slot: Any) -> "Iterator[FCurve]":
 
 
 def curves_on(block: "ID") -> "Iterator[FCurve]":
-    """The curves that the action of a data-block has for it."""
+    """Yield the F-curves of a data-block's action."""
     holder: Any = block
     animation = holder.animation_data
     if animation is not None and animation.action is not None and animation.action_slot is not None:
@@ -30,13 +30,13 @@ def curves_on(block: "ID") -> "Iterator[FCurve]":
 
 
 def of_all(curve: "FCurve", setting: str) -> NDArray[np.float32]:
-    """(2 N,) frames and values of a curve's N keys: their `co`, or one of their handles."""
+    """Return frames and values (2 N,) of a curve's N keys: their `co`, or one of their handles."""
     values = np.empty(2 * len(curve.keyframe_points), np.float32)
     curve.keyframe_points.foreach_get(setting, values)
     return values
 
 
 def key_on(curve: "FCurve", frame: float) -> "Keyframe | None":
-    """The key that a curve has on a frame."""
+    """Return a curve's key on a frame, None if there is none."""
     found = np.flatnonzero(np.abs(of_all(curve, "co")[::2] - frame) < SAME_FRAME)
     return curve.keyframe_points[int(found[0])] if len(found) else None

@@ -1,4 +1,4 @@
-"""When things happen in a scene: the one place where seconds become frames."""
+"""Conversion of seconds to scene frames."""
 
 from typing import TYPE_CHECKING
 
@@ -12,25 +12,25 @@ Floats = NDArray[np.float64]
 
 
 def scene_rate(scene: "Scene") -> float:
-    """Frames per second of a scene: 30 / 1.001 where fps is 30 and fps_base 1.001."""
-    # Blender keeps the base in 32 bits, as 1.00100005; after an hour that is a frame's tenth.
+    """Return a scene's frames per second: 30 / 1.001 if fps is 30 and fps_base 1.001."""
+    # Blender stores the base in 32 bits, as 1.00100005; after an hour the error would be a tenth of a frame.
     return float(scene.render.fps) / float(f"{scene.render.fps_base:.7g}")
 
 
 def scene_frames(times: ArrayLike, origin: float, start: float, rate: float) -> Floats:
-    """(F,) the frames at which things happen that happened at `times` (F,) s.
+    """Return the scene frames (F,), possibly fractional, of times (F,) s.
 
-    `origin` s is what falls on the frame `start`: the capture's first frame, so that a take of a part of it
-    lies on the part of the markers that it was made from. Frames may have fractions.
+    origin: the time in s that falls on frame `start`, normally that of the capture's first frame, so that a take of a
+    part of the capture coincides with the markers from which it was solved.
     """
     frames = start + (np.asarray(times, float) - origin) * rate
-    # A frame that is a whole number but for rounding is meant to be one, and keys there are found by the person.
+    # Frames that are whole up to rounding are made whole, so that the user finds keys on them.
     whole = np.round(frames)
     return np.where(np.abs(frames - whole) < 1e-4, whole, frames)
 
 
 def set_scene_rate(scene: "Scene", rate: float) -> None:
-    """Gives a scene a rate in Hz: a whole fps, and a base where the rate is not a whole number (29.97 = 30 / 1.001)."""
+    """Set a scene's frame rate in Hz: a whole fps, and a base if the rate is not whole (29.97 = 30 / 1.001)."""
     fps = min(max(round(rate), 1), 32767)
     scene.render.fps = fps
     scene.render.fps_base = 1.0 if abs(rate - fps) < 1e-6 * rate else fps / rate

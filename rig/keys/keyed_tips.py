@@ -1,4 +1,4 @@
-"""Where the fingertips of a rig come to be when it is keyed: its limits may hold bones back from what a pose says."""
+"""Where a rig's fingertips are once it is keyed: the limits of its bones may hold them back from the solved pose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +16,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedTips:
-    """A bound hand of an armature, asked again and again."""
+    """A function from poses to the fingertip positions of a bound hand when it is keyed by them."""
 
     binding: RigBinding
     points: Floats
-    """(J, 3) where its joints are at rest in armature space, NaN where there is none."""
+    """(J, 3) rest positions of its joints in armature space, NaN for missing joints."""
     world: Floats
     """(4, 4) T_world_armature."""
 
     def __call__(self, pose: Pose) -> Floats:
-        """(F, 5, 3) m in the wrist's frame, NaN for a digit that it lacks."""
-        # Where the wrist is held back the whole hand is: seen from the wrist that changes nothing.
+        """Return fingertip positions (F, 5, 3) m in the wrist's frame, NaN for missing digits."""
+        # A limit of the wrist moves the whole hand, so it makes no difference in the wrist's frame.
         limits = {joint: of_bone for joint, of_bone in self.binding.limits.items() if joint}
         binding = replace(self.binding, limits=limits)
         still = Pose(pose.hand, np.broadcast_to(np.eye(4), pose.root.shape), pose.angles)
@@ -42,5 +42,5 @@ class KeyedTips:
         return seen
 
     def _last(self, joints: Sequence[int]) -> int | None:
-        """The outermost joint of a digit that has a bone."""
+        """Return the outermost joint of a digit that has a bone."""
         return next((joint for joint in reversed(joints) if self.binding.bones[joint]), None)

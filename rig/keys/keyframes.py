@@ -1,4 +1,4 @@
-"""F frames of a solved hand as keys: a new action for every take, written in bulk."""
+"""Keys for the F frames of a solved hand: a new action for every take, written in bulk."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,15 +26,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedHand:
-    """A solved hand and the hand of an armature that it goes to."""
+    """A solved hand and the hand of an armature to key with it."""
 
     binding: RigBinding
     hand: HandModel
     pose: Pose
     arm: ArmBones | None = None
-    """The arm that brings the wrist to where the pose has it; None leaves an arm as it is."""
+    """The arm that brings the wrist to its position in the pose; None leaves the arm unchanged."""
     beyond: Mapping[int, tuple[Floats, Floats]] = field(default_factory=dict)
-    """joint -> (3,) and (4,) wxyz, how its bone is moved and turned on top of the pose."""
+    """joint -> location (3,) and rotation (4,) wxyz of its bone on top of the pose."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,20 +52,19 @@ class BoneCurves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Played:
-    """The action that an object played."""
+    """The action and slot that an object played."""
 
     action: "Action | None"
     slot: Any
 
 
 def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, name: str) -> "Action":
-    """Keys hands of one armature at scene frames (F,) into a new action, which the armature then plays.
+    """Key the hands of one armature at scene frames (F,) in a new action, which the armature then plays.
 
-    The action that was there keeps its keys, and gets a fake user if nothing else uses it, so that saving does not
-    lose it; NLA strips, the rotation modes of bones and the scene stay as they are. Nothing has changed if it raises
-    RigError.
+    The previous action keeps its keys, and gets a fake user if nothing else uses it, so that saving does not lose it.
+    NLA strips, rotation modes and the scene do not change. If it raises RigError, nothing has changed.
     """
-    # What carries a hand is asked while the take is played already: what another action moved stands still in it.
+    # The motion of parent bones is evaluated with the new action: what only the previous one moved is at rest.
     action, bag, before = _play_empty(armature, name)
     try:
         write_curves(bag, list(_curves(armature, hands, frames)))
@@ -78,7 +77,7 @@ def key_hands(armature: "Object", hands: Sequence[KeyedHand], frames: Floats, na
 
 
 def new_action(obj: "Object", curves: Sequence[BoneCurves], name: str) -> "Action":
-    """An action of these curves in a slot of its own, which the object then plays."""
+    """Return a new action with these curves, which the object then plays."""
     action, bag, before = _play_empty(obj, name)
     write_curves(bag, curves)
     _keep(before)
@@ -86,7 +85,7 @@ def new_action(obj: "Object", curves: Sequence[BoneCurves], name: str) -> "Actio
 
 
 def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> Iterator[BoneCurves]:
-    """The curves of all bones of the hands."""
+    """Yield the curves of all bones of the hands."""
     held = [hanging_bones(armature, keyed.binding) for keyed in hands]
     shoulders = [keyed.arm.upper for keyed in hands if keyed.arm]
     hanging = [name for bones in held for name in bones.values()]
@@ -105,7 +104,7 @@ def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> I
 def _arm_curves(
     armature: "Object", keyed: KeyedHand, frames: Floats, world: Floats, carried: dict[str, Floats]
 ) -> Generator[BoneCurves, None, tuple[KeyedHand, dict[int, Floats]]]:
-    """The arm's curves; the hand as it hangs on the arm, and joint -> where its bone's rest is carried to."""
+    """Yield the arm's curves; return the hand bound to the arm, and joint -> its bone's rest as moved by the arm."""
     binding, bones, rest = keyed.binding, keyed.arm, armature.data.bones
     shoulder = carried.get(bones.upper, np.array(rest[bones.upper].matrix_local))
     motion = move_arm(armature, bones, binding, keyed.pose, world=world, carried=shoulder)
@@ -131,7 +130,7 @@ def _hand_curves(
         name = str(binding.bones[joint])
         bone = armature.pose.bones[name]
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-        # A bone that stands still has one key: the take says where it stands, and no more.
+        # A bone that does not move gets a single key.
         count = 1 if motion.still[joint] else len(frames)
         if binding.placed[joint]:
             yield BoneCurves(name, path + "location", frames[:count], motion.locations[:count, joint])
@@ -140,13 +139,13 @@ def _hand_curves(
 
 
 def hanging_bones(armature: "Object", binding: RigBinding) -> dict[int, str]:
-    """joint -> its bone, for bones that hang on bones which are not the hand's."""
+    """Return joint -> bone for the bones whose parents do not belong to the hand."""
     bones = {joint: str(binding.bones[joint]) for joint in binding.mapped if binding.holders[joint] < 0}
     return {joint: name for joint, name in bones.items() if armature.pose.bones[name].parent}
 
 
 def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
-    """Gives a channelbag its curves."""
+    """Add curves to a channelbag."""
     groups: dict[str, Any] = {}
     linear = bpy.types.Keyframe.bl_rna.properties["interpolation"].enum_items["LINEAR"].value
     for curve in curves:
@@ -159,21 +158,21 @@ def write_curves(channelbag: Any, curves: Sequence[BoneCurves]) -> None:
             points = fcurve.keyframe_points
             points.add(len(column))
             points.foreach_set("co", np.stack([curve.frames, column], axis=-1).ravel().astype(np.float32))
-            # Between two frames of a recording nothing is known: a straight line does not overshoot.
+            # Nothing is known between two recorded frames, and linear interpolation does not overshoot.
             points.foreach_set("interpolation", np.full(len(column), linear, np.int32))
             fcurve.update()
 
 
 def check_keyable(armature: "Object") -> None:
-    """Raises RigError for an armature that cannot be given an action, and says what to do."""
+    """Raise RigError for an armature that cannot be keyed, and say what to do."""
     check_changeable(armature)
-    # What was moved since the last redraw, by a script or a file that was just opened, is not worked out yet.
+    # Changes since the last redraw, by a script or by opening a file, are not evaluated yet.
     bpy.context.view_layer.update()
     parent_motion.check_depth(armature.name, np.array(armature.matrix_world))
 
 
 def check_changeable(armature: "Object") -> None:
-    """The same but for how the world stretches it, and nothing is worked out."""
+    """Do the same without an update of the view layer, and without a check of the armature's scale."""
     if not is_armature(armature):
         raise RigError(f"'{armature.name}' is not an armature, choose the armature of the hand")
     if not armature.is_editable:
@@ -190,7 +189,7 @@ def check_changeable(armature: "Object") -> None:
 
 
 def _play_empty(obj: "Object", name: str) -> "tuple[Action, Any, _Played | None]":
-    """A new action that the object plays, where its curves go, and what was played before."""
+    """Let the object play a new action; return the action, its channelbag, and what the object played before."""
     action = bpy.data.actions.new(name)
     slot = action.slots.new(id_type="OBJECT", name=obj.name)
     strip = action.layers.new("Take").strips.new(type="KEYFRAME")
@@ -214,6 +213,6 @@ def _play_again(obj: "Object", before: "_Played | None") -> None:
 
 
 def _keep(before: "_Played | None") -> None:
-    """Lets the file keep an action that nothing plays any more."""
+    """Give an action that nothing plays any more a fake user, so that the file keeps it."""
     if before and before.action and before.action.users == 0 and before.action.is_editable:
         before.action.use_fake_user = True

@@ -1,4 +1,4 @@
-"""What a person should know of a take that goes onto their armature, each in a sentence."""
+"""Notes for the user about a take on their armature, one sentence each."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
-    """What is not keyed, what was ambiguous and what is not played any more; before the take is keyed.
+    """Return notes on what will not be keyed, what is ambiguous and which action will no longer play.
 
-    Raises RigError as find_hands does.
+    To be called before the take is keyed. Raises RigError as find_hands does.
     """
     found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
     notes: list[str] = []
@@ -36,9 +36,9 @@ def keying_notes(armature: "Object", take: Take) -> tuple[str, ...]:
 
 
 def playing_notes(armature: "Object") -> tuple[str, ...]:
-    """Why a take on an armature will not be seen as it was solved, each with what to do; of its settings, which stay.
+    """Return which of an armature's settings keep the take from playing as solved, each with a remedy.
 
-    Blender mixes what an armature plays with strips only where there are strips that play.
+    Blender blends an armature's action with NLA strips only if there are strips that play.
     """
     animation = armature.animation_data
     tracks = animation.nla_tracks if animation and animation.use_nla else ()

@@ -1,4 +1,4 @@
-"""A take over what an armature plays already: its action goes down to the NLA, where it plays on below the take."""
+"""Layering a take over an armature's action: the action is pushed down to the NLA and plays on below the take."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from bpy.types import FCurve, NlaStrip, Object
 
 TAKE = "knuckle_take"
-"""The custom property of an action that is a take of Knuckle's: the next one of the same bones replaces it."""
+"""Custom property of an action that is one of Knuckle's takes: the next take of the same bones replaces it."""
 
 
 def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float]) -> "NlaStrip | None":
-    """Puts the action that an armature plays into an NLA track of its own on top; the strip, None where there is none.
+    """Push an armature's action down to a new NLA track on top; return its strip, None if there is nothing to push.
 
-    A take of no other bones than these stays, to be replaced. Over the frames of span and on its own all is seen as
-    before.
+    A take that keys only these bones is left, to be replaced. Over the frames of `span` and of the action itself, the
+    animation looks as before.
     """
     animation = armature.animation_data
     if animation is None or animation.action is None or animation.action_slot is None:
@@ -33,7 +33,7 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
     strip = track.strips.new(action.name, int(action.frame_range[0]), action)
     strip.action_slot = slot
     first, last = _keys(curves)
-    # A strip holds its ends, where curves by themselves may go on: with a slope, or again from the beginning.
+    # A strip holds its end values, but curves by themselves may continue with a slope or cycle.
     modified = any(len(curve.modifiers) for curve in curves)
     sloped, beyond = any(curve.extrapolation != "CONSTANT" for curve in curves), animation.action_extrapolation
     if modified or (sloped and beyond == "HOLD"):
@@ -52,7 +52,7 @@ def push_down(armature: "Object", bones: Iterable[str], span: tuple[float, float
 
 
 def pull_up(armature: "Object", strip: "NlaStrip | None") -> None:
-    """As it was before push_down."""
+    """Undo push_down."""
     if strip is None:
         return
     animation, action, slot = armature.animation_data, strip.action, strip.action_slot
@@ -62,6 +62,6 @@ def pull_up(armature: "Object", strip: "NlaStrip | None") -> None:
 
 
 def _keys(curves: "list[FCurve]") -> tuple[float, float]:
-    """The first and the last frame of curves; an action may be set to play other ones."""
+    """Return the first and last key frame of curves; the frame range set on an action may differ."""
     ends = [float(end) for curve in curves if len(curve.keyframe_points) for end in curve.range()[:]]
     return min(ends, default=0.0), max(ends, default=1.0)

@@ -1,4 +1,4 @@
-"""The report of a take as its action holds it."""
+"""The report of a take, stored in its action."""
 
 import json
 from typing import TYPE_CHECKING, Any, TypeGuard
@@ -7,16 +7,16 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 RESULT = "knuckle_result"
-"""The custom property of a take's action that holds its report, as JSON: an armature may be a library override, which
+"""Custom property of a take's action that holds its report, as JSON; not of the armature, because a library override
 keeps no new properties."""
 TIMECODE = "knuckle_timecode"
-"""The property of an action that holds the timecode of its first key, where the capture or the device tells it."""
+"""Custom property of an action that holds the timecode of its first key, if the capture or the device has one."""
 
 
 def result_of(armature: "Object | None") -> dict[str, Any] | None:
-    """The report of the take that an armature plays, its action's or else its topmost NLA strip's.
+    """Return the report of the take that an armature plays, in its action or else in its topmost NLA strip.
 
-    None if it plays none of Knuckle's or the report is damaged.
+    None if it plays no take or the report is damaged.
     """
     animation = armature.animation_data if armature is not None else None
     if animation is None:
@@ -34,7 +34,7 @@ def result_of(armature: "Object | None") -> dict[str, Any] | None:
 
 
 def _is_report(report: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a person's or another add-on's change has left a report whole enough to be shown."""
+    """Whether a report, which the user or another add-on may have edited, has the structure needed to show it."""
     hands = report.get("hands") if isinstance(report, dict) else None
     return isinstance(hands, dict) and all(
         isinstance(hand, dict)

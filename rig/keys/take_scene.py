@@ -1,4 +1,4 @@
-"""A solved take written into a scene: hands bound or built, keyed, and told of in the take's action."""
+"""Writing a solved take into a scene: hands are bound or built and keyed, and the action gets the report."""
 
 import json
 from dataclasses import dataclass, replace
@@ -35,21 +35,21 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class TakeTiming:
-    """Where in a scene's time a take goes."""
+    """When a take starts in a scene."""
 
     start: float = 1.0
     """The frame on which `origin` falls."""
     origin: float | None = None
-    """s, a moment of the capture; None is the take's first frame."""
+    """s, a time of the capture; None is the take's first frame."""
 
 
 def take_frames(take: Take, scene: "Scene", placing: TakeTiming) -> Floats:
-    """(F,) the scene frames of a take."""
+    """Return the scene frames (F,) of a take."""
     origin = float(take.times[0]) if placing.origin is None else placing.origin
     rate = scene_rate(scene)
     frames = scene_frames(take.times, origin, placing.start, rate)
     if take.recipe.fps is not None and abs(take.recipe.fps - rate) < 1e-6 * rate:
-        # Asked for on the scene's frames, a take of a part of a capture is moved onto them, by half a frame at most.
+        # A take that was resampled to the scene's rate is shifted onto whole frames, by half a frame at most.
         frames = np.round(frames - frames[0]) + np.round(frames[0])
     return frames
 
@@ -57,7 +57,7 @@ def take_frames(take: Take, scene: "Scene", placing: TakeTiming) -> Floats:
 def new_hand(
     proportions: Proportions, hand: HandModel, collection: "Collection", skin: Surface | None = None
 ) -> tuple["Object", RigBinding]:
-    """Knuckle's own hand with these measures, its limits on its bones; skin as for add_hand."""
+    """Build Knuckle's own hand with these proportions, with limits on its bones; skin: see add_hand."""
     armature = add_hand(proportions, f"{hand.side.capitalize()} Hand", collection, skin)
     binding = default_binding(armature, hand)
     add_limits(armature, binding, hand)
@@ -65,10 +65,10 @@ def new_hand(
 
 
 def bind_hands(armature: "Object", take: Take) -> list[KeyedHand]:
-    """The hands of a take on the hands that an armature has.
+    """Bind the hands of a take to an armature's hands.
 
-    Where the recipe asks for certain hands, the armature must have them; where it takes what the capture holds,
-    one of them is enough. Raises RigError.
+    The armature must have the hand that the recipe requests; if the recipe takes whatever the capture holds, one of the
+    hands is enough. Raises RigError if a hand is missing or the armature cannot be keyed.
     """
     check_keyable(armature)
     found = {hand.side: hand for hand in find_hands(armature, [solved.side for solved in take.hands])}
@@ -91,7 +91,7 @@ def _keyed(solved: SolvedHand, binding: RigBinding) -> KeyedHand:
 
 
 def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHand:
-    """A hand that is brought to where the capture has it. Raises RigError if there is no arm."""
+    """Return a keyed hand whose wrist reaches its captured position. Raises RigError if there is no arm."""
     arm = find_arm(armature, found)
     if arm is not None:
         return replace(keyed, arm=arm)
@@ -103,9 +103,9 @@ def with_arm(armature: "Object", found: FoundHand, keyed: KeyedHand) -> KeyedHan
 def write_take(
     take: Take, armature: "Object | None", scene: "Scene", collection: "Collection", placing: TakeTiming
 ) -> tuple["Object", ...]:
-    """Keys a take on an armature, or on hands fitted to the performer, built if there are none; returns them.
+    """Key a take on an armature, or on Knuckle's own hands, built if needed; return the keyed armatures.
 
-    Nothing is written if it raises RigError.
+    If it raises RigError, nothing has been written.
     """
     frames = take_frames(take, scene, placing)
     hands: list[tuple[Object, list[KeyedHand]]] = []
@@ -114,7 +114,7 @@ def write_take(
         notes = keying_notes(armature, take)
     else:
         in_order = sorted(take.hands, key=lambda solved: SIDES.index(solved.side))
-        # Asked of all before any is built: one that cannot be keyed is an error.
+        # All are checked before any is built, because one that cannot be keyed is an error.
         standing = [_standing_hand(take, solved, scene) for solved in in_order]
         notes = tuple(note for stands in standing if stands for note in playing_notes(stands[0]))
         for solved, stands in zip(in_order, standing, strict=True):
@@ -130,9 +130,9 @@ def write_take(
 
 
 def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Object, RigBinding] | None":
-    """The hand that a take of the same capture was given before, if it still has these measures and was not moved.
+    """Return the hand built for an earlier take of the same capture, if its proportions fit and it was not moved.
 
-    Solving once more gives that hand another action, and not the scene another hand in the same place.
+    Solving again then adds an action to that hand, rather than a second hand in the same place.
     """
     rest = rest_world(solved.hand)
     for armature in scene.objects:
@@ -142,7 +142,7 @@ def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Obj
         bones = [armature.data.bones.get(joint) for joint in JOINTS]
         if not all(bones) or not np.allclose(np.array(armature.matrix_world), np.eye(4), atol=1e-6):
             continue
-        # A take that the person has put aside, or that is another file's, stays as it is.
+        # A hand that the user excluded, or that is linked from another file, is left alone.
         if not is_evaluated(armature) or not armature.is_editable:
             continue
         if np.allclose([np.array(bone.matrix_local) for bone in bones if bone], rest, atol=1e-5):
@@ -152,5 +152,5 @@ def _standing_hand(take: Take, solved: SolvedHand, scene: "Scene") -> "tuple[Obj
 
 
 def take_name(take: Take) -> str:
-    """What the action of a take is called: its capture's name."""
+    """Return the name of a take's action: the name of its capture."""
     return Path(take.recipe.capture).stem or "Take"

@@ -1,4 +1,4 @@
-"""What is animated and was changed without a key: playing a scene loses it, so it is kept and given back."""
+"""Changes of animated properties without keys: evaluating other frames loses them, so they are saved and restored."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ Value = float | str | tuple[Any, ...]
 
 @contextmanager
 def unkeyed_comes_back() -> Iterator[None]:
-    """Within it scenes may be played: every animated property has its value of before in the end."""
+    """Restore the values of all animated properties afterwards; the body may change frames."""
     kept = [(holder, path, value) for holder, path in _animated() for value in _value(holder, path)]
     try:
         yield
@@ -27,7 +27,7 @@ def unkeyed_comes_back() -> Iterator[None]:
 
 
 def _animated() -> "Iterator[tuple[ID, str]]":
-    """Every data-block of the file with the paths of what its actions and NLA strips animate."""
+    """Yield all data-blocks of the file with the data paths that their actions and NLA strips animate."""
     for holder in _holders():
         animation = holder.animation_data
         played = {(animation.action, animation.action_slot)}
@@ -41,7 +41,7 @@ def _holders() -> "Iterator[Any]":
     for kind in bpy.data.bl_rna.properties:
         if kind.type == "COLLECTION" and kind.identifier != "all_ids":
             for block in getattr(bpy.data, kind.identifier):
-                # The nodes of a material or a light are a data-block that is in no list.
+                # The node tree of a material or a light is a data-block of its own that no collection lists.
                 yield from (part for part in (block, getattr(block, "node_tree", None)) if _plays(part))
 
 
@@ -56,7 +56,7 @@ def _of_strips(strips: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _value(holder: "ID", path: str) -> list[Value]:
-    """A property's value; none where there is no such property, as where a bone is gone, or it is no plain value."""
+    """Return a property's value in a list; empty if it is missing, as for a deleted bone, or not a plain value."""
     try:
         value = holder.path_resolve(path)
     except ValueError:

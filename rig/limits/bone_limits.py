@@ -1,4 +1,4 @@
-"""Which local rotations a bone of a rig may make, in the terms in which Blender says it, as plain numbers."""
+"""Limits on a bone's local rotation in Blender's terms, as plain numbers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,45 +14,45 @@ from ..rotation_channels import least_eulers, of_eulers
 Floats = NDArray[np.float64]
 
 Order = Literal["XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "SWING", "QUATERNION"]
-"""How a rotation is taken apart into a turn about each of the bone's axes: an Euler order; SWING, the twist about the
-bone and the swing of the bone, as Blender's inverse kinematics do; QUATERNION, the parts of the quaternion, as the
-locks of its components do."""
+"""How a rotation is decomposed into an angle about each of the bone's axes: an Euler order; SWING, into swing of the
+bone and twist about it, as in Blender's inverse kinematics; QUATERNION, into the quaternion's components, as by their
+locks."""
 
 NARROW = np.deg2rad(2.0)
-"""A joint's own axes are never quite those of a bone that turns about fewer: so far they may be beside them."""
+"""rad, the accepted deviation of a joint's axes from those of a bone with fewer free axes."""
 TWIST = np.deg2rad(15.0)
-"""More than this is no twist that comes about by itself."""
+"""rad, the greatest twist that is taken for a side effect of other rotations."""
 HINGE = np.deg2rad(1.0)
-"""An axis about which a bone turns less than this, either way, is locked."""
+"""rad, an axis about which a bone rotates less than this in either direction is locked."""
 ROUNDING = 1e-9
 ROUNDS = 8
-"""Limits are taken in turn so often: each may undo a little of the one before, and what is inside by one of the two
-triples of Euler angles may be read by the other."""
+"""How many times all limits are applied in turn: each may undo a little of the one before, and one limit may read as
+the second triple of Euler angles what another wrote as the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AxisRanges:
-    """A range of turns about each of a bone's axes, on the circle: a turn of 350 degrees is one of −10."""
+    """An angle range about each of a bone's axes, on the circle: 350 degrees are −10."""
 
     order: Order
     middle: Floats
     """(3,) rad."""
     half: Floats
-    """(3,) rad, how far a turn may be from the middle; infinite where it is free."""
+    """(3,) rad, greatest distance of an angle from the middle; infinite for a free axis."""
 
     @classmethod
     def between(cls, order: Order, low: ArrayLike, high: ArrayLike) -> "AxisRanges":
-        """From the lowest and highest turns (3,) rad; infinite ones are free."""
+        """Return ranges from the lowest and highest angles (3,) rad; infinite ones are free."""
         low, high = np.asarray(low, float), np.asarray(high, float)
         free = np.isinf(low) | np.isinf(high) | (high - low >= 2 * np.pi)
         middle = np.where(free, 0.0, (np.where(free, 0.0, low) + np.where(free, 0.0, high)) / 2)
         return cls(order, middle, np.where(free, np.inf, high - middle))
 
     def held(self, matrices: Floats) -> Floats:
-        """Rotations (F, 3, 3), those outside brought to turns that are allowed.
+        """Return rotations (F, 3, 3) with those outside the ranges clipped to them.
 
-        A bone that may not twist keeps its direction as far as it may swing there: a twist that is not wanted comes
-        about by itself where a joint turns about two axes in another order than the bone does.
+        A bone that must not twist keeps its direction as far as its swing allows: an unwanted twist arises by itself if
+        a joint rotates about two axes in another order than the bone.
         """
         away = _wrapped(_taken_apart(matrices, self.order) - self.middle)
         outside = np.any(np.abs(away) > self.half + ROUNDING, axis=-1)
@@ -67,7 +67,7 @@ class AxisRanges:
         return result
 
     def within(self, other: "AxisRanges") -> "AxisRanges | None":
-        """Both at once, where they take rotations apart alike and about each axis one of them lies within the other."""
+        """Return the intersection, if both have the same order and on each axis one range lies within the other."""
         if self.order != other.order:
             return None
         apart = np.abs(_wrapped(self.middle - other.middle))
@@ -78,25 +78,25 @@ class AxisRanges:
 
     @property
     def untwisted(self) -> bool:
-        """Whether the bone does not turn about itself."""
+        """Whether the bone must not twist."""
         return bool(self.locked[1] and abs(self.middle[1]) < HINGE)
 
     @property
     def locked(self) -> NDArray[np.bool_]:
-        """(3,) True where the bone does not turn about an axis."""
+        """(3,) True for locked axes."""
         locked: NDArray[np.bool_] = self.half < HINGE
         return locked
 
 
 @dataclass(frozen=True, eq=False)
 class BoneLimits:
-    """All that a rig says of how a bone may turn."""
+    """All limits of a rig on a bone's rotation."""
 
     bone: str
     parts: tuple[AxisRanges, ...]
 
     def held(self, matrices: Floats) -> Floats:
-        """Rotations (F, 3, 3) relative to the bone's rest, those outside brought inside all limits."""
+        """Return rotations (F, 3, 3) relative to the bone's rest, clipped to all limits."""
         for _ in range(ROUNDS):
             before = matrices
             for part in self.parts:
@@ -106,9 +106,9 @@ class BoneLimits:
         return matrices
 
     def off(self, matrices: Floats) -> tuple[Floats, Floats, Floats]:
-        """How far rotations (F, 3, 3) are beside locked axes, outside other ranges, and twisted: (F,) rad each.
+        """Return how far rotations (F, 3, 3) violate locked axes, other ranges, and a locked twist: (F,) rad each.
 
-        The twist of a bone that may not twist counts by itself, up to TWIST: the bone still points where it should.
+        The twist of a bone that must not twist counts by itself, up to TWIST, since the bone's direction is right.
         """
         along = self._along.held(matrices)
         beside, twisted = apart(along, matrices), np.zeros(len(matrices))
@@ -119,12 +119,12 @@ class BoneLimits:
 
     @cached_property
     def _along(self) -> "BoneLimits":
-        """The narrow ranges alone."""
+        """These limits reduced to the narrow ranges."""
         return self._only([part.half < NARROW for part in self.parts])
 
     @cached_property
     def _wide(self) -> "BoneLimits":
-        """The ranges that are not narrow alone."""
+        """These limits reduced to the ranges that are not narrow."""
         return self._only([part.half >= NARROW for part in self.parts])
 
     def _only(self, kept: Sequence[NDArray[np.bool_]]) -> "BoneLimits":
@@ -133,7 +133,7 @@ class BoneLimits:
         return BoneLimits(self.bone, tuple(part for part in parts if np.isfinite(part.half).any()))
 
     def hinge(self) -> Floats | None:
-        """(3,) the only axis of the bone about which it may turn, None where there are others or none at all."""
+        """Return the bone's only free axis (3,), None if it has several or none."""
         at_rest = [part.locked & (np.abs(_wrapped(part.middle)) < HINGE) for part in self.parts]
         free: list[int] = np.flatnonzero(~np.any(at_rest, axis=0)).tolist() if at_rest else []
         axis: Floats | None = np.eye(3)[free[0]] if len(free) == 1 else None
@@ -141,7 +141,7 @@ class BoneLimits:
 
 
 def merged(parts: Sequence[AxisRanges]) -> tuple[AxisRanges, ...]:
-    """The same limits in as few parts as may be: a range that lies in another says all."""
+    """Return the same limits in as few parts as possible: ranges that contain each other are merged."""
     result: list[AxisRanges] = []
     for part in parts:
         for place, other in enumerate(result):
@@ -155,14 +155,14 @@ def merged(parts: Sequence[AxisRanges]) -> tuple[AxisRanges, ...]:
 
 
 def apart(first: Floats, second: Floats) -> Floats:
-    """(F,) rad, the angle between rotations (F, 3, 3)."""
+    """Return the angles (F,) rad between rotations (F, 3, 3)."""
     between = rot.from_matrix(np.swapaxes(first, -1, -2) @ second)
     angle: Floats = 2 * np.arctan2(np.linalg.norm(between[..., 1:], axis=-1), between[..., 0])
     return angle
 
 
 def _between(first: Floats, second: Floats) -> Floats:
-    """(F,) rad between unit vectors (F, 3)."""
+    """Return the angles (F,) rad between unit vectors (F, 3)."""
     angle: Floats = np.arctan2(np.linalg.norm(np.cross(first, second), axis=-1), (first * second).sum(axis=-1))
     return angle
 
@@ -173,7 +173,7 @@ def _wrapped(angles: Floats) -> Floats:
 
 
 def _taken_apart(matrices: Floats, order: Order) -> Floats:
-    """(F, 3) rad, the turns about X, Y and Z."""
+    """Return the angles (F, 3) rad about X, Y and Z of rotations (F, 3, 3)."""
     if order not in ("SWING", "QUATERNION"):
         return least_eulers(matrices, order)
     q = rot.from_matrix(matrices)
@@ -181,18 +181,18 @@ def _taken_apart(matrices: Floats, order: Order) -> Floats:
         return _angles(q[:, 1:])
     twist = 2 * np.arctan2(q[:, 2], q[:, 0])
     swing = rot.multiply(q, rot.about([0.0, 1.0, 0.0], -twist))
-    # With the twist taken away nothing of Y is left, and w is not negative.
+    # Without the twist, Y is zero and w is not negative.
     angles = _angles(swing[:, 1:])
     angles[:, 1] = _wrapped(twist)
     return angles
 
 
 def _pointing(directions: Floats, order: Order) -> Floats:
-    """(F, 3) rad, the turns about X and Z alone by which Y comes to point along unit vectors (F, 3).
+    """Return the angles (F, 3) rad about X and Z alone that rotate Y onto unit vectors (F, 3).
 
     With Z applied first     d = Rx Rz y = (−sin z, cos z cos x, cos z sin x)
     with X applied first     d = Rz Rx y = (−sin z cos x, cos z cos x, sin x)
-    and of the two ways to get there, a and (pi − a, the other + pi), the one that turns less. By a swing, both at once.
+    Of the two solutions, a and (pi − a, the other + pi), the one with smaller angles. For a swing, both at once.
     """
     if order in ("SWING", "QUATERNION"):
         axis = np.cross([0.0, 1.0, 0.0], directions)
@@ -215,7 +215,7 @@ def _pointing(directions: Floats, order: Order) -> Floats:
 
 
 def _put_together(turns: Floats, order: Order) -> Floats:
-    """(F, 3, 3) rotations of turns (F, 3) rad."""
+    """Return the rotations (F, 3, 3) of angles (F, 3) rad about X, Y and Z."""
     if order not in ("SWING", "QUATERNION"):
         return of_eulers(turns, order)
     if order == "QUATERNION":
@@ -230,13 +230,13 @@ def _angles(parts: Floats) -> Floats:
 
 
 def _quaternions(parts: Floats) -> Floats:
-    """(F, 4) unit, w >= 0, of their last three parts; those that are too long are shortened."""
+    """Return unit quaternions (F, 4), w >= 0, of vector parts (F, 3); parts longer than 1 are shortened."""
     length = np.linalg.norm(parts, axis=-1, keepdims=True)
     parts = parts / np.maximum(length, 1.0)
     return np.concatenate([np.sqrt(np.maximum(1.0 - np.minimum(length, 1.0) ** 2, 0.0)), parts], axis=-1)
 
 
 def locks(order: Order, axes: Sequence[bool]) -> AxisRanges:
-    """No turn about the axes that are locked."""
+    """Return ranges that allow no rotation about the locked axes."""
     half = np.where(np.asarray(axes, bool), 0.0, np.inf)
     return AxisRanges(order, np.zeros(3), half)

@@ -1,7 +1,7 @@
-"""From what the bones of a rig may do to how far the joints of a hand may turn.
+"""Conversion of limits on a rig's bones to angle ranges of a hand's joints.
 
-A bone's axes need not be those of its joint, so nothing is told by the names of axes: for angles of a joint it is
-worked out how the bone would be keyed, and asked whether the bone may stand so.
+A bone's axes need not be those of its joint, so the names of axes mean nothing here: for sample angles of a joint, the
+resulting rotation of the bone is computed and checked against the bone's limits.
 """
 
 from collections.abc import Mapping
@@ -26,32 +26,32 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LEAN = np.sin(np.deg2rad(40.0))
-"""As far as rest_frames trusts an axis."""
+"""Sine of the greatest angle between a bone's hinge and its joint's axis, as for rest_frames.HINGE_TRUSTED."""
 PRECISE = np.deg2rad(0.02)
 ROUNDS = 3
 PARTS = 16
-"""Ends of ranges are tried in so many parts of what is left, so often: to a fortieth of a degree."""
+"""The ends of a range are searched in ROUNDS refinements by PARTS steps each: to a fortieth of a degree."""
 NEARER = 7
-"""How often a third of the step is tried on the way to the nearest angles: to a hundredth of a degree."""
+"""How often the pattern search for the nearest angles divides its step by three: to a hundredth of a degree."""
 TRIED: dict[Movement, int] = {"flexion": 13, "abduction": 5, "twist": 5}
-"""How many angles of a range are tried. Ranges are filled in this order: what bends a finger counts most."""
+"""How many angles of a range are tried. Ranges are extended in this order: flexion matters most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointRange:
-    """How far a joint may turn within its bone's limits."""
+    """The angles of a joint within its bone's limits."""
 
     ranges: Mapping[Movement, tuple[float, float]]
-    """rad, a box of which every corner is allowed."""
+    """rad, a box that is allowed as a whole."""
     outside: float
-    """rad, how far the bone is from its ranges where it comes nearest to them; 0 where it comes inside."""
+    """rad, least distance of the bone's rotations from its limits; 0 if it gets inside."""
 
 
 def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, JointRange]:
-    """The ranges of the joints whose bones are limited, by joint; each within the hand's own where there is room.
+    """Return joint -> range for joints whose bones are limited; within the hand's own limits where possible.
 
-    world: T_world_armature (4, 4). Joints whose bones do not turn by the joint's own angles alone are left out: those
-    of a hand whose bones hang on nothing, or on other bones than the hand's joints do.
+    world: T_world_armature (4, 4). Joints are left out whose bone's rotation depends on more than the joint's own
+    angles: in hands whose bones have no parents, or other parents than the hand's joints.
     """
     joints = keyed_joints(binding, hand, world)
     return {index: _range(joint) for index, joint in joints.items() if joint.limits.parts}
@@ -59,7 +59,7 @@ def joint_ranges(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedJoint(ValueEquality):
-    """A joint with K movements, and the bone that is keyed by it: basis = before · R(angles) · after."""
+    """A joint with K angles and the bone that it keys: the bone's basis = before · R(angles) · after."""
 
     movements: tuple[Movement, ...]
     axes: Floats
@@ -74,7 +74,7 @@ class KeyedJoint(ValueEquality):
     limits: BoneLimits
 
     def bases(self, angles: Floats) -> Floats:
-        """(N, 3, 3) of angles (N, K) rad."""
+        """Return the bone's basis rotations (N, 3, 3) at angles (N, K) rad."""
         turn = np.broadcast_to(rot.IDENTITY, (len(angles), 4))
         for axis, column in zip(self.axes, angles.T, strict=True):
             turn = rot.multiply(turn, rot.about(axis, column))
@@ -82,18 +82,18 @@ class KeyedJoint(ValueEquality):
         return bases
 
     def off(self, angles: Floats) -> Floats:
-        """(3, N) rad beside the axes that are locked, outside the ranges of the others, and twisted, see BoneLimits."""
+        """Return violations (3, N) rad of locked axes, of other ranges and of twist, see BoneLimits.off."""
         return np.stack(self.limits.off(self.bases(angles)))
 
     def at_rest(self) -> Floats:
-        """(K,) rad, the angles at which the bone is at rest, or near to it."""
+        """Return the angles (K,) rad at which the bone is at rest or near it."""
         eulers = least_eulers((self.after @ self.before).T[None], "XYZ")[0]
         angles: Floats = self.axes @ eulers
         return angles
 
 
 def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[int, KeyedJoint]:
-    """The joints that turn and have a bone, as far as their bones turn by the joints' own angles alone."""
+    """Return the moving joints with a bone whose rotation depends on the joint's own angles alone."""
     free = replace(binding, limits={})
     rng = np.random.default_rng(0)
     low, high = hand.limits.T
@@ -101,7 +101,7 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
     roots = np.tile(np.eye(4), (len(angles), 1, 1))
     roots[1:, :3, :3] = rot.to_matrix(rot.about(np.eye(3), np.array([0.5, 1.0, 1.5])))
     keyed = rot.to_matrix(transfer(free, hand, Pose(hand, roots, angles), world, {}).rotations)
-    # An armature that is mirrored shows the other hand: its bones turn as mirror images do.
+    # A mirrored armature shows the other hand: its bones rotate as mirror images.
     mirror = np.array([1.0, -1.0, -1.0] if np.linalg.det(world[:3, :3]) < 0 else [1.0, 1.0, 1.0])
     joints: dict[int, KeyedJoint] = {}
     for index in set(hand.axis_joint.tolist()) & set(binding.mapped):
@@ -122,16 +122,16 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
 
 
 def _rounded(rotation: Floats) -> Floats:
-    """A rig is the same wherever its armature stands: what that does to the last bits is taken off."""
+    """Round off the last bits, which depend on the armature's position, so that equal joints are found in the cache."""
     result: Floats = np.round(rotation, 9) + 0.0
     return result
 
 
-@lru_cache(maxsize=256)  # rigs are asked again and again
+@lru_cache(maxsize=256)  # the same rigs are queried repeatedly
 def _range(joint: KeyedJoint) -> JointRange:
     base, off = _nearest_allowed(joint, joint.own)
     if off.max() > NARROW:
-        # A rig that is stiff stands as it was built, also where a hand's joints do not lean or twist so.
+        # A stiff rig keeps its rest pose, even if its abduction and twist are outside a hand's limits.
         built = joint.at_rest()[:, None]
         wider = np.concatenate([np.minimum(joint.own, built)[:, :1], np.maximum(joint.own, built)[:, 1:]], axis=1)
         bends = np.array([movement == "flexion" for movement in joint.movements])[:, None]
@@ -143,10 +143,9 @@ def _range(joint: KeyedJoint) -> JointRange:
 
 
 def _nearest_allowed(joint: KeyedJoint, own: Floats) -> tuple[Floats, Floats]:
-    """(K,) the angles nearest to neutral that are allowed, and (3,) how far off they are: of those tried the best.
+    """Return the allowed angles (K,) nearest to neutral, else the nearest to allowed ones, and their violations (3,).
 
-    From the best of a grid, by a pattern search: to the neighbours on all sides, with smaller steps where none is
-    better.
+    By a pattern search from the best point of a grid: to the best neighbour, with smaller steps when none is better.
     """
     counts = [TRIED[movement] for movement in joint.movements]
     grid = _grid(own, counts)
@@ -165,7 +164,7 @@ def _nearest_allowed(joint: KeyedJoint, own: Floats) -> tuple[Floats, Floats]:
 
 
 def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
-    """The point (K,) of (N, K) that is least outside, and of those inside the nearest to neutral."""
+    """Return the point (K,) of (N, K) of least violation, of allowed ones the nearest to neutral, and its cost."""
     beside, outside, twisted = joint.off(points)
     excess = np.maximum(beside - NARROW / 2, 0.0) + np.maximum(outside - PRECISE / 2, 0.0)
     costs = (
@@ -178,9 +177,9 @@ def _cheapest(joint: KeyedJoint, points: Floats) -> tuple[Floats, float]:
 
 
 def _filled(joint: KeyedJoint, base: Floats, off: Floats) -> JointRange:
-    """The box around `base` (K,), which is so far off (3,), with room first for flexion, then abduction, then twist."""
+    """Return the box around `base` (K,), whose violations are `off` (3,), extended in the order of TRIED."""
     box = np.stack([base, base], axis=1)
-    # A bone that does not twist has the one twist that it has.
+    # The twist of a bone that must not twist is fixed.
     untwisted = any(part.untwisted for part in joint.limits.parts)
     for movement in TRIED:
         if movement in joint.movements and not (movement == "twist" and untwisted):
@@ -192,7 +191,7 @@ def _filled(joint: KeyedJoint, base: Floats, off: Floats) -> JointRange:
 
 
 def _furthest(joint: KeyedJoint, base: Floats, off: Floats, box: Floats, at: tuple[int, int]) -> float:
-    """Where one end of a box goes so that all of the box is allowed, at most to the hand's own limit."""
+    """Return the furthest value of one end of a box for which all of the box is allowed, up to the hand's limit."""
     inside, outside = float(box[at]), float(joint.own[at])
     for _ in range(ROUNDS if inside != outside else 0):
         ends = np.linspace(inside, outside, PARTS + 1)[1:]
@@ -207,10 +206,10 @@ def _furthest(joint: KeyedJoint, base: Floats, off: Floats, box: Floats, at: tup
 
 
 def _allowed(joint: KeyedJoint, base: Floats, off: Floats, boxes: Floats) -> NDArray[np.bool_]:
-    """(B,) whether a bone may stand as it is keyed by all angles of boxes (B, K, 2), which have a width alike.
+    """Return (B,) whether a bone's limits allow all angles of boxes (B, K, 2), in which the same axes have a width.
 
-    The axis on which a bone bends may lean to the joint's by LEAN: then it comes the further beside the joint's plane
-    the more it bends, and what is keyed is held to the bone's. Other movements must not bring it further beside.
+    A bone's hinge may be inclined to the joint's flexion axis by up to LEAN: then flexion violates the locked axes in
+    proportion, and keys are clipped to the hinge. Other movements must not add to that violation.
     """
     counts = [TRIED[movement] for movement in joint.movements]
     points = np.concatenate([_grid(box, counts) for box in boxes])
@@ -225,7 +224,7 @@ def _allowed(joint: KeyedJoint, base: Floats, off: Floats, boxes: Floats) -> NDA
 
 
 def _grid(box: Floats, counts: list[int]) -> Floats:
-    """(N, K) angles evenly over a box (K, 2), its corners among them; one angle where a range has no width."""
+    """Return a grid of angles (N, K) over a box (K, 2), including its corners; one angle for a range of no width."""
     columns = [
         np.linspace(low, high, count if high > low else 1) for (low, high), count in zip(box, counts, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""A hand's limits as Limit Rotation constraints on bones: exact on Knuckle's own hand, a suggestion on others."""
+"""A hand's limits as Limit Rotation constraints on bones: exact on Knuckle's own hand, approximate on others."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +19,17 @@ NAME = "Knuckle Limit"
 
 _TURNS = [int(np.argmax(np.abs(axis))) for axis in AXES.values()]
 EULER_ORDER = "".join("XYZ"[axis] for axis in reversed(_TURNS))
-"""HandModel's R = R_abduction · R_twist · R_flexion: Blender names the turn that is applied first first."""
+"""The order of HandModel's R = R_abduction · R_twist · R_flexion: Blender names the rotation applied first first."""
 TRIED = 15
-"""How many angles of each range are looked at."""
+"""How many angles of each range are tried."""
 ROOM = np.deg2rad(0.5)
-"""What lies between two angles that were looked at may be a little outside of both."""
+"""rad, margin for rotations between the angles tried."""
 
 
 def add_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> None:
-    """Gives each bone of the hand but the wrist its limits as a constraint, and locks the turns that it does not make.
+    """Add the limits of each joint but the wrist to its bone as a constraint, and lock the axes that do not rotate.
 
-    The bones must stand in their joints' own frames, as those of add_hand do; limits of before are replaced.
+    The bones' rest frames must be the joint frames, as in add_hand; earlier limits are replaced.
     """
     for joint in binding.mapped[1:]:
         bone = armature.pose.bones[str(binding.bones[joint])]
@@ -44,10 +44,10 @@ def add_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> None
 
 
 def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> int:
-    """Gives each bone of which the rig says nothing the hand's limits as a constraint; to how many bones.
+    """Add the hand's limits as a constraint to each bone without limits; return the number of these bones.
 
-    No pose inside the hand's limits is changed by them; where a bone's axes are not those of its joint, they let
-    through more than the hand does. Locks are the rig's own matter.
+    They change no pose inside the hand's limits; if a bone's axes are not those of its joint, they also allow poses
+    outside. Locks are left as they are.
     """
     joints = keyed_joints(binding, hand, np.array(armature.matrix_world))
     silent = [joint for joint in joints.values() if not joint.limits.parts]
@@ -58,7 +58,7 @@ def suggest_limits(armature: "Object", binding: RigBinding, hand: HandModel) -> 
 
 
 def _around(joint: KeyedJoint) -> tuple[Floats, str]:
-    """(3, 2) rad, the ranges of X, Y and Z that hold all that a joint may do, in the order in which they hold least."""
+    """Return ranges (3, 2) rad of X, Y and Z that hold all rotations of a joint, in the Euler order of least volume."""
     columns = [np.linspace(low, high, TRIED) for low, high in joint.own]
     angles = np.stack(np.meshgrid(*columns, indexing="ij"), axis=-1).reshape(-1, len(columns))
     bases = joint.bases(angles)
@@ -71,7 +71,7 @@ def _around(joint: KeyedJoint) -> tuple[Floats, str]:
 
 
 def remove_limit(bone: "PoseBone") -> bool:
-    """Takes Knuckle's limit from a bone and leaves all other constraints; whether there was one."""
+    """Remove Knuckle's limit from a bone, leaving all other constraints; return whether there was one."""
     found: Any = bone.constraints.get(NAME)
     if found is not None:
         bone.constraints.remove(found)
@@ -80,7 +80,7 @@ def remove_limit(bone: "PoseBone") -> bool:
 
 def _lock(bone: "PoseBone", ranges: Floats) -> None:
     bone.lock_rotation = [not axis.any() for axis in ranges]
-    # By Euler angles, which are those of the constraint: a joint of two axes turns every part of a quaternion.
+    # By Euler angles, like the constraint: a joint with two axes changes every component of a quaternion.
     bone.lock_rotations_4d = False
     bone.lock_location = [True] * 3
 

@@ -1,4 +1,4 @@
-"""What a rig itself says of how its bones may turn: constraints, limits of inverse kinematics, locks."""
+"""Reading a rig's own limits on bone rotations: constraints, IK limits, locks."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 HALF_TURN = np.pi - 1e-4
-"""A turn of exactly half a circle may be read as one the other way."""
+"""rad, slightly less than pi: a rotation of exactly pi may be read as one by −pi."""
 
 
 def read_limits(armature: "Object", bones: Iterable[str]) -> dict[str, BoneLimits]:
-    """The limits of those of the bones that have any.
+    """Return bone -> limits for those of the bones that have any.
 
-    Raises RigError for a constraint whose lowest turn is above its highest.
+    Raises RigError for a constraint whose minimum is above its maximum.
     """
     found = (_of_bone(armature, armature.pose.bones[name]) for name in bones)
     return {limits.bone: limits for limits in found if limits.parts}
@@ -39,13 +39,13 @@ def _of_bone(armature: "Object", bone: "PoseBone") -> BoneLimits:
 
 
 def _limits(constraint: Any) -> bool:
-    """Whether a constraint is a Limit Rotation that acts on the bone's own turns."""
+    """Whether a constraint is an active Limit Rotation in the bone's local space."""
     acts = constraint.type == "LIMIT_ROTATION" and constraint.enabled and not constraint.mute
     return bool(acts and constraint.influence > 0 and constraint.owner_space == "LOCAL")
 
 
 def elsewhere(armature: "Object", bones: Iterable[str]) -> list[str]:
-    """Those of the bones that are limited in another space than their own, which says nothing of one joint."""
+    """Return the bones that are limited in another space than local space, which does not limit a single joint."""
     return [
         name
         for name in bones
@@ -55,7 +55,7 @@ def elsewhere(armature: "Object", bones: Iterable[str]) -> list[str]:
 
 
 def driven(armature: "Object", bones: Iterable[str]) -> list[str]:
-    """Those of the bones that drivers turn: keys do not overrule a driver."""
+    """Return the bones whose rotation is driven: drivers override keys."""
     animation = armature.animation_data
     paths = {driver.data_path for driver in animation.drivers} if animation else set()
     turned = {path.rsplit(".", 1)[0] for path in paths if ".rotation_" in path}
@@ -63,7 +63,7 @@ def driven(armature: "Object", bones: Iterable[str]) -> list[str]:
 
 
 def _order(bone: "PoseBone") -> Order:
-    """The Euler order in which Blender takes a bone's rotation apart: XYZ where its mode has none."""
+    """Return the Euler order in which Blender decomposes a bone's rotation: XYZ if its mode has none."""
     mode: Any = bone.rotation_mode
     return mode if mode in EULER_ORDERS else "XYZ"
 
@@ -85,7 +85,7 @@ def _constraint(constraint: Any, order: Order, where: str) -> AxisRanges:
 
 
 def _legacy(low: float, high: float) -> tuple[float, float]:
-    """Turns are not taken around the circle: what is beyond half a turn is the end that is nearer to it."""
+    """Return the effective range of a constraint with Legacy Behavior, which does not wrap angles beyond pi."""
     if low > HALF_TURN:
         return low, low
     if high < -HALF_TURN:
@@ -104,9 +104,10 @@ def _inverse_kinematics(bone: "PoseBone") -> AxisRanges:
 
 
 def _locks(bone: "PoseBone") -> AxisRanges:
-    """Locked turns stay at rest. A mode of four numbers is locked by its Euler angles, unless they are locked singly.
+    """Return the ranges of a bone's rotation locks: locked axes stay at rest.
 
-    An axis of axis and angle points along Y at rest, so that its Y being locked says nothing.
+    Quaternions and axis-angle rotations are locked by Euler angles, unless Lock Rotations 4D is on. The axis of an
+    axis-angle rotation points along Y at rest, so a lock of its Y has no effect.
     """
     locked = list(bone.lock_rotation)
     if bone.rotation_mode in EULER_ORDERS or not bone.lock_rotations_4d:
@@ -115,5 +116,5 @@ def _locks(bone: "PoseBone") -> AxisRanges:
         return locks("QUATERNION", [True] * 3)
     if bone.rotation_mode == "AXIS_ANGLE":
         return locks("QUATERNION", [locked[0], False, locked[2]])
-    # Where no part of the quaternion is along Y it has no twist, and what is left is the swing.
+    # With Y locked, the quaternion has no twist, and the rest is the swing.
     return locks("SWING" if locked[1] else "QUATERNION", locked)

@@ -1,4 +1,4 @@
-"""What the armature that is to be driven lets a hand do: asked once the performer is measured, before solving."""
+"""The limits of an armature's hand as limits of the hand model, read after calibration and before solving."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 APART = np.deg2rad(10.0)
-"""A bone that comes no nearer than this to how a hand may stand is not limited as the bone of a hand."""
+"""rad, greatest distance between a bone's limits and the hand's; beyond it the limits are an error."""
 STIFF = np.deg2rad(10.0)
-"""A joint that bends less than this is told of."""
+"""rad, a joint that flexes less than this gets a note."""
 
 
 def allowed(armature: "Object", hand: HandModel) -> RigLimits:
-    """What the limits on an armature's hand of this side leave of a hand's own; nothing if it has no such hand.
+    """Return the limits of an armature's hand of this side, within the hand's own; none if it has no such hand.
 
-    Raises RigError for a bone whose limits and the hand's have nothing in common, or that contradict themselves.
+    Raises RigError for a bone whose limits have nothing in common with the hand's, or a minimum above the maximum.
     """
     found = next((found for found in find_hands(armature, [hand.side]) if found.side == hand.side), None)
     return RigLimits({}) if found is None else allowed_of(armature, found, hand)
 
 
 def allowed_of(armature: "Object", found: FoundHand, hand: HandModel) -> RigLimits:
-    """What the limits on a hand that was found leave of a hand's own. Raises RigError as `allowed` does."""
+    """Return the limits of a found hand, within the hand's own. Raises RigError as `allowed` does."""
     binding = bound_hand(armature, found, hand)
     ranges = joint_ranges(binding, hand, np.array(armature.matrix_world))
     for joint, of_joint in ranges.items():
@@ -68,7 +68,7 @@ def _notes(
     ranges: Mapping[int, JointRange],
     moving: set[int],
 ) -> Iterator[str]:
-    """A sentence for each kind of bone that does not turn as a person may think; `moving` are the joints that turn."""
+    """Yield a sentence for each kind of bone that rotates unexpectedly; moving: the joints that rotate."""
     bends = {joint: of_joint.ranges.get("flexion", (0.0, np.inf)) for joint, of_joint in ranges.items()}
     held = (set(binding.limits) - set(ranges)) & moving
     read = read_limits(armature, bones.values())

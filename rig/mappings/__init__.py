@@ -1,4 +1,4 @@
-"""How families of rigs name the bones of a hand: pure tables, one JSON file a family, and one of words."""
+"""Tables of bone names: one JSON file for each family of rigs, and one of words."""
 
 from pathlib import Path
 

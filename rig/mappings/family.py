@@ -1,4 +1,4 @@
-"""What a table of bone names is made of, and how it is read."""
+"""The format of the tables of bone names, and their readers."""
 
 import json
 from dataclasses import dataclass
@@ -12,43 +12,43 @@ VERSION = 1
 MOST_BYTES = 64 * 1024
 LONGEST_NAME = 200
 PARTS: tuple[Literal["fore"], Literal["upper"]] = ("fore", "upper")
-"""Of an arm."""
+"""The parts of an arm."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoneNaming:
-    """The names of the hand's bones in one family of rigs."""
+    """The names of a hand's bones in one family of rigs."""
 
     name: str
-    """For people."""
+    """The family's name as shown to users."""
     sides: dict[Side, str]
-    """What stands for {side} in the names; '' for both where a file holds one hand and does not say which."""
+    """Replacements of {side} in the names; '' for both if files hold one hand and do not name its side."""
     bones: dict[str, str]
-    """joint -> a bone's name with {side}; joints that the family never has are left out."""
+    """joint -> bone name with {side}; joints that the family never has are left out."""
 
     def hand(self, side: Side) -> dict[str, str]:
-        """joint -> bone name of one side."""
+        """Return joint -> bone name of one side."""
         return {joint: bone.replace("{side}", self.sides[side]) for joint, bone in self.bones.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class NameWords:
-    """What parts of a bone's name say where no family knows it. Each begins a part of the name in small letters."""
+    """Words that identify bones of unknown families. Each is the beginning of a part of the name, in lower case."""
 
     digits: dict[str, tuple[str, ...]]
     sides: dict[str, tuple[str, ...]]
-    """These are whole parts of names."""
+    """side -> words; these must be whole parts of names."""
     arms: dict[str, tuple[str, ...]]
-    """upper and fore -> what the letters of a name hold, without what parts them; one that ends with $, at its end:
-    Mixamo's upper arm is LeftArm."""
+    """upper or fore -> strings contained in a name's letters without separators; with $ only at the end, as Mixamo's
+    upper arm is LeftArm."""
     ends: tuple[str, ...]
-    """What a bone is called that only marks where a digit ends."""
+    """Words for bones that only mark the end of a digit."""
     others: tuple[str, ...]
-    """What is no hand."""
+    """Words for bones that belong to no hand."""
 
 
 def read_family(path: Path) -> BoneNaming:
-    """A family from its JSON file. Raises RigError naming the file and what is wrong with it."""
+    """Read a family from its JSON file. Raises RigError, naming the file, if it is invalid."""
     data = read_table(path)
     name, sides, bones = data.get("name"), data.get("sides"), data.get("bones")
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
@@ -68,7 +68,7 @@ def read_family(path: Path) -> BoneNaming:
 
 
 def read_words(path: Path) -> NameWords:
-    """The table of words. Raises RigError naming the file and what is wrong with it."""
+    """Read the table of words. Raises RigError, naming the file, if it is invalid."""
     data = read_table(path)
     digits, sides, arms = data.get("digits"), data.get("sides"), data.get("arms")
     if not isinstance(digits, dict) or set(digits) != set(DIGITS):
@@ -87,7 +87,7 @@ def read_words(path: Path) -> NameWords:
 
 
 def read_table(path: Path) -> dict[str, Any]:
-    """A table's decoded JSON. Raises RigError for a file that is too large, no JSON, or of another version."""
+    """Read a table's JSON. Raises RigError for a file that is too large, not JSON, or of another version."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise RigError(f"{path.name}: larger than {MOST_BYTES // 1024} KiB, expected a table of bone names")
