@@ -7,7 +7,7 @@ through the origin and has the normal Rz(abduction) · Ry(twist) · X.
 
 import numpy as np
 
-from .scalar_math import MANY, Floats, N, NumberFunctions, Pick, Point
+from .scalar_math import ARRAY, Floats, N, NumberFunctions, Pick, Point
 
 Bounds = tuple[float, float]
 """Lower and upper limit, rad."""
@@ -56,7 +56,7 @@ def with_inner(
         picked = [(pick(x), pick(y), pick(z)) for x, y, z in points]
         return points_plane(m, picked, [pick(weight) for weight in weights], limits)
 
-    found: tuple[N, N] = m.mend(others > 0, alone, nearest)
+    found: tuple[N, N] = m.recompute_where(others > 0, alone, nearest)
     return found
 
 
@@ -163,7 +163,7 @@ def planes_of(points: Floats, weights: Floats, limits: tuple[Bounds, Bounds]) ->
         limits: bounds of abduction and of twist, rad.
     """
     each = [(x, y, z) for x, y, z in np.moveaxis(points, 0, -1)]
-    return plane_of(MANY, each, list(weights.T), limits)
+    return plane_of(ARRAY, each, list(weights.T), limits)
 
 
 def plane_axes(abduction: Floats, twist: Floats) -> Floats:

@@ -6,7 +6,7 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-def finished(work: Generator[object, None, Result]) -> Result:
+def run_to_end(work: Generator[object, None, Result]) -> Result:
     """Run a generator to its end and return its result."""
     while True:
         try:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-BASE = 6
+ROOT_DOFS = 6
 """Degrees of freedom of the wrist, the first entries of ν; the joint angles follow."""
 
 
@@ -37,28 +37,28 @@ class HandTopology:
 
     levels: tuple[tuple[Ints, Ints], ...]
     """Joints at the same depth from the root, and their parents; the root's is −1."""
-    rest_turns: Floats
+    rest_rotations: Floats
     """(J, 3, 3) rotation of T_parent_joint."""
-    rest_places: Floats
+    rest_positions: Floats
     """(J, 3, 1) m, translation of T_parent_joint."""
     axes: Floats
     """(D, 3, 1) unit axes in the joint's frame."""
-    crosses: Floats
+    axis_crosses: Floats
     """(D, 3, 3) S(axis)"""
-    squares: Floats
+    axis_cross_squares: Floats
     """(D, 3, 3) S(axis)²"""
-    turns: tuple[tuple[Ints, Ints], ...]
+    dofs_by_order: tuple[tuple[Ints, Ints], ...]
     """The degrees of freedom that come first, second, ... in their joint, and those joints."""
-    joint_of: Ints
+    dof_joints: Ints
     """(D,) the joint of each degree of freedom."""
-    below: Ints
+    dof_parents: Ints
     """(D,) the parent of that joint, −1 for the root's."""
-    moves: Bools
+    affected_by: Bools
     """(J, D) whether a degree of freedom moves a joint's frame."""
 
 
 @lru_cache(maxsize=8)
-def linkage(hand: HandModel) -> HandTopology:
+def hand_topology(hand: HandModel) -> HandTopology:
     """Return the topology of a hand; cached, since hands are immutable."""
     parents = np.array(hand.parents)
     depth = np.zeros(len(parents), int)
@@ -74,15 +74,15 @@ def linkage(hand: HandModel) -> HandTopology:
     crosses = cross_matrix(hand.axes)
     return HandTopology(
         levels=tuple((level, parents[level]) for level in levels),
-        rest_turns=hand.rest[:, :3, :3].copy(),
-        rest_places=hand.rest[:, :3, 3, None].copy(),
+        rest_rotations=hand.rest[:, :3, :3].copy(),
+        rest_positions=hand.rest[:, :3, 3, None].copy(),
         axes=hand.axes[:, :, None],
-        crosses=crosses,
-        squares=crosses @ crosses,
-        turns=tuple((dofs, hand.axis_joint[dofs]) for dofs in turns),
-        joint_of=hand.axis_joint,
-        below=parents[hand.axis_joint],
-        moves=moves,
+        axis_crosses=crosses,
+        axis_cross_squares=crosses @ crosses,
+        dofs_by_order=tuple((dofs, hand.axis_joint[dofs]) for dofs in turns),
+        dof_joints=hand.axis_joint,
+        dof_parents=parents[hand.axis_joint],
+        affected_by=moves,
     )
 
 
@@ -91,19 +91,19 @@ class PosedJoints:
     """Joint frames and rotation axes of a hand in the world over F frames."""
 
     hand: HandModel
-    turns: Floats
+    rotations: Floats
     """(F, J, 3, 3) R_world_joint."""
-    places: Floats
+    positions: Floats
     """(F, J, 3) m."""
     axes: Floats
     """(F, D, 3) unit axes in the world; each goes through its joint's position."""
 
-    def sites(self, sites: Ints) -> Floats:
+    def site_positions(self, sites: Ints) -> Floats:
         """Positions (F, T, 3) m of some of the hand's sites (T,)."""
         chosen = [self.hand.sites[site] for site in sites]
         joints = [site.joint for site in chosen]
         offsets = np.array([site.offset for site in chosen]).reshape(-1, 3, 1)
-        at: Floats = (self.turns[:, joints] @ offsets)[..., 0] + self.places[:, joints]
+        at: Floats = (self.rotations[:, joints] @ offsets)[..., 0] + self.positions[:, joints]
         return at
 
     def jacobians(self, sites: Ints) -> tuple[Floats, Floats]:
@@ -113,21 +113,21 @@ class PosedJoints:
             Two arrays (F, T, 3, 6 + D): how ν moves the sites, and how it rotates the joints that carry them.
         """
         joints = np.array([self.hand.sites[site].joint for site in sites], int)
-        at = self.sites(sites)
-        link = linkage(self.hand)
-        moved = link.moves[joints]
+        at = self.site_positions(sites)
+        link = hand_topology(self.hand)
+        moved = link.affected_by[joints]
         axes = np.where(moved[..., None], self.axes[:, None], 0.0)
-        arms = at[:, :, None] - self.places[:, None, link.joint_of]
+        arms = at[:, :, None] - self.positions[:, None, link.dof_joints]
         count = len(at)
-        moves, turns = np.zeros((2, count, len(joints), 3, BASE + len(link.joint_of)))
-        moves[..., :3] = turns[..., 3:BASE] = np.eye(3)
-        moves[..., 3:BASE] = -cross_matrix(at - self.places[:, None, 0])
-        moves[..., BASE:] = np.cross(axes, arms).swapaxes(-1, -2)
-        turns[..., BASE:] = axes.swapaxes(-1, -2)
+        moves, turns = np.zeros((2, count, len(joints), 3, ROOT_DOFS + len(link.dof_joints)))
+        moves[..., :3] = turns[..., 3:ROOT_DOFS] = np.eye(3)
+        moves[..., 3:ROOT_DOFS] = -cross_matrix(at - self.positions[:, None, 0])
+        moves[..., ROOT_DOFS:] = np.cross(axes, arms).swapaxes(-1, -2)
+        turns[..., ROOT_DOFS:] = axes.swapaxes(-1, -2)
         return moves, turns
 
 
-def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
+def pose_joints(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
     """Forward kinematics of a hand in F frames.
 
     Args:
@@ -135,13 +135,13 @@ def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
         root: (F, 4, 4) T_world_wrist, m.
         angles: (F, D) rad.
     """
-    link = linkage(hand)
+    link = hand_topology(hand)
     sine, cosine = np.sin(angles)[..., None, None], np.cos(angles)[..., None, None]
-    turned = np.eye(3) + sine * link.crosses + (1.0 - cosine) * link.squares  # Rodrigues
+    turned = np.eye(3) + sine * link.axis_crosses + (1.0 - cosine) * link.axis_cross_squares  # Rodrigues
     count, joints = len(angles), len(hand.joints)
-    local = np.broadcast_to(link.rest_turns, (count, joints, 3, 3)).copy()
+    local = np.broadcast_to(link.rest_rotations, (count, joints, 3, 3)).copy()
     axes = np.empty((count, hand.dofs, 3, 1))
-    for dofs, owners in link.turns:
+    for dofs, owners in link.dofs_by_order:
         # In the parent's frame: the joint's earlier rotations are applied, its later ones are not.
         axes[:, dofs] = local[:, owners] @ link.axes[dofs]
         local[:, owners] = local[:, owners] @ turned[:, dofs]
@@ -151,11 +151,11 @@ def place(hand: HandModel, root: Floats, angles: Floats) -> PosedJoints:
     for level, parents in link.levels:
         above = turns[:, parents]
         turns[:, level] = above @ local[:, level]
-        places[:, level] = above @ link.rest_places[level] + places[:, parents]
-    return PosedJoints(hand, turns[:, :-1], places[:, :-1, :, 0], (turns[:, link.below] @ axes)[..., 0])
+        places[:, level] = above @ link.rest_positions[level] + places[:, parents]
+    return PosedJoints(hand, turns[:, :-1], places[:, :-1, :, 0], (turns[:, link.dof_parents] @ axes)[..., 0])
 
 
-def log_errors(wanted: Floats, found: Floats) -> Floats:
+def rotation_errors(wanted: Floats, found: Floats) -> Floats:
     """Rotation vectors (..., 3) rad in world axes that take rotations `found` to `wanted` (..., 3, 3), the shorter way.
 
     At half a turn, where both directions are equally short, it is one of them.
@@ -167,15 +167,15 @@ def log_errors(wanted: Floats, found: Floats) -> Floats:
     return turn
 
 
-def moved(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Floats]:
+def integrate(root: Floats, angles: Floats, step: Floats) -> tuple[Floats, Floats]:
     """Integrate a step of the velocity: the root (F, 4, 4) and angles (F, D) after ν dt (F, 6 + D).
 
     The wrist rotates by the exponential map, and the product is normalised so that it remains a rotation.
     """
-    angle = np.linalg.norm(step[:, 3:BASE], axis=-1)
-    axis = step[:, 3:BASE] / np.maximum(angle, 1e-300)[:, None]
+    angle = np.linalg.norm(step[:, 3:ROOT_DOFS], axis=-1)
+    axis = step[:, 3:ROOT_DOFS] / np.maximum(angle, 1e-300)[:, None]
     after = root.copy()
     after[:, :3, 3] += step[:, :3]
-    turned = rot.to_matrix(rot.about(axis, angle)) @ root[:, :3, :3]
+    turned = rot.to_matrix(rot.from_axis_angle(axis, angle)) @ root[:, :3, :3]
     after[:, :3, :3] = rot.to_matrix(rot.from_matrix(turned))
-    return after, angles + step[:, BASE:]
+    return after, angles + step[:, ROOT_DOFS:]

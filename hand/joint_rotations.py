@@ -14,11 +14,11 @@ from .targets import Targets
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-STEADY = np.deg2rad(12.0)
+OFFSET_TOLERANCE = np.deg2rad(12.0)
 """A device's offset whose median deviation from its mean exceeds this is not a constant difference of frames."""
 
 
-def between(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Floats:
+def device_offsets(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Floats:
     """Offsets (T, 4) that turn a device's joint rotations into the model's; NaN where unknown.
 
     Args:
@@ -33,11 +33,11 @@ def between(hand: HandModel, targets: Targets, pose: Pose, device: Floats) -> Fl
     joints = np.array([hand.sites[site].joint for site in targets.sites])
     own = rot.from_matrix(kinematics.joint_frames(hand, pose)[:, joints, :3, :3])
     # If a digit's tip is not seen, its last bone may have any angle.
-    own[:, ~observed(hand, joints, np.any(targets.weights > 0, axis=0))[joints]] = np.nan
-    return as_before(hand, joints, offsets(device, own))
+    own[:, ~observable_joints(hand, joints, np.any(targets.weights > 0, axis=0))[joints]] = np.nan
+    return fill_from_parents(hand, joints, constant_offsets(device, own))
 
 
-def offsets(device: Floats, own: Floats) -> Floats:
+def constant_offsets(device: Floats, own: Floats) -> Floats:
     """Constant offsets (T, 4) from a device's rotations to the model's; NaN where they are not constant.
 
     Devices agree on joint positions but not on the orientation of joint frames, which differs by a constant rotation of
@@ -52,14 +52,14 @@ def offsets(device: Floats, own: Floats) -> Floats:
     for column in range(apart.shape[1]):
         known = apart[np.isfinite(apart[:, column]).all(axis=1), column]
         if len(known):
-            mean = _mean(known)
+            mean = _mean_quaternion(known)
             away = 2 * np.arccos(np.clip(np.abs(known @ mean), 0.0, 1.0))
-            if np.median(away) < STEADY:
+            if np.median(away) < OFFSET_TOLERANCE:
                 result[column] = mean
     return result
 
 
-def observed(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
+def observable_joints(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools:
     """Whether each joint's rotation (J,) is observable: whether a target beyond it is seen.
 
     Args:
@@ -74,7 +74,7 @@ def observed(hand: HandModel, joints: "NDArray[np.int64]", seen: Bools) -> Bools
     return beyond
 
 
-def as_before(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> Floats:
+def fill_from_parents(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> Floats:
     """Fill offsets (T, 4) that are NaN with the parent joint's: a device uses one convention along a digit."""
     column = {joint: index for index, joint in enumerate(joints.tolist())}
     result = offsets.copy()
@@ -85,13 +85,13 @@ def as_before(hand: HandModel, joints: "NDArray[np.int64]", offsets: Floats) -> 
     return result
 
 
-def _mean(q: Floats) -> Floats:
+def _mean_quaternion(q: Floats) -> Floats:
     """Mean (4,) of unit quaternions (N, 4) of either sign (Markley 2007): the principal eigenvector of Σ q qᵀ."""
     mean: Floats = np.linalg.eigh(q.T @ q)[1][:, -1]
     return mean
 
 
-def as_told(hand: HandModel, targets: Targets, pose: Pose) -> Pose:
+def apply_target_rotations(hand: HandModel, targets: Targets, pose: Pose) -> Pose:
     """Set the angles that the targets' rotations determine, and keep the others as they were solved.
 
     Args:
@@ -111,12 +111,12 @@ def as_told(hand: HandModel, targets: Targets, pose: Pose) -> Pose:
         turns[:, joints[told]], known[joints[told]] = targets.rotations[rows][:, told], True
         if not known[0]:
             turns[:, 0], known[0] = rot.from_matrix(pose.root[rows, :3, :3]), True
-        found = angles(hand, turns, known)
+        found = angles_from_rotations(hand, turns, known)
         result[rows] = np.where(np.isfinite(found), found, result[rows])
     return replace(pose, angles=result)
 
 
-def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
+def angles_from_rotations(hand: HandModel, turns: Floats, known: Bools) -> Floats:
     """Joint angles (F, D) rad within the limits from joint rotations; NaN where they do not determine an angle.
 
     Args:
@@ -134,12 +134,12 @@ def angles(hand: HandModel, turns: Floats, known: Bools) -> Floats:
         if known[joint] and known[before]:
             dofs = np.flatnonzero(hand.axis_joint == joint)
             turn = np.swapaxes(frames[:, before] @ carried, -1, -2) @ frames[:, joint]
-            result[:, dofs] = _of_joint(hand, dofs, turn)
+            result[:, dofs] = _euler_angles(hand, dofs, turn)
     clipped: Floats = np.clip(result, hand.limits[:, 0], hand.limits[:, 1])
     return clipped
 
 
-def _of_joint(hand: HandModel, dofs: "NDArray[np.int64]", turn: Floats) -> Floats:
+def _euler_angles(hand: HandModel, dofs: "NDArray[np.int64]", turn: Floats) -> Floats:
     """Angles (F, K) rad of a joint's K degrees of freedom in R = Rz(abduction) · Ry(twist) · Rx(flexion)."""
     whole = {
         "abduction": np.arctan2(turn[:, 1, 0], turn[:, 0, 0]),

@@ -44,7 +44,7 @@ KNUCKLES = tuple(f"{digit}-phalanx-proximal" for digit in DIGITS[1:])
 TIPS = tuple(f"{digit}-tip" for digit in DIGITS)
 
 
-def digit_words(digit: str) -> str:
+def digit_label(digit: str) -> str:
     """Return a digit's name as it appears in a sentence: "little finger"."""
     return digit.replace("pinky", "little").replace("-", " ")
 

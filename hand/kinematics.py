@@ -42,7 +42,7 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
         (F, J, 4) unit quaternions wxyz.
     """
     result = np.broadcast_to(rot.IDENTITY, (len(angles), len(hand.joints), 4)).copy()
-    turns = rot.about(hand.axes, angles)
+    turns = rot.from_axis_angle(hand.axes, angles)
     order = np.arange(hand.dofs) - np.searchsorted(hand.axis_joint, hand.axis_joint)
     for k in range(3):
         dofs = np.flatnonzero(order == k)

@@ -17,42 +17,44 @@ from .targets import Targets
 
 Floats = NDArray[np.float64]
 
-POINTS = np.array([-1.0, 1.0, 1.0])
+POINT_SIGNS = np.array([-1.0, 1.0, 1.0])
 """Factors that mirror a position or a velocity."""
-TURNS = np.array([1.0, -1.0, -1.0])
+AXIS_SIGNS = np.array([1.0, -1.0, -1.0])
 """Factors that mirror a rotation axis or an angular velocity."""
-FRAMES = np.outer([*POINTS, 1.0], [*POINTS, 1.0])
+FRAME_SIGNS = np.outer([*POINT_SIGNS, 1.0], [*POINT_SIGNS, 1.0])
 """(4, 4) elementwise factors that mirror a frame: M T M."""
 
 
-def other(side: Side) -> Side:
+def other_side(side: Side) -> Side:
     """Return left for right, and right for left."""
     return SIDES[1 - SIDES.index(side)]
 
 
 def model(hand: HandModel) -> HandModel:
     """Return the other hand with the same proportions, limits and couplings."""
-    sites = tuple(Site(site.name, site.joint, _point(site.offset)) for site in hand.sites)
-    return replace(hand, side=other(hand.side), rest=FRAMES * hand.rest, axes=TURNS * hand.axes, sites=sites)
+    sites = tuple(Site(site.name, site.joint, _mirrored_point(site.offset)) for site in hand.sites)
+    return replace(
+        hand, side=other_side(hand.side), rest=FRAME_SIGNS * hand.rest, axes=AXIS_SIGNS * hand.axes, sites=sites
+    )
 
 
-def _point(place: tuple[float, float, float]) -> tuple[float, float, float]:
+def _mirrored_point(place: tuple[float, float, float]) -> tuple[float, float, float]:
     x, y, z = place
     return -x, y, z
 
 
 def pose(posed: Pose, hand: HandModel) -> Pose:
     """Mirror a pose on to `hand`, the model of the other hand."""
-    return Pose(hand, FRAMES * posed.root, posed.angles)
+    return Pose(hand, FRAME_SIGNS * posed.root, posed.angles)
 
 
 def targets(asked: Targets) -> Targets:
     """Mirror targets for the other hand."""
-    turns = np.array([1.0, *TURNS])
+    turns = np.array([1.0, *AXIS_SIGNS])
     return replace(
         asked,
-        positions=POINTS * asked.positions,
+        positions=POINT_SIGNS * asked.positions,
         rotations=None if asked.rotations is None else turns * asked.rotations,
-        velocities=None if asked.velocities is None else POINTS * asked.velocities,
-        angular_velocities=None if asked.angular_velocities is None else TURNS * asked.angular_velocities,
+        velocities=None if asked.velocities is None else POINT_SIGNS * asked.velocities,
+        angular_velocities=None if asked.angular_velocities is None else AXIS_SIGNS * asked.angular_velocities,
     )

@@ -85,7 +85,7 @@ POSES: dict[str, NamedPose] = _read(Path(__file__).with_name("poses.json"))
 """By name, in display order."""
 
 
-def of_group(group: str) -> tuple[str, ...]:
+def names_in_group(group: str) -> tuple[str, ...]:
     """Return the names of a group's poses."""
     return tuple(pose.name for pose in POSES.values() if pose.group == group)
 

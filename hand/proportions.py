@@ -32,7 +32,7 @@ class Proportions(ValueEquality):
     """(9, 3) m, positions of PALM_JOINTS."""
     phalanges: Floats
     """(5, 3) m, lengths of each digit's three moving bones; the thumb's first is its metacarpal."""
-    frames: Floats
+    digit_rotations: Floats
     """(5, 4) unit quaternions wxyz, rotation of each digit's first moving joint in the wrist's frame at zero angles."""
 
     def __post_init__(self) -> None:
@@ -63,13 +63,16 @@ class Proportions(ValueEquality):
             palm=self.palm * [-1.0, 1.0, 1.0],
             phalanges=self.phalanges,
             # Mirroring a rotation in X keeps its component about X and negates those about Y and Z.
-            frames=self.frames * [1.0, 1.0, -1.0, -1.0],
+            digit_rotations=self.digit_rotations * [1.0, 1.0, -1.0, -1.0],
         )
 
 
-def _turned(z: float, x: float, y: float) -> Floats:
+def _rotation_zxy(z: float, x: float, y: float) -> Floats:
     """Quaternion of Rz · Rx · Ry, angles in degrees: spread, then droop, then roll."""
-    turns = [rot.about(axis, np.deg2rad(angle)) for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)]
+    turns = [
+        rot.from_axis_angle(axis, np.deg2rad(angle))
+        for axis, angle in zip(np.eye(3)[[2, 0, 1]], (z, x, y), strict=True)
+    ]
     return rot.multiply(rot.multiply(turns[0], turns[1]), turns[2])
 
 
@@ -103,8 +106,14 @@ _ADULT = Proportions(
     / 1000,
     # The spread is that of a flat hand. The roll makes curling fingers converge on the thumb's base, as in ten headset
     # hands (npm handy-work). The thumb points sideways and towards the palm, and is rolled so that it flexes across it.
-    frames=np.stack(
-        [_turned(50, -20, -70), _turned(5, 0, -5), _turned(0, 0, 0), _turned(-5, 0, 6), _turned(-12, 0, 15)]
+    digit_rotations=np.stack(
+        [
+            _rotation_zxy(50, -20, -70),
+            _rotation_zxy(5, 0, -5),
+            _rotation_zxy(0, 0, 0),
+            _rotation_zxy(-5, 0, 6),
+            _rotation_zxy(-12, 0, 15),
+        ]
     ),
 )
 
@@ -125,10 +134,10 @@ def adult(side: Side, size: float = _ADULT.size) -> Proportions:
     return right if side == "right" else right.mirrored()
 
 
-def world_frames(proportions: Proportions) -> Floats:
+def rest_frames_in_wrist(proportions: Proportions) -> Floats:
     """Return T_wrist_joint (J, 4, 4) m of the hand at zero angles."""
     world = np.tile(np.eye(4), (len(JOINTS), 1, 1))
-    digit_frames = rot.to_matrix(proportions.frames)
+    digit_frames = rot.to_matrix(proportions.digit_rotations)
     for digit, name in enumerate(DIGITS):
         chain = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[name]]
         first = proportions.palm[PALM_JOINTS.index(JOINTS[chain[0]])]
@@ -138,29 +147,29 @@ def world_frames(proportions: Proportions) -> Floats:
         if name != "thumb":
             base = JOINT_INDEX[DIGIT_JOINTS[name][0]]
             begin = proportions.palm[PALM_JOINTS.index(JOINTS[base])]
-            world[base, :3, :3] = rot.basis(first - begin, digit_frames[digit][:, 2])
+            world[base, :3, :3] = rot.frame_from_yz(first - begin, digit_frames[digit][:, 2])
             world[base, :3, 3] = begin
     return world
 
 
 def rest_frames(proportions: Proportions) -> Floats:
     """Return T_parent_joint (J, 4, 4) m of the hand at zero angles."""
-    world = world_frames(proportions)
+    world = rest_frames_in_wrist(proportions)
     parents = np.array(PARENTS)
     local = world.copy()
     local[1:] = np.linalg.inv(world[parents[1:]]) @ world[1:]
     return local
 
 
-def site_places(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
+def site_positions(proportions: Proportions, spots: tuple[Spot, ...]) -> Floats:
     """Return the positions (M, 3) m of spots in the wrist's frame at zero angles."""
-    world = world_frames(proportions)[[JOINT_INDEX[spot.joint] for spot in spots]]
+    world = rest_frames_in_wrist(proportions)[[JOINT_INDEX[spot.joint] for spot in spots]]
     offsets = np.array([spot.on(proportions.side) for spot in spots]).reshape(-1, 3)
     placed: Floats = np.einsum("mij,mj->mi", world[:, :3, :3], offsets) + world[:, :3, 3]
     return placed
 
 
-def in_palm(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> Floats:
+def to_wrist_frame(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> Floats:
     """Transform markers into the wrist's frame, by fitting the hand to its palm markers in each frame.
 
     Args:
@@ -172,7 +181,7 @@ def in_palm(proportions: Proportions, spots: tuple[Spot, ...], seen: Floats) -> 
         (F, M, 3) m.
     """
     palm = [i for i, spot in enumerate(spots) if on_palm(spot)]
-    moves = rot.fit_seen(site_places(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
+    moves = rot.fit_rigid_to_visible(site_positions(proportions, tuple(spots[i] for i in palm)), seen[:, palm])
     local: Floats = np.einsum("fji,fmj->fmi", moves[:, :3, :3], seen - moves[:, None, :3, 3])
     return local
 
@@ -200,12 +209,12 @@ def build(
         axis_joint=np.array([JOINT_INDEX[joint] for joint, _ in keys]),
         limits=np.deg2rad(np.array([degrees for _, degrees in rows], float)),
         neutral=np.deg2rad(np.array([np.clip(NEUTRAL.get(key, 0.0), *limits[key]) for key in keys])),
-        couplings=tuple(_row(coupling, keys) for coupling in couplings),
+        couplings=tuple(_coupling(coupling, keys) for coupling in couplings),
         sites=tuple(Site(name, index) for index, name in enumerate(JOINTS)),
     )
 
 
-def _row(coupling: CouplingRow, keys: list[tuple[str, Movement]]) -> Coupling:
+def _coupling(coupling: CouplingRow, keys: list[tuple[str, Movement]]) -> Coupling:
     coefficients = np.zeros(len(keys))
     for joint, movement, coefficient in coupling.terms:
         if (joint, movement) not in keys:

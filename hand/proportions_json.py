@@ -25,7 +25,8 @@ def to_json(proportions: Proportions) -> dict[str, object]:
             for bone in range(3)
         },
         "directions_wxyz": {
-            digit: [round(float(x), 6) for x in frame] for digit, frame in zip(DIGITS, proportions.frames, strict=True)
+            digit: [round(float(x), 6) for x in frame]
+            for digit, frame in zip(DIGITS, proportions.digit_rotations, strict=True)
         },
     }
 
@@ -54,5 +55,5 @@ def from_json(side: Side, data: object, where: str) -> Proportions:
         side=side,
         palm=np.stack([numbers("palm_mm", joint, 3) for joint in PALM_JOINTS]) / 1000,
         phalanges=np.array(bones) / 1000,
-        frames=frames / norms,
+        digit_rotations=frames / norms,
     )

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 IDENTITY: Floats = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def about(axis: ArrayLike, angle: ArrayLike) -> Floats:
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Floats:
     """Quaternions (..., 4) of rotations by angles (...) rad about unit axes (..., 3)."""
     half = np.asarray(angle, float)[..., None] / 2
     axis = np.asarray(axis, float)
@@ -60,7 +60,7 @@ def to_matrix(q: Floats) -> Floats:
 
 
 _I: Floats = np.eye(4)
-_OF_PRODUCTS: Floats = np.concatenate(
+_PRODUCTS_TO_AXES: Floats = np.concatenate(
     [
         multiply(multiply(_I[:, None, None], _I[1:]), conjugate(_I)[:, None])[..., 1:].reshape(16, 9),
         _I.reshape(16, 1),
@@ -70,9 +70,9 @@ _OF_PRODUCTS: Floats = np.concatenate(
 """(16, 10) maps the products of a quaternion's components to q v q* for each axis v, and to its squared norm."""
 
 
-def columns(q: Floats) -> Floats:
+def to_matrix_transposed(q: Floats) -> Floats:
     """Transposed rotation matrices (N, 3, 3) of quaternions (N, 4) of any norm, in fewer operations than to_matrix."""
-    squares = (q[:, :, None] * q[:, None, :]).reshape(-1, 16) @ _OF_PRODUCTS
+    squares = (q[:, :, None] * q[:, None, :]).reshape(-1, 16) @ _PRODUCTS_TO_AXES
     turned: Floats = (squares[:, :9] / squares[:, 9:]).reshape(-1, 3, 3)
     return turned
 
@@ -129,7 +129,7 @@ def slerp(a: Floats, b: Floats, part: Floats) -> Floats:
     return unit
 
 
-def basis(y: Floats, z: Floats) -> Floats:
+def frame_from_yz(y: Floats, z: Floats) -> Floats:
     """Rotation matrices (..., 3, 3) with the y axis along `y` and the z axis as near to `z` as orthogonality allows."""
     y = y / np.linalg.norm(y, axis=-1, keepdims=True)
     x = np.cross(y, z)
@@ -137,7 +137,7 @@ def basis(y: Floats, z: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], -1)
 
 
-def nearest_to(products: Floats) -> Floats:
+def nearest_rotation(products: Floats) -> Floats:
     """Rotation matrices R (..., 3, 3) nearest to matrices B (..., 3, 3): those that maximise the trace of R · Bᵀ.
 
     For B = Σ target · sourceᵀ they rotate source to target by least squares (Kabsch 1976). Where B leaves a rotation
@@ -174,13 +174,13 @@ def fit_rigid(source: Floats, target: Floats, weights: Floats) -> Floats:
     a = (source - source_mid[..., None, :]) * weights[..., None]
     b = target - target_mid[..., None, :]
     moves = np.zeros((*source_mid.shape[:-1], 4, 4))
-    moves[..., :3, :3] = nearest_to(np.swapaxes(b, -1, -2) @ a)
+    moves[..., :3, :3] = nearest_rotation(np.swapaxes(b, -1, -2) @ a)
     moves[..., :3, 3] = target_mid - np.einsum("...ij,...j->...i", moves[..., :3, :3], source_mid)
     moves[..., 3, 3] = 1.0
     return moves
 
 
-def fit_seen(places: Floats, seen: Floats) -> Floats:
+def fit_rigid_to_visible(places: Floats, seen: Floats) -> Floats:
     """Rigid transforms (F, 4, 4) that take points (N, 3) nearest to markers (F, N, 3), NaN where not seen."""
     known = np.all(np.isfinite(seen), axis=-1)
     target = np.where(known[..., None], seen, 0.0)

@@ -37,7 +37,7 @@ class NumberFunctions(Generic[N]):
     """Choose between two values by a condition."""
     any: Callable[[Any], bool]
     """Whether a condition holds anywhere."""
-    mend: Callable[[Any, Any, Callable[[Pick], Any]], Any]
+    recompute_where: Callable[[Any, Any, Callable[[Pick], Any]], Any]
     """Recompute values where a condition holds: mend(bad, values, again) calls again(pick), where pick(x) selects the
     elements of x in the bad frames."""
 
@@ -50,11 +50,11 @@ def _where(condition: bool, yes: float, no: float) -> float:
     return yes if condition else no
 
 
-def _mend(bad: bool, values: Values, again: Callable[[Pick], Values]) -> Values:
-    return again(_whole) if bad else values
+def _recompute_where(bad: bool, values: Values, again: Callable[[Pick], Values]) -> Values:
+    return again(_identity) if bad else values
 
 
-def _whole(x: Any) -> Any:
+def _identity(x: Any) -> Any:
     return x
 
 
@@ -77,7 +77,7 @@ def _cos_many(x: Floats) -> Floats:
     return cosine
 
 
-def _mend_many(bad: NDArray[np.bool_], values: Values, again: Callable[[Pick], Values]) -> Values:
+def _recompute_rows(bad: NDArray[np.bool_], values: Values, again: Callable[[Pick], Values]) -> Values:
     rows = np.flatnonzero(bad)
     if not len(rows):
         return values
@@ -93,14 +93,14 @@ def _mend_many(bad: NDArray[np.bool_], values: Values, again: Callable[[Pick], V
     return cast(Values, tuple(mended))
 
 
-ONE: NumberFunctions[float] = NumberFunctions(
-    math.sin, math.cos, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _mend
+SCALAR: NumberFunctions[float] = NumberFunctions(
+    math.sin, math.cos, math.sqrt, math.acos, math.atan2, _clip, _where, bool, _recompute_where
 )
-MANY: NumberFunctions[Floats] = NumberFunctions(
-    _sin_many, _cos_many, np.sqrt, np.arccos, np.arctan2, _clip_many, np.where, np.any, _mend_many
+ARRAY: NumberFunctions[Floats] = NumberFunctions(
+    _sin_many, _cos_many, np.sqrt, np.arccos, np.arctan2, _clip_many, np.where, np.any, _recompute_rows
 )
 
 
-def wrapped(angle: N) -> N:
+def wrap_angle(angle: N) -> N:
     """Wrap an angle to −π..π."""
     return (angle + math.pi) % (2 * math.pi) - math.pi

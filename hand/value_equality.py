@@ -13,19 +13,19 @@ class ValueEquality:
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and content(self) == content(other)
+        return type(self) is type(other) and hashable_content(self) == hashable_content(other)
 
     def __hash__(self) -> int:
-        return hash(content(self))
+        return hash(hashable_content(self))
 
 
-def content(of: Any) -> Hashable:
+def hashable_content(of: Any) -> Hashable:
     """Return a hashable copy of what a dataclass, a tuple or an array contains."""
     if isinstance(of, np.ndarray):
         return of.shape, of.dtype.str, of.tobytes()
     if isinstance(of, tuple):
-        return tuple(content(part) for part in of)
+        return tuple(hashable_content(part) for part in of)
     if is_dataclass(of):
-        return tuple(content(getattr(of, field.name)) for field in fields(of))
+        return tuple(hashable_content(getattr(of, field.name)) for field in fields(of))
     held: Hashable = of
     return held

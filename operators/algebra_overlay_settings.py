@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..hand.joints import DIGITS, digit_words
+from ..hand.joints import DIGITS, digit_label
 from ..rig.posing.algebra import PARTS
 from .setting_properties import FIXED
 
@@ -15,7 +15,7 @@ STEPS = 5
 ABOUT = {
     "arm": "Shoulder, elbow and wrist, where the hand hangs on an arm",
     "palm": "The palm's plane and the knuckles on it",
-} | {digit: f"The {digit_words(digit)}" for digit in DIGITS}
+} | {digit: f"The {digit_label(digit)}" for digit in DIGITS}
 
 
 class Showing:
@@ -57,7 +57,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
         name="Of",
         description="What of the hand",
         items=[
-            (part, digit_words(part).removesuffix(" finger").capitalize(), ABOUT[part], 2**number)
+            (part, digit_label(part).removesuffix(" finger").capitalize(), ABOUT[part], 2**number)
             for number, part in enumerate(PARTS)
         ],
         default={"index-finger"},

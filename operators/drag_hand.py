@@ -10,7 +10,7 @@ from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..errors import KnuckleError
-from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_of, digit_words
+from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_label, digit_of
 from ..posing.algebra_shapes import watched_solve
 from ..posing.dragging import GRABBED, LABELS, WRIST, DragStep
 from ..rig import detection_cache
@@ -50,7 +50,7 @@ def joint_words(joint: str) -> str:
         if joint in KNUCKLES
         else ("first joint", "middle joint", "last joint", "tip")[CHAIN_JOINTS[digit].index(joint)]
     )
-    return f"{digit_words(digit).capitalize()}'s {part}"
+    return f"{digit_label(digit).capitalize()}'s {part}"
 
 
 class KNUCKLE_OT_drag_hand(bpy.types.Operator):

@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, EnumProperty, StringProperty
 from numpy.typing import NDArray
 
 from ..errors import KnuckleError, RigError
-from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_of, digit_words
+from ..hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side, digit_label, digit_of
 from ..posing.grasping.contact_frames import length
 from ..rig.posing.dragging import moved_bones, put_back
 from ..rig.posing.pin_reach import MET, reach_pins, shortfalls
@@ -96,7 +96,7 @@ def _pin_to() -> dict[str, Items]:
     touched = ("TOUCHED", "What It Touches", "The surface that it touches, or else the world")
     kinds = [touched, *KINDS[:2], ("DIGIT", "Nearest Finger", "As it is now to the tip that is nearest")]
     fingers = [
-        (digit, digit_words(digit).title(), f"As it is now to the tip of the {digit_words(digit)}") for digit in DIGITS
+        (digit, digit_label(digit).title(), f"As it is now to the tip of the {digit_label(digit)}") for digit in DIGITS
     ]
     every: Items = [(*item, "NONE", number) for number, item in enumerate([*kinds, *fingers])]
     return {digit: [item for item in every if item[0] != digit] for digit in DIGITS}
@@ -127,7 +127,7 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
             return True
         held = held_follower(armature, self.side).held
         if self.digit not in held.digits:
-            raise RigError(f"armature '{armature.name}' has no {digit_words(self.digit)} on its {self.side} hand")
+            raise RigError(f"armature '{armature.name}' has no {digit_label(self.digit)} on its {self.side} hand")
         kind, to = self._meant(context, armature, held)
         pin_digit(armature, held, self.digit, kind, to)
         return True
@@ -137,11 +137,11 @@ class KNUCKLE_OT_pin_fingertip(_OfDigit, bpy.types.Operator):
         tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
         own = tips[self.digit]
         if self.to in DIGITS and self.to not in tips:
-            raise RigError(f"armature '{armature.name}' has no {digit_words(self.to)} on its {self.side} hand")
+            raise RigError(f"armature '{armature.name}' has no {digit_label(self.to)} on its {self.side} hand")
         if self.to == "DIGIT" or self.to in DIGITS:
             beside = {digit: tip for digit, tip in tips.items() if digit != self.digit and self.to in ("DIGIT", digit)}
             if not beside:
-                raise RigError(f"there is no digit beside the {digit_words(self.digit)}, pin it to something else")
+                raise RigError(f"there is no digit beside the {digit_label(self.digit)}, pin it to something else")
             return "DIGIT", min(beside, key=lambda digit: float(np.linalg.norm(beside[digit] - own)))
         if self.to in ("TOUCHED", "OBJECT"):
             found = self._surface(context, armature, frames, held)
@@ -260,7 +260,7 @@ def _reach(context: "Context", armature: "Object", side: Side) -> tuple[bool, li
         put_back(dragged)
     of, enough = f" of '{armature.name}'" if len(in_pose_mode(context)) > 1 else "", MET * length(who.held.hand)
     return bool(bones), [
-        f"the {side} {digit_words(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
+        f"the {side} {digit_label(digit)}{of} by {1000 * far:.{0 if far > 0.01 else 1}f} mm"
         for digit, far in shortfalls(who.held, pins).items()
         if far > enough
     ]

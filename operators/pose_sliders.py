@@ -9,7 +9,7 @@ from bpy.app.handlers import persistent
 from bpy.props import BoolProperty, EnumProperty, FloatProperty
 
 from ..errors import KnuckleError
-from ..hand.joints import SIDES, Side, digit_words
+from ..hand.joints import SIDES, Side, digit_label
 from ..posing.sliders import SLIDERS, Slider
 from ..rig import detection_cache
 from ..rig.detection_cache import DetectedHands
@@ -108,7 +108,7 @@ def _slider(slider: Slider) -> Any:
                 slide(bpy.context, slider, to)
         forget_shown()
 
-    digit = f"the {digit_words(slider.digit)}" if slider.digit else OF_ALL.get(slider.word, "")
+    digit = f"the {digit_label(slider.digit)}" if slider.digit else OF_ALL.get(slider.word, "")
     return FloatProperty(
         name=slider.word.capitalize(),
         description=ABOUT[slider.word].format(digit=digit),

@@ -10,7 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 from numpy.typing import NDArray
 
 from ..errors import RigError
-from ..hand.joints import DIGITS, digit_of, digit_words
+from ..hand.joints import DIGITS, digit_label, digit_of
 from ..posing.following import Brought, Course, Tool, along_line, along_points, around_ball
 from ..rig import detection_cache
 from ..rig.posing import guides
@@ -34,7 +34,7 @@ TOLD = {
 }
 END_ITEMS = [
     ("wrist", "Wrist", "The wrist is brought there"),
-    *((f"{digit}-tip", digit_words(digit).capitalize(), f"The tip of the {digit_words(digit)}") for digit in DIGITS),
+    *((f"{digit}-tip", digit_label(digit).capitalize(), f"The tip of the {digit_label(digit)}") for digit in DIGITS),
 ]
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError
-from ..hand.joints import SIDES, Side, digit_words
+from ..hand.joints import SIDES, Side, digit_label
 from ..operators.pin_properties import holds, pin_of, pins_on
 from ..operators.posed_hands import in_pose_mode, sides_of
 from ..rig.posing.posable_cache import held_hand
@@ -80,7 +80,7 @@ def _row(layout: "UILayout", armature: "Object", side: Side, digit: str, name: s
 def where(pin: Any) -> str:
     """Describe what a fingertip is pinned to."""
     if pin.kind == "DIGIT":
-        return f"To the {digit_words(pin.other)}"
+        return f"To the {digit_label(pin.other)}"
     if pin.kind == "OBJECT":
         return f"On {pin.target.name}" if holds(pin) else "On nothing any more"
     return "In the world"

@@ -12,7 +12,7 @@ from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
 from ..hand.calibration.skin_markers import fit
-from ..hand.generators import finished
+from ..hand.generators import run_to_end
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, SIDES, Side
 from ..hand.labelling.few_markers import few_of
 from ..hand.labelling.handedness import handedness
@@ -65,7 +65,7 @@ def labelled(recipe: Recipe, markers: Markers) -> LabelledMarkers:
 
     Raises MarkerMapError if neither names nor shape show a hand, or if the recipe's marker map is invalid.
     """
-    return finished(labelling(recipe, markers))
+    return run_to_end(labelling(recipe, markers))
 
 
 def labelling(recipe: Recipe, markers: Markers) -> Generator[str, None, LabelledMarkers]:

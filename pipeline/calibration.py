@@ -29,7 +29,7 @@ from ..hand.limits import DIP_PER_PIP
 from ..hand.marker_sets import Spot, palm_together
 from ..hand.measured_hand import MeasuredHand, with_markers
 from ..hand.measurements import Measure
-from ..hand.proportions import Proportions, in_palm
+from ..hand.proportions import Proportions, to_wrist_frame
 from ..hand.targets import assign
 from ..solvers.fabrik import Fabrik
 from . import assignment as assigning
@@ -295,7 +295,7 @@ def _columns(clip: _Clip, spots: tuple[Spot, ...], side: Side) -> Floats:
 
 def _local(hand: Proportions, spots: tuple[Spot, ...], positions: Floats) -> Floats:
     """Positions (F, M, 3) in m in the wrist's frame, of the frames in which the palm is seen."""
-    return in_palm(hand, spots, positions[palm_together(spots, positions)])
+    return to_wrist_frame(hand, spots, positions[palm_together(spots, positions)])
 
 
 def run(recipe: Recipe, choices: CalibrationChoices) -> Performer:

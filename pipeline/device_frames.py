@@ -7,7 +7,7 @@ import numpy as np
 
 from ..capture.markers import Markers
 from ..hand import rotations as rot
-from ..hand.joint_rotations import between
+from ..hand.joint_rotations import device_offsets
 from ..hand.targets import assign
 from ..solvers import Solver, beginning
 from .assignment import positions_of, turns_of
@@ -35,5 +35,5 @@ def in_own_frames(solver: Solver[Any], person: Performer, markers: Markers) -> M
         some = targets.select(first)
         pose, _ = solver.solve(hand, some, beginning(solver, measured))
         columns = [markers.names.index(label) for label in spots]
-        turns[:, columns] = rot.multiply(told, between(hand, some, pose, told[first]))
+        turns[:, columns] = rot.multiply(told, device_offsets(hand, some, pose, told[first]))
     return replace(markers, turns=turns)

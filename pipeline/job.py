@@ -13,7 +13,7 @@ from .. import solvers
 from ..capture.cleaning import clean, resample
 from ..capture.markers import Markers
 from ..hand import mirror
-from ..hand.joint_rotations import as_told
+from ..hand.joint_rotations import apply_target_rotations
 from ..hand.joints import BENDING_JOINTS, CHAIN_JOINTS, DIGITS, Side
 from ..hand.kinematics import Pose
 from ..hand.marker_sets import Spot, on_palm
@@ -197,7 +197,7 @@ def _solve(
         pose = _finished(measured, targets, pose)
     pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
     pose, companions = accompanied(pose, np.any(digits_shown(hand, targets), axis=0))
-    pose = as_told(hand, targets, pose) if how.drive == "joints" else pose
+    pose = apply_target_rotations(hand, targets, pose) if how.drive == "joints" else pose
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen, measured.worn is not None)
     return SolvedHand(hand.side, hand, proportions, shown, targets, pose, predicted, seen, companions)

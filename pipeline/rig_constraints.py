@@ -52,7 +52,7 @@ class RigQueries:
 
     def drives(self, side: Side) -> Side:
         """Return the side of the rig's hand that the performer's hand of this side drives."""
-        return mirror.other(side) if self.recipe.mirror else side
+        return mirror.other_side(side) if self.recipe.mirror else side
 
     def _driving(self, hand: MeasuredHand) -> HandModel:
         """Return the performer's hand, mirrored if the recipe says so."""

@@ -195,7 +195,7 @@ def into_armature(matrix_world: Floats, rotations: Floats) -> Floats:
     """
     back = np.linalg.inv(matrix_world[..., :3, :3])
     turned = back @ rotations
-    return rot.basis(turned[..., :, 1], turned[..., :, 2])
+    return rot.frame_from_yz(turned[..., :, 1], turned[..., :, 2])
 
 
 def _holders(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", carrier: str | None) -> Ints:

@@ -117,7 +117,7 @@ def _way(tip: Floats, centres: Floats, axes: Floats) -> Floats:
     angles = np.linspace(0.0, CURL, STEPS)
     way: Floats = np.tile(tip, (STEPS, 1))
     for centre, axis in zip(centres[::-1], axes[::-1], strict=True):
-        way = rot.rotate(rot.about(axis, angles), way - centre) + centre
+        way = rot.rotate(rot.from_axis_angle(axis, angles), way - centre) + centre
     return way
 
 

@@ -51,7 +51,7 @@ def flipped(mapping: Mapping, digit: str) -> Mapping:
 
 def mirrored(mapping: Mapping) -> Mapping:
     """Return the mapping for the other side: its palm faces the other way. Rotated curl planes stay where they are."""
-    other = mirror.other(mapping.side)
+    other = mirror.other_side(mapping.side)
     return replace(
         mapping, side=other, turns={digit: turn if turn == 180 else -turn for digit, turn in mapping.turns.items()}
     )

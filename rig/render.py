@@ -146,7 +146,7 @@ def take_video(path: Path, take: Take, picture: RenderSettings, seconds: float =
 
 
 def pose_pictures(
-    folder: Path, picture: RenderSettings, names: Sequence[str] = poses.of_group("everyday"), side: Side = "right"
+    folder: Path, picture: RenderSettings, names: Sequence[str] = poses.names_in_group("everyday"), side: Side = "right"
 ) -> list[Path]:
     """Render a PNG of Knuckle's own hand in each named pose, from the back; replaces the open file.
 

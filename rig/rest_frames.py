@@ -77,7 +77,7 @@ def rest_rotations(
 def _twist(hand: HandModel, degrees: float) -> Floats:
     """Return a rotation (3, 3) about Y in a joint's frame, in the sense of HandModel's twist."""
     sense = 1.0 if hand.side == "right" else -1.0
-    turned: Floats = rot.to_matrix(rot.about(np.array([0.0, sense, 0.0]), np.deg2rad(degrees)))
+    turned: Floats = rot.to_matrix(rot.from_axis_angle(np.array([0.0, sense, 0.0]), np.deg2rad(degrees)))
     return turned
 
 
@@ -91,7 +91,7 @@ def _swung(rotation: Floats, along: Floats) -> Floats:
     sine = np.linalg.norm(axis)
     # For opposite directions any perpendicular axis is right; X, because it curls the finger.
     axis = axis / sine if sine > 1e-9 else rotation[:, 0]
-    turn = rot.about(axis, np.arctan2(sine, y @ target))
+    turn = rot.from_axis_angle(axis, np.arctan2(sine, y @ target))
     swung: Floats = rot.to_matrix(turn) @ rotation
     return swung
 
@@ -110,7 +110,7 @@ def _rolled_into_curl(rotations: Floats, seen: float) -> Floats:
     x = -curl_axis / max(bend, 1e-12)
     if bend < seen or (rotations[:, :, 0] @ x).min() < CURL_TRUSTED:
         return rotations
-    return rot.basis(along, np.cross(x, along))
+    return rot.frame_from_yz(along, np.cross(x, along))
 
 
 def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Floats:
@@ -129,5 +129,5 @@ def _rolled_to_hinges(rotations: Floats, hinges: Sequence[Floats | None]) -> Flo
     for row, rotation in enumerate(rotations):
         hinge = hinges[next((other for other in trusted if other >= row), trusted[-1])]
         x = hinge * np.sign(rotation[:, 0] @ hinge)
-        rolled[row] = rot.basis(rotation[:, 1], np.cross(x, rotation[:, 1]))
+        rolled[row] = rot.frame_from_yz(rotation[:, 1], np.cross(x, rotation[:, 1]))
     return rolled

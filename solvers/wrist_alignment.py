@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ..hand import kinematics
 from ..hand import rotations as rot
-from ..hand.jacobians import linkage
+from ..hand.jacobians import hand_topology
 from ..hand.model import HandModel
-from ..hand.scalar_math import MANY
+from ..hand.scalar_math import ARRAY
 from ..hand.targets import Targets
 from .planar.palm_pose import PalmMarkers, attitude, palm_of, spans_a_plane
 from .solver import hold_last
@@ -49,7 +49,7 @@ class PalmTargets:
 def base_of(hand: HandModel, sites: list[int]) -> PalmTargets:
     """Find the sites that are fixed to the palm."""
     joints = [hand.sites[site].joint for site in sites]
-    columns = [column for column, joint in enumerate(joints) if not linkage(hand).moves[joint].any()]
+    columns = [column for column, joint in enumerate(joints) if not hand_topology(hand).affected_by[joint].any()]
     still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     turns = kinematics.joint_frames(hand, still)[0, [joints[column] for column in columns], :3, :3]
     return PalmTargets(palm_of(hand, sites), columns, turns)
@@ -81,7 +81,7 @@ def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: f
     spread = np.einsum("fp,fpi,fpj->fij", seen, there - middle[:, None], base.palm.at_rest - centre[:, None])
     # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
     spread = spread + turn_length**2 / 2 * np.einsum("fr,frij,rkj->fik", asked, turns, base.turns_at_rest)
-    attitudes, tells = attitude(MANY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
+    attitudes, tells = attitude(ARRAY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
     known: Any = tells & np.any(asked > 0, axis=1)
     roots = base.palm.roots(targets, last)
     roots = np.broadcast_to(roots, (len(targets), 4, 4)).copy()

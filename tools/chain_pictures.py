@@ -153,7 +153,7 @@ def swivel() -> str:
     ring = np.linspace(-np.pi, np.pi, 61)
     own, _ = arms.solve(arm, wrist[:1], np.zeros(3))
     elbow = arms.frames(arm, own, np.zeros(3))[0, 1, :3, 3]
-    poles = rot.rotate(rot.about(way, ring), elbow)
+    poles = rot.rotate(rot.from_axis_angle(way, ring), elbow)
     pose, _ = arms.solve(arm, wrist, np.zeros(3), pole=poles)
     points = arms.frames(arm, pose, np.zeros(3))[..., :3, 3]
     parts = []

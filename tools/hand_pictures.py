@@ -158,7 +158,7 @@ def main() -> None:
     """Builds the hand once and renders each pose."""
     load_package()
     from knuckle.hand.kinematics import joint_rotations
-    from knuckle.hand.poses import angles, of_group
+    from knuckle.hand.poses import angles, names_in_group
     from knuckle.hand.proportions import adult, build
     from knuckle.rig.default_hand import add_hand
 
@@ -168,7 +168,7 @@ def main() -> None:
     armature = add_hand(measures, "Hand", scene.collection)
     hand = build(measures)
     axes = np.diag([-1.0 if asked.side == "left" else 1.0, 1, 1])
-    for name in asked.poses or of_group("everyday"):
+    for name in asked.poses or names_in_group("everyday"):
         pose_hand(armature, joint_rotations(hand, angles(hand, name)[None])[0])
         write_picture(asked.out / f"hand-{name}.png", sheet(scene, armature.children[0], asked.pixels, axes))
 

@@ -110,7 +110,7 @@ def main() -> None:
     hand_pictures.load_package()
     from knuckle.hand.joints import CHAIN_JOINTS
     from knuckle.hand.kinematics import joint_rotations
-    from knuckle.hand.poses import angles, of_group
+    from knuckle.hand.poses import angles, names_in_group
     from knuckle.hand.proportions import adult, build
     from knuckle.rig.default_hand import add_hand
 
@@ -125,7 +125,7 @@ def main() -> None:
     ours = add_hand(adult("right"), "Hand", scene.collection)
     theirs, cut = peer_hand(asked.rig, scene)
     frame = peer_frame(theirs)
-    for name in asked.poses or of_group("everyday"):
+    for name in asked.poses or names_in_group("everyday"):
         hand_pictures.pose_hand(ours, joint_rotations(hand, angles(hand, name)[None])[0])
         flexions = {
             digit: tuple(float(np.rad2deg(angles(hand, name)[hand.dof(j, "flexion")])) for j in joints[:3])

@@ -60,7 +60,7 @@ def near(hand: HandModel, rng: np.random.Generator) -> tuple[Floats, Floats]:
 def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
     """(F, 3) m, where a site is in the wrist's frame."""
     root = np.tile(np.eye(4), (len(angles), 1, 1))
-    return jacobians.place(hand, root, angles).sites(np.array([hand.site_index(site)]))[:, 0]
+    return jacobians.pose_joints(hand, root, angles).site_positions(np.array([hand.site_index(site)]))[:, 0]
 
 
 def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartTargets:

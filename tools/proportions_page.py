@@ -18,7 +18,7 @@ hand_pictures.load_package()
 
 from knuckle.hand import poses  # noqa: E402
 from knuckle.hand.kinematics import Pose  # noqa: E402
-from knuckle.hand.proportions import Proportions, adult, build, world_frames  # noqa: E402
+from knuckle.hand.proportions import Proportions, adult, build, rest_frames_in_wrist  # noqa: E402
 from knuckle.pipeline.recipe import KEEPS, Recipe  # noqa: E402
 from knuckle.pipeline.retarget import RestHand, RetargetMode, character, keep  # noqa: E402
 from knuckle.rig.default_hand import add_hand  # noqa: E402
@@ -53,7 +53,7 @@ def picture() -> hand_pictures.Floats:
     performer = build(measures)
     pinch = Pose(performer, np.eye(4)[None], poses.angles(performer, "pinch")[None])
     large = replace(measures, phalanges=measures.phalanges * SHAPE).scaled(2.0)
-    other = character(performer, RestHand(world_frames(large)[:, :3, 3]))
+    other = character(performer, RestHand(rest_frames_in_wrist(large)[:, :3, 3]))
     kept = [keep(pinch, other, RetargetMode(what)).pose for what in KEEPS]
     return np.concatenate([shot(measures, pinch), *(shot(large, pose) for pose in kept)], axis=1)
 

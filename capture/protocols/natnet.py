@@ -61,7 +61,7 @@ BONES: dict[str, tuple[Side, str]] = {
 }
 """Motive's bones of a hand -> side and joint: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
 STANDS: dict[Side, Floats] = {
-    side: rot.from_matrix(rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
+    side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (1.0, -1.0), strict=True)
 }
 """Rotation from HandModel's joint frame to the bone's, in Blender's axes: in Motive's T-pose all bones are aligned with

@@ -67,7 +67,7 @@ def _bones() -> dict[str, tuple[Side, str]]:
 BONES = _bones()
 """QTM's segments of a hand -> side and joint. A thumb's InHand segment is at the wrist and is not used."""
 STANDS: dict[Side, Floats] = {
-    side: rot.from_matrix(rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
+    side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (-1.0, 1.0), strict=True)
 }
 """Rotation from HandModel's joint frame to the segment's: QTM's T-pose faces +Y with the palms down and all segments

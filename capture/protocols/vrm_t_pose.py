@@ -30,9 +30,9 @@ _THUMB, _INDEX, _MIDDLE, _LITTLE = 1, 4, 7, 13
 def _stands(side: Side) -> Floats:
     """(16, 3, 3) HandModel's joint frames in the T-pose."""
     out = 1.0 if side == "left" else -1.0
-    fingers = rot.basis(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
+    fingers = rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
     frames: Floats = np.tile(fingers, (len(COLUMNS), 1, 1))
-    frames[_THUMB:_INDEX] = rot.basis(np.array([out, -1.0, 0.0]), np.array([-out, -1.0, 0.0]))
+    frames[_THUMB:_INDEX] = rot.frame_from_yz(np.array([out, -1.0, 0.0]), np.array([-out, -1.0, 0.0]))
     return frames
 
 
@@ -42,7 +42,7 @@ STANDS: dict[Side, Floats] = {side: _stands(side) for side in SIDES}
 def _usual_hand(side: Side) -> Floats:
     """(16, 3) positions of an adult hand's bones in their parents in m. The wrist's row is zero."""
     frames, adult = STANDS[side], proportions.adult(side)
-    offsets: Floats = proportions.world_frames(adult)[COLUMNS, :3, 3] @ frames[0].T
+    offsets: Floats = proportions.rest_frames_in_wrist(adult)[COLUMNS, :3, 3] @ frames[0].T
     for digit in range(len(DIGIT_BONES)):
         first = _THUMB + digit * len(PHALANGES)
         for bone in range(1, len(PHALANGES)):
@@ -88,7 +88,7 @@ def stands(side: Side, offsets: Floats) -> Floats:
     along[_DIGITS] = bones[:, [1, 2, 2]].reshape(-1, 3)
     elsewhere = ~_points(along, frames[:, :, 1])
     along[elsewhere] = frames[elsewhere, :, 1]
-    turns = rot.from_matrix(rot.basis(along, frames[:, :, 2]))
+    turns = rot.from_matrix(rot.frame_from_yz(along, frames[:, :, 2]))
     turns[elsewhere] = np.nan
     return turns
 
@@ -112,4 +112,4 @@ def _by_knuckles(side: Side, offsets: Floats) -> Floats:
     back = np.cross(right, offsets[_MIDDLE])
     if np.linalg.norm(back) <= 0.1 * np.linalg.norm(right) * np.linalg.norm(offsets[_MIDDLE]):
         return np.full(4, np.nan)
-    return rot.from_matrix(rot.basis(offsets[_MIDDLE], back))
+    return rot.from_matrix(rot.frame_from_yz(offsets[_MIDDLE], back))

@@ -169,7 +169,7 @@ def _resting(side: Side) -> Floats:
     sign = 1.0 if side == "left" else -1.0
     root = np.eye(4)
     # The back of the hand faces outwards.
-    root[:3, :3] = rot.basis(np.array([0.0, 0.0, -1.0]), np.array([sign, 0.0, 0.0]))
+    root[:3, :3] = rot.frame_from_yz(np.array([0.0, 0.0, -1.0]), np.array([sign, 0.0, 0.0]))
     root[:3, 3] = [0.25 * sign, 0.0, 0.8]
     frames: Floats = kinematics.joint_frames(hand, Pose(hand, root[None], hand.neutral[None]))[0]
     return frames

@@ -18,7 +18,7 @@ from ..jacobians import PosedJoints, cross_matrix
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ..marker_sets import Spot, on_palm
 from ..model import Site
-from ..proportions import PALM_JOINTS, Proportions, site_places
+from ..proportions import PALM_JOINTS, Proportions, site_positions
 
 Floats = NDArray[np.float64]
 
@@ -69,7 +69,7 @@ class SharedParameters:
         """Return the parameters after a step (P,). Digits rotate about the wrist's axes; bone lengths stay positive."""
         turns = step[TURNS].reshape(-1, 3)
         angles = np.linalg.norm(turns, axis=-1)
-        turned = rot.multiply(rot.about(turns / np.maximum(angles, 1e-300)[:, None], angles), self.frames)
+        turned = rot.multiply(rot.from_axis_angle(turns / np.maximum(angles, 1e-300)[:, None], angles), self.frames)
         longer = self.lengths + step[LENGTHS].reshape(-1, 3)
         return SharedParameters(
             size=self.size + float(step[0]),
@@ -106,17 +106,19 @@ class FitMarkers:
     def places(self, hand: Proportions, spots: tuple[Spot, ...]) -> Floats:
         """Positions (M, 3) m of spots in the frames of the joints that carry the markers."""
         beside = np.array([spot.on(hand.side) for spot in spots]).reshape(-1, 3)
-        return np.where(np.array(self.joints)[:, None] == 0, site_places(hand, spots), beside)
+        return np.where(np.array(self.joints)[:, None] == 0, site_positions(hand, spots), beside)
 
     def begin(self, hand: Proportions, spots: tuple[Spot, ...], rho: Floats) -> SharedParameters:
         """Return the parameters of a hand with its markers at these spots."""
-        return SharedParameters(1.0, hand.palm[FIRST], hand.frames, hand.phalanges, rho, self.places(hand, spots))
+        return SharedParameters(
+            1.0, hand.palm[FIRST], hand.digit_rotations, hand.phalanges, rho, self.places(hand, spots)
+        )
 
     def proportions(self, mean: Proportions, anatomy: SharedParameters) -> Proportions:
         """Return the proportions; palm joints that no parameter covers are the mean hand's, scaled."""
         palm = mean.palm * anatomy.size
         palm[FIRST] = anatomy.palm
-        return replace(mean, palm=palm, phalanges=anatomy.lengths, frames=anatomy.frames)
+        return replace(mean, palm=palm, phalanges=anatomy.lengths, digit_rotations=anatomy.frames)
 
     def sites(self, anatomy: SharedParameters) -> tuple[Site, ...]:
         """Return the markers as sites (M,) of the hand."""
@@ -134,18 +136,18 @@ class FitMarkers:
         """Jacobian (F, M, 3, P) of marker positions (F, M, 3) m in the world with respect to the shared parameters."""
         count = len(markers)
         slopes = np.zeros((count, len(self.joints), 3, OFFSETS + 3 * len(self.joints)))
-        wrist = placed.turns[:, 0]
+        wrist = placed.rotations[:, 0]
         for m, joint in enumerate(self.joints):
-            slopes[:, m, :, OFFSETS + 3 * m : OFFSETS + 3 * m + 3] = placed.turns[:, joint]
+            slopes[:, m, :, OFFSETS + 3 * m : OFFSETS + 3 * m + 3] = placed.rotations[:, joint]
             if joint == 0:
                 continue
             row, place = _CHAIN[joint]
             chain = [JOINT_INDEX[name] for name in CHAIN_JOINTS[DIGITS[row]]]
-            arm = markers[:, m] - placed.places[:, chain[0]]
+            arm = markers[:, m] - placed.positions[:, chain[0]]
             slopes[:, m, :, 1 + 3 * row : 4 + 3 * row] = wrist
             slopes[:, m, :, 16 + 3 * row : 19 + 3 * row] = -cross_matrix(arm) @ wrist
             for bone in range(place):
-                slopes[:, m, :, 31 + 3 * row + bone] = placed.turns[:, chain[bone], :, 1]
+                slopes[:, m, :, 31 + 3 * row + bone] = placed.rotations[:, chain[bone], :, 1]
         return slopes
 
 
@@ -210,7 +212,7 @@ class FitPrior:
         return cls(
             np.concatenate([rows / spread[:, None] for rows, _, spread in blocks]),
             np.concatenate([right / spread for _, right, spread in blocks]),
-            mean.frames,
+            mean.digit_rotations,
         )
 
     def residuals(self, anatomy: SharedParameters) -> tuple[Floats, Floats]:

@@ -30,7 +30,7 @@ def askew(problem: FitProblem, state: FitState) -> Floats:
 
     It is that of the digit's worst pair, the median over the frames; zero where no two markers are in joints.
     """
-    places = problem.placed(state).places
+    places = problem.placed(state).positions
     found = np.zeros((len(DIGITS), 2))
     for row, digit in enumerate(DIGITS):
         joints = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]]
@@ -68,7 +68,7 @@ def keeping(
         rows: the digits to take from `measured`.
     """
     palm = [m for m, joint in enumerate(riders.joints) if joint == 0]
-    move = rot.fit_seen(measured.offsets[palm], fitted.offsets[None, palm])[0]
+    move = rot.fit_rigid_to_visible(measured.offsets[palm], fitted.offsets[None, palm])[0]
     digits, markers = list(rows), [m for m in range(len(riders.joints)) if riders.digit(m) in rows]
     turn = rot.from_matrix(move[:3, :3])
     palms, frames, lengths = fitted.palm.copy(), fitted.frames.copy(), fitted.lengths.copy()

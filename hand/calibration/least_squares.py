@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jacobians import BASE, PosedJoints, moved, place
+from ..jacobians import ROOT_DOFS, PosedJoints, integrate, pose_joints
 from ..joints import CHAIN_JOINTS, DIGITS
 from ..model import HandModel
 from ..proportions import Proportions, rest_frames
@@ -78,14 +78,14 @@ class FitProblem:
         """Pose the hand in each frame, with its markers as sites."""
         rest = rest_frames(self.riders.proportions(self.mean, state.anatomy))
         hand = replace(self.usual, rest=rest, sites=self.riders.sites(state.anatomy))
-        return place(hand, state.root, state.angles)
+        return pose_joints(hand, state.root, state.angles)
 
     def off(self, state: FitState) -> Floats:
         """Residuals (F, M, 3) m, modelled minus seen positions of markers; zero where not seen."""
         return self._off(self.placed(state))
 
     def _off(self, placed: PosedJoints) -> Floats:
-        away = placed.sites(np.arange(len(self.riders.joints))) - self.positions
+        away = placed.site_positions(np.arange(len(self.riders.joints))) - self.positions
         return np.where(self.seen[..., None], away, 0.0)
 
     def costs(self, state: FitState) -> tuple[Floats, float]:
@@ -133,7 +133,7 @@ class FitProblem:
         sites = np.arange(len(self.riders.joints))
         frames, rows = len(off), 3 * len(sites)
         by_pose = (placed.jacobians(sites)[0] * scale).reshape(frames, rows, -1)
-        by_shared = (self.riders.jacobian(placed, placed.sites(sites)) * scale).reshape(frames, rows, -1)
+        by_shared = (self.riders.jacobian(placed, placed.site_positions(sites)) * scale).reshape(frames, rows, -1)
         right = (off * weights[..., None]).reshape(frames, rows, 1)
         up = by_pose.swapaxes(1, 2)
         flat = by_shared.reshape(-1, by_shared.shape[-1])
@@ -152,12 +152,12 @@ class FitProblem:
         """Add the poses' prior to the normal equations."""
         at_ease, follows = self._pose_residuals(state)
         spreads, spread = self._pose_spreads, FOLLOWS
-        dofs = BASE + np.arange(len(spreads))
+        dofs = ROOT_DOFS + np.arange(len(spreads))
         normal.poses[:, dofs, dofs] += 1 / spreads**2
         normal.down_poses[:, dofs] -= at_ease / spreads
         for stray, (row, middle, last) in zip(follows.T, self._pairs(), strict=True):
             slope = np.zeros((len(stray), normal.poses.shape[1]))
-            slope[:, BASE + last], slope[:, BASE + middle] = 1 / spread, -state.anatomy.rho[row] / spread
+            slope[:, ROOT_DOFS + last], slope[:, ROOT_DOFS + middle] = 1 / spread, -state.anatomy.rho[row] / spread
             by_rho = -state.angles[:, middle] / spread
             normal.poses[:] += slope[:, :, None] * slope[:, None, :]
             normal.mixed[:, :, RHO.start + row] += slope * by_rho[:, None]
@@ -167,13 +167,13 @@ class FitProblem:
 
     def after(self, state: FitState, by_pose: Floats, by_shared: Floats) -> FitState:
         """Apply a step (F, 6 + D) to the poses, within the limits, and (P,) to the shared parameters."""
-        root, angles = moved(state.root, state.angles, by_pose)
+        root, angles = integrate(state.root, state.angles, by_pose)
         return FitState(state.anatomy.moved(by_shared), root, np.clip(angles, *self.usual.limits.T))
 
     def held(self, state: FitState, down: Floats) -> Bools:
         """Mask (F, 6 + D) of pose variables at a limit that the step would cross."""
         low, high = self.usual.limits.T
-        angles, ways = state.angles, down[:, BASE:]
+        angles, ways = state.angles, down[:, ROOT_DOFS:]
         held = np.zeros(down.shape, bool)
-        held[:, BASE:] = ((angles <= low) & (ways < 0)) | ((angles >= high) & (ways > 0))
+        held[:, ROOT_DOFS:] = ((angles <= low) & (ways < 0)) | ((angles >= high) & (ways > 0))
         return held

@@ -43,7 +43,7 @@ def in_plane(hand: Proportions, spots: tuple[Spot, ...], local: Floats, digit: s
     mine = tuple(spots[i] for i in own)
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     first = hand.palm[PALM_JOINTS.index(joints[0])]
-    points = (local[:, own] - first) @ rot.to_matrix(hand.frames[row]) * mirror
+    points = (local[:, own] - first) @ rot.to_matrix(hand.digit_rotations[row]) * mirror
     # All planes go through the first joint, so a marker there does not determine one.
     outer = [s for s, spot in enumerate(mine) if spot.joint != joints[0] or any(spot.offset)]
     if not outer:

@@ -18,7 +18,7 @@ from ..limits import DEFAULT_LIMITS
 from ..marker_sets import Spot, on_palm, palm_together
 from ..measurements import Measure, mean_and_spread
 from ..model import Movement
-from ..proportions import PALM_JOINTS, Proportions, adult, in_palm, site_places
+from ..proportions import PALM_JOINTS, Proportions, adult, site_positions, to_wrist_frame
 from .palm_joints import ENOUGH, at, realigned, with_palm
 
 Floats = NDArray[np.float64]
@@ -57,9 +57,9 @@ def measure(
             "is the unit of the capture right?"
         )
     for _ in range(3):
-        spots = realigned(hand, spots, in_palm(hand, spots, seen))
-        hand = with_palm(hand, spots, in_palm(hand, spots, seen))
-    local = in_palm(hand, spots, seen)
+        spots = realigned(hand, spots, to_wrist_frame(hand, spots, seen))
+        hand = with_palm(hand, spots, to_wrist_frame(hand, spots, seen))
+    local = to_wrist_frame(hand, spots, seen)
     hand = _with_bones(hand, spots, local, np.full((5, 3), np.nan) if lengths is None else lengths)
     return _with_directions(hand, spots, local), spots
 
@@ -91,7 +91,7 @@ def palm_seen(side: Side, spots: tuple[Spot, ...], positions: Floats) -> NDArray
 
 def _sized(hand: Proportions, spots: tuple[Spot, ...], seen: Floats, palm: list[int]) -> Proportions:
     """Scale the hand so that the mean distance between its palm markers is the observed one."""
-    places = site_places(hand, tuple(spots[i] for i in palm))
+    places = site_positions(hand, tuple(spots[i] for i in palm))
     pairs = [(a, b) for a in range(len(palm)) for b in range(a)]
     apart = np.array([_median(np.linalg.norm(seen[:, palm[a]] - seen[:, palm[b]], axis=-1)) for a, b in pairs])
     model = np.array([np.linalg.norm(places[a] - places[b]) for a, b in pairs])
@@ -181,7 +181,7 @@ def _reach(first: Floats, spots: tuple[Spot, ...], local: Floats, digit: str) ->
 
 def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> Proportions:
     """Rotate each digit's base by the least angle that brings its joint angles inside the limits."""
-    frames = hand.frames.copy()
+    frames = hand.digit_rotations.copy()
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     for row, digit in enumerate(DIGITS):
         joints = CHAIN_JOINTS[digit]
@@ -197,7 +197,7 @@ def _with_directions(hand: Proportions, spots: tuple[Spot, ...], local: Floats) 
             turn = _least_splay(joints[0], (local[:, tips] - first) @ base * mirror)
         # Mirroring in X negates rotations about Y and Z.
         frames[row] = rot.multiply(frames[row], turn * [1.0, 1.0, mirror[0], mirror[0]])
-    return replace(hand, frames=frames)
+    return replace(hand, digit_rotations=frames)
 
 
 STRAIGHT_ON = 0.5
@@ -208,7 +208,7 @@ def _least_splay(joint: str, tips: Floats) -> Floats:
     """Quaternion (4,) that brings a digit's abduction inside the limits, from the tip's markers (N, S, 3) alone."""
     tips = tips[np.isfinite(tips).all(-1)]
     ahead = tips[tips[:, 1] > STRAIGHT_ON * np.linalg.norm(tips, axis=-1)]
-    return rot.about([0.0, 0.0, 1.0], _shift(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction"))
+    return rot.from_axis_angle([0.0, 0.0, 1.0], _shift(np.arctan2(-ahead[:, 0], ahead[:, 1]), joint, "abduction"))
 
 
 def _least_turn(joint: str, points: Floats) -> Floats:
@@ -222,12 +222,12 @@ def _least_turn(joint: str, points: Floats) -> Floats:
     aside = _shift(np.arctan2(-bone[ahead, 0], bone[ahead, 1]), joint, "abduction")
     level = np.hypot(bone[:, 0], bone[:, 1]) * np.where(bone[:, 1] < 0, -1.0, 1.0)
     down = _shift(np.arctan2(-bone[:, 2], level), joint, "flexion")
-    turn = rot.multiply(rot.about([0.0, 0.0, 1.0], aside), rot.about([-1.0, 0.0, 0.0], down))
+    turn = rot.multiply(rot.from_axis_angle([0.0, 0.0, 1.0], aside), rot.from_axis_angle([-1.0, 0.0, 0.0], down))
     turned = points @ rot.to_matrix(turn)
     bend = np.linalg.norm(np.cross(turned[:, 0], turned[:, 2] - turned[:, 0]), axis=-1)
     bent = turned[bend >= np.median(bend)]
     _, twist = planes_of(bent[:, ::-1], np.ones(bent.shape[:2]), (LOOSE, LOOSE))
-    return rot.multiply(turn, rot.about([0.0, 1.0, 0.0], _shift(twist, joint, "twist")))
+    return rot.multiply(turn, rot.from_axis_angle([0.0, 1.0, 0.0], _shift(twist, joint, "twist")))
 
 
 LOOSE = (-1.4, 1.4)

@@ -21,7 +21,7 @@ from ..marker_sets import Spot, on_palm
 from ..measured_hand import MeasuredHand
 from ..measurements import Measure
 from ..model import HandModel
-from ..proportions import Proportions, in_palm, site_places
+from ..proportions import Proportions, site_positions, to_wrist_frame
 from .fit_parameters import LENGTHS, OFFSETS, PALM, RHO, FitMarkers, FitPrior, SharedParameters
 from .implausible_digits import MOST_ASKEW, askew, keeping
 from .joint_radii import by_size
@@ -125,7 +125,7 @@ def fitting(
     """
     start = hand.proportions
     positions = positions[palm_seen(start.side, spots, positions)]
-    local = in_palm(start, at, positions)
+    local = to_wrist_frame(start, at, positions)
     if len(positions) < LEAST_FRAMES:
         return f"{len(positions)} frames show the palm, a fit to free motion needs {LEAST_FRAMES}"
     moved = _motion(spots, local)
@@ -239,7 +239,7 @@ def _beginning(
 ) -> FitState:
     """The relaxed hand, fitted to the palm markers of each frame."""
     palm = [m for m, spot in enumerate(at) if on_palm(spot)]
-    root = rot.fit_seen(site_places(start, tuple(at[m] for m in palm)), positions[:, palm])
+    root = rot.fit_rigid_to_visible(site_positions(start, tuple(at[m] for m in palm)), positions[:, palm])
     return FitState(problem.riders.begin(start, at, rho), root, np.tile(problem.usual.neutral, (len(root), 1)))
 
 

@@ -9,7 +9,7 @@ from .. import rotations as rot
 from ..joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from ..marker_sets import Spot, on_palm
 from ..measurements import Measure, kept
-from ..proportions import PALM_JOINTS, Proportions, world_frames
+from ..proportions import PALM_JOINTS, Proportions, rest_frames_in_wrist
 
 Floats = NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def realigned(hand: Proportions, spots: tuple[Spot, ...], local: Floats) -> tupl
     circled = [_circled(spots, local, d, guess, WEAK) for d, guess in zip(_KNUCKLE_OF.values(), knuckles, strict=True)]
     wrist = np.zeros((1, 3))
     move = rot.fit_rigid(np.concatenate([knuckles, wrist]), np.concatenate([circled, wrist]), np.ones(5))
-    frames = world_frames(hand)
+    frames = rest_frames_in_wrist(hand)
     mirror = np.array([1.0 if hand.side == "right" else -1.0, 1.0, 1.0])
     found = list(spots)
     for i in palm:

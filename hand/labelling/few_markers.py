@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..joints import DIGITS, TIPS, digit_words
+from ..joints import DIGITS, TIPS, digit_label
 from ..marker_sets import Spot
 from .hungarian import Costs
 from .palm_candidates import TrajectorySample, pair_costs
@@ -109,7 +109,7 @@ def _told(positions: Floats, labels: list[str]) -> FewMarkers | None:
 
 
 def _digit(tip: str) -> str:
-    return digit_words(DIGITS[TIPS.index(tip)])
+    return digit_label(DIGITS[TIPS.index(tip)])
 
 
 def tips_told(places: Floats) -> dict[int, str] | None:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ..joints import BENDING_JOINTS, Side
 from ..marker_sets import Spot, palm_together
-from ..proportions import adult, in_palm
+from ..proportions import adult, to_wrist_frame
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def handedness(spots: tuple[Spot, ...], positions: Floats) -> tuple[Side | None,
     together = palm_together(spots, positions)
     if not digits or not together.any():
         return None, 0.0
-    local = in_palm(adult("right"), spots, positions[together])[:, digits]
+    local = to_wrist_frame(adult("right"), spots, positions[together])[:, digits]
     depth = np.array([spots[i].offset[2] for i in digits]) - local[..., 2]
     total, spread = np.nansum(depth), np.nansum(np.abs(depth))
     if not spread > 1e-6 * depth.size:

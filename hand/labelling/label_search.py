@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from ..calibration.measuring import measure
-from ..generators import finished
+from ..generators import run_to_end
 from ..joints import SIDES, Side
 from ..marker_sets import Spot, on_palm
 from ..measured_hand import MeasuredHand
-from ..proportions import build, site_places
+from ..proportions import build, site_positions
 from .hungarian import moves
 from .label_confidence import of_marker, of_side
 from .labelling_result import PERFORMERS, LabelledHand, Labelling, columns_of, found_hand
@@ -68,7 +68,7 @@ def find(
             rest of its markers are identified.
         asked: the side to assume for a hand that could be either.
     """
-    return finished(finding(times, positions, known, asked))
+    return run_to_end(finding(times, positions, known, asked))
 
 
 def finding(
@@ -148,7 +148,7 @@ def _own_spots(hand: MeasuredHand, layout: MarkerLayout) -> dict[str, Spot] | No
         return None
     owns, theirs = tuple(hand.spots.values()), tuple(layout.spots.values())
     apart = np.linalg.norm(
-        site_places(hand.proportions, theirs)[:, None] - site_places(hand.proportions, owns), axis=-1
+        site_positions(hand.proportions, theirs)[:, None] - site_positions(hand.proportions, owns), axis=-1
     )
     palm = np.array([on_palm(spot) for spot in owns])
     for row, spot in enumerate(theirs):

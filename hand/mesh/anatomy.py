@@ -119,7 +119,7 @@ class FleshVolume:
 
         Args:
             points: (N, 3) m.
-            owner: (N,) digit of each point, which then only sees that digit and the palm however near the next digit is;
+            owner: (N,) digit of each point, which then only sees that digit and the palm, however near another digit is;
                 −1 for a point of the palm, which sees all.
         """
         palm = self.palm_distance(points)
@@ -226,7 +226,7 @@ def _web(digit: int, joints: Floats, reach: Floats, scale: float) -> Limb:
     bone = min(reach[digit, 1], reach[digit + 1, 1])
     along, back, across = a[:3, 1] + b[:3, 1], a[:3, 2] + b[:3, 2], b[:3, 3] - a[:3, 3]
     frame = np.eye(4)
-    frame[:3, :3] = rot.basis(across, back)
+    frame[:3, :3] = rot.frame_from_yz(across, back)
     frame[:3, 3] = a[:3, 3] + along / 2 * 0.15 * bone - back / 2 * 0.0025 * scale
     # The limb's axis is across the hand, so its half-width is along the fingers.
     profile = np.array([[0.24 * bone, 0.0085 * scale, 0.0098 * scale]] * 2)
@@ -244,7 +244,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
     root, across = (cmc + base) / 2, index - thumb
     middle = (thumb + index) / 2
     frame = np.eye(4)
-    frame[:3, :3] = rot.basis(middle - root, np.cross(across, middle - root))
+    frame[:3, :3] = rot.frame_from_yz(middle - root, np.cross(across, middle - root))
     frame[:3, 3] = root
     length, half = float(np.linalg.norm(middle - root)), float(np.linalg.norm(across)) / 2
     mm = scale / 1000
@@ -255,7 +255,7 @@ def _first_web(joints: Floats, scale: float) -> Limb:
 def _pad(a: Floats, b: Floats, back: Floats, profile: Floats, scale: float) -> Limb:
     """A muscle's belly from a to b, with its profile (K, 3) mm at equal steps."""
     frame = np.eye(4)
-    frame[:3, :3], frame[:3, 3] = rot.basis(b - a, back), a
+    frame[:3, :3], frame[:3, 3] = rot.frame_from_yz(b - a, back), a
     stations = np.linspace(0, float(np.linalg.norm(b - a)), len(profile))
     return Limb.through(frame, stations, profile / 1000 * scale, 2.2)
 

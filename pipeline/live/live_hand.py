@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import joint_rotations as told
+from ...hand import joint_rotations
 from ...hand import rotations as rot
 from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
@@ -37,7 +37,7 @@ class LiveHand:
         self._state: State | None = beginning(solver, measured)
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
-        self._offsets = told.between(self.hand, self._targets, pose, gathered.turns)
+        self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, gathered.turns)
 
     def solve(self, time: float, positions: Floats, turns: Floats) -> Pose:
         """Solve one frame from positions (T, 3) in m and rotations (T, 4) wxyz, NaN where not seen."""
@@ -54,4 +54,4 @@ class LiveHand:
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
         pose, _ = accompanied(pose, self._digits)
-        return told.as_told(self.hand, targets, pose) if self._drive == "joints" else pose
+        return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._drive == "joints" else pose

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE, linkage
+from ...hand.jacobians import ROOT_DOFS, hand_topology
 from ...hand.joints import CHAIN_JOINTS, DIGITS
 from ...hand.kinematics import Pose
 from ...solvers.pose_problem import Objective, PoseProblem, solve
@@ -42,7 +42,7 @@ def bring_tips(of: Character, angles: Floats, digits: Sequence[str], begun: Floa
 
 def _bring_tip(of: Character, angles: Floats, digit: str, goals: Floats) -> Floats:
     tip = CHAIN_JOINTS[digit][-1]
-    free = BASE + np.flatnonzero(linkage(of.hand).moves[of.hand.joints.index(tip)])
+    free = ROOT_DOFS + np.flatnonzero(hand_topology(of.hand).affected_by[of.hand.joints.index(tip)])
     start = now = Pose(of.hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles)
     shifted, most = goals, MOST * of.length
     for _ in range(CORRECTIONS + 1):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import kinematics
-from ...hand.jacobians import BASE
+from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES, digit_of
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -125,7 +125,7 @@ def drag(begun: Pose, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = T
     heeded = list(_moved(begun, heeded, moving, whole))
     digits = {pin.digit for pin in heeded} | {pin.other for pin in heeded if pin.other} | moving
     bent = tuple(digit for digit in DIGITS if digit in digits)
-    base = np.arange(3) if joint == WRIST else np.arange(3, BASE) if whole else np.zeros(0, int)
+    base = np.arange(3) if joint == WRIST else np.arange(3, ROOT_DOFS) if whole else np.zeros(0, int)
     free = np.concatenate([base, angles_of(hand, bent)])
     objectives = [_objective(hand, pin) for pin in heeded]
     return Drag(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE
+from ...hand.jacobians import ROOT_DOFS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
@@ -82,7 +82,7 @@ class BySolver:
             before = DragStep(Pose(problem.hand, last.pose.root, led))
         pose = Nearest().step(problem, before).pose
         sites = sorted(problem.sites)
-        moved = np.any(chains(problem.hand, tuple(sites)).dofs < BASE + problem.hand.dofs, axis=1)
+        moved = np.any(chains(problem.hand, tuple(sites)).dofs < ROOT_DOFS + problem.hand.dofs, axis=1)
         bent = tuple(site for site, moves in zip(sites, moved, strict=True) if moves)
         return pose.root, _places(problem.hand, bent, pose.angles), pose.angles
 

@@ -195,7 +195,7 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
     about = rot.unit_vector(turn)
     if np.linalg.norm(np.cross(about, positions(unit(start, E3))[0])) < PARALLEL:
         about = positions(across(vector(about[None])))[0]
-    turns = rotor(rot.about(about, parts * float(np.linalg.norm(turn))))
+    turns = rotor(rot.from_axis_angle(about, parts * float(np.linalg.norm(turn))))
     ends, wrists = _turned(turns, start) + middle, np.tile(beginning, (len(parts), 1, 1))
     if not aim:
         wrists[:, :3, 3] = ends - tool.pointing

@@ -53,7 +53,7 @@ def _parts(whole: Motor[Floats], parts: Floats) -> Floats:
     across = way - along * axis
     # The axis goes through the fixed point c: (1 - R) c = across.
     middle = 0.5 * (across + np.cross(axis, across) / np.tan(0.5 * angle))
-    turns = rot.to_matrix(rot.about(axis, parts * angle))
+    turns = rot.to_matrix(rot.from_axis_angle(axis, parts * angle))
     result[:, :3, :3] = turns
     result[:, :3, 3] = middle - turns @ middle + parts[:, None] * along * axis
     return result

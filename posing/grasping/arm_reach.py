@@ -73,7 +73,7 @@ class Carrier:
         hinge = np.cross(elbow - self.shoulder, place - elbow) * self._sign
         # With a straight arm the elbow's axis is undefined; any perpendicular direction will do.
         back = _across(hinge[None], _unit(place - elbow)[None])[0]
-        turned: Floats = rot.basis(place - elbow, back)
+        turned: Floats = rot.frame_from_yz(place - elbow, back)
         return turned
 
     @property
@@ -149,4 +149,4 @@ def turns_about(now: Floats) -> list[Floats]:
     golden = (1 + np.sqrt(5)) / 2
     axes = [rot.unit_vector(np.roll([0.0, a, b * golden], k)) for k in range(3) for a in (-1, 1) for b in (-1, 1)]
     angles = (0.35, 0.8, 1.3)
-    return [now, *(rot.to_matrix(rot.about(axis, angle)) @ now for angle in angles for axis in axes)]
+    return [now, *(rot.to_matrix(rot.from_axis_angle(axis, angle)) @ now for angle in angles for axis in axes)]

@@ -189,7 +189,7 @@ def _about_lines(task: Task, lines: list[_Line]) -> list[tuple[_Line, Floats]]:
         if not toward.any():
             toward = rot.unit_vector(np.cross(line.axis, np.eye(3)[np.abs(line.axis).argmin()]))
         for roll in range(ROLLS):
-            way = -rot.rotate(rot.about(line.axis, 2 * np.pi * roll / ROLLS), toward)
+            way = -rot.rotate(rot.from_axis_angle(line.axis, 2 * np.pi * roll / ROLLS), toward)
             place = line.place
             if task.grip.name == "pinch":
                 # An object broader than the fingers are long is held at its edge.

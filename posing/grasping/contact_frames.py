@@ -67,7 +67,7 @@ def palm_seat(hand: HandModel, *, tilt: float, back: float, aside: float) -> Sea
     frames = _frames(hand, np.zeros(hand.dofs))
     index, little = (frames[JOINT_INDEX[KNUCKLES[k]], :3, 3] for k in (0, -1))
     across = rot.unit_vector((little - index) * [1.0, 1.0, 0.0])
-    turn = rot.about(np.array([0.0, 0.0, 1.0 if hand.side == "left" else -1.0]), tilt)
+    turn = rot.from_axis_angle(np.array([0.0, 0.0, 1.0 if hand.side == "left" else -1.0]), tilt)
     place = (index + aside * (little - index)) * [1.0, 1.0, 0.0] - [0.0, back * length(hand), 0.0]
     return Seat(place, rot.rotate(turn, across), np.array([0.0, 0.0, -1.0]))
 

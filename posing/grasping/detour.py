@@ -63,7 +63,7 @@ def _ways(holder: Holder, thing: Thing, hold: Hold, steps: int) -> Iterator[Floa
     first = steps // 2
     for turn in sorted(2 * np.pi * np.arange(SIDES) / SIDES, key=lambda angle: -np.cos(angle)):
         beside = half.copy()
-        beside[:3, 3] = middle + around * rot.rotate(rot.about(along, turn), side)
+        beside[:3, 3] = middle + around * rot.rotate(rot.from_axis_angle(along, turn), side)
         there, on = screw_path(holder.root, beside, first), screw_path(beside, hold.before, steps - first)
         yield np.concatenate([there, on[1:]])
 

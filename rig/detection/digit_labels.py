@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
-from ...hand.proportions import adult, world_frames
+from ...hand.proportions import adult, rest_frames_in_wrist
 from .chains import Candidate
 from .name_hints import NameHints
 from .skeleton import Skeleton
@@ -203,7 +203,7 @@ def _along_line(points: Floats) -> list[int]:
 @cache
 def _mean_palm(fingers: int, first: int) -> Floats:
     """Return a mean hand's wrist, thumb joints `first` (0 is CMC) and next, and N knuckles: (3 + N, 3) palm lengths."""
-    frames = world_frames(adult("right"))[:, :3, 3]
+    frames = rest_frames_in_wrist(adult("right"))[:, :3, 3]
     knuckles = frames[[JOINT_INDEX[name] for name in KNUCKLES]]
     share = np.linspace(0, 3, fingers) if fingers > 1 else np.array([1.5])
     spread = np.stack([np.interp(share, np.arange(4.0), column) for column in knuckles.T], axis=-1)

@@ -58,7 +58,7 @@ def one_a_side(skeleton: Skeleton, hands: list[tuple[int, DetectedHand]], where:
     if len(hands) == 2 and _are_too_many(hands):
         weaker = min((hand for _, hand in hands), key=lambda hand: hand.side_confidence)
         if weaker.side_confidence < SURE_SIDE:
-            other = mirror.other(weaker.side)
+            other = mirror.other_side(weaker.side)
             hands = [(wrist, replace(hand, side=other) if hand is weaker else hand) for wrist, hand in hands]
     if _are_too_many(hands):
         hands = _own_pair(skeleton, hands, where)

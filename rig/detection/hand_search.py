@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...errors import RigError
 from ...hand import mirror
-from ...hand.joints import DIGITS, SIDES, Side, digit_of, digit_words
+from ...hand.joints import DIGITS, SIDES, Side, digit_label, digit_of
 from . import flat_rigs, side_guess
 from .chains import LEAST_BONES, Candidate, candidates
 from .controls import keyed
@@ -108,7 +108,7 @@ def _nothing(bones: Sequence[Bone], where: str) -> str:
     if said.family and (short := [digit for digit in DIGITS if counts[digit] < LEAST_BONES]):
         return (
             f"{where}: bones are named as a hand's in {said.family}, but there are fewer than two for "
-            f"{', '.join(map(digit_words, short))}, and the others make no hand: add the missing bones, or pick the "
+            f"{', '.join(map(digit_label, short))}, and the others make no hand: add the missing bones, or pick the "
             f"bones {PICK_WHERE}"
         )
     return (
@@ -178,7 +178,7 @@ def _hand(skeleton: Skeleton, found: _Found, mirrored: bool) -> tuple[DetectedHa
         last = [joint for joint in joints if digit_of(joint) == digit][-1]
         if not last.endswith("-tip"):
             places[f"{digit}-tip"] = skeleton.ends[joints[last]]
-    named = said.side if said.side is None or not mirrored else mirror.other(said.side)
+    named = said.side if said.side is None or not mirrored else mirror.other_side(said.side)
     sided, sure, doubt = side_guess.decide(side_guess.shape_says(places), named, _body_side(skeleton, labels.wrist))
     bones, driven = _keyed(skeleton, joints)
     hand = DetectedHand(

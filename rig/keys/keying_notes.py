@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ...hand.joints import DIGITS, digit_of, digit_words
+from ...hand.joints import DIGITS, digit_label, digit_of
 from ...pipeline.job import Take
 from ...pipeline.retarget import FINGERS, is_mitten
 from ..armature_hands import FoundHand, find_hands
@@ -61,7 +61,7 @@ def _of_hand(found: FoundHand) -> Iterator[str]:
         stood_for = FINGERS
         yield f"the rig's {found.side} hand has one finger for all, as a mitten has: it follows the mean of the four"
     lacking = [digit for digit in DIGITS if digit not in have and digit not in stood_for]
-    missing = [digit_words(digit) for digit in lacking]
+    missing = [digit_label(digit) for digit in lacking]
     if missing:
         yield f"the rig's {found.side} hand has no {' and no '.join(missing)}: solved, and not keyed"
     yield from (f"the rig's {found.side} hand: {doubt}" for doubt in found.doubts)

@@ -180,7 +180,7 @@ def _taken_apart(matrices: Floats, order: Order) -> Floats:
     if order == "QUATERNION":
         return _angles(q[:, 1:])
     twist = 2 * np.arctan2(q[:, 2], q[:, 0])
-    swing = rot.multiply(q, rot.about([0.0, 1.0, 0.0], -twist))
+    swing = rot.multiply(q, rot.from_axis_angle([0.0, 1.0, 0.0], -twist))
     # Without the twist, Y is zero and w is not negative.
     angles = _angles(swing[:, 1:])
     angles[:, 1] = _wrapped(twist)
@@ -221,7 +221,7 @@ def _put_together(turns: Floats, order: Order) -> Floats:
     if order == "QUATERNION":
         return rot.to_matrix(_quaternions(np.sin(turns / 2)))
     swing = _quaternions(np.sin(turns / 2) * [1.0, 0.0, 1.0])
-    return rot.to_matrix(rot.multiply(swing, rot.about([0.0, 1.0, 0.0], turns[:, 1])))
+    return rot.to_matrix(rot.multiply(swing, rot.from_axis_angle([0.0, 1.0, 0.0], turns[:, 1])))
 
 
 def _angles(parts: Floats) -> Floats:

@@ -77,7 +77,7 @@ class KeyedJoint(ValueEquality):
         """Return the bone's basis rotations (N, 3, 3) at angles (N, K) rad."""
         turn = np.broadcast_to(rot.IDENTITY, (len(angles), 4))
         for axis, column in zip(self.axes, angles.T, strict=True):
-            turn = rot.multiply(turn, rot.about(axis, column))
+            turn = rot.multiply(turn, rot.from_axis_angle(axis, column))
         bases: Floats = self.before @ rot.to_matrix(turn) @ self.after
         return bases
 
@@ -99,7 +99,7 @@ def keyed_joints(binding: RigBinding, hand: HandModel, world: Floats) -> dict[in
     low, high = hand.limits.T
     angles = np.concatenate([np.zeros((1, hand.dofs)), low + rng.random((3, hand.dofs)) * (high - low)])
     roots = np.tile(np.eye(4), (len(angles), 1, 1))
-    roots[1:, :3, :3] = rot.to_matrix(rot.about(np.eye(3), np.array([0.5, 1.0, 1.5])))
+    roots[1:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.eye(3), np.array([0.5, 1.0, 1.5])))
     keyed = rot.to_matrix(transfer(free, hand, Pose(hand, roots, angles), world, {}).rotations)
     # A mirrored armature shows the other hand: its bones rotate as mirror images.
     mirror = np.array([1.0, -1.0, -1.0] if np.linalg.det(world[:3, :3]) < 0 else [1.0, 1.0, 1.0])

@@ -82,7 +82,7 @@ def recentred(poses: Mapping[Side, Pose], rests: Mapping[Side, Floats]) -> Float
     ahead = [np.sum([frames[side][:2, 1] for side in sides], axis=0) for frames in (rests, _roots(poses))]
     angle = np.arctan2(ahead[0][1], ahead[0][0]) - np.arctan2(ahead[1][1], ahead[1][0])
     place = np.eye(4)
-    place[:3, :3] = rot.to_matrix(rot.about(np.array([0.0, 0.0, 1.0]), angle))
+    place[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), angle))
     place[:3, 3] = theirs - place[:3, :3] @ own
     return place
 

@@ -56,7 +56,7 @@ def pose_curves(armature: "Object", held: RigHand, name: str) -> list[BoneCurves
     world = np.array(armature.matrix_world)
     seen = world[:3, :3] @ binding.rest[0, :3, :3]
     root = np.eye(4)
-    root[:3, :3] = rot.basis(seen[:, 1], seen[:, 2])
+    root[:3, :3] = rot.frame_from_yz(seen[:, 1], seen[:, 2])
     root[:3, 3] = world[:3, :3] @ binding.rest[0, :3, 3] + world[:3, 3]
     pose = Pose(held.hand, root[None], poses.angles(held.hand, name)[None])
     motion = transfer(binding, held.hand, pose, world, {}, wiring=held.wiring)

@@ -40,7 +40,7 @@ def _seen(held: RigHand, other: RigHand, joint: int, on_top: tuple[Floats, Float
     frames = [one.binding.rest_to_bone[joint, :3, :3] for one in (held, other)]
     turns = [rot.from_matrix(frame) for frame in frames]
     way, turn = on_top
-    in_joint = rot.multiply(rot.multiply(turns[0], turn), rot.conjugate(turns[0])) * [1.0, *mirror.TURNS]
+    in_joint = rot.multiply(rot.multiply(turns[0], turn), rot.conjugate(turns[0])) * [1.0, *mirror.AXIS_SIGNS]
     axes = [frame @ one.binding.location_axes[joint] for frame, one in zip(frames, (held, other), strict=True)]
-    moved: Floats = axes[1].T @ (mirror.POINTS * (axes[0] @ way))
+    moved: Floats = axes[1].T @ (mirror.POINT_SIGNS * (axes[0] @ way))
     return moved, rot.multiply(rot.multiply(rot.conjugate(turns[1]), in_joint), turns[1])

@@ -131,7 +131,7 @@ def _axes(corners: Floats) -> Floats:
     size = float(np.linalg.norm(along))
     if not np.linalg.norm(out) > 1e-9 * size * float(np.linalg.norm(other)):
         return np.eye(3)
-    axes: Floats = rot.basis(along, out)
+    axes: Floats = rot.frame_from_yz(along, out)
     return axes
 
 

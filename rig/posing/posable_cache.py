@@ -7,7 +7,7 @@ import numpy as np
 
 from ...errors import KnuckleError, RigError
 from ...hand.joints import Side
-from ...hand.value_equality import content
+from ...hand.value_equality import hashable_content
 from ...posing.sliders import ARCH
 from .. import detection_cache
 from ..armature_hands import FoundHand
@@ -61,4 +61,4 @@ def _depends_on(armature: "Object", known: DetectedHands, side: Side) -> Iterato
     world = np.array(armature.matrix_world)[:3, :3]
     yield float(f"{np.trace(world.T @ world):.4g}")
     for name, limits in read_limits(armature, known.hands[side].bones.values()).items():
-        yield name, content(limits.parts)
+        yield name, hashable_content(limits.parts)

@@ -53,7 +53,7 @@ def _at_ease(hand: HandModel, seen: Floats, there: NDArray[np.bool_]) -> HandMod
 
     seen (J, 3, 3): how joints are turned at rest; there (J,): which have a bone.
     """
-    at_rest = joint_rotations.angles(hand, rot.from_matrix(seen)[None], there)[0]
+    at_rest = joint_rotations.angles_from_rotations(hand, rot.from_matrix(seen)[None], there)[0]
     thumb = np.array([hand.joints[joint].startswith("thumb") for joint in hand.axis_joint])
     twists = (np.array(hand.movements) == "twist") & ~thumb & np.isfinite(at_rest)
     return replace(hand, neutral=np.where(twists, at_rest, hand.neutral))
@@ -77,4 +77,4 @@ def _with_palm(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandMo
 def _seen(armature: "Object", frames: Floats) -> Floats:
     """(J, 3, 3) how joints are turned in the world, from frames (J, 4, 4) in armature space, which may be mirrored."""
     axes = np.array(armature.matrix_world)[:3, :3] @ frames[:, :3, :3]
-    return rot.basis(axes[..., :, 1], axes[..., :, 2])
+    return rot.frame_from_yz(axes[..., :, 1], axes[..., :, 2])

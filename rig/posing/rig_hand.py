@@ -101,7 +101,7 @@ class RigHand:
         known = np.array([joint in moving and bool(np.isfinite(frames[joint]).all()) for joint in range(len(JOINTS))])
         turned = np.tile(rot.IDENTITY, (len(JOINTS), 1))
         turned[known] = rot.from_matrix(frames[known, :3, :3])
-        found = joint_rotations.angles(self.hand, turned[None], known)
+        found = joint_rotations.angles_from_rotations(self.hand, turned[None], known)
         return Pose(self.hand, frames[:1], np.where(np.isfinite(found), found, self.hand.neutral))
 
     def seen_frames(self) -> Floats:
@@ -111,7 +111,7 @@ class RigHand:
         frames: Floats = np.array(evaluated.matrix_world) @ posed_frames(evaluated, self.binding)
         known = np.isfinite(frames).all(axis=(1, 2))
         # Where the armature is stretched or mirrored, frames are those of the hand that is seen.
-        frames[known, :3, :3] = rot.basis(frames[known, :3, 1], frames[known, :3, 2])
+        frames[known, :3, :3] = rot.frame_from_yz(frames[known, :3, 1], frames[known, :3, 2])
         return frames
 
     def beyond(self, pose: Pose) -> dict[int, tuple[Floats, Floats]]:

@@ -142,6 +142,6 @@ def _rest_in_world(armature: "Object", held: RigHand, frames: Floats) -> Floats:
     rest = frames.copy()
     for joint in binding.mapped:
         seen = world[:3, :3] @ binding.rest[joint, :3, :3]
-        rest[joint, :3, :3] = rot.basis(seen[:, 1], seen[:, 2])
+        rest[joint, :3, :3] = rot.frame_from_yz(seen[:, 1], seen[:, 2])
         rest[joint, :3, 3] = world[:3, :3] @ binding.rest[joint, :3, 3] + world[:3, 3]
     return rest

@@ -61,9 +61,9 @@ def from_rest(
         bend = (back @ along) * along - back
         if not np.linalg.norm(bend) > 1e-6 * np.linalg.norm(back):
             raise SkeletonError("arm: it is straight and its back is along it, expected a back to one side")
-    turned = rot.basis(along, bend)
+    turned = rot.frame_from_yz(along, bend)
     # The forearm's X axis is as close to the elbow's axis as its direction, slightly out of the plane, allows.
-    forearm = rot.basis(onwards, np.cross(turned[:, 0], onwards))
+    forearm = rot.frame_from_yz(onwards, np.cross(turned[:, 0], onwards))
     rest = np.tile(np.eye(4), (3, 1, 1))
     rest[:, :3, :3] = turned, forearm, hand
     rest[:, :3, 3] = places

@@ -108,7 +108,7 @@ class ArmPose:
     @property
     def elbow_rotation(self) -> Floats:
         """(F, 4) unit quaternions wxyz of the elbow: CGA-arm (4.1), where i has the opposite sign."""
-        return rot.about(np.array([1.0, 0.0, 0.0]), self.elbow)
+        return rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), self.elbow)
 
     @property
     def angles(self) -> Floats:

@@ -42,13 +42,13 @@ class ArmTriangle:
     def upper_at(self, swivel: Floats) -> Floats:
         """Return the upper arm's rotation (N, ..., 3, 3) at swivels (N, ...) rad."""
         more = (slice(None), *(None,) * (swivel.ndim - 1))
-        turned: Floats = rot.to_matrix(rot.about(self.way[more], swivel)) @ self.upper[more]
+        turned: Floats = rot.to_matrix(rot.from_axis_angle(self.way[more], swivel)) @ self.upper[more]
         return turned
 
     def wrist_of(self, upper: Floats, elbow: Floats) -> Floats:
         """Return the wrist's rotation (N, ..., 3, 3) for an upper arm (N, ..., 3, 3) and an elbow angle (N,) rad."""
         more = (slice(None), *(None,) * (upper.ndim - 3))
-        fore = upper @ rot.to_matrix(rot.about(np.array([1.0, 0.0, 0.0]), elbow))[more]
+        fore = upper @ rot.to_matrix(rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), elbow))[more]
         turn: Floats = np.swapaxes(fore, -1, -2) @ self.hand[more]
         return turn
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.model import HandModel
-from ...hand.scalar_math import MANY, ONE, Point
+from ...hand.scalar_math import ARRAY, SCALAR, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.palm_pose import PalmMarkers, follow_the_rest, many_roots, palm_of, spans_a_plane
@@ -53,7 +53,7 @@ class ConformalPalm:
     def _one(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         """Return the root (1, 4, 4) of one frame in which all three markers are seen."""
         points = [(x, y, z) for x, y, z in positions[0].tolist()]
-        (a, b, c), (x, y, z), told = trio.laid(ONE, points, weights[0].tolist())
+        (a, b, c), (x, y, z), told = trio.laid(SCALAR, points, weights[0].tolist())
         if not told:
             return many_roots(self.palm, positions, weights)
         return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
@@ -73,7 +73,7 @@ class ConformalPalm:
 
     def _by_trio(self, trio: ThreeMarkerPalm, positions: Floats, weights: Floats) -> Floats:
         points = np.ascontiguousarray(np.transpose(positions, (1, 2, 0)))
-        turn, move, told = trio.laid(MANY, [(x, y, z) for x, y, z in points], list(weights.T))
+        turn, move, told = trio.laid(ARRAY, [(x, y, z) for x, y, z in points], list(weights.T))
         roots = np.zeros((len(positions), 4, 4))
         for i in range(3):
             for j in range(3):

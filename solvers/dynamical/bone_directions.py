@@ -14,7 +14,7 @@ A joint without twist cannot correct ē_y − δ_y and passes it on to its paren
 from itertools import pairwise
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import N, NumberFunctions, Point, wrapped
+from ...hand.scalar_math import N, NumberFunctions, Point, wrap_angle
 from .limb_step import row_way
 from .limb_targets import TargetColumns
 from .limbs import CouplingTerm, LimbModel
@@ -172,7 +172,7 @@ def _find(
     sound: Any = True
     for own, bone in zip(weights, bones, strict=True):
         heading, (e_y, e_z), last, near = _bone(m, axes, bone)
-        head.append(wrapped(heading - before))
+        head.append(wrap_angle(heading - before))
         before, wrong_y, wrong_z, sound = heading, wrong_y + own * e_y, wrong_z + own * e_z, sound & near
     angles = [sign * angle for sign, angle in zip(joint.signs, head, strict=True)]
     return DirectedJoint(angles, slope, axes, last, weights, weight, (wrong_y / weight, wrong_z / weight), sound)

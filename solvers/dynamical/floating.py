@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.jacobians import BASE, PosedJoints, moved
-from ...hand.jacobians import place as placed_at
+from ...hand.jacobians import ROOT_DOFS, PosedJoints, integrate
+from ...hand.jacobians import pose_joints as placed_at
 from ...hand.model import HandModel
-from ...hand.scalar_math import MANY, ONE
+from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..qp import quadratic_program as qp
 from .limb_kinematics import turn_error
@@ -82,7 +82,7 @@ def floated(
                 )
                 solution = qp.solve(program, working)
                 working = solution.working
-                root, angles = moved(root, angles, solution.x[None])
+                root, angles = integrate(root, angles, solution.x[None])
                 angles = np.clip(angles, *hand.limits.T)
         roots[frame], found[frame] = root[0], angles[0]
     return roots, found
@@ -99,19 +99,21 @@ def program_of(
     hand, share, room = placed.hand, how.share(time), how.room(time)
     moves, turns = (each[0] for each in placed.jacobians(goals.sites))
     joints = [hand.sites[site].joint for site in goals.sites]
-    missed = share * (goals.places - placed.sites(goals.sites)[0]) + time * goals.velocities
-    error, _ = turn_error(MANY, _by_columns(goals.turns), _by_columns(placed.turns[0, joints]))
+    missed = share * (goals.places - placed.site_positions(goals.sites)[0]) + time * goals.velocities
+    error, _ = turn_error(ARRAY, _by_columns(goals.turns), _by_columns(placed.rotations[0, joints]))
     turned = share * np.stack(error, axis=-1) + time * goals.spins
     hessian = np.einsum("t,tik,til->kl", goals.weights, moves, moves)
-    hessian += np.einsum("t,tik,til->kl", goals.turn_weights, turns, turns) + how.damping * np.eye(BASE + hand.dofs)
+    hessian += np.einsum("t,tik,til->kl", goals.turn_weights, turns, turns) + how.damping * np.eye(
+        ROOT_DOFS + hand.dofs
+    )
     pull = np.einsum("t,tik,ti->k", goals.weights, moves, missed)
     pull += np.einsum("t,tik,ti->k", goals.turn_weights, turns, turned)
-    low, high = np.full(BASE + hand.dofs, -np.inf), np.full(BASE + hand.dofs, np.inf)
-    low[BASE:] = -np.asarray(room.up_to(MANY, angles - hand.limits[:, 0]))
-    high[BASE:] = room.up_to(MANY, hand.limits[:, 1] - angles)
+    low, high = np.full(ROOT_DOFS + hand.dofs, -np.inf), np.full(ROOT_DOFS + hand.dofs, np.inf)
+    low[ROOT_DOFS:] = -np.asarray(room.up_to(ARRAY, angles - hand.limits[:, 0]))
+    high[ROOT_DOFS:] = room.up_to(ARRAY, hand.limits[:, 1] - angles)
     rows = []
     for row in hand.couplings:
-        along = np.concatenate([np.zeros(BASE), row.coefficients])
+        along = np.concatenate([np.zeros(ROOT_DOFS), row.coefficients])
         total = float(row.coefficients @ angles)
         if row.soft:
             way = min(max(total, row.lower), row.upper) - total
@@ -120,9 +122,9 @@ def program_of(
                 pull += worth.coupling**2 * share * way * along
         else:
             rows.append(along)
-            low = np.append(low, -room.up_to(ONE, total - row.lower))
-            high = np.append(high, room.up_to(ONE, row.upper - total))
-    return qp.QuadraticProgram(hessian, -pull, low, high, np.reshape(rows, (-1, BASE + hand.dofs)))
+            low = np.append(low, -room.up_to(SCALAR, total - row.lower))
+            high = np.append(high, room.up_to(SCALAR, row.upper - total))
+    return qp.QuadraticProgram(hessian, -pull, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
 
 
 def _by_columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:

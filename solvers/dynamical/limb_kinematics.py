@@ -162,7 +162,7 @@ def turn_error(m: NumberFunctions[N], wanted: Any, found: Any) -> tuple[Any, N]:
         some = [[tuple(map(pick, column)) for column in columns] for columns in (wanted, found)]
         return _far_error(m, some[0], some[1], pick(cos), tuple(map(pick, error[:3])))
 
-    x, y, z, square = m.mend(beyond, error, far)
+    x, y, z, square = m.recompute_where(beyond, error, far)
     return (x, y, z), square
 
 

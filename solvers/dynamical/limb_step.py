@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import ONE, N, NumberFunctions
+from ...hand.scalar_math import SCALAR, N, NumberFunctions
 from ..qp import quadratic_program as qp
 from .limb_kinematics import Square
 from .limbs import CouplingTerm, LimbModel
@@ -37,7 +37,7 @@ class TurnBounds:
 
     def up_to(self, m: NumberFunctions[N], way: N) -> Any:
         """rad that a step may go towards a limit `way` rad ahead; negative, back inside, beyond the limit."""
-        if m is ONE:
+        if m is SCALAR:
             # The hyperbolic tangent is odd, so this holds for negative distances, too.
             one = self.most * math.tanh(self.slope * way)
             return one if abs(one) < abs(way) else way
@@ -89,7 +89,7 @@ def bounds(
     """
     up: Any = [room.up_to(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
     down: Any = [-room.up_to(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
-    if not (m is ONE and all(known)):
+    if not (m is SCALAR and all(known)):
         up = [m.where(knows, way, 0.0) for knows, way in zip(known, up, strict=True)]
         down = [m.where(knows, way, 0.0) for knows, way in zip(known, down, strict=True)]
     for row in limb.hard:
@@ -108,7 +108,7 @@ def step(
     program: the lower half of JᵀWJ + λ, and the right side. ends: see `bounds`.
     """
     given: Any = (program, ends)
-    if m is not ONE:
+    if m is not SCALAR:
         return _many(limb, *given)
     found: Any = None if limb.hard else in_box(*given[0], *given[1])
     if found is None:

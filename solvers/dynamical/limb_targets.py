@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.scalar_math import MANY, ONE, N, NumberFunctions, Point
+from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Point
 from ...hand.targets import Targets
 from .limb_kinematics import SiteTarget
 from .limbs import LimbModel, through
@@ -97,7 +97,7 @@ def _led_by_the_end(m: NumberFunctions[N], seen: list[SiteTarget[N]], end: float
 def _from_wrist(m: NumberFunctions[N], root: Any, place: Any, weight: Any) -> Point[N]:
     (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
     x, y, z = place
-    if m is MANY:
+    if m is ARRAY:
         known = weight > 0
         x, y, z = np.where(known, x, tx), np.where(known, y, ty), np.where(known, z, tz)
     x, y, z = x - tx, y - ty, z - tz
@@ -120,17 +120,17 @@ def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
 def _turns_from_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
     """The same for all targets (T, 4) of one frame; there are enough of them for arrays to pay off."""
     known = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
-    turns: list[list[list[float]]] = (rot.columns(known) @ root[:3, :3]).tolist()
+    turns: list[list[list[float]]] = (rot.to_matrix_transposed(known) @ root[:3, :3]).tolist()
     return turns
 
 
 def told(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]]) -> list[Any]:
     """(n,) whether the targets determine each degree of freedom, directly or through a coupling."""
-    if m is ONE and len(seen) == len(limb.marks):
+    if m is SCALAR and len(seen) == len(limb.marks):
         return list(limb.told)
     known: list[Any] = [False] * len(limb.turns)
     for each in seen:
-        counts: Any = True if m is ONE else (each.weight > 0) | (each.turn_weight > 0)
+        counts: Any = True if m is SCALAR else (each.weight > 0) | (each.turn_weight > 0)
         for turn in limb.marks[each.mark].moved_by:
             known[turn] = known[turn] | counts
     return through(limb.rows, known)

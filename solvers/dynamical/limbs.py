@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import linkage
+from ...hand.jacobians import hand_topology
 from ...hand.model import Coupling, HandModel
 from ...hand.scalar_math import Point
 
@@ -114,7 +114,7 @@ def limbs_of(hand: HandModel, sites: list[int], worth: LimbWeights) -> tuple[Lim
 
 def _together(hand: HandModel) -> Bools:
     """(D, D) whether two degrees of freedom belong to the same limb: one moves the other, or a coupling links them."""
-    carries = linkage(hand).moves[hand.axis_joint]
+    carries = hand_topology(hand).affected_by[hand.axis_joint]
     linked: Bools = carries | carries.T
     for row in hand.couplings:
         tied = np.flatnonzero(row.coefficients)
@@ -153,7 +153,7 @@ def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: LimbWeights
         place = backs[before] @ (move[:3, :3] @ np.array(site.offset) + move[:3, 3])
         fixed = _columns(backs[before] @ move[:3, :3])
         at = hand.parents[site.joint] if not any(site.offset) else site.joint
-        moves = bool(at >= 0 and linkage(hand).moves[at].any())
+        moves = bool(at >= 0 and hand_topology(hand).affected_by[at].any())
         marks.append(LimbSite(column, before, fixed, _point(place), moves, moved_by[before]))
     # The outermost first, as in the planar solvers.
     marks.sort(key=lambda mark: (-len(mark.moved_by), -math.hypot(*mark.offset)))

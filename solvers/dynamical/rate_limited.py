@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.jacobians import cross_matrix, moved
-from ...hand.scalar_math import MANY, ONE
+from ...hand.jacobians import cross_matrix, integrate
+from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..wrist_alignment import PalmTargets, laid_roots
 from .dynamical_plan import DynamicalPlan
@@ -74,7 +74,7 @@ def followed(
             root = _after(root, laid[frame], twist, span, pace)
         sights = _Sights(targets, laid[frame], twist, frame)
         for limb in plan.limbs:
-            seen = look(ONE, limb, sights.frames)
+            seen = look(SCALAR, limb, sights.frames)
             if seen:
                 solved = _limb(limb, [now[dof] for dof in limb.dofs], sights.moving(limb, seen), span, pace)
                 for dof, angle in zip(limb.dofs, solved, strict=True):
@@ -87,15 +87,15 @@ def _limb(
     limb: LimbModel, angles: list[float], seen: list["MovingTarget"], span: float, pace: FollowRate
 ) -> list[float]:
     """The angles (n,) of a limb at the end of a frame."""
-    known = told(ONE, limb, [each.seen for each in seen])
+    known = told(SCALAR, limb, [each.seen for each in seen])
     time = span / pace.substeps
     share, room = pace.share(time), pace.room(time)
     for number in range(pace.substeps):
         there = [each.before(span - number * time, time) for each in seen]
-        placed = place(ONE, limb, angles, there)
+        placed = place(SCALAR, limb, angles, there)
         program = normal(limb, placed, there, share)
-        add_couplings(ONE, limb, angles, program, share)
-        move = step(ONE, limb, damped(program, pace.damping), bounds(ONE, limb, angles, room, known))
+        add_couplings(SCALAR, limb, angles, program, share)
+        move = step(SCALAR, limb, damped(program, pace.damping), bounds(SCALAR, limb, angles, room, known))
         # Rounding must not carry a joint beyond its limit.
         angles = [
             min(max(angle + way, min(angle, low)), max(angle, high))
@@ -190,9 +190,9 @@ def _after(root: Floats, laid: Floats, twist: Floats, span: float, pace: FollowR
     for number in range(pace.substeps):
         earlier = span - number * time
         turn = turned_by(-twist[3:] * earlier) @ laid[:3, :3]
-        found, _ = turn_error(MANY, _columns(turn), _columns(root[:3, :3]))
+        found, _ = turn_error(ARRAY, _columns(turn), _columns(root[:3, :3]))
         missed = np.concatenate([laid[:3, 3] - twist[:3] * earlier - root[:3, 3], np.ravel(found)])
-        root = moved(root[None], np.zeros((1, 0)), (pace.share(time) * missed + twist * time)[None])[0][0]
+        root = integrate(root[None], np.zeros((1, 0)), (pace.share(time) * missed + twist * time)[None])[0][0]
     return root
 
 
@@ -203,4 +203,4 @@ def _columns(matrix: Floats) -> tuple[tuple[Floats, ...], ...]:
 def turned_by(vector: Floats) -> Floats:
     """(3, 3) the exponential map of a rotation vector (3,) in rad."""
     angle = np.linalg.norm(vector, axis=-1)
-    return rot.to_matrix(rot.about(vector / max(float(angle), 1e-300), angle))
+    return rot.to_matrix(rot.from_axis_angle(vector / max(float(angle), 1e-300), angle))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, ONE
+from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.driver import told as told_by_places
@@ -49,19 +49,19 @@ def _one(plan: DynamicalPlan, targets: Targets, roots: Floats, state: State, met
     planar = told_by_places(plan.planar, targets, roots, 0)[0].tolist() if any(frames.weights) else nowhere
     for limb, headings in zip(plan.limbs, plan.headings, strict=True):
         if headings is not None:
-            solved, at_rest = by_headings(ONE, limb, headings, frames)
+            solved, at_rest = by_headings(SCALAR, limb, headings, frames)
             if at_rest:
                 for dof, angle in zip(limb.dofs, solved, strict=True):
                     angles[dof] = angle
                 continue
-        seen = look(ONE, limb, frames)
+        seen = look(SCALAR, limb, frames)
         if not seen:
             continue
-        known = told(ONE, limb, seen)
+        known = told(SCALAR, limb, seen)
         begin = [planar[dof] for dof in limb.dofs]
         if not all(map(math.isfinite, begin)):
             ease = [float(hand.neutral[dof]) for dof in limb.dofs]
-            begin = list(map(begun, begin, from_turns(ONE, limb, seen, ease)))
+            begin = list(map(begun, begin, from_turns(SCALAR, limb, seen, ease)))
         solved = settle_one(limb, begin, seen, known, method)
         for dof, angle, knows in zip(limb.dofs, solved, known, strict=True):
             if knows:
@@ -76,15 +76,15 @@ def _chunk(plan: DynamicalPlan, targets: Targets, roots: Floats, angles: Floats,
     for limb, headings in zip(plan.limbs, plan.headings, strict=True):
         at_rest: Any = False
         if headings is not None:
-            solved, at_rest = by_headings(MANY, limb, headings, frames)
+            solved, at_rest = by_headings(ARRAY, limb, headings, frames)
             for dof, angle in zip(limb.dofs, solved, strict=False):
                 angles[:, dof] = np.where(at_rest, angle, np.nan)
-        seen = [] if np.all(at_rest) else look(MANY, limb, frames)
+        seen = [] if np.all(at_rest) else look(ARRAY, limb, frames)
         if not seen:
             continue
         left = np.flatnonzero(~at_rest) if np.any(at_rest) else slice(None)
         seen = among(left, seen)
-        known = told(MANY, limb, seen)
+        known = told(ARRAY, limb, seen)
         begin = _begin(plan, limb, seen, planar[left][:, limb.dofs].T.copy())
         settle_many(limb, begin, seen, known, method)
         for dof, found, knows in zip(limb.dofs, begin, known, strict=True):
@@ -96,5 +96,5 @@ def _begin(plan: DynamicalPlan, limb: LimbModel, seen: Any, planar: Floats) -> F
     if np.all(np.isfinite(planar)):
         return planar
     ease = [float(plan.planar.hand.neutral[dof]) for dof in limb.dofs]
-    by_turns = from_turns(MANY, limb, seen, ease)
+    by_turns = from_turns(ARRAY, limb, seen, ease)
     return np.stack([np.where(np.isfinite(b), b, t) for b, t in zip(planar, by_turns, strict=True)])

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, ONE, N, NumberFunctions
+from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions
 from .limb_kinematics import LimbFrames, SiteTarget, Square, among, bent, definite, normal, picked, place
 from .limb_step import TurnBounds, add_couplings, bounds, coupling_cost, step
 from .limbs import LimbModel
@@ -50,21 +50,21 @@ def settle_one(
     limb: LimbModel, angles: list[float], seen: list[SiteTarget[float]], known: list[Any], method: SettlingMethod
 ) -> list[float]:
     """The angles (n,) to which a limb converges in one frame from `angles`; undetermined ones stay."""
-    placed = place(ONE, limb, angles, seen)
+    placed = place(SCALAR, limb, angles, seen)
     if _met(limb, placed, method):
         return angles
-    cost, damping, before = _cost(ONE, limb, placed), method.damping, FREELY
+    cost, damping, before = _cost(SCALAR, limb, placed), method.damping, FREELY
     program: Any = None
     for number in range(method.steps):
         if program is None or number == 1:
-            program = _program(ONE, limb, placed, seen, number > 0)
-        ends = bounds(ONE, limb, placed.angles, method.room, known)
-        move = step(ONE, limb, damped(program, damping), ends)
+            program = _program(SCALAR, limb, placed, seen, number > 0)
+        ends = bounds(SCALAR, limb, placed.angles, method.room, known)
+        move = step(SCALAR, limb, damped(program, damping), ends)
         size = max(map(abs, move))
         if size < _still(limb):
             break
-        there = place(ONE, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen)
-        dearer = _cost(ONE, limb, there)
+        there = place(SCALAR, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen)
+        dearer = _cost(SCALAR, limb, there)
         if not cost - dearer >= GAINED * _promised(program, move):
             damping *= GREATER
             continue
@@ -79,19 +79,19 @@ def settle_many(
     limb: LimbModel, angles: Floats, seen: list[SiteTarget[Floats]], known: list[Any], method: SettlingMethod
 ) -> None:
     """The same for many frames: iterates angles (n, F) in place. Frames that have converged are left alone."""
-    met: Any = _met(limb, place(MANY, limb, list(angles), seen), method)
+    met: Any = _met(limb, place(ARRAY, limb, list(angles), seen), method)
     moving = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
     damping, before = np.full(len(moving), method.damping), np.full(len(moving), FREELY)
     for number in range(method.steps):
         if not len(moving):
             return
         seen_there = among(moving, seen)
-        placed = place(MANY, limb, list(angles[:, moving]), seen_there)
-        program = _program(MANY, limb, placed, seen_there, number > 0)
-        ends = bounds(MANY, limb, placed.angles, method.room, picked(moving, tuple(known)))
-        move: Any = step(MANY, limb, damped(program, damping), ends)
-        there = place(MANY, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen_there)
-        gained = _cost(MANY, limb, placed) - _cost(MANY, limb, there)
+        placed = place(ARRAY, limb, list(angles[:, moving]), seen_there)
+        program = _program(ARRAY, limb, placed, seen_there, number > 0)
+        ends = bounds(ARRAY, limb, placed.angles, method.room, picked(moving, tuple(known)))
+        move: Any = step(ARRAY, limb, damped(program, damping), ends)
+        there = place(ARRAY, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen_there)
+        gained = _cost(ARRAY, limb, placed) - _cost(ARRAY, limb, there)
         size: Any = np.abs(move).max(axis=0)
         still = size < _still(limb)
         better = (gained >= GAINED * _promised(program, move)) & ~still
@@ -153,7 +153,7 @@ def _bent(
     bends = bent(limb, placed, seen)
     whole = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(square, bends, strict=True)]
     sound = definite(m, whole, LEAST)
-    if m is ONE and sound:
+    if m is SCALAR and sound:
         return whole
     sums: list[Any] = [0.0] * len(square)
     for i, row in enumerate(bends):

@@ -167,7 +167,7 @@ def _move(task: PartTargets, walk: _Walk, now: RelativePoses, trial: RelativePos
     trial.angles[at] = np.clip(now.angles[at] + step[:, task.base :], low[dofs], high[dofs])
     if task.floating:
         base = step[:, : task.base]
-        trial.root[walk.frames], _ = jacobians.moved(now.root[walk.frames], np.zeros((len(step), 0)), base)
+        trial.root[walk.frames], _ = jacobians.integrate(now.root[walk.frames], np.zeros((len(step), 0)), base)
 
 
 def _put(task: PartTargets, walk: _Walk, which: Bools, source: RelativePoses, target: RelativePoses) -> None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import linkage
+from ...hand.jacobians import hand_topology
 from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,7 @@ class HandParts:
 def told(hand: HandModel, asked: TargetedSites) -> Bools:
     """(T, D) the degrees of freedom that each target constrains; a joint's own do not move its origin."""
     result = np.zeros((len(asked.sites), hand.dofs), bool)
-    moves = linkage(hand).moves
+    moves = hand_topology(hand).affected_by
     for row, site, place, turn in zip(result, asked.sites, asked.places, asked.turns, strict=True):
         joint = hand.sites[site].joint
         own = turn or any(hand.sites[site].offset)
@@ -165,7 +165,7 @@ def _parts(
     dofs = _filled([sorted(part) for part in members], hand.dofs)
     chosen = _filled(targets, len(asked.sites))
     moves = np.zeros((len(asked.sites) + 1, hand.dofs + 1), bool)
-    moves[:-1, :-1] = linkage(hand).moves[[hand.sites[site].joint for site in asked.sites]]
+    moves[:-1, :-1] = hand_topology(hand).affected_by[[hand.sites[site].joint for site in asked.sites]]
     soft, hard = (
         _filled([[n for n in rows if hand.couplings[n].soft == kind] for rows in couplings], len(hand.couplings))
         for kind in (True, False)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import jacobians
-from ...hand.jacobians import BASE
+from ...hand.jacobians import ROOT_DOFS
 from ...hand.model import HandModel
 from .parts import HandParts
 from .problem import RelativePoses, RelativeTargets
@@ -91,7 +91,7 @@ class PartTargets:
     @property
     def base(self) -> int:
         """How many unknowns of a part come before its angles: those of a floating root."""
-        return BASE if self.floating else 0
+        return ROOT_DOFS if self.floating else 0
 
     @cached_property
     def limits(self) -> tuple[Floats, Floats]:
@@ -121,19 +121,19 @@ class PartTargets:
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
         """The rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
         used, at = np.unique(frames, return_inverse=True)
-        placed = jacobians.place(self.hand, poses.root[used], poses.angles[used, :-1])
+        placed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
         at = at[:, None]
         joints, owners = self.wanted.joints[targets], self.hand.axis_joint[dofs]
-        turns = placed.turns[at, joints]
-        found = (turns @ self.wanted.offsets[targets])[..., 0] + placed.places[at, joints]
-        arms = found[:, None] - placed.places[at, owners][:, :, None]
+        turns = placed.rotations[at, joints]
+        found = (turns @ self.wanted.offsets[targets])[..., 0] + placed.positions[at, joints]
+        arms = found[:, None] - placed.positions[at, owners][:, :, None]
         axes = self.parts.moved[parts].swapaxes(-1, -2)[..., None] * placed.axes[at, dofs][:, :, None]
         if self.floating:
             # The wrist's six come first: translations, then rotations about its origin.
             shifts, spins = np.zeros((2, len(at), 3, targets.shape[1], 3))
             spins += np.eye(3)[:, None]
-            arms = np.concatenate([np.repeat((found - placed.places[at, [0]])[:, None], 6, axis=1), arms], axis=1)
+            arms = np.concatenate([np.repeat((found - placed.positions[at, [0]])[:, None], 6, axis=1), arms], axis=1)
             axes = np.concatenate([shifts, spins, axes], axis=1)
         places, bends = self._places(frames, targets, found, axes, arms)
         blocks = [places, self._couplings(frames, parts, poses.angles)]
@@ -161,7 +161,7 @@ class PartTargets:
         """(N, 3 t) errors and (N, base + n, 3 t) slopes of rotations."""
         assert self.wanted.turns is not None
         roots = self.worth.turn * self.wanted.turn_roots[frames[:, None], targets]
-        errors = roots[..., None] * jacobians.log_errors(self.wanted.turns[frames[:, None], targets], turns)
+        errors = roots[..., None] * jacobians.rotation_errors(self.wanted.turns[frames[:, None], targets], turns)
         slopes = roots[:, None, :, None] * axes
         return errors.reshape(len(frames), -1), slopes.reshape(*slopes.shape[:2], -1)
 
@@ -182,7 +182,7 @@ class PartTargets:
         off = poses.angles[at] - (self.rest[parts] if self.postures is None else self.postures[at])
         if self.floating:
             root = poses.root[frames]
-            off = np.concatenate([root[:, :3, 3], jacobians.log_errors(root[:, :3, :3], np.eye(3)), off], axis=1)
+            off = np.concatenate([root[:, :3, 3], jacobians.rotation_errors(root[:, :3, :3], np.eye(3)), off], axis=1)
         moved: Floats = off * self.scales[parts]
         return moved
 

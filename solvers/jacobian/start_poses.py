@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import HandError
 from ...hand import jacobians
-from ...hand.jacobians import linkage
+from ...hand.jacobians import hand_topology
 from ...hand.model import HandModel
 from ..qp import quadratic_program as qp
 from .parts import HandParts
@@ -52,8 +52,8 @@ def nearest(task: PartTargets, poses: RelativePoses, alike: bool, posture: float
     """
     table, wanted, worth = _table(task.hand, task.parts), task.wanted, task.worth
     first = slice(0, 1) if alike else slice(None)
-    placed = jacobians.place(task.hand, poses.root[first], poses.angles[first, :-1])
-    turns, places = placed.turns[:, table.before], placed.places[:, table.before]
+    placed = jacobians.pose_joints(task.hand, poses.root[first], poses.angles[first, :-1])
+    turns, places = placed.rotations[:, table.before], placed.positions[:, table.before]
     chosen = task.parts.targets
     weights = wanted.place_roots[:, chosen] ** 2
     local = (turns.swapaxes(-1, -2) @ (wanted.places[:, chosen] - places)[..., None])[..., 0]
@@ -82,7 +82,7 @@ def _products(wanted: Floats, table: Floats) -> Floats:
 
 @lru_cache(maxsize=64)
 def _table(hand: HandModel, parts: HandParts) -> _Table:
-    moves = linkage(hand).moves
+    moves = hand_topology(hand).affected_by
     joints = np.array([*(hand.sites[site].joint for site in parts.sites), 0])[parts.targets]
     before = joints.copy()
     for part, dofs in enumerate(parts.dofs):
@@ -91,11 +91,15 @@ def _table(hand: HandModel, parts: HandParts) -> _Table:
             while moves[before[part, t]][own].any() and hand.parents[before[part, t]] >= 0:
                 before[part, t] = hand.parents[before[part, t]]
     angles = spread(hand, parts)
-    placed = jacobians.place(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles[:, :-1])
+    placed = jacobians.pose_joints(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles[:, :-1])
     offsets = np.array([*(hand.sites[site].offset for site in parts.sites), (0.0, 0.0, 0.0)])[parts.targets]
-    back = placed.turns[:, before].swapaxes(-1, -2)
-    at = (placed.turns[:, joints] @ offsets[..., None])[..., 0] + placed.places[:, joints] - placed.places[:, before]
-    places, turns = (back @ at[..., None])[..., 0], back @ placed.turns[:, joints]
+    back = placed.rotations[:, before].swapaxes(-1, -2)
+    at = (
+        (placed.rotations[:, joints] @ offsets[..., None])[..., 0]
+        + placed.positions[:, joints]
+        - placed.positions[:, before]
+    )
+    places, turns = (back @ at[..., None])[..., 0], back @ placed.rotations[:, joints]
     return _Table(angles, before, places.swapaxes(0, 1).copy(), turns.swapaxes(0, 1).copy())
 
 

@@ -43,7 +43,7 @@ def laid_on_all(hand: HandModel, targets: Targets, begun: Floats) -> Floats:
     lost = ~told & (seen.sum(-1) >= 3)
     if not lost.any():
         return begun
-    at_ease = jacobians.place(hand, np.eye(4)[None], hand.neutral[None]).sites(targets.sites)
+    at_ease = jacobians.pose_joints(hand, np.eye(4)[None], hand.neutral[None]).site_positions(targets.sites)
     positions = np.where(seen[lost][..., None], targets.positions[lost], 0.0)
     laid = begun.copy()
     laid[lost] = rot.fit_rigid(np.broadcast_to(at_ease, positions.shape), positions, targets.weights[lost])

@@ -20,7 +20,7 @@ def seen_from(
     """
     if wanted.turns is None:
         return wanted
-    placed = jacobians.place(hand, poses.root, poses.angles[:, :-1])
+    placed = jacobians.pose_joints(hand, poses.root, poses.angles[:, :-1])
     tells = told(hand, asked)
     places, turns = wanted.places.copy(), wanted.turns.copy()
     for target in np.unique(parts.targets[parts.targets < len(asked.sites)]):
@@ -29,11 +29,11 @@ def seen_from(
         if not above:
             continue
         upper = max(above, key=lambda t: int(tells[t].sum()))
-        solved = placed.turns[:, wanted.joints[upper]]
+        solved = placed.rotations[:, wanted.joints[upper]]
         back = solved @ wanted.turns[:, upper].swapaxes(-1, -2)
         turns[:, target] = back @ wanted.turns[:, target]
         if asked.places[upper]:
-            site = (solved @ wanted.offsets[upper])[..., 0] + placed.places[:, wanted.joints[upper]]
+            site = (solved @ wanted.offsets[upper])[..., 0] + placed.positions[:, wanted.joints[upper]]
             apart = wanted.places[:, target] - wanted.places[:, upper]
             places[:, target] = site + (back @ apart[..., None])[..., 0]
     return replace(wanted, places=places, turns=turns)

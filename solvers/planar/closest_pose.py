@@ -8,7 +8,7 @@ of freedom, outermost first, is set to the angle within its limits that brings t
 from dataclasses import dataclass
 
 from ...hand.model import Movement
-from ...hand.scalar_math import N, NumberFunctions, Point, wrapped
+from ...hand.scalar_math import N, NumberFunctions, Point, wrap_angle
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,6 @@ def _bearing(m: NumberFunctions[N], turn: DigitDof, end: Point[N], goal: Point[N
     across = end[a] * goal[b] - end[b] * goal[a]
     level = end[a] * goal[a] + end[b] * goal[b]
     middle = (turn.low + turn.high) / 2
-    angle = middle + wrapped(m.atan2(across, level) - middle)
+    angle = middle + wrap_angle(m.atan2(across, level) - middle)
     # On the axis itself every angle is as good.
     return m.where(abs(across) + abs(level) > 1e-12, angle, otherwise)

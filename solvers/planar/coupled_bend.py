@@ -6,7 +6,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, ONE, N, NumberFunctions, Pick
+from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Pick
 from .dip_offset import heeded
 from .planar_chain import Bent, Chain, ChainLengths, ChainMarker, MarkerHint, bones_to
 from .planar_reach import FarthestReach, coupled, farthest, one_farthest
@@ -24,11 +24,11 @@ class CoupledBend:
 
     def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
         """See PlanarBend."""
-        return self._bend(ONE, u, v, hints)
+        return self._bend(SCALAR, u, v, hints)
 
     def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
         """See PlanarBend."""
-        return self._bend(MANY, u, v, hints)
+        return self._bend(ARRAY, u, v, hints)
 
     def _bend(self, m: NumberFunctions[N], u: N, v: N, hints: list[MarkerHint[N]]) -> Bent[N]:
         bones, lead, far = self.bones, cast(Any, self.bones.lead), cast(Any, self.far)
@@ -50,7 +50,7 @@ class CoupledBend:
         def as_told(pick: Pick) -> Bent[N]:
             return coupled(m, free, (pick(goal[0]), pick(goal[1])), pick(last), farthest(m, free, pick(last)))
 
-        found: Bent[N] = m.mend(both, coupled(m, bones, goal, lead, far), as_told)
+        found: Bent[N] = m.recompute_where(both, coupled(m, bones, goal, lead, far), as_told)
         return found
 
     def _mended(self, _m: NumberFunctions[N], _goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:

@@ -5,7 +5,7 @@ The same code takes one frame in plain floats or many in arrays (see hand.scalar
 
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import ONE, N, NumberFunctions, Pick, Point
+from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, Point
 from .closest_pose import approach, reached
 from .planar_chain import Bent, MarkerHint
 from .planar_plan import MarkedDigit, OutermostMarker
@@ -58,7 +58,9 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
         if m.any(outside):
             reach = BendGoal(u, v, beyond, hints)
             flexed: Any = (0.0 * u, beyond, first, middle, last, missed)
-            flexed = m.mend(outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(first)))
+            flexed = m.recompute_where(
+                outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(first))
+            )
             side, beyond, first, middle, last, missed = flexed
     whole = (abduction, twist, side, first, middle, last)
     solved = [whole[each] for each in marked.own]
@@ -79,7 +81,7 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
         now.update(zip((turn.dof for turn in end.turns), found, strict=True))
         return tuple(now.values())
 
-    return list(m.mend(off, tuple(solved), nearer))
+    return list(m.recompute_where(off, tuple(solved), nearer))
 
 
 def _hints(marked: MarkedDigit, seen: VisibleMarkers[N], places: list[Point[N]]) -> list[MarkerHint[N]]:
@@ -106,7 +108,7 @@ def _picked(reach: BendGoal[N], pick: Pick) -> BendGoal[N]:
 
 def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> Bent[N]:
     """Call the solver's bend for one frame or many."""
-    how: Any = end.bend.one if m is ONE else end.bend.many
+    how: Any = end.bend.one if m is SCALAR else end.bend.many
     return how(u, v, hints)  # type: ignore[no-any-return]
 
 

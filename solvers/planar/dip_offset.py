@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import MANY, N, NumberFunctions, wrapped
+from ...hand.scalar_math import ARRAY, N, NumberFunctions, wrap_angle
 from .planar_chain import Chain, ChainLengths, ChainMarker, MarkerHint, place
 from .planar_reach import coupled, farthest
 
@@ -37,7 +37,7 @@ def heeded(
         picked = [MarkerHint(hint.rider, *map(pick, hint[1:])) for hint in hints]
         return (_nearest(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
 
-    found: tuple[N] = m.mend(seen, (lead,), search)
+    found: tuple[N] = m.recompute_where(seen, (lead,), search)
     return found[0], last, both
 
 
@@ -52,7 +52,7 @@ def _told(m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[Ma
         return 0.0 * goal[0], 0.0 * goal[0] > 0
     two = m.atan2(second.v - first.v, second.u - first.u)
     three = m.atan2(goal[1] - second.v, goal[0] - second.u)
-    return wrapped(three - two), (first.weight > 0) & (second.weight > 0)
+    return wrap_angle(three - two), (first.weight > 0) & (second.weight > 0)
 
 
 def _seen(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> MarkerHint[N] | None:
@@ -68,11 +68,11 @@ def _nearest(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: li
 
     u, v = column(goal[0]), column(goal[1])
     lead = bones.lead + TRIED
-    first, middle, last, _ = coupled(MANY, bones, (u, v), lead, farthest(MANY, bones, lead))
+    first, middle, last, _ = coupled(ARRAY, bones, (u, v), lead, farthest(ARRAY, bones, lead))
     prices = (LEAD_PRICE * TRIED) ** 2 + 0.0 * u
     raised = (first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2])
     for hint in hints:
-        at_u, at_v = place(MANY, chain, hint.rider, raised)
+        at_u, at_v = place(ARRAY, chain, hint.rider, raised)
         apart = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
         prices = prices + np.where(column(hint.weight) > 0, apart, 0.0)
     best = bones.lead + _lowest(TRIED, prices)

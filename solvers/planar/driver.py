@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...hand.scalar_math import MANY, ONE
+from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import State, hold_last
@@ -80,7 +80,7 @@ def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float],
                 worth.append(weights[column])
         if not marks:
             continue
-        solved = solve_digit(ONE, marked, VisibleMarkers(marks, points, worth), sweeps)
+        solved = solve_digit(SCALAR, marked, VisibleMarkers(marks, points, worth), sweeps)
         for dof, angle in zip(marked.dofs, solved, strict=True):
             if math.isfinite(angle):
                 angles[dof] = angle
@@ -105,7 +105,7 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
         for rows, end in _by_end(targets.weights[:, marked.columns], whole):
             here = root if len(roots) == 1 else root[..., rows]
             seen = _seen(targets, marked, end, rows, here)
-            solved = solve_digit(MANY, marked, seen, sweeps)
+            solved = solve_digit(ARRAY, marked, seen, sweeps)
             for dof, values in zip(marked.dofs, solved, strict=True):
                 angles[rows, dof] = values
 

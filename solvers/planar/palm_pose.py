@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ...hand import kinematics
 from ...hand.marker_sets import Spot, on_palm
 from ...hand.model import HandModel
-from ...hand.rotations import nearest_to
-from ...hand.scalar_math import MANY, ONE, N, NumberFunctions, Point
+from ...hand.rotations import nearest_rotation
+from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..solver import hold_last
@@ -87,13 +87,13 @@ def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
 
 def _one_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:
     """Fit the root (1, 4, 4) of one frame to positions (P, 3) m with weights (P,)."""
-    (a, b, c), (x, y, z) = laid_on(ONE, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
+    (a, b, c), (x, y, z) = laid_on(SCALAR, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
     return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
 
 def many_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
     """Fit the roots (F, 4, 4) to positions (F, P, 3) m with weights (F, P) by least squares."""
-    turn, move = laid_on(MANY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
+    turn, move = laid_on(ARRAY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
     roots = np.zeros((len(positions), 4, 4))
     for i in range(3):
         for j in range(3):
@@ -171,14 +171,16 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
         p, q, r = gram[i]
         row = [(over + square) * b[i][j] + root * cof[i][j] - p * b[0][j] - q * b[1][j] - r * b[2][j] for j in range(3)]
         turn.extend((row[0] * scale, row[1] * scale, row[2] * scale))
-    *turn, told = m.mend(unsure, (*turn, unsure ^ True), lambda pick: _by_values([[pick(x) for x in row] for row in b]))
+    *turn, told = m.recompute_where(
+        unsure, (*turn, unsure ^ True), lambda pick: _by_values([[pick(x) for x in row] for row in b])
+    )
     return ((turn[0], turn[1], turn[2]), (turn[3], turn[4], turn[5]), (turn[6], turn[7], turn[8])), told
 
 
 def _by_values(b: list[list[Any]]) -> tuple[Any, ...]:
     """Compute the nine elements of the rotation, and whether B determines it, by singular values; see attitude."""
     products = np.moveaxis(np.array(b), (0, 1), (-2, -1))
-    turns = nearest_to(products)
+    turns = nearest_rotation(products)
     stretch = np.swapaxes(turns, -1, -2) @ products
     size = np.linalg.norm(products, axis=(-2, -1))
     # Its eigenvalues are s₁, s₂ and s₃, so this is the divisor of `attitude`.

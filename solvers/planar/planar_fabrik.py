@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.scalar_math import N, NumberFunctions, Pick, wrapped
+from ...hand.scalar_math import N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
 from .planar_chain import Bent, Chain, ChainLengths, ChainMarker, bones_to, missed
 from .planar_reach import held, nearest_of, one_farthest
@@ -47,7 +47,7 @@ class PlanarFabrik(CoupledBend):
         if self.bones.count == 1:
             return bent
         off: Any = bent[3] > self.stopping.tolerance
-        mended: Bent[N] = m.mend(
+        mended: Bent[N] = m.recompute_where(
             off, bent, lambda pick: self._within(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in bent[:3]])
         )
         return mended
@@ -63,7 +63,7 @@ class PlanarFabrik(CoupledBend):
             begin = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
             return self._passes(m, (pick(goal[0]), pick(goal[1])), begin)
 
-        found: Bent[N] = m.mend(off, best, passed)
+        found: Bent[N] = m.recompute_where(off, best, passed)
         return found
 
     def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: Bent[N]) -> Bent[N]:
@@ -111,7 +111,7 @@ def backward(
     heading, at_u, at_v = 0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0]
     for bone in range(bones.count):
         to_u, to_v = goal if bone == bones.count - 1 else joints[bone]
-        flexion = m.clip(wrapped(m.atan2(to_v - at_v, to_u - at_u) - heading), *bones.limits[bone])
+        flexion = m.clip(wrap_angle(m.atan2(to_v - at_v, to_u - at_u) - heading), *bones.limits[bone])
         heading = heading + flexion
         at_u, at_v = at_u + bones.lengths[bone] * m.cos(heading), at_v + bones.lengths[bone] * m.sin(heading)
         flexions.append(flexion)

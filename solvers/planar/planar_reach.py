@@ -6,7 +6,7 @@ With the last joint coupled to the middle one, the end's distance from the base 
 import math
 from typing import Any, Generic, NamedTuple
 
-from ...hand.scalar_math import ONE, N, NumberFunctions, wrapped
+from ...hand.scalar_math import SCALAR, N, NumberFunctions, wrap_angle
 from .planar_chain import Bent, ChainLengths, Flexions, missed
 
 
@@ -149,8 +149,8 @@ def held(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N
     opening = m.atan2(c * m.sin(corner), b + c * m.cos(corner))
     return nearest_of(
         m,
-        _standing(m, bones, goal, (first, wrapped(bearing - opening), corner)),
-        _standing(m, bones, goal, (first, wrapped(bearing + opening), -corner)),
+        _standing(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
+        _standing(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
     )
 
 
@@ -177,12 +177,12 @@ def one_farthest(bones: ChainLengths) -> FarthestReach[float]:
     """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = [straight + (highest - straight) * k / 255 for k in range(256)]
-    best = max(tried, key=lambda bend: falling(ONE, bones, bend, bones.lead)[0])
+    best = max(tried, key=lambda bend: falling(SCALAR, bones, bend, bones.lead)[0])
     low, high = max(best - 0.01, straight), min(best + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2
-        if falling(ONE, bones, mid, bones.lead)[1] > 0:
+        if falling(SCALAR, bones, mid, bones.lead)[1] > 0:
             high = mid
         else:
             low = mid
-    return FarthestReach(high, *falling(ONE, bones, high, bones.lead))
+    return FarthestReach(high, *falling(SCALAR, bones, high, bones.lead))

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE, cross_matrix
+from ...hand.jacobians import ROOT_DOFS, cross_matrix
 from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,7 @@ class Chains:
         """Compute the sites at angles (F, D) rad."""
         padded = np.zeros((len(angles), angles.shape[1] + 1))
         padded[:, :-1] = angles
-        own = padded[:, self.dofs - BASE][..., None, None]
+        own = padded[:, self.dofs - ROOT_DOFS][..., None, None]
         step, sine, cosine = self.steps
         frames = step + np.sin(own) * sine + (1.0 - np.cos(own)) * cosine
         for number in range(1, self.dofs.shape[1]):
@@ -64,11 +64,11 @@ def chains(hand: HandModel, sites: tuple[int, ...]) -> Chains:
     """Return the chains to some of a hand's sites, cached because hands are immutable."""
     found = [_chain(hand, site) for site in sites]
     most = max([1, *(len(dofs) for dofs, _, _ in found)])
-    dofs = np.full((len(sites), most), BASE + hand.dofs)
+    dofs = np.full((len(sites), most), ROOT_DOFS + hand.dofs)
     before = np.tile(np.eye(4), (len(sites), most, 1, 1))
     axes, ends = np.zeros((len(sites), most, 3)), np.ones((len(sites), 4, 1))
     for row, (own, frames, end) in enumerate(found):
-        dofs[row, : len(own)] = np.array(own, int) + BASE
+        dofs[row, : len(own)] = np.array(own, int) + ROOT_DOFS
         before[row, : len(own)] = np.array(frames).reshape(-1, 4, 4)
         axes[row, : len(own)] = hand.axes[own].reshape(-1, 3)
         ends[row, :3, 0] = end

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE, log_errors
+from ...hand.jacobians import ROOT_DOFS, rotation_errors
 from .chains import Chains, Placed, chains, cross
 from .problem import PoseProblem
 
@@ -59,12 +59,12 @@ class Aims:
     def at(self, root: Floats, angles: Floats) -> "Iterate":
         """Compute the iterate at poses (N, 4, 4) and (N, D) rad."""
         problem, free = self.problem, self.problem.free
-        off = np.zeros((len(angles), BASE + angles.shape[1]))
-        off[:, BASE:] = angles - self.angles
+        off = np.zeros((len(angles), ROOT_DOFS + angles.shape[1]))
+        off[:, ROOT_DOFS:] = angles - self.angles
         if self.wrist[0]:
             off[:, :3] = (root - self.root)[:, :3, 3]
         if self.wrist[1]:
-            off[:, 3:BASE] = log_errors(root[:, :3, :3], self.root[:, :3, :3])
+            off[:, 3:ROOT_DOFS] = rotation_errors(root[:, :3, :3], self.root[:, :3, :3])
         own = problem.posture * off[:, free]
         errors, slopes, bends = self._objectives(root, angles)
         square = slopes.swapaxes(-1, -2) @ slopes
@@ -92,7 +92,7 @@ class Aims:
         chains, free, turn = self.chains, self.problem.free, root[:, :3, :3]
         placed = chains.at(angles)
         own = placed.slopes @ turn[:, None].swapaxes(-1, -2)
-        count, size = len(angles), BASE + angles.shape[1] + 1
+        count, size = len(angles), ROOT_DOFS + angles.shape[1] + 1
         errors = np.empty((count, len(self.ends), 3))
         slopes, bends = np.zeros((count, len(self.ends), size, 3)), np.zeros((count, size, size))
         for row, ends in enumerate(self.ends):
@@ -109,7 +109,7 @@ class Aims:
             if self.wrist[0]:
                 slopes[:, row, :3] = weight[..., None] * UNITS if len(ends) == 1 else 0.0
                 lever = error + weight * (position - root[:, :3, 3]) if len(ends) == 1 else error
-                slopes[:, row, 3:BASE] = cross(UNITS, lever[:, None])
+                slopes[:, row, 3:ROOT_DOFS] = cross(UNITS, lever[:, None])
         whole = slopes[:, :, free].swapaxes(-1, -2).reshape(count, -1, len(free))
         return errors.reshape(count, -1), whole, bends[:, free[:, None], free]
 

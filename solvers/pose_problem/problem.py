@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE
+from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
@@ -113,7 +113,7 @@ class PoseProblem:
             start,
             free,
             np.concatenate([wrist, weights])[free],
-            np.concatenate([[[-np.inf, np.inf]] * BASE, hand.limits])[free].T,
+            np.concatenate([[[-np.inf, np.inf]] * ROOT_DOFS, hand.limits])[free].T,
             soft[np.any(soft != 0, axis=1)],
             COUPLING * unit * GIVE,
             _over(constrained, free),
@@ -130,12 +130,12 @@ class PoseProblem:
     @property
     def wrist_moves(self) -> bool:
         """Whether the wrist may move."""
-        return bool(self.free.size and self.free[0] < BASE)
+        return bool(self.free.size and self.free[0] < ROOT_DOFS)
 
     @property
     def wrist_rotates(self) -> bool:
         """Whether the wrist may rotate."""
-        return bool(np.any((self.free >= 3) & (self.free < BASE)))
+        return bool(np.any((self.free >= 3) & (self.free < ROOT_DOFS)))
 
     @property
     def sites(self) -> tuple[int, ...]:
@@ -154,7 +154,7 @@ class PoseProblem:
 
     def fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with another start, whose wrist stays fixed."""
-        digits = self.free >= BASE
+        digits = self.free >= ROOT_DOFS
         rows = self.couplings[:, digits], self.constraints[:, digits]
         return replace(
             self,
@@ -170,14 +170,14 @@ class PoseProblem:
 
 def _over(rows: Floats, free: Ints) -> Floats:
     """Convert rows over the angles (C, D) to rows over the free variables (C, k)."""
-    over: Floats = np.concatenate([np.zeros((len(rows), BASE)), rows], axis=1)[:, free]
+    over: Floats = np.concatenate([np.zeros((len(rows), ROOT_DOFS)), rows], axis=1)[:, free]
     return over
 
 
 def angles_of(hand: HandModel, digits: Collection[str]) -> Ints:
     """Return the indices (k,) of the angles of some digits, as in hand.jacobians."""
     own = [JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]]
-    return BASE + np.flatnonzero(np.isin(hand.axis_joint, own))
+    return ROOT_DOFS + np.flatnonzero(np.isin(hand.axis_joint, own))
 
 
 def middle_finger_length(hand: HandModel) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import BASE, moved
+from ...hand.jacobians import ROOT_DOFS, integrate
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
 from ...hand.kinematics import Pose
 from ..qp import quadratic_program as qp
@@ -101,7 +101,7 @@ def _half_closed(problem: PoseProblem) -> Floats:
     hand = problem.hand
     knuckles = {JOINT_INDEX[joints[0]] for joints in CHAIN_JOINTS.values()}
     closes = np.array([movement == "flexion" for movement in hand.movements])
-    closes &= ~np.isin(hand.axis_joint, list(knuckles)) & np.isin(np.arange(hand.dofs) + BASE, problem.free)
+    closes &= ~np.isin(hand.axis_joint, list(knuckles)) & np.isin(np.arange(hand.dofs) + ROOT_DOFS, problem.free)
     return np.where(closes, hand.limits.mean(axis=1), problem.start.angles)
 
 
@@ -152,8 +152,8 @@ class _Search:
     def _held(self, here: Iterate, step: Floats, hessian: Floats) -> Floats:
         """Replace steps (N, k) that violate a limit or constraint by the best steps within them (quadratic program)."""
         problem = self.aims.problem
-        own = np.zeros((len(here.angles), BASE + problem.hand.dofs))
-        own[:, BASE:] = here.angles
+        own = np.zeros((len(here.angles), ROOT_DOFS + problem.hand.dofs))
+        own[:, ROOT_DOFS:] = here.angles
         own, rows, whole = own[:, problem.free], problem.constraints, step
         least: Floats = np.maximum(problem.limits[0] - own, -LARGEST)
         most: Floats = np.minimum(problem.limits[1] - own, LARGEST)
@@ -171,15 +171,15 @@ class _Search:
     def _gone(self, here: Iterate, step: Floats) -> Iterate:
         """Return the iterate after a step (N, k) of the free variables, clipped to the limits."""
         problem, root = self.aims.problem, here.root
-        whole = np.zeros((len(step), BASE + problem.hand.dofs))
+        whole = np.zeros((len(step), ROOT_DOFS + problem.hand.dofs))
         whole[:, problem.free] = step
         if self.aims.wrist[1]:
-            root, _ = moved(root, here.angles, whole)
+            root, _ = integrate(root, here.angles, whole)
         elif self.aims.wrist[0]:
             root = root.copy()
             root[:, :3, 3] += whole[:, :3]
         low, high = problem.hand.limits.T
-        return self.aims.at(root, np.minimum(np.maximum(here.angles + whole[:, BASE:], low), high))
+        return self.aims.at(root, np.minimum(np.maximum(here.angles + whole[:, ROOT_DOFS:], low), high))
 
     def _leave_saddle(self, rows: Ints) -> Bools:
         """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.

@@ -149,15 +149,15 @@ def _shares(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise
 
     Each site must stay near its target. The error of the linearisation grows with the square of the step.
     """
-    missed = jacobians.place(hand, pose.root, pose.angles).sites(targets.sites) - targets.positions
+    missed = jacobians.pose_joints(hand, pose.root, pose.angles).site_positions(targets.sites) - targets.positions
     names = [hand.joints[hand.sites[site].joint] for site in targets.sites]
     own = np.array([[name in chain for name in names] for chain in CHAIN_JOINTS.values()])
     allowed = FAR * np.maximum(noise[:, 0], LEAST[0]) + np.linalg.norm(missed, axis=-1)
     bound = np.where(targets.weights > 0, allowed, np.inf)
     shares = np.ones((len(targets), len(own)))
     for last in (False, False, False, True):
-        there = jacobians.place(hand, pose.root, _between(hand, pose.angles, angles, shares))
-        away = np.linalg.norm(there.sites(targets.sites) - targets.positions, axis=-1) / bound
+        there = jacobians.pose_joints(hand, pose.root, _between(hand, pose.angles, angles, shares))
+        away = np.linalg.norm(there.site_positions(targets.sites) - targets.positions, axis=-1) / bound
         far = np.where(own, away[:, None], 0.0).max(axis=2, initial=0.0)
         if not np.any(far > 1):
             break

@@ -39,10 +39,10 @@ def digits_of(hand: HandModel) -> Ints:
 
 def shown(hand: HandModel, targets: Targets) -> Bools:
     """(F, G) whether a digit has a target that moves with its angles."""
-    still = jacobians.place(hand, np.eye(4)[None], hand.neutral[None])
+    still = jacobians.pose_joints(hand, np.eye(4)[None], hand.neutral[None])
     result = np.zeros((len(targets), len(digits_of(hand))), bool)
     for rows, weights in zip(still.jacobians(targets.sites), (targets.weights, targets.rotation_weights), strict=True):
-        moved = np.any(np.abs(rows[0, ..., jacobians.BASE :]) > UNMOVED, axis=1)
+        moved = np.any(np.abs(rows[0, ..., jacobians.ROOT_DOFS :]) > UNMOVED, axis=1)
         tells = np.any(np.where(digits_of(hand) >= 0, moved[:, digits_of(hand)], False), axis=2)
         if weights is not None:
             result |= (weights > 0) @ tells
@@ -76,20 +76,20 @@ def _heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise:
     """Compute `heard` for one batch of frames."""
     digits = digits_of(hand)
     places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
-    wanted, found = jacobians.place(hand, pose.root, pose.angles), jacobians.place(hand, pose.root, angles)
+    wanted, found = jacobians.pose_joints(hand, pose.root, pose.angles), jacobians.pose_joints(hand, pose.root, angles)
     moves, turned = found.jacobians(targets.sites)
-    there = wanted.sites(targets.sites)
+    there = wanted.site_positions(targets.sites)
     missed = ((there - targets.positions) ** 2).sum(-1)
     told, pull = _normal(
-        moves[..., jacobians.BASE :],
-        there - found.sites(targets.sites),
+        moves[..., jacobians.ROOT_DOFS :],
+        there - found.site_positions(targets.sites),
         targets.weights / (1 / places + missed),
         digits,
     )
     if targets.rotation_weights is not None:
         joints = [hand.sites[site].joint for site in targets.sites]
-        away = jacobians.log_errors(wanted.turns[:, joints], found.turns[:, joints])
-        more = _normal(turned[..., jacobians.BASE :], away, targets.rotation_weights * turns, digits)
+        away = jacobians.rotation_errors(wanted.rotations[:, joints], found.rotations[:, joints])
+        more = _normal(turned[..., jacobians.ROOT_DOFS :], away, targets.rotation_weights * turns, digits)
         told, pull = told + more[0], pull + more[1]
     sure, asked, about = trusted(hand), grouped(pose.angles, digits), grouped(angles, digits)
     pull += ((asked - about)[..., None, :] @ sure)[..., 0, :]

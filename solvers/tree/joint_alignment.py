@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.rotations import nearest_to
+from ...hand.rotations import nearest_rotation
 from . import swing_twist_limits
 
 Floats = NDArray[np.float64]
@@ -98,4 +98,4 @@ def turned_onto(arms: Floats, wish: Floats, share: Floats, hold: float, now: Flo
     """
     size = (share * np.linalg.norm(arms, axis=-1) * np.linalg.norm(wish, axis=-1)).sum(-1)[:, None, None]
     spread = np.swapaxes(wish * share[..., None], -1, -2) @ arms + hold * np.maximum(size, 1e-300) * now
-    return nearest_to(spread)
+    return nearest_rotation(spread)

@@ -15,7 +15,7 @@ fixed joint has no twist either.
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.rotations import about, multiply
+from ...hand.rotations import from_axis_angle, multiply
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -33,7 +33,7 @@ def rotations(axes: Floats, turns: Floats) -> Floats:
     vector = swing_vector(axes, turns)
     half = np.linalg.norm(vector, axis=-1, keepdims=True) / 2
     swing = np.concatenate([np.cos(half), np.sinc(half / np.pi) * vector / 2], -1)
-    q: Floats = multiply(swing, about(axes[..., 1], turns[..., 1]))
+    q: Floats = multiply(swing, from_axis_angle(axes[..., 1], turns[..., 1]))
     return q
 
 

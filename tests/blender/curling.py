@@ -39,7 +39,7 @@ def curls(armature: bpy.types.Object, found: FoundHand) -> Iterator[Curl]:
     """Every joint of a hand that bends, each flexed alone from rest; the palm is known by wrist and knuckles alone."""
     binding = _bound(armature, found)
     before = _joints(armature, {**found.bones})
-    expected = rot.to_matrix(rot.about(_knuckle_line(found.side, before), CURL))
+    expected = rot.to_matrix(rot.from_axis_angle(_knuckle_line(found.side, before), CURL))
     centre = (before["wrist"] + 3 * np.mean([before[joint] for joint in KNUCKLES], axis=0)) / 4
     for digit in DIGITS:
         tip = before[f"{digit}-tip"]
@@ -78,7 +78,7 @@ def whole_curls(armature: bpy.types.Object, found: FoundHand) -> Iterator[Curl]:
         joints = [before[joint] for joint in chain if joint in before]
         expected = joints[0].copy()
         for count, (head, tail) in enumerate(pairwise(joints), 1):
-            expected += rot.to_matrix(rot.about(line, count * CURL)) @ (tail - head)
+            expected += rot.to_matrix(rot.from_axis_angle(line, count * CURL)) @ (tail - head)
         tip, bent = joints[-1], after[chain[-1]]
         reach = float(np.linalg.norm(tip - joints[0]))
         nearer = float(np.linalg.norm(tip - centre) - np.linalg.norm(bent - centre)) / reach
@@ -94,7 +94,7 @@ def _turned(armature: bpy.types.Object, binding: RigBinding, joint: str, digit: 
     index = JOINT_INDEX[joint]
     name = str(binding.bones[index])
     into_bone = binding.rest_to_bone[index, :3, :3]
-    flexion: Floats = rot.to_matrix(rot.about(np.array([-1.0, 0.0, 0.0]), CURL))
+    flexion: Floats = rot.to_matrix(rot.from_axis_angle(np.array([-1.0, 0.0, 0.0]), CURL))
     basis = Matrix((np.linalg.inv(into_bone) @ flexion @ into_bone).tolist()).to_4x4()
     bone = armature.pose.bones[name]
     bone.matrix_basis = basis

@@ -85,7 +85,7 @@ def disturbed(held: RigHand) -> None:
 def test_bones_of_rigs_point_as_the_angles_say(rig: str) -> None:
     armature = opened(rig)
     for held in held_hands(armature):
-        for name in poses.of_group("everyday"):
+        for name in poses.names_in_group("everyday"):
             apply_pose(held, name)
             off = worst(armature, held, name)
             assert off < 3, f"{held.hand.side} {name}: {off:.1f} degrees > 3"

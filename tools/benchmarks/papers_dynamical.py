@@ -28,7 +28,7 @@ import svg
 
 from knuckle.hand import kinematics, poses
 from knuckle.hand import rotations as rot
-from knuckle.hand.jacobians import log_errors
+from knuckle.hand.jacobians import rotation_errors
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
@@ -92,7 +92,7 @@ def turns_of(hand: HandModel, pose: Pose) -> Floats:
 
 def rates_of(turns: Floats, span: float) -> Floats:
     """(F, T, 3) rad/s from each frame to the one before; the first frame's are the second's."""
-    rates = log_errors(turns[1:], turns[:-1]) / span
+    rates = rotation_errors(turns[1:], turns[:-1]) / span
     return np.concatenate([rates[:1], rates])
 
 
@@ -103,7 +103,7 @@ def motion(hand: HandModel, pose: Pose, span: float, seed: int = 0) -> Motion:
     rates = rates_of(turns, span)
     wrong = rng.normal(0, NOISE, rates.shape)
     angle = np.linalg.norm(wrong, axis=-1)
-    told = rot.multiply(rot.about(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns))
+    told = rot.multiply(rot.from_axis_angle(wrong / np.maximum(angle, 1e-12)[..., None], angle), rot.from_matrix(turns))
     nowhere = np.zeros(rates.shape[:2])
     sites = np.array([hand.site_index(link) for link in LINKS])
     targets = Targets(
@@ -181,7 +181,7 @@ def figure_8() -> dict[float, tuple[Floats, Floats]]:
     frames = round(SECONDS / span)
     still = Pose(hand, np.tile(np.eye(4), (frames, 1, 1)), np.tile(poses.angles(hand, GOAL), (frames, 1)))
     turned = still.root.copy()
-    turned[:, :3, :3] = rot.to_matrix(rot.about(np.array([0.0, 0.6, 0.8]), np.array(2.0)))
+    turned[:, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.6, 0.8]), np.array(2.0)))
     goal = turns_of(hand, Pose(hand, turned, still.angles))
     targets = motion(hand, Pose(hand, turned, still.angles), span).targets
     targets = replace(targets, rotations=rot.from_matrix(goal), angular_velocities=None)

@@ -31,7 +31,7 @@ from knuckle.hand.calibration.marker_angles import flexions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, TIPS, Side
 from knuckle.hand.kinematics import Pose, joint_frames
 from knuckle.hand.measured_hand import MeasuredHand
-from knuckle.hand.proportions import adult, in_palm
+from knuckle.hand.proportions import adult, to_wrist_frame
 from knuckle.hand.targets import assign
 from knuckle.pipeline import assignment
 from knuckle.pipeline import calibration as calibrate
@@ -81,7 +81,7 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
     hand = calibrate.run(recipe, CalibrationChoices(motion=LEARNT, fit=False)).hands[side]
     markers = clean(assignment.read(recipe), recipe.cleaning).select(FOLLOWED)
     places = assignment.positions_of(markers, hand.spots)
-    local = in_palm(hand.proportions, tuple(hand.spots.values()), places)
+    local = to_wrist_frame(hand.proportions, tuple(hand.spots.values()), places)
     spots = tuple(hand.spots.values())
     measured = {digit: np.rad2deg(flexions(hand.proportions, spots, local, digit)) for digit in SHOWN}
     given = [column for column, spot in enumerate(spots) if spot.joint in GIVEN]

@@ -128,7 +128,7 @@ def _palm_directions(frames: Floats) -> Floats:
 
 def _constant_turn(mine: Floats, real: Floats) -> Floats:
     """(3, 3) the one turn that lays the fingers' first bones of all frames on the true ones."""
-    return rot.nearest_to(np.einsum("fdi,fdj->ij", real[:, 1:, 0], mine[:, 1:, 0]))
+    return rot.nearest_rotation(np.einsum("fdi,fdj->ij", real[:, 1:, 0], mine[:, 1:, 0]))
 
 
 def _between(one: Floats, other: Floats) -> Floats:

@@ -16,7 +16,7 @@ from skin_takes import ROOT
 from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, PARENTS, Side
 from knuckle.hand.mesh.surface import surface
 from knuckle.hand.model import HandModel
-from knuckle.hand.proportions import Proportions, adult, build, world_frames
+from knuckle.hand.proportions import Proportions, adult, build, rest_frames_in_wrist
 
 Floats = NDArray[np.float64]
 
@@ -74,10 +74,10 @@ def _knuckle(shape: Shape) -> SkinnedHand:
     """Knuckle's own hand of other measures: the skin is built over them."""
     plain = adult("right", SIZE * shape.size)
     phalanges = plain.phalanges * np.array([shape.thumb, *[shape.fingers] * 3, shape.fingers * shape.little])[:, None]
-    proportions = Proportions("right", plain.palm * [shape.width, 1, 1], phalanges, plain.frames)
+    proportions = Proportions("right", plain.palm * [shape.width, 1, 1], phalanges, plain.digit_rotations)
     skin, model = surface(proportions), build(proportions)
     faces = tuple(tuple(int(corner) for corner in quad) for quad in skin.quads)
-    frames = world_frames(proportions)
+    frames = rest_frames_in_wrist(proportions)
     return SkinnedHand(
         f"Knuckle, {shape.name}", skin.vertices, faces, skin.weights, frames, model, np.zeros(model.dofs)
     )

@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 MEAN = adult("right")
 FIRST_JOINTS = [PALM_JOINTS.index(CHAIN_JOINTS[digit][0]) for digit in DIGITS]
 MEAN_PALM = MEAN.palm[FIRST_JOINTS]
-MEAN_BASES = rot.to_matrix(MEAN.frames)
+MEAN_BASES = rot.to_matrix(MEAN.digit_rotations)
 
 SIZE_SPREAD = 0.1
 PALM_SPREAD = np.array([12.0, 4.0, 4.0, 4.0, 4.0]) / 1000
@@ -99,7 +99,7 @@ def shape_of(worn: WornHand) -> Shape:
     right = worn.proportions if worn.side == "right" else worn.proportions.mirrored()
     markers = worn.markers
     palm = right.palm[FIRST_JOINTS]
-    bases = rot.to_matrix(right.frames)
+    bases = rot.to_matrix(right.digit_rotations)
     return Shape(1.0, palm, bases, right.phalanges, markers.digits, markers.bones, markers.offsets, markers.slides)
 
 

@@ -69,7 +69,7 @@ def on_skin(proportions, radii, angles, noise=0.0, seed=5):
     """
     places = [np.zeros((len(angles), 3))]
     for row, digit in enumerate(DIGITS):
-        base = rotations.to_matrix(proportions.frames[row])
+        base = rotations.to_matrix(proportions.digit_rotations[row])
         first = proportions.palm[PALM_JOINTS.index(CHAIN_JOINTS[digit][0])]
         up, along = np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 0.0])
         centre, turn = -radii[row, 0] * np.tile(up, (len(angles), 1)), np.tile(np.eye(3), (len(angles), 1, 1))
@@ -108,4 +108,4 @@ def turning(frames, seed):
     """(F, 3, 3) a hand that turns by half a radian to and fro about an axis of its own."""
     axis = np.random.default_rng(seed).normal(size=3)
     angles = 0.5 * np.sin(np.linspace(0, 6, frames))
-    return rotations.to_matrix(rotations.about(axis / np.linalg.norm(axis), angles))
+    return rotations.to_matrix(rotations.from_axis_angle(axis / np.linalg.norm(axis), angles))

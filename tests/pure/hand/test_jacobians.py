@@ -55,11 +55,11 @@ def anywhere(hand, frames=5, seed=3):
 def test_joints_and_sites_are_where_forward_kinematics_puts_them(hand):
     root, angles = anywhere(hand)
     frames = kinematics.joint_frames(hand, kinematics.Pose(hand, root, angles))
-    placed = jacobians.place(hand, root, angles)
-    assert np.abs(placed.turns - frames[..., :3, :3]).max() < 1e-12
-    assert np.abs(placed.places - frames[..., :3, 3]).max() < 1e-12
+    placed = jacobians.pose_joints(hand, root, angles)
+    assert np.abs(placed.rotations - frames[..., :3, :3]).max() < 1e-12
+    assert np.abs(placed.positions - frames[..., :3, 3]).max() < 1e-12
     every = np.arange(len(hand.sites))
-    assert np.abs(placed.sites(every) - kinematics.site_positions(hand, frames)).max() < 1e-12
+    assert np.abs(placed.site_positions(every) - kinematics.site_positions(hand, frames)).max() < 1e-12
 
 
 @pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
@@ -67,15 +67,15 @@ def test_jacobians_are_the_slopes_of_forward_kinematics(hand):
     """Central differences; a step of 1e-5 leaves about 1e-10 of curvature and 1e-11 of rounding."""
     root, angles = anywhere(hand)
     sites = np.array([len(hand.sites) - 1, 4, 25, 9, 26, 0, 24])
-    moves, turns = jacobians.place(hand, root, angles).jacobians(sites)
+    moves, turns = jacobians.pose_joints(hand, root, angles).jacobians(sites)
     joints = [hand.sites[site].joint for site in sites]
     for column in range(6 + hand.dofs):
         step = np.zeros((len(root), 6 + hand.dofs))
         step[:, column] = 1e-5
-        ends = [jacobians.place(hand, *jacobians.moved(root, angles, sign * step)) for sign in (1, -1)]
-        moved = (ends[0].sites(sites) - ends[1].sites(sites)) / 2e-5
+        ends = [jacobians.pose_joints(hand, *jacobians.integrate(root, angles, sign * step)) for sign in (1, -1)]
+        moved = (ends[0].site_positions(sites) - ends[1].site_positions(sites)) / 2e-5
         turned = Rotation.from_matrix(
-            (ends[0].turns[:, joints] @ ends[1].turns[:, joints].swapaxes(-1, -2)).reshape(-1, 3, 3)
+            (ends[0].rotations[:, joints] @ ends[1].rotations[:, joints].swapaxes(-1, -2)).reshape(-1, 3, 3)
         ).as_rotvec()
         assert np.abs(moves[..., column] - moved).max() < 1e-9
         assert np.abs(turns[..., column] - turned.reshape(turns.shape[:3]) / 2e-5).max() < 1e-9
@@ -87,8 +87,8 @@ def test_a_rigid_move_of_the_hand_turns_its_jacobians_along():
     move = np.eye(4)
     move[:3, :3], move[:3, 3] = Rotation.random(random_state=1).as_matrix(), [1, 2, 3]
     sites = np.arange(len(hand.sites))
-    here, turns = jacobians.place(hand, root, angles).jacobians(sites)
-    there, turned = jacobians.place(hand, move @ root, angles).jacobians(sites)
+    here, turns = jacobians.pose_joints(hand, root, angles).jacobians(sites)
+    there, turned = jacobians.pose_joints(hand, move @ root, angles).jacobians(sites)
     assert np.abs(there[..., 6:] - move[:3, :3] @ here[..., 6:]).max() < 1e-12
     assert np.abs(turned[..., 6:] - move[:3, :3] @ turns[..., 6:]).max() < 1e-12
 
@@ -105,12 +105,12 @@ def pairs(seed=0):
 
 def test_the_turn_that_is_missing_is_scipys_rotation_vector():
     turn, found, wanted = pairs()
-    assert np.abs(jacobians.log_errors(wanted.as_matrix(), found.as_matrix()) - turn.as_rotvec()).max() < 1e-9
+    assert np.abs(jacobians.rotation_errors(wanted.as_matrix(), found.as_matrix()) - turn.as_rotvec()).max() < 1e-9
 
 
 def test_half_a_turn_is_missing_about_the_right_axis_and_finite():
     wanted = Rotation.from_rotvec(np.pi * np.eye(3)).as_matrix()
-    errors = jacobians.log_errors(wanted, np.broadcast_to(np.eye(3), (3, 3, 3)))
+    errors = jacobians.rotation_errors(wanted, np.broadcast_to(np.eye(3), (3, 3, 3)))
     assert np.abs(np.abs(errors) - np.pi * np.eye(3)).max() < 1e-9
 
 
@@ -120,6 +120,6 @@ def test_a_wrist_that_is_turned_for_long_stays_a_rotation():
     start, step = root.copy(), np.zeros((2, 6 + hand.dofs))
     step[0, 3:6] = 2 * np.pi / 10_000 * np.array([0.6, 0.0, 0.8])
     for _ in range(10_000):
-        root, angles = jacobians.moved(root, angles, step)
+        root, angles = jacobians.integrate(root, angles, step)
     assert np.abs(root[:, :3, :3] @ root[:, :3, :3].swapaxes(-1, -2) - np.eye(3)).max() < 1e-12
     assert np.abs(root - start).max() < 1e-10, "a whole turn in small steps, and none at all, lead back"

@@ -34,7 +34,7 @@ def motion(hand: HandModel, frames: int) -> Pose:
 @pytest.mark.parametrize("side", SIDES)
 def test_the_mirrored_hand_is_the_other_hand_of_the_same_measures(side: Side) -> None:
     seen = mirror.model(proportions.build(proportions.adult(side)))
-    truth = proportions.build(proportions.adult(mirror.other(side)))
+    truth = proportions.build(proportions.adult(mirror.other_side(side)))
     assert (seen.side, seen.joints, seen.movements) == (truth.side, truth.joints, truth.movements)
     for name in ("rest", "axes", "limits", "neutral"):
         assert np.abs(getattr(seen, name) - getattr(truth, name)).max() < 1e-12, name

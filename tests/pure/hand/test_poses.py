@@ -11,7 +11,7 @@ from knuckle.errors import HandError
 from knuckle.hand import mirror
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES, Side
 from knuckle.hand.kinematics import Pose, joint_frames
-from knuckle.hand.poses import GROUPS, POSES, angles, named, of_group
+from knuckle.hand.poses import GROUPS, POSES, angles, named, names_in_group
 from knuckle.hand.proportions import adult, build
 
 ROWS = json.loads((Path(__file__).parents[3] / "hand" / "poses.json").read_text())["poses"]
@@ -46,8 +46,8 @@ def test_there_is_a_library_with_words_for_each_pose() -> None:
     for pose in POSES.values():
         assert pose.group in GROUPS and pose.label
         assert pose.about.endswith(".") and pose.about[0].isupper()
-    assert [name for group in GROUPS for name in of_group(group)] == list(POSES), "group by group"
-    assert {name.removeprefix("letter-").upper() for name in of_group("letters")} >= set("ABCDEFILOUWXY")
+    assert [name for group in GROUPS for name in names_in_group(group)] == list(POSES), "group by group"
+    assert {name.removeprefix("letter-").upper() for name in names_in_group("letters")} >= set("ABCDEFILOUWXY")
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -72,7 +72,7 @@ def test_every_pose_keeps_the_couplings(name: str) -> None:
 @pytest.mark.parametrize("name", POSES)
 def test_the_left_hand_is_the_right_one_in_the_mirror(name: str) -> None:
     right = joint_positions("right", name)
-    np.testing.assert_allclose(joint_positions("left", name), right * mirror.POINTS, atol=1e-9)
+    np.testing.assert_allclose(joint_positions("left", name), right * mirror.POINT_SIGNS, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", OUT)

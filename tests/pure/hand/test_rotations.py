@@ -32,7 +32,7 @@ def test_matrices_and_back(q):
 
 @given(quaternions, st.floats(0.1, 10))
 def test_columns_are_those_of_the_matrices_whatever_the_length(q, length):
-    assert np.abs(rot.columns(length * q) - theirs(q).as_matrix().swapaxes(1, 2)).max() < 1e-12
+    assert np.abs(rot.to_matrix_transposed(length * q) - theirs(q).as_matrix().swapaxes(1, 2)).max() < 1e-12
 
 
 @given(quaternions, quaternions)

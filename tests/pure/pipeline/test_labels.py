@@ -9,7 +9,7 @@ import pytest
 from knuckle import capture
 from knuckle.cli.main import DEMO_CAPTURE, main
 from knuckle.errors import MarkerMapError
-from knuckle.hand.generators import finished
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import SIDES, TIPS
 from knuckle.hand.labelling.shape_model import LAYOUTS
 from knuckle.pipeline import assignment as assigning
@@ -102,13 +102,13 @@ def test_a_performer_is_known_by_fewer_markers_than_were_measured(tap):
     ends = ("wrist", "tip", "index-finger-phalanx-proximal", "pinky-finger-phalanx-proximal")
     unnamed, truth = nameless(some_of(tap, lambda name: name.endswith(ends)))
     assert len(truth) == 8
-    (hand,) = finished(by_shape(unnamed, known)).facts["hands_found"]
+    (hand,) = run_to_end(by_shape(unnamed, known)).facts["hands_found"]
     assert hand["side"] == "right"
     assert {truth[each["label"]]: name for name, entry in hand["markers"].items() for each in entry["from"]} == {
         name: name for name in truth.values()
     }
     with pytest.raises(MarkerMapError, match="only the performer's right hand was looked for"):
-        finished(by_shape(some_of(unnamed, lambda name: name in unnamed.names[:4]), known))
+        run_to_end(by_shape(some_of(unnamed, lambda name: name in unnamed.names[:4]), known))
 
 
 def test_info_tells_what_was_found_and_its_map_is_one_that_can_be_read_again(tmp_path, capsys):
@@ -156,7 +156,7 @@ def test_a_swap_that_no_distance_tells_of_is_left_as_it_is_and_told():
 
 
 def test_what_was_told_by_shape_is_told_to_people_with_each_marker_in_doubt(tap):
-    facts = finished(by_shape(nameless(tap)[0])).facts
+    facts = run_to_end(by_shape(nameless(tap)[0])).facts
     (hand,) = facts["hands_found"]
     first, *doubts = told_by_shape(facts)
     assert first == f"Right, by shape: {hand['sure']:.0%} sure"

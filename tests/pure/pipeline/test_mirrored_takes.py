@@ -34,7 +34,7 @@ def recorded(path: Path, sides: tuple[Side, ...], mirrored: bool) -> Recipe:
         roots[:, 0, 3] = (0.2 if side == "right" else -0.3) + 0.05 * times
         places = joint_frames(hand, Pose(hand, roots, np.maximum(angles, hand.limits[:, 0])))[..., :3, 3]
         columns.append((places @ M if mirrored else places).reshape(len(times), -1))
-        called = mirror.other(side) if mirrored else side
+        called = mirror.other_side(side) if mirrored else side
         names += [f"{called}_{joint}.{axis}" for joint in JOINTS for axis in "xyz"]
     np.savetxt(path, np.concatenate(columns, axis=1), delimiter=",", header=",".join(names), comments="", fmt="%.9f")
     return Recipe(str(path))
@@ -42,7 +42,7 @@ def recorded(path: Path, sides: tuple[Side, ...], mirrored: bool) -> Recipe:
 
 def expect_mirror_image(take: Take, image: Take, tolerance: float) -> None:
     """Sides are exchanged, angles the same and joints in the mirror, within m and rad."""
-    assert [hand.side for hand in image.hands] == sorted(mirror.other(hand.side) for hand in take.hands)
+    assert [hand.side for hand in image.hands] == sorted(mirror.other_side(hand.side) for hand in take.hands)
     for solved in take.hands:
         seen = next(hand for hand in image.hands if hand.side != solved.side)
         assert seen.hand.side == seen.proportions.side == seen.side
@@ -100,7 +100,7 @@ def test_the_rig_is_asked_for_the_limits_of_the_hand_that_is_driven() -> None:
             return RigLimits({("index-finger-phalanx-proximal", "flexion"): (-5.0, 10.0)}, 3)
 
         def built(self, hand: HandModel, limited: bool) -> RestHand:
-            return RestHand(proportions.world_frames(proportions.adult(hand.side))[:, :3, 3])
+            return RestHand(proportions.rest_frames_in_wrist(proportions.adult(hand.side))[:, :3, 3])
 
     job = SolveJob(replace(TAP, mirror=True), Rig())
     for _ in job.steps():

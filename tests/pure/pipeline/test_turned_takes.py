@@ -127,9 +127,9 @@ def test_turns_of_another_shape_are_refused() -> None:
 
 
 def test_halfway_is_halfway_and_neighbours_are_no_division_by_zero() -> None:
-    a = rot.about(np.array([0.0, 0.0, 1.0]), 0.3)
-    b = rot.about(np.array([0.0, 0.0, 1.0]), 0.5)
-    assert rot.slerp(a, -b, np.array([0.5])) == pytest.approx(rot.about(np.array([0.0, 0.0, 1.0]), 0.4))
+    a = rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), 0.3)
+    b = rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), 0.5)
+    assert rot.slerp(a, -b, np.array([0.5])) == pytest.approx(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), 0.4))
     assert rot.slerp(a, a, np.array([0.7])) == pytest.approx(a)
 
 

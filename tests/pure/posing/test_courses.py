@@ -34,7 +34,7 @@ def oracle() -> ModuleType:
 @pytest.fixture
 def tool() -> Tool:
     wrist = np.eye(4)
-    wrist[:3, :3] = rot.to_matrix(rot.about(np.array([0.6, 0.0, 0.8]), 0.7))
+    wrist[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.6, 0.0, 0.8]), 0.7))
     wrist[:3, 3] = 0.3, -0.2, 1.1
     return Tool(wrist, np.array([0.02, 0.16, -0.04]))
 
@@ -121,7 +121,7 @@ def test_around_a_sphere_the_end_stays_on_it_and_aims_at_its_middle(tool: Tool, 
 def test_a_hand_that_aims_turns_with_its_end_and_another_keeps_its_turn(tool: Tool, aim: bool) -> None:
     ball = Ball((0.6, 0.0, 0.9), 0.12)
     course = around_ball(tool, ball, np.array([0.0, 0.9, 0.0]), PARTS, aim=aim)
-    turn = rot.to_matrix(rot.about(np.array([0.0, 1.0, 0.0]), 0.9 * PARTS[4]))
+    turn = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 1.0, 0.0]), 0.9 * PARTS[4]))
     np.testing.assert_allclose(course.ends[4], turn @ (course.ends[0] - ball.centre) + ball.centre, atol=1e-12)
     kept = turn @ course.wrists[0, :3, :3] if aim else tool.wrist[:3, :3]
     np.testing.assert_allclose(course.wrists[4, :3, :3], kept, atol=1e-12)

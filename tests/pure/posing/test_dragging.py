@@ -190,7 +190,7 @@ def test_the_other_hand_does_the_same_in_the_mirror(seed: int, digit: str) -> No
 def test_a_hand_elsewhere_and_of_another_size_does_the_same(seed: int, side: str, digit: str) -> None:
     begun = some_pose(HANDS[side], seed)
     larger = build(adult(side, 10 * adult(side).size))  # type: ignore[arg-type]
-    turn = rot.to_matrix(rot.about([0.6, 0.0, 0.8], 1.0))
+    turn = rot.to_matrix(rot.from_axis_angle([0.6, 0.0, 0.8], 1.0))
     root = begun.root.copy()
     root[0, :3, :3] = turn @ root[0, :3, :3]
     way = np.random.default_rng(seed).normal(0.0, 0.03, 3)
@@ -248,7 +248,7 @@ def test_a_knuckle_turns_the_hand_about_its_wrist(seed: int, side: str, knuckle:
     begun, rng = some_pose(HANDS[side], seed), np.random.default_rng(seed)
     of = drag(begun, knuckle)
     axis = rng.normal(size=3)
-    turned = rot.rotate(rot.about(axis / np.linalg.norm(axis), turn), of.place - of.hangs)
+    turned = rot.rotate(rot.from_axis_angle(axis / np.linalg.norm(axis), turn), of.place - of.hangs)
     pose = dragged(of, of.hangs + (0.5 + rng.random()) * turned)
     assert apart(pose, knuckle, of.hangs + turned) < 0.1
     assert apart(pose, WRIST, of.hangs) < 1e-9

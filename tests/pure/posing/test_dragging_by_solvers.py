@@ -37,7 +37,7 @@ def crooked(begun: Pose, seed: int) -> Pose:
     rng, rest = np.random.default_rng(seed), np.array(begun.hand.rest)
     for joint in (begun.hand.joints.index(name) for names in CHAIN_JOINTS.values() for name in names[1:3]):
         turn = np.eye(4)
-        turn[:3, :3] = rot.to_matrix(rot.about(rot.unit_vector(rng.normal(size=3)), 0.1))
+        turn[:3, :3] = rot.to_matrix(rot.from_axis_angle(rot.unit_vector(rng.normal(size=3)), 0.1))
         rest[joint] = rest[joint] @ turn
     return Pose(replace(begun.hand, rest=rest), begun.root, begun.angles)
 

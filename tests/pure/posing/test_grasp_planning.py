@@ -76,7 +76,7 @@ def test_a_hold_depends_on_what_is_up_and_not_on_where_hand_and_thing_are_togeth
     there, holder = before_hand(solids.rod(0.03, 0.12))
     first, _ = held(there, holder)
     move = np.eye(4)
-    move[:3, :3] = rot.to_matrix(rot.about(np.array([0.0, 0.0, 1.0]), 2.0))
+    move[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.0, 0.0, 1.0]), 2.0))
     move[:3, 3] = [0.4, -0.3, 0.2]
     second, skin = held(solids.moved(there, move), Holder(holder.hand, holder.flesh, move @ holder.root))
     assert second.score == pytest.approx(first.score, rel=0.1)

@@ -25,7 +25,7 @@ def hand_of(side: Side) -> HandModel:
 
 def stands(hand: HandModel, name: str) -> Pose:
     root = np.eye(4)
-    root[:3, :3] = rot.to_matrix(rot.about(np.array([0.6, 0.0, 0.8]), 1.1))
+    root[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.6, 0.0, 0.8]), 1.1))
     root[:3, 3] = 0.3, -1.2, 0.9
     return Pose(hand, root[None], poses.angles(hand, name)[None])
 

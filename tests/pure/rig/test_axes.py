@@ -53,7 +53,7 @@ def test_the_palm_normal_points_to_where_the_fingers_curl(side: Side) -> None:
 
 def test_moved_turned_and_scaled_joints_give_the_axes_moved_turned_and_scaled() -> None:
     place = np.eye(4)
-    place[:3, :3] = rot.to_matrix(rot.about(np.array([0.6, 0.0, 0.8]), 1.2))
+    place[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.6, 0.0, 0.8]), 1.2))
     place[:3, 3] = (1.0, -2.0, 3.0)
     plain, moved = posed("left", 0.2), place @ posed("left", 0.2)
     moved[:, :3] *= 0.01

@@ -49,5 +49,5 @@ def test_rotations_of_euler_angles_turn_about_the_axes_in_their_order(order: str
     angles = np.random.default_rng(1).uniform(-3.0, 3.0, (20, 3))
     whole = np.tile(rot.IDENTITY, (20, 1))
     for axis in ("XYZ".index(letter) for letter in order):
-        whole = rot.multiply(rot.about(np.eye(3)[axis], angles[:, axis]), whole)
+        whole = rot.multiply(rot.from_axis_angle(np.eye(3)[axis], angles[:, axis]), whole)
     np.testing.assert_allclose(of_eulers(angles, order), rot.to_matrix(whole), atol=1e-12)

@@ -19,7 +19,7 @@ def meant(values: Floats, mode: str) -> Floats:
     if mode == "QUATERNION":
         return rot.to_matrix(values / np.linalg.norm(values))
     if mode == "AXIS_ANGLE":
-        return rot.to_matrix(rot.about(values[1:], values[0]))
+        return rot.to_matrix(rot.from_axis_angle(values[1:], values[0]))
     turned: Floats = of_eulers(values[None], mode)[0]
     return turned
 
@@ -49,5 +49,5 @@ def test_a_small_turn_changes_little_wherever_the_channel_stands(mode: str) -> N
         turn = rot.from_matrix(meant(now, mode)[None])[0]
         if mode == "AXIS_ANGLE" and abs(np.sin(now[0] / 2)) < 0.2:
             continue  # near no turn at all, its axis is anything
-        after = nearest(rot.multiply(turn, rot.about(np.array([0.6, 0.0, 0.8]), 0.01)), mode, now)
+        after = nearest(rot.multiply(turn, rot.from_axis_angle(np.array([0.6, 0.0, 0.8]), 0.01)), mode, now)
         assert np.abs(after - now).max() < 0.1, f"{now} -> {after}"

@@ -5,7 +5,7 @@ import pytest
 
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import DIGITS, JOINTS, SIDES, Side, digit_of
-from knuckle.hand.proportions import adult, build, world_frames
+from knuckle.hand.proportions import adult, build, rest_frames_in_wrist
 from knuckle.rig.rest_frames import rest_rotations
 
 DIGITS_OF = {
@@ -21,7 +21,7 @@ DIGITS_OF = {
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_rig_that_is_turned_has_its_frames_turned(name: str, side: Side, seed: int) -> None:
-    points = world_frames(adult(side))[:, :3, 3]
+    points = rest_frames_in_wrist(adult(side))[:, :3, 3]
     rng = np.random.default_rng(seed)
     points += rng.normal(0, 0.002, points.shape)
     lacking = [joint != "wrist" and digit_of(joint) not in DIGITS_OF[name] for joint in JOINTS]

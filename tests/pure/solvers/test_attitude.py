@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from knuckle.hand import rotations
-from knuckle.hand.scalar_math import MANY, ONE
+from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.solvers.planar.palm_pose import attitude, many_roots, palm_of
 
 from .hands import FULL, HANDS
@@ -25,7 +25,7 @@ def products(values, size=1.0):
 
 def found(b):
     """(N, 3, 3) and (N,) of all at once."""
-    rows, told = attitude(MANY, [[b[:, i, j] for j in range(3)] for i in range(3)])
+    rows, told = attitude(ARRAY, [[b[:, i, j] for j in range(3)] for i in range(3)])
     return np.moveaxis(np.array(rows), -1, 0), told
 
 
@@ -62,7 +62,7 @@ def test_one_matrix_is_answered_as_many_are(values):
     b = products(values)
     turns, told = found(b)
     for matrix, turn, sure in zip(b, turns, told, strict=True):
-        alone, alone_sure = attitude(ONE, matrix.tolist())
+        alone, alone_sure = attitude(SCALAR, matrix.tolist())
         assert np.abs(np.array(alone) - turn).max() < 1e-6
         assert bool(alone_sure) == sure
 

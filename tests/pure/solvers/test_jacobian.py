@@ -92,7 +92,7 @@ def test_the_posture_is_followed_only_where_no_target_feels_it(side):
     """What is left of the way to the posture lies in the rows of targets, couplings and limits that hold."""
     hand, _, targets = random_targets(side, EIGHT, 0.0)
     pose, _ = Jacobian().solve(hand, targets)
-    slopes = jacobians.place(hand, pose.root, pose.angles).jacobians(targets.sites)[0][..., 6:]
+    slopes = jacobians.pose_joints(hand, pose.root, pose.angles).jacobians(targets.sites)[0][..., 6:]
     for frame, angles in enumerate(pose.angles):
         touching = np.flatnonzero((angles <= hand.limits[:, 0]) | (angles >= hand.limits[:, 1]))
         rows = [slopes[frame].reshape(-1, hand.dofs), *(row.coefficients[None] for row in hand.couplings)]

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from knuckle.hand.scalar_math import ONE
+from knuckle.hand.scalar_math import SCALAR
 from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to, end_at
 from knuckle.solvers.planar.planar_reach import falling, held
 
@@ -14,9 +14,9 @@ BONES = bones_to(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), Chai
 
 def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its_lead():
     for lead in (0.0, 1e-15, -1e-15):
-        square, _, curve = falling(ONE, BONES, 0.0, lead)
+        square, _, curve = falling(SCALAR, BONES, 0.0, lead)
         bend = 1e-3
-        u, v = end_at(ONE, BONES, (0.0, bend, 2 / 3 * bend))
+        u, v = end_at(SCALAR, BONES, (0.0, bend, 2 / 3 * bend))
         assert abs((square - u * u - v * v) / bend**2 - curve) < 1e-3 * curve
 
 

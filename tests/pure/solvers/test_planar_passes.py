@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knuckle.hand.scalar_math import ONE
+from knuckle.hand.scalar_math import SCALAR
 from knuckle.solvers.conformal.cga_bend import nearest_in_plane
 from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to, end_at
 from knuckle.solvers.planar.planar_fabrik import Stopping, backward, forward, nearest_point, planar_fabrik
@@ -23,7 +23,7 @@ def poses(chain, count, seed):
 
 def ends(chain, flexions):
     """(N, 2) m"""
-    return np.array([end_at(ONE, bones_to(chain, TIP), tuple(each)) for each in flexions])
+    return np.array([end_at(SCALAR, bones_to(chain, TIP), tuple(each)) for each in flexions])
 
 
 def textbook(joints, lengths, goal):
@@ -49,8 +49,8 @@ def test_without_limits_passes_are_the_textbooks(nearest):
         now = tuple(pose)
         for _ in range(3):
             joints = textbook(joints, LENGTHS, goal)
-            now = backward(ONE, bones, forward(ONE, bones, now, tuple(goal), nearest), tuple(goal))
-            assert end_at(ONE, bones, now) == pytest.approx(joints[-1], abs=1e-12)
+            now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
+            assert end_at(SCALAR, bones, now) == pytest.approx(joints[-1], abs=1e-12)
 
 
 @nearests
@@ -60,8 +60,8 @@ def test_without_limits_passes_arrive(nearest):
     for pose, goal in zip(poses(FREE, 20, 3) / 3, ends(FREE, poses(FREE, 20, 4)), strict=True):
         now = tuple(pose)
         for _ in range(200):
-            now = backward(ONE, bones, forward(ONE, bones, now, tuple(goal), nearest), tuple(goal))
-        missed.append(np.hypot(*np.subtract(end_at(ONE, bones, now), goal)))
+            now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
+        missed.append(np.hypot(*np.subtract(end_at(SCALAR, bones, now), goal)))
     assert np.median(missed) < 1e-9
     assert max(missed) < 5e-4
 

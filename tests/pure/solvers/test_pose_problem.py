@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from knuckle.hand import kinematics
 from knuckle.hand import rotations as rot
-from knuckle.hand.jacobians import BASE
+from knuckle.hand.jacobians import ROOT_DOFS
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Coupling
@@ -42,7 +42,7 @@ def positions(pose, names=TIPS):
 
 
 def all_angles(hand):
-    return np.arange(BASE, BASE + hand.dofs)
+    return np.arange(ROOT_DOFS, ROOT_DOFS + hand.dofs)
 
 
 def to(hand, goals, weight=1.0):
@@ -78,7 +78,7 @@ def test_solving_frame_by_frame_gives_the_poses_of_the_batch(side, seed, whole):
     start = some_poses(HANDS[side], seed, 6)
     start.angles[::2] = np.clip(0.0, *start.hand.limits.T)
     goals = positions(another(start, seed + 1)) + np.random.default_rng(seed).normal(0, 0.03, (6, 5, 3))
-    free = np.arange(BASE + start.hand.dofs) if whole else all_angles(start.hand)
+    free = np.arange(ROOT_DOFS + start.hand.dofs) if whole else all_angles(start.hand)
     together = solve(PoseProblem.of(start, free, to(start.hand, goals)))
     for frame in range(6):
         of = Pose(start.hand, start.root[frame : frame + 1], start.angles[frame : frame + 1])
@@ -103,7 +103,7 @@ def test_moving_start_and_objectives_moves_the_root_and_nothing_else(side, seed)
     start = some_poses(HANDS[side], seed, 2)
     goals = positions(another(start, seed + 1, 0.1))
     move = some_poses(HANDS[side], seed + 2).root[0]
-    free = np.arange(BASE + start.hand.dofs)
+    free = np.arange(ROOT_DOFS + start.hand.dofs)
     here = solve(PoseProblem.of(start, free, to(start.hand, goals))).pose
     moved = Pose(start.hand, move @ start.root, start.angles)
     there = solve(PoseProblem.of(moved, free, to(start.hand, goals @ move[:3, :3].T + move[:3, 3]))).pose
@@ -127,7 +127,7 @@ def test_an_objective_without_weight_has_no_effect(side, seed):
     assert np.array_equal(solved(goals), solved(known))
     own = solved(goals)
     for row, digit in enumerate(DIGITS):
-        dofs = angles_of(start.hand, [digit]) - BASE
+        dofs = angles_of(start.hand, [digit]) - ROOT_DOFS
         left_alone = np.abs(own - start.angles)[:, dofs].max(axis=1) < 1e-9
         assert np.all(left_alone[weights[:, row] == 0.0])
 
@@ -138,7 +138,7 @@ def test_inputs_are_not_changed(side, seed):
     start = some_poses(HANDS[side], seed, 3)
     goals = positions(another(start, seed + 1))
     before = start.root.copy(), start.angles.copy(), goals.copy()
-    solve(PoseProblem.of(start, np.arange(BASE + start.hand.dofs), to(start.hand, goals)))
+    solve(PoseProblem.of(start, np.arange(ROOT_DOFS + start.hand.dofs), to(start.hand, goals)))
     for array, copy in zip((start.root, start.angles, goals), before, strict=True):
         assert np.array_equal(array, copy)
 
@@ -147,7 +147,7 @@ def test_inputs_are_not_changed(side, seed):
 @given(side=sides, seed=seeds)
 def test_where_the_start_meets_the_objectives_it_is_the_solution(side, seed):
     start = some_poses(HANDS[side], seed, 2)
-    pose = solve(PoseProblem.of(start, np.arange(BASE + start.hand.dofs), to(start.hand, positions(start)))).pose
+    pose = solve(PoseProblem.of(start, np.arange(ROOT_DOFS + start.hand.dofs), to(start.hand, positions(start)))).pose
     assert np.abs(pose.angles - start.angles).max() < 1e-9
     assert np.abs(pose.root - start.root).max() < 1e-9
 
@@ -179,7 +179,7 @@ def test_a_relative_objective_is_met_in_the_wrists_frame_wherever_the_wrist_goes
     apart = ((thumb - index)[:, None] @ start.root[:, :3, :3])[:, 0]
     objective = Objective(hand.site_index(TIPS[0]), apart, 30.0, hand.site_index(TIPS[1]))
     shift = Objective(hand.site_index("wrist"), start.root[:, :3, 3] + [0.1, 0.0, 0.2])
-    pose = solve(PoseProblem.of(start, np.arange(BASE + hand.dofs), [objective, shift])).pose
+    pose = solve(PoseProblem.of(start, np.arange(ROOT_DOFS + hand.dofs), [objective, shift])).pose
     found = positions(pose)
     gap = ((found[:, 0] - found[:, 1])[:, None] @ pose.root[:, :3, :3])[:, 0]
     assert 1000 * np.abs(gap - apart).max() < 0.2, "mm"
@@ -223,21 +223,21 @@ def test_gradient_and_hessian_are_those_of_the_cost(side, seed, whole):
     start = some_poses(HANDS[side], seed)
     hand, goals = start.hand, positions(another(start, seed + 1))
     relative = Objective(hand.site_index(TIPS[0]), np.array([0.01, 0.0, 0.02]), 3.0, hand.site_index(TIPS[2]))
-    free = np.arange(BASE + hand.dofs) if whole else all_angles(hand)
+    free = np.arange(ROOT_DOFS + hand.dofs) if whole else all_angles(hand)
     aims = Aims.of(PoseProblem.of(start, free, [*to(hand, goals, 2.0), relative]))
     angles = some_poses(hand, seed + 2).angles
 
     def at(number, step):
         moved, root = angles.copy(), start.root.copy()
-        if number >= BASE:
-            moved[0, number - BASE] += step
+        if number >= ROOT_DOFS:
+            moved[0, number - ROOT_DOFS] += step
         elif number < 3:
             root[0, number, 3] += step
         else:
-            root[0, :3, :3] = rot.to_matrix(rot.about(np.eye(3)[number - 3], step)) @ root[0, :3, :3]
+            root[0, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.eye(3)[number - 3], step)) @ root[0, :3, :3]
         return aims.at(root, moved)
 
-    here, step = at(BASE, 0.0), 1e-6
+    here, step = at(ROOT_DOFS, 0.0), 1e-6
     slopes = np.array([(at(n, step).cost - at(n, -step).cost)[0] for n in free]) / (2 * step)
     assert np.abs(slopes - here.gradient[0]).max() < 1e-6 * np.abs(slopes).max()
     if not whole:

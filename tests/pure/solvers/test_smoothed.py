@@ -30,7 +30,7 @@ def moving(frames=120, rate=100.0, wave=0.0, bend=0.3):
     part = 0.4 + bend * np.sin(2 * np.pi * times)[:, None] * np.ones(HAND.dofs)
     swing = wave * np.sin(2 * np.pi * 2.0 * times)
     root = np.tile(np.eye(4), (frames, 1, 1))
-    root[:, :3, :3] = rotations.to_matrix(rotations.about(np.array([0.0, 0.6, 0.8]), swing))
+    root[:, :3, :3] = rotations.to_matrix(rotations.from_axis_angle(np.array([0.0, 0.6, 0.8]), swing))
     root[:, :3, 3] = swing[:, None] * np.array([0.3, 0.1, 0.2])
     targets = targets_at(HAND, Pose(HAND, root, natural(HAND, part)), EIGHT)
     return replace(targets, times=times), root

@@ -27,7 +27,7 @@ def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[Outgoing]:
         frames = {}
         for side, hand in hands.items():
             root = np.eye(4)
-            root[:3, :3] = rot.to_matrix(rot.about(np.array([0.36, 0.48, 0.8]), 0.3 + share))
+            root[:3, :3] = rot.to_matrix(rot.from_axis_angle(np.array([0.36, 0.48, 0.8]), 0.3 + share))
             root[:3, 3] = [0.3 if side == "left" else -0.3, -0.4 + 0.1 * share, 1.1]
             angles = (1 - share) * poses.angles(hand, "open") + share * fist(hand)
             frames[side] = kinematics.joint_frames(hand, Pose(hand, root[None], angles[None]))[0]

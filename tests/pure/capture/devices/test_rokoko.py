@@ -95,7 +95,7 @@ def test_joints_are_where_they_are_and_turned_as_the_hand_is(side: Side) -> None
         above = [own[0], *chain[:-1]]
         now = rot.multiply(rot.conjugate(frame.rotations[above]), frame.rotations[chain])
         before = rot.multiply(rot.conjugate(rest.rotations[above]), rest.rotations[chain])
-        wanted = rot.multiply(before, rot.about(np.array([-1.0, 0, 0]), np.deg2rad(bends)))
+        wanted = rot.multiply(before, rot.from_axis_angle(np.array([-1.0, 0, 0]), np.deg2rad(bends)))
         assert np.allclose(np.abs((now * wanted).sum(1)), 1.0, atol=1e-4), digit
 
 

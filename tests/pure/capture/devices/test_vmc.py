@@ -131,7 +131,7 @@ def test_joints_bend_to_the_palm_by_the_angles_that_were_sent(side: str) -> None
         chain = [f"{side}Hand", *(f"{side}{digit}{part}" for part in ("Proximal", "Intermediate", "Distal"))]
         turns = frame.rotations[[row(frame, bone) for bone in chain]]
         bends = rot.multiply(rot.conjugate(turns[:-1]), turns[1:])
-        wanted = rot.about(np.array([-1.0, 0, 0]), np.deg2rad([80.0, 60.0, 30.0]))
+        wanted = rot.from_axis_angle(np.array([-1.0, 0, 0]), np.deg2rad([80.0, 60.0, 30.0]))
         assert np.allclose(np.abs((bends * wanted).sum(1)), 1.0, atol=1e-9)
         places = frame.positions[[row(frame, bone) for bone in chain[1:]]]
         bones = np.diff(places, axis=0)
@@ -148,7 +148,7 @@ def test_a_thumb_flexes_along_the_palm_to_the_fingers(side: str) -> None:
     assert frame.rotations is not None and flat.rotations is not None
     rows = [row(frame, f"{side}Thumb{part}") for part in PARTS]
     bends = rot.multiply(rot.conjugate(flat.rotations[rows]), frame.rotations[rows])
-    wanted = rot.about(np.array([-1.0, 0, 0]), np.deg2rad([15.0, 30.0, 45.0]))
+    wanted = rot.from_axis_angle(np.array([-1.0, 0, 0]), np.deg2rad([15.0, 30.0, 45.0]))
     assert np.allclose(np.abs((bends * wanted).sum(1)), 1.0, atol=1e-9)
     index = row(frame, f"{side}IndexProximal")
     nearer = [np.linalg.norm(one.positions[rows[-1]] - one.positions[index]) for one in (frame, flat)]

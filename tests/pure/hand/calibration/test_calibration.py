@@ -71,7 +71,7 @@ def test_a_performer_comes_back_as_it_was():
     back = from_json("left", to_json(hand), "file")
     assert np.abs(back.palm - hand.palm).max() < 1e-6
     assert np.abs(back.phalanges - hand.phalanges).max() < 1e-6
-    assert np.abs(back.frames - hand.frames).max() < 1e-6
+    assert np.abs(back.digit_rotations - hand.digit_rotations).max() < 1e-6
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from knuckle.hand.calibration.motion_fit import FittedHand, fitting, prepared, t
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.marker_sets import Spot, on_palm
 from knuckle.hand.measured_hand import MeasuredHand
-from knuckle.hand.proportions import build, in_palm, site_places
+from knuckle.hand.proportions import build, site_positions, to_wrist_frame
 from knuckle.hand.targets import assign
 from knuckle.tests.pure.hand.people import BACK, EIGHT, FULL, someone
 
@@ -24,7 +24,7 @@ def on_someone(hand, spots, seed):
     """The spots, those on joints lifted onto the skin, all of them up to some millimetres elsewhere."""
     rng = np.random.default_rng(seed)
     found = []
-    for spot, place in zip(spots, site_places(hand, spots), strict=True):
+    for spot, place in zip(spots, site_positions(hand, spots), strict=True):
         lift = [0.0, 0.0, 0.0] if any(spot.offset) else [0.0, 0.0, 0.008]
         elsewhere = np.array(lift) + rng.uniform(-1, 1, 3) * [0.003, 0.004, 0.003]
         mirror = [1.0 if hand.side == "right" else -1.0, 1.0, 1.0]
@@ -50,7 +50,7 @@ def moving(hand, spots, frames=160, *, noise=0.0005, still=()):
         own = [dof for dof in range(model.dofs) if model.joints[model.axis_joint[dof]].startswith(digit)]
         angles[:, own] = angles[:1, own]
     root = np.tile(np.eye(4), (frames, 1, 1))
-    root[:, :3, :3] = rotations.to_matrix(rotations.about(np.array([0.6, 0.0, 0.8]), np.sin(5 * time[:, 0])))
+    root[:, :3, :3] = rotations.to_matrix(rotations.from_axis_angle(np.array([0.6, 0.0, 0.8]), np.sin(5 * time[:, 0])))
     root[:, :3, 3] = [0.3, -0.2, 1.0] + 0.1 * np.sin(4 * time)
     frames_of = kinematics.joint_frames(model, kinematics.Pose(model, root, angles))
     places = kinematics.site_positions(model, frames_of)[:, targets.sites]
@@ -244,6 +244,6 @@ def test_frames_are_taken_from_all_of_each_fingers_range():
     second = slice(1200, 1260)
     places[second] = moving(truth, FULL, 60, noise=0.0)
     proportions, at = measure("right", FULL, places)
-    rows = telling_frames(proportions, at, in_palm(proportions, at, places), 200)
+    rows = telling_frames(proportions, at, to_wrist_frame(proportions, at, places), 200)
     assert len(rows) <= 200
     assert ((rows >= second.start) & (rows < second.stop)).sum() > 30, "evenly in time it would be 6"

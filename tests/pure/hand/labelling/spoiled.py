@@ -106,7 +106,9 @@ def made(layout: int, side: Side, seed: int, frames: int = 150) -> tuple[Floats,
     spots = tuple(LAYOUTS[layout].spots.values())
     local = posed(someone(side, seed), spots, angles, noise=0.0004, seed=seed)
     axis = rng.normal(0, 1, 3)
-    turn = rotations.to_matrix(rotations.about(axis / np.linalg.norm(axis), 2 * time[:, 0] + rng.uniform(0, 6)))
+    turn = rotations.to_matrix(
+        rotations.from_axis_angle(axis / np.linalg.norm(axis), 2 * time[:, 0] + rng.uniform(0, 6))
+    )
     way = rng.normal(0, 1, 3) + 0.3 * np.sin(time + rng.uniform(0, 6, 3))
     places = np.einsum("fij,fmj->fmi", turn, local) + way[:, None]
     return time[:, 0], places, {c: (side, spot) for c, spot in enumerate(spots)}

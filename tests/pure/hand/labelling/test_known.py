@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from knuckle import capture
 from knuckle.capture.cleaning import clean
-from knuckle.hand.generators import finished
+from knuckle.hand.generators import run_to_end
 from knuckle.hand.joints import DIGITS, TIPS
 from knuckle.hand.labelling.label_search import find
 from knuckle.hand.labelling.shape_model import LAYOUTS
@@ -45,7 +45,7 @@ def test_a_known_performers_markers_get_the_labels_under_which_they_were_measure
     order = np.random.default_rng(6).permutation(len(markers.names))
     names = tuple(f"M{number:03}" for number in range(len(order)))
     unnamed = replace(second, names=names, positions=second.positions[:, order], predicted=second.predicted[:, order])
-    labels = finished(by_shape(unnamed, person.hands))
+    labels = run_to_end(by_shape(unnamed, person.hands))
     assert sorted(labels.groups) == sides
     for side in sides:
         assert set(labels.groups[side]) <= set(person.hands[side].spots)

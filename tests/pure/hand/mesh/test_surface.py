@@ -25,7 +25,7 @@ def performer(seed: int) -> Proportions:
     """A hand as a measured performer's may be: another size, bones to ±20 %, joints to ±2 mm and ±3 degrees aside."""
     rng = np.random.default_rng(seed)
     base = adult("left" if rng.random() < 0.5 else "right", rng.uniform(0.13, 0.23))
-    turns = rot.about([1, 0, 0], rng.uniform(-0.05, 0.05, 5))
+    turns = rot.from_axis_angle([1, 0, 0], rng.uniform(-0.05, 0.05, 5))
     aside = rng.uniform(-0.002, 0.002, (9, 3))
     # Captures differ in where a wrist is: the thumb's base lies beside it in some, well before it in others.
     aside[0] += rng.uniform([-0.004, -0.028, -0.006], [0.004, 0.002, 0.006])
@@ -33,7 +33,7 @@ def performer(seed: int) -> Proportions:
         base,
         palm=base.palm + aside * base.size / 0.185,
         phalanges=base.phalanges * rng.uniform(0.8, 1.2, (5, 3)),
-        frames=rot.multiply(base.frames, turns),
+        digit_rotations=rot.multiply(base.digit_rotations, turns),
     )
 
 

@@ -12,7 +12,7 @@ from knuckle.hand import kinematics, poses
 from knuckle.hand.joints import CHAIN_JOINTS, DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, TIPS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
-from knuckle.hand.proportions import adult, build, world_frames
+from knuckle.hand.proportions import adult, build, rest_frames_in_wrist
 from knuckle.pipeline.recipe import KEEPS, SCALES
 from knuckle.pipeline.retarget import RestHand, RetargetMode, figures_of, keep
 from knuckle.pipeline.retarget import character as character_of
@@ -26,7 +26,7 @@ def character(performer, joints):
 
 
 def joints_of(proportions):
-    return world_frames(proportions)[:, :3, 3]
+    return rest_frames_in_wrist(proportions)[:, :3, 3]
 
 
 def shaped(lengths, side="right", scale=1.0):

@@ -247,14 +247,16 @@ def test_of_many_arms_within_the_limits_none_brings_the_wrist_nearer():
 def test_where_only_the_hand_cannot_be_turned_so_far_the_wrist_is_still_in_its_place():
     frozen = Arm(0.3, 0.25, wrist=cone(0.1, 0.1, 0.1, 0.1, (-0.1, 0.1)))
     target = at((0.1, 0.3, 0.2), (-0.2, 0.2, 0.1))
-    target[:, :3, :3] = rot.to_matrix(rot.about(np.array([[0.6, 0.8, 0.0], [0.0, 0.6, 0.8]]), np.array([3.0, 2.5])))
+    target[:, :3, :3] = rot.to_matrix(
+        rot.from_axis_angle(np.array([[0.6, 0.8, 0.0], [0.0, 0.6, 0.8]]), np.array([3.0, 2.5]))
+    )
     found, _ = arms.solve(frozen, target, np.zeros(3))
     assert away(world_of(frozen, found, np.zeros(3))[:, 2], target).max() < 1e-12
     assert arms.excess(frozen, found).max() < 1e-9
     # No swivel leaves the hand less to turn.
     way = target[:, :3, 3] / np.linalg.norm(target[:, :3, 3], axis=1, keepdims=True)
     for k in range(2):
-        poles = rot.rotate(rot.about(way[k], np.linspace(0, 2 * np.pi, 91)), np.array([0.3, -0.2, 0.5]))
+        poles = rot.rotate(rot.from_axis_angle(way[k], np.linspace(0, 2 * np.pi, 91)), np.array([0.3, -0.2, 0.5]))
         freely, _ = arms.solve(Arm(0.3, 0.25), np.repeat(target[k : k + 1], 91, 0), np.zeros(3), pole=poles)
         left = joint(frozen.wrist, "wrist").excess(rot.to_matrix(freely.wrist)).min()
         at_swivel = rot.multiply(rot.conjugate(found.wrist[k]), _wish(frozen, found, target, k))
@@ -350,16 +352,20 @@ def test_the_seven_angles_are_the_quaternions_of_the_paper(seed):
     x, y, z = np.eye(3)
     angles = pose.angles
     for (first, second, third), whole in ((angles[:, :3].T, pose.shoulder), (angles[:, 4:].T, pose.wrist)):
-        product = rot.multiply(rot.multiply(rot.about(z, first), rot.about(x, second)), rot.about(y, third))
+        product = rot.multiply(
+            rot.multiply(rot.from_axis_angle(z, first), rot.from_axis_angle(x, second)), rot.from_axis_angle(y, third)
+        )
         assert np.abs((product * whole).sum(1)).min() > 1 - 1e-12
     assert np.array_equal(angles[:, 3], pose.elbow)
 
 
 def test_the_angles_of_an_arm_along_its_first_axis_still_make_up_its_rotation():
     x, y, _ = np.eye(3)
-    upright = rot.multiply(rot.about(x, np.array([np.pi / 2, -np.pi / 2])), rot.about(y, np.array([0.4, -0.7])))
+    upright = rot.multiply(
+        rot.from_axis_angle(x, np.array([np.pi / 2, -np.pi / 2])), rot.from_axis_angle(y, np.array([0.4, -0.7]))
+    )
     angles = ArmPose(upright, np.zeros(2), np.tile(rot.IDENTITY, (2, 1)), np.zeros(2)).angles
-    product = rot.multiply(rot.about(x, angles[:, 1]), rot.about(y, angles[:, 2]))
+    product = rot.multiply(rot.from_axis_angle(x, angles[:, 1]), rot.from_axis_angle(y, angles[:, 2]))
     assert np.array_equal(angles[:, 0], np.zeros(2))
     assert np.abs((product * upright).sum(1)).min() > 1 - 1e-12
 

@@ -127,7 +127,7 @@ def test_two_markers_turn_the_palm_about_their_line_as_little_as_they_may(mark):
     found, last = palm(), moves(6, 40)
     random = np.random.default_rng(7)
     for before in last:
-        nudge = rotations.to_matrix(rotations.about([0.0, 0.6, 0.8], random.uniform(0.1, 1.0)))
+        nudge = rotations.to_matrix(rotations.from_axis_angle([0.0, 0.6, 0.8], random.uniform(0.1, 1.0)))
         move = before.copy()
         move[:3, :3] = nudge @ before[:3, :3]
         move[:3, 3] += random.normal(0, 0.1, 3)
@@ -141,7 +141,9 @@ def test_two_markers_turn_the_palm_about_their_line_as_little_as_they_may(mark):
         third = max(found.joints, key=lambda joint: np.linalg.norm(np.cross(line, joint - at[0])))
         gone = goal.mean(0) - (before[:3, :3] @ at.mean(0) + before[:3, 3])
         was = before[:3, :3] @ third + before[:3, 3] + gone
-        turns = rotations.to_matrix(rotations.about(np.broadcast_to(line, (720, 3)), np.linspace(0, 2 * np.pi, 720)))
+        turns = rotations.to_matrix(
+            rotations.from_axis_angle(np.broadcast_to(line, (720, 3)), np.linspace(0, 2 * np.pi, 720))
+        )
         arms = np.einsum("ij,kjl,l->ki", root[:3, :3], turns, np.array(third) - at[0]) + goal[0]
         away = np.linalg.norm(arms - was, axis=1)
         assert away[0] < away.min() + 1e-9

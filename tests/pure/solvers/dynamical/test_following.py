@@ -30,7 +30,7 @@ def waving(frames=120, rate=200.0):
     phase = np.linspace(0, 2 * np.pi, frames)
     fractions = 0.5 + 0.3 * np.sin(phase[:, None] + np.arange(HAND.dofs) % 5)
     root = np.tile(np.eye(4), (frames, 1, 1))
-    root[:, :3, :3] = rotations.to_matrix(rotations.about(np.array([0.0, 0.6, 0.8]), 0.5 * np.sin(phase)))
+    root[:, :3, :3] = rotations.to_matrix(rotations.from_axis_angle(np.array([0.0, 0.6, 0.8]), 0.5 * np.sin(phase)))
     root[:, 0, 3] = 0.1 * np.sin(phase)
     targets = targets_at(HAND, Pose(HAND, root, natural(HAND, fractions)), FULL)
     return replace(targets, times=np.arange(frames) / rate)

@@ -12,7 +12,7 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.limits import DEFAULT_LIMITS
 from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
-from knuckle.hand.scalar_math import MANY, ONE
+from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
 from knuckle.solvers.dynamical.bone_directions import by_headings, headings_of
@@ -37,7 +37,7 @@ def told(hand: HandModel, frames: int, seed: int, degrees: float = 2.0) -> Targe
     turns = rotations.from_matrix(at[:, [hand.sites[site].joint for site in sites], :3, :3])
     axes = rng.normal(size=(*turns.shape[:2], 3))
     angles = np.deg2rad(degrees) * rng.normal(size=turns.shape[:2])
-    off = rotations.about(axes / np.linalg.norm(axes, axis=-1, keepdims=True), angles)
+    off = rotations.from_axis_angle(axes / np.linalg.norm(axes, axis=-1, keepdims=True), angles)
     nowhere = np.zeros(turns.shape[:2])
     weights = rng.uniform(0.3, 3.0, turns.shape[:2])
     return Targets(
@@ -91,7 +91,7 @@ def test_most_digits_of_noisy_turns_are_at_rest_in_one_step(kind):
     for limb in limbs(hand, targets):
         headings = headings_of(limb)
         assert headings is not None
-        assert np.mean(by_headings(MANY, limb, headings, frames)[1]) > 0.7
+        assert np.mean(by_headings(ARRAY, limb, headings, frames)[1]) > 0.7
 
 
 def test_one_frame_is_solved_as_many():
@@ -106,9 +106,9 @@ def test_one_frame_is_solved_as_many():
     for limb in limbs(hand, targets):
         headings = headings_of(limb)
         assert headings is not None
-        angles, at_rest = by_headings(MANY, limb, headings, many)
+        angles, at_rest = by_headings(ARRAY, limb, headings, many)
         for frame in range(len(targets)):
-            alone, rests = by_headings(ONE, limb, headings, one_frame(targets, np.eye(4), frame))
+            alone, rests = by_headings(SCALAR, limb, headings, one_frame(targets, np.eye(4), frame))
             assert rests == at_rest[frame]
             if rests:
                 assert np.abs(np.array(alone) - [angle[frame] for angle in angles]).max() < 1e-12
@@ -133,7 +133,7 @@ def test_bones_turned_about_or_against_each_other_are_not_at_rest():
     for limb in limbs(hand, targets):
         headings = headings_of(limb)
         assert headings is not None
-        assert not by_headings(MANY, limb, headings, frames)[1][:3].any()
+        assert not by_headings(ARRAY, limb, headings, frames)[1][:3].any()
     found, _ = Dynamical().solve(hand, targets, State(np.eye(4), hand.neutral))
     assert np.isfinite(found.angles).all()
     assert limit_excess(hand, found.angles).max() == 0

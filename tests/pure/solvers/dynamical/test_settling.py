@@ -10,7 +10,7 @@ from scipy.optimize import least_squares
 from knuckle.hand import jacobians, kinematics, rotations
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
-from knuckle.hand.scalar_math import MANY, ONE
+from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.solvers.dynamical import Dynamical
 from knuckle.solvers.dynamical.limb_kinematics import bent, normal, place, turn_error
 from knuckle.solvers.dynamical.limb_step import in_box
@@ -54,13 +54,13 @@ def test_a_limbs_matrices_are_those_of_the_whole_hands_jacobians(tilted):
         hand = replace(hand, axes=axes / np.linalg.norm(axes, axis=1, keepdims=True))
     pose, goal = random_pose(hand, 12, 1), random_pose(hand, 12, 2)
     targets = with_turns(hand, Pose(hand, pose.root, goal.angles), FULL)
-    placed = jacobians.place(hand, pose.root, pose.angles)
+    placed = jacobians.pose_joints(hand, pose.root, pose.angles)
     moves, turns = (each[..., 6:] for each in placed.jacobians(targets.sites))
     joints = [hand.sites[site].joint for site in targets.sites]
-    missed = targets.positions - placed.sites(targets.sites)
-    wrong = rotations.to_matrix(targets.rotations) @ placed.turns[:, joints].swapaxes(-1, -2)
+    missed = targets.positions - placed.site_positions(targets.sites)
+    wrong = rotations.to_matrix(targets.rotations) @ placed.rotations[:, joints].swapaxes(-1, -2)
     # R R̂ᵀ is the sum over their columns of r r̂ᵀ, and the axial vector of sk(r r̂ᵀ) is r̂ × r / 2.
-    axial = np.cross(placed.turns[:, joints], rotations.to_matrix(targets.rotations), axis=-2).sum(-1) / 2
+    axial = np.cross(placed.rotations[:, joints], rotations.to_matrix(targets.rotations), axis=-2).sum(-1) / 2
     near = np.trace(wrong, axis1=-2, axis2=-1) > 1
     square = np.einsum("ftik,ftil->fkl", moves, moves) + 0.03**2 * np.einsum("ftik,ftil->fkl", turns, turns)
     for limb in limbs_of(hand, targets.sites.tolist(), WORTH):
@@ -68,16 +68,16 @@ def test_a_limbs_matrices_are_those_of_the_whole_hands_jacobians(tilted):
         alike = np.flatnonzero(near[:, [mark.column for mark in limb.marks]].all(axis=1))
         assert len(alike) >= 2
         pull = np.einsum("ftik,fti->fk", moves, missed) + 0.03**2 * np.einsum("ftik,fti->fk", turns, axial)
-        seen = look(MANY, limb, many_frames(targets, pose.root))
-        found = place(MANY, limb, list(pose.angles[:, limb.dofs].T), seen)
+        seen = look(ARRAY, limb, many_frames(targets, pose.root))
+        found = place(ARRAY, limb, list(pose.angles[:, limb.dofs].T), seen)
         lower, right = normal(limb, found, seen, 1.0)
         for i, dof in enumerate(limb.dofs):
             assert np.abs(right[i] - pull[:, dof])[alike].max() < 1e-12
             for j in range(i + 1):
                 assert np.abs(lower[i][j] - square[:, dof, limb.dofs[j]])[alike].max() < 1e-12
         for frame in alike.tolist():
-            one = look(ONE, limb, one_frame(targets, pose.root[frame], frame))
-            alone = normal(limb, place(ONE, limb, pose.angles[frame, limb.dofs].tolist(), one), one, 1.0)
+            one = look(SCALAR, limb, one_frame(targets, pose.root[frame], frame))
+            alone = normal(limb, place(SCALAR, limb, pose.angles[frame, limb.dofs].tolist(), one), one, 1.0)
             assert np.abs(np.array(alone[1]) - np.array(right)[:, frame]).max() < 1e-12
 
 
@@ -85,13 +85,13 @@ def test_ways_bend_as_differences_of_the_slopes_say():
     pose = random_pose(HAND, 1, 3)
     targets = targets_at(HAND, random_pose(HAND, 1, 4), FULL)
     for limb in limbs_of(HAND, targets.sites.tolist(), WORTH):
-        seen = look(ONE, limb, one_frame(targets, pose.root[0]))
+        seen = look(SCALAR, limb, one_frame(targets, pose.root[0]))
         at = pose.angles[0, limb.dofs].tolist()
 
         def slopes(angles, limb=limb, seen=seen):
-            return -np.array(normal(limb, place(ONE, limb, angles, seen), seen, 1.0)[1])
+            return -np.array(normal(limb, place(SCALAR, limb, angles, seen), seen, 1.0)[1])
 
-        placed = place(ONE, limb, at, seen)
+        placed = place(SCALAR, limb, at, seen)
         square = normal(limb, placed, seen, 1.0)[0]
         bends = bent(limb, placed, seen)
         for i in range(len(at)):
@@ -127,10 +127,10 @@ def test_the_error_of_a_turn_is_the_axial_vector_up_to_a_right_angle_and_one_bey
     axis = rng.normal(size=(400, 3))
     axis /= np.linalg.norm(axis, axis=1, keepdims=True)
     angle = np.concatenate([rng.uniform(0, np.pi, 390), np.full(5, np.pi), np.full(5, np.pi - 1e-9)])
-    found = rotations.to_matrix(rotations.about(rng.permutation(axis), rng.uniform(0, 3, 400)))
-    wanted = rotations.to_matrix(rotations.about(axis, angle)) @ found
+    found = rotations.to_matrix(rotations.from_axis_angle(rng.permutation(axis), rng.uniform(0, 3, 400)))
+    wanted = rotations.to_matrix(rotations.from_axis_angle(axis, angle)) @ found
     columns = [tuple(tuple(each[:, i, j] for i in range(3)) for j in range(3)) for each in (wanted, found)]
-    error, square = turn_error(MANY, *columns)
+    error, square = turn_error(ARRAY, *columns)
     length = np.where(angle < np.pi / 2, np.sin(angle), 1.0)
     along = np.stack(error, -1)
     assert np.abs(np.linalg.norm(along, axis=1) - length).max() < 1e-6
@@ -154,8 +154,8 @@ def test_places_out_of_reach_end_where_bounded_least_squares_do():
         one = targets.select(slice(frame, frame + 1))
 
         def off(angles, one=one, frame=frame):
-            placed = jacobians.place(hand, pose.root[frame : frame + 1], angles[None])
-            return (one.positions - placed.sites(one.sites)).ravel()
+            placed = jacobians.pose_joints(hand, pose.root[frame : frame + 1], angles[None])
+            return (one.positions - placed.site_positions(one.sites)).ravel()
 
         best = least_squares(off, hand.neutral, bounds=hand.limits.T, xtol=1e-12, ftol=1e-12)
         mine = (off(pose.angles[frame]) ** 2).sum()

@@ -289,7 +289,7 @@ def test_nothing_is_carried_over_a_pause() -> None:
 def spun(times, speed):
     """(F, 1, 4) turning about an axis that turns itself, rad/s."""
     axis = np.stack([np.cos(times), np.sin(times), 0.5 + 0 * times], -1)
-    return rotations.about(axis / np.linalg.norm(axis, axis=-1, keepdims=True), speed * times)[:, None]
+    return rotations.from_axis_angle(axis / np.linalg.norm(axis, axis=-1, keepdims=True), speed * times)[:, None]
 
 
 def angle(one, other):

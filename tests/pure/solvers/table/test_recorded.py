@@ -8,7 +8,7 @@ from knuckle.hand import kinematics
 from knuckle.hand.joints import CHAIN_JOINTS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
-from knuckle.hand.rotations import about, to_matrix
+from knuckle.hand.rotations import from_axis_angle, to_matrix
 from knuckle.solvers.table.recorded_table import NODES, record, tabled
 from knuckle.solvers.table.rigid_registration import placed, register, relative
 
@@ -29,7 +29,7 @@ def range_of_motion(hand, frames, seed=0):
         2 / 3 * angles[:, hand.dof(middle, "flexion")], hand.limits[hand.dof(last, "flexion"), 1]
     )
     root = np.tile(np.eye(4), (frames, 1, 1))
-    root[:, :3, :3] = to_matrix(about([0.6, 0.0, 0.8], rng.random(frames) * 3))
+    root[:, :3, :3] = to_matrix(from_axis_angle([0.6, 0.0, 0.8], rng.random(frames) * 3))
     root[:, :3, 3] = rng.normal(0, 1, (frames, 3))
     return Pose(hand, root, angles)
 
@@ -127,14 +127,14 @@ def test_clips_of_too_few_frames_are_told():
 def test_registered_markers_tell_the_frame_they_ride_on():
     rng = np.random.default_rng(4)
     place = np.eye(4)
-    place[:3, :3] = to_matrix(about([0.0, 0.6, 0.8], 1.1))
+    place[:3, :3] = to_matrix(from_axis_angle([0.0, 0.6, 0.8], 1.1))
     place[:3, 3] = [0.3, 0.1, -0.2]
     local = rng.normal(0, 0.02, (3, 3))
     markers = local @ place[:3, :3].T + place[:3, 3]
     registered = register(markers, place)
     assert np.abs(registered - local).max() < 1e-12
     moves = np.tile(np.eye(4), (5, 1, 1))
-    moves[:, :3, :3] = to_matrix(about([1.0, 0.0, 0.0], np.arange(5.0)))
+    moves[:, :3, :3] = to_matrix(from_axis_angle([1.0, 0.0, 0.0], np.arange(5.0)))
     moves[:, :3, 3] = rng.normal(0, 1, (5, 3))
     seen = np.einsum("fij,mj->fmi", moves[:, :3, :3], markers) + moves[:, None, :3, 3]
     assert np.abs(placed(registered, seen) - moves @ place).max() < 1e-9
@@ -144,7 +144,7 @@ def test_registered_markers_tell_the_frame_they_ride_on():
 def test_the_frame_of_the_thesis_is_that_of_three_markers_at_a_right_angle():
     """(3.15) and (3.16), where they are a rotation: markers 20 mm along x and 15 mm along y from the first."""
     local = np.array([[0.0, 0.0, 0.0], [0.02, 0.0, 0.0], [0.0, 0.015, 0.0]]) + [0.001, 0.002, 0.003]
-    turn = to_matrix(about([0.36, 0.48, 0.8], 0.7))
+    turn = to_matrix(from_axis_angle([0.36, 0.48, 0.8], 0.7))
     seen = local @ turn.T + [0.1, 0.2, 0.3]
     along, aside = seen[1] - seen[0], seen[2] - seen[0]
     axes = [along, aside, np.cross(along, aside)]
