@@ -119,8 +119,8 @@ class FleshVolume:
 
         Args:
             points: (N, 3) m.
-            owner: (N,) digit of each point, which then only sees that digit and the palm, however near another digit is;
-                −1 for a point of the palm, which sees all.
+            owner: (N,) digit of each point, which then only sees that digit and the palm, however near another
+                digit is; −1 for a point of the palm, which sees all.
         """
         palm = self.palm_distance(points)
         result = palm.copy()

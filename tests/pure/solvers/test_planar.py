@@ -26,4 +26,4 @@ def test_with_its_first_joint_held_a_digit_reaches_whatever_it_can(first, middle
     """Where both ways to bend the other two come within 0.1 µm, the one that reaches the goal is taken."""
     limits = np.array([[-0.5, 1.5], [0.0, 1.9], [-0.25, 0.35]])
     bones = bones_to(Chain(np.array([0.045, 0.026, 0.02]), limits, 2 / 3, 0.0), ChainMarker(2, 0.02))
-    assert held(ONE, bones, end_at(ONE, bones, (first, middle, last)), first)[3] < 1e-9
+    assert held(SCALAR, bones, end_at(SCALAR, bones, (first, middle, last)), first)[3] < 1e-9
