@@ -45,7 +45,8 @@ def slopes(plan: TreePlan, placed: TreeFrames, rows: TreeProblems) -> CostDeriva
         ways = np.concatenate([ways, np.broadcast_to(shifts, (len(ways), *shifts.shape))], 2)
     missed, pulls, scale = _pulls(plan, placed, rows)
     asked = total - plan.pairs.size
-    paired = ways[:, plan.pairs[:, 0]] - ways[:, plan.pairs[:, 1]]
+    # Fancy indexing would lay the result out in memory by the number of rows, and products round by the layout.
+    paired = np.take(ways, plan.pairs[:, 0], 1) - np.take(ways, plan.pairs[:, 1], 1)
     each = np.concatenate([ways[:, :asked], paired], 1) * scale[..., None, None]
     flat = each.swapaxes(1, 2).reshape(len(each), each.shape[2], -1)
     slope = (flat @ missed.reshape(len(flat), -1, 1))[..., 0]
