@@ -193,6 +193,6 @@ def recipe_of(options: argparse.Namespace) -> Recipe:
     calm = base.smoothing_settings if chosen.smoothing == base.smoothing else {}
     return replace(
         chosen,
-        settings=kept | SOLVER.typed(chosen.solver, getattr(options, "set", ())),
-        smoothing_settings=calm | SMOOTHING.typed(chosen.smoothing, getattr(options, "set_smoothing", ())),
+        settings=kept | SOLVER.parse(chosen.solver, getattr(options, "set", ())),
+        smoothing_settings=calm | SMOOTHING.parse(chosen.smoothing, getattr(options, "set_smoothing", ())),
     )

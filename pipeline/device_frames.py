@@ -9,7 +9,7 @@ from ..capture.markers import Markers
 from ..hand import rotations as rot
 from ..hand.joint_rotations import device_offsets
 from ..hand.targets import assign
-from ..solvers import Solver, beginning
+from ..solvers import Solver, initial_state
 from .assignment import positions_of, turns_of
 from .performer import Performer
 
@@ -33,7 +33,7 @@ def in_own_frames(solver: Solver[Any], person: Performer, markers: Markers) -> M
         if told is None or not len(first):
             continue
         some = targets.select(first)
-        pose, _ = solver.solve(hand, some, beginning(solver, measured))
+        pose, _ = solver.solve(hand, some, initial_state(solver, measured))
         columns = [markers.names.index(label) for label in spots]
         turns[:, columns] = rot.multiply(told, device_offsets(hand, some, pose, told[first]))
     return replace(markers, turns=turns)

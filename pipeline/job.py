@@ -21,10 +21,10 @@ from ..hand.measured_hand import MeasuredHand
 from ..hand.model import HandModel
 from ..hand.proportions import Proportions
 from ..hand.targets import Targets, assign
-from ..solvers import Smoothing, Solver, State, beginning
+from ..solvers import Smoothing, Solver, State, initial_state
 from ..solvers.skin_markers import SkinSolver
 from ..solvers.smoothing.observability import shown as digits_shown
-from ..solvers.unseen_fingers import accompanied
+from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment as assigning
 from .device_frames import in_own_frames
 from .marker_smoothing import SmoothedMarkers, calmed
@@ -183,7 +183,7 @@ def _solve(
     proportions, spots = measured.proportions, measured.spots
     places, turns = assigning.positions_of(calm.markers, spots), assigning.turns_of(calm.markers, spots)
     hand, targets = assign(measured.model, spots, calm.markers.times, places, turns)
-    state = _first_sight(how.solver, hand, targets, beginning(how.solver, measured))
+    state = _first_sight(how.solver, hand, targets, initial_state(how.solver, measured))
     poses = []
     for start in range(0, len(targets), PIECE):
         yield Progress(span[0] + (span[1] - span[0]) * start / len(targets), f"Solving the {hand.side} hand")
@@ -196,7 +196,7 @@ def _solve(
         yield Progress(span[1], f"Fitting the {hand.side} hand's pose to all markers")
         pose = _finished(measured, targets, pose)
     pose = how.smoothing.steadied(hand, targets, pose, calm.noise[hand.side])
-    pose, companions = accompanied(pose, np.any(digits_shown(hand, targets), axis=0))
+    pose, companions = estimate_unseen_fingers(pose, np.any(digits_shown(hand, targets), axis=0))
     pose = apply_target_rotations(hand, targets, pose) if how.drive == "joints" else pose
     _, shown = assign(measured.model, spots, markers.times, assigning.positions_of(markers, spots))
     predicted = predicted_joints(hand, targets, seen, measured.worn is not None)

@@ -8,7 +8,7 @@ from .fabrik import Fabrik
 from .jacobian import Jacobian, PairWise, WholeHand
 from .registry import KindLabel, Registry
 from .smoothing.smoothing_kinds import SMOOTHINGS, Smoothing
-from .solver import Solver, State, beginning
+from .solver import Solver, State, initial_state
 from .table import Table
 
 SOLVERS: dict[str, type[Solver[Any]]] = {

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ..errors import RecipeError
-from .settings import SettingRange, expected, settings_of
+from .settings import SettingRange, describe_range, settings_of
 
 K = TypeVar("K")
 
@@ -44,7 +44,7 @@ class Registry(Generic[K]):
         self._check_known(name, settings)
         return self.kinds[name](**settings)
 
-    def typed(self, name: str, assignments: Iterable[str]) -> dict[str, Any]:
+    def parse(self, name: str, assignments: Iterable[str]) -> dict[str, Any]:
         """Parse settings of a kind given as SETTING=VALUE. `make` checks their ranges.
 
         Raises RecipeError for an unknown setting or a value of the wrong type.
@@ -55,33 +55,35 @@ class Registry(Generic[K]):
             if not equals:
                 raise RecipeError(f"{self.what} {name}: found '{assignment}', expected a setting's name=value")
             self._check_known(name, [setting])
-            default, may_be = known[setting]
-            values[setting] = _value(text, default)
+            default, allowed = known[setting]
+            values[setting] = _parse_value(text, default)
             if values[setting] is None:
-                raise RecipeError(f"{self.what} {name}: {setting} is '{text}', expected {expected(default, may_be)}")
+                raise RecipeError(
+                    f"{self.what} {name}: {setting} is '{text}', expected {describe_range(default, allowed)}"
+                )
         return values
 
     def _check_known(self, name: str, settings: Iterable[str]) -> None:
         known = self.settings(name)
         for setting in settings:
             if setting not in known:
-                those = f"expected one of {', '.join(known)}" if known else "it has none"
-                raise RecipeError(f"{self.what} {name} has no setting '{setting}', {those}")
+                hint = f"expected one of {', '.join(known)}" if known else "it has none"
+                raise RecipeError(f"{self.what} {name} has no setting '{setting}', {hint}")
 
     def as_lines(self) -> list[str]:
         """Describe every kind and its settings (default, effect, range) in lines for a terminal."""
         lines = []
         for name in self.kinds:
             lines.append(f"{self.what} {name}: {self.label(name).about}.")
-            for setting, (default, may_be) in self.settings(name).items():
+            for setting, (default, allowed) in self.settings(name).items():
                 shown = str(default).lower() if isinstance(default, bool) else default
-                lines.append(f"    {setting}={shown}  {may_be.about}: {expected(default, may_be)}")
-                if isinstance(may_be.choices, Mapping):
-                    lines += [f"        {choice}: {about}" for choice, about in may_be.choices.items()]
+                lines.append(f"    {setting}={shown}  {allowed.about}: {describe_range(default, allowed)}")
+                if isinstance(allowed.choices, Mapping):
+                    lines += [f"        {choice}: {about}" for choice, about in allowed.choices.items()]
         return lines
 
 
-def _value(text: str, default: Any) -> Any:
+def _parse_value(text: str, default: Any) -> Any:
     """Parse a value of the default's type; None if the text is not of that type."""
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(text.lower())

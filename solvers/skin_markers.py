@@ -31,11 +31,11 @@ Floats = NDArray[np.float64]
 
 MIRROR = np.array([-1.0, 1.0, 1.0])
 MIRROR_FRAME = np.diag([-1.0, 1.0, 1.0, 1.0])
-EAGER = 2.0
+CHANGE_FACTOR = 2.0
 """Factor on the random walk's variance, because joints tend to keep their velocity."""
-ENOUGH = 3
+FEWEST_MARKERS = 3
 """Markers needed to locate the wrist; with fewer it stays where it was."""
-LONGEST = 0.5
+LONGEST_STEP = 0.5
 """s, a longer interval between two frames counts as this."""
 
 
@@ -49,9 +49,9 @@ class SkinState:
     """(D,) rad"""
     covariance: Floats
     """(D, D) rad²"""
-    turn: Floats
+    rotation: Floats
     """(3, 3) R_world_wrist of the last frame, mirrored to a right hand."""
-    place: Floats
+    position: Floats
     """(3,) m, the wrist's position in the last frame, mirrored to a right hand."""
 
 
@@ -97,20 +97,20 @@ class SkinSolver:
         Returns:
             The pose of each frame, and the state for the next piece.
         """
-        flipped = MIRROR if worn.side == "left" else np.ones(3)
+        mirror = MIRROR if worn.side == "left" else np.ones(3)
         beliefs = beliefs_of(worn)
-        seen = Seen.of(positions * flipped)
+        seen = Seen.of(positions * mirror)
         starts = [beliefs.mean, *STARTS, *([] if beginning is None else [beginning])]
-        alone = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
-        alone, _ = settled(beliefs, alone, seen, self.passes, 1e-5)
-        poses, state = _filtered(worn, alone, seen, times, state)
+        independent = begun(beliefs, starts, seen, np.ones(len(worn.markers), bool))
+        independent, _ = settled(beliefs, independent, seen, self.passes, 1e-5)
+        poses, state = _filter(worn, independent, seen, times, state)
         markers = carried(beliefs.shape, poses.angles).places.transpose(2, 1, 0)
         markers = markers @ poses.turns.swapaxes(1, 2) + poses.places[:, None]
         root = np.tile(np.eye(4), (len(seen), 1, 1))
         root[:, :3, :3], root[:, :3, 3] = poses.turns, poses.places
         if worn.side == "left":
             root = MIRROR_FRAME @ root @ MIRROR_FRAME
-        return SkinPoses(root, poses.angles, markers * flipped), state
+        return SkinPoses(root, poses.angles, markers * mirror), state
 
 
 def beliefs_of(worn: WornHand) -> Beliefs:
@@ -120,50 +120,52 @@ def beliefs_of(worn: WornHand) -> Beliefs:
     return Beliefs(shape_of(worn), 1 / markers.spreads, worn.poses.mean, precision, worn.model.limits)
 
 
-def _filtered(
-    worn: WornHand, alone: Poses, seen: Seen, times: Floats, state: SkinState | None
+def _filter(
+    worn: WornHand, independent: Poses, seen: Seen, times: Floats, state: SkinState | None
 ) -> tuple[Poses, SkinState]:
     """Filter independently solved poses over time (Kalman 1960)."""
     beliefs = beliefs_of(worn)
-    told, about, follow = _told(beliefs, alone, seen)
-    usual, spread = beliefs.mean, worn.poses.covariance
-    mean = usual if state is None else state.mean
-    covariance = spread if state is None else state.covariance
-    before = times[0] if state is None else state.time
-    angles = np.empty_like(alone.angles)
+    information, right_hand_side, response = _angle_information(beliefs, independent, seen)
+    prior_mean, prior_covariance = beliefs.mean, worn.poses.covariance
+    mean = prior_mean if state is None else state.mean
+    covariance = prior_covariance if state is None else state.covariance
+    last_time = times[0] if state is None else state.time
+    angles = np.empty_like(independent.angles)
     for frame, time in enumerate(times):
         if frame or state is not None:
-            change = EAGER * min(max(time - before, 0.0), LONGEST) * worn.poses.change
+            change = CHANGE_FACTOR * min(max(time - last_time, 0.0), LONGEST_STEP) * worn.poses.change
             # Ornstein-Uhlenbeck process: its stationary covariance is the prior's.
-            fade = solved(spread + change / 2, spread - change / 2).T
-            mean = usual + fade @ (mean - usual)
-            covariance = fade @ covariance @ fade.T + spread - fade @ spread @ fade.T
-        covariance = inverse(inverse(covariance) + told[frame])
+            fade = solved(prior_covariance + change / 2, prior_covariance - change / 2).T
+            mean = prior_mean + fade @ (mean - prior_mean)
+            covariance = fade @ covariance @ fade.T + prior_covariance - fade @ prior_covariance @ fade.T
+        covariance = inverse(inverse(covariance) + information[frame])
         covariance = (covariance + covariance.T) / 2
-        mean = mean + covariance @ (about[frame] + told[frame] @ (alone.angles[frame] - mean))
-        angles[frame], before = mean, time
+        mean = mean + covariance @ (right_hand_side[frame] + information[frame] @ (independent.angles[frame] - mean))
+        angles[frame], last_time = mean, time
     step = np.zeros((len(seen), BASE + DOFS))
-    step[:, BASE:] = np.clip(angles, *beliefs.limits.T) - alone.angles
-    step[:, :BASE] = (follow @ np.concatenate([step[:, BASE:], np.ones((len(seen), 1))], axis=1)[..., None])[..., 0]
-    poses = alone.moved(step, beliefs.limits)
-    shown = seen.known.sum(axis=1) >= ENOUGH
-    turns = hold_last(poses.turns, shown, np.eye(3) if state is None else state.turn)
-    places = hold_last(poses.places, shown, np.zeros(3) if state is None else state.place)
-    return Poses(turns, places, poses.angles), SkinState(float(before), mean, covariance, turns[-1], places[-1])
+    step[:, BASE:] = np.clip(angles, *beliefs.limits.T) - independent.angles
+    step[:, :BASE] = (response @ np.concatenate([step[:, BASE:], np.ones((len(seen), 1))], axis=1)[..., None])[..., 0]
+    poses = independent.moved(step, beliefs.limits)
+    enough = seen.known.sum(axis=1) >= FEWEST_MARKERS
+    rotations = hold_last(poses.turns, enough, np.eye(3) if state is None else state.rotation)
+    positions = hold_last(poses.places, enough, np.zeros(3) if state is None else state.position)
+    return Poses(rotations, positions, poses.angles), SkinState(
+        float(last_time), mean, covariance, rotations[-1], positions[-1]
+    )
 
 
-def _told(beliefs: Beliefs, alone: Poses, seen: Seen) -> tuple[Floats, Floats, Floats]:
+def _angle_information(beliefs: Beliefs, independent: Poses, seen: Seen) -> tuple[Floats, Floats, Floats]:
     """Eliminate the wrist from the markers' normal equations without the prior (Schur complement).
 
     Returns:
         The information matrix of the angles (F, D, D), its right-hand side (F, D), and the wrist's linear response to
         a step of the angles, with a constant column at the end (F, 6, D + 1).
     """
-    equations = normal(without_prior(beliefs), alone, seen)
+    equations = normal(without_prior(beliefs), independent, seen)
     wrist, mixed = equations.matrix[:, :BASE, :BASE], equations.matrix[:, :BASE, BASE:]
-    firm = wrist + 1e-6 * np.eye(BASE)
-    follow = solved(firm, np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
-    told = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ follow[..., :-1]
-    about = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ follow[..., -1:])[..., 0]
-    follow[..., :-1] *= -1
-    return (told + told.swapaxes(1, 2)) / 2, about, follow
+    damped = wrist + 1e-6 * np.eye(BASE)
+    response = solved(damped, np.concatenate([mixed, equations.down[:, :BASE, None]], axis=2))
+    information = equations.matrix[:, BASE:, BASE:] - mixed.swapaxes(1, 2) @ response[..., :-1]
+    right_hand_side = equations.down[:, BASE:] - (mixed.swapaxes(1, 2) @ response[..., -1:])[..., 0]
+    response[..., :-1] *= -1
+    return (information + information.swapaxes(1, 2)) / 2, right_hand_side, response

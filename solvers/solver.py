@@ -57,7 +57,7 @@ class UsesMeasurements(Protocol):
         ...
 
 
-def beginning(solver: Solver[S], measured: MeasuredHand) -> State | None:
+def initial_state(solver: Solver[S], measured: MeasuredHand) -> State | None:
     """The state before a measured hand's first frame; None for a solver that needs only the hand model."""
     return solver.begin(measured) if isinstance(solver, UsesMeasurements) else None
 

@@ -18,64 +18,64 @@ Bools = NDArray[np.bool_]
 
 FINGERS = DIGITS[1:]
 """Without the thumb, which moves independently of the fingers."""
-BESIDE = 0.8
+FOLLOWED_MOTION = 0.8
 """Part of the outermost visible finger's motion from rest that a finger beyond it follows."""
 
 
-def accompanied(pose: Pose, seen: Bools) -> tuple[Pose, tuple[str, ...]]:
+def estimate_unseen_fingers(pose: Pose, seen: Bools) -> tuple[Pose, tuple[str, ...]]:
     """Return the pose with estimated angles for the fingers that are never seen, and the names of these fingers.
 
     seen (5,): which digits have a target in any frame, in the order of DIGITS. Angles stay within the hand's limits
     and, where the limits allow it, its couplings.
     """
     hand = pose.hand
-    known = [number for number in range(len(FINGERS)) if seen[number + 1]]
-    lost = [number for number in range(len(FINGERS)) if not seen[number + 1]]
-    if not known or not lost:
+    visible = [finger for finger in range(len(FINGERS)) if seen[finger + 1]]
+    unseen = [finger for finger in range(len(FINGERS)) if not seen[finger + 1]]
+    if not visible or not unseen:
         return pose, ()
     angles = pose.angles.copy()
     low, high = hand.limits.T
-    for number in lost:
-        for dof in _dofs(hand, FINGERS[number]):
-            angles[:, dof] = np.clip(_told(pose, number, known, dof), low[dof], high[dof])
-    return replace(pose, angles=_coupled(hand, angles, lost)), tuple(FINGERS[number] for number in lost)
+    for finger in unseen:
+        for dof in _dofs(hand, FINGERS[finger]):
+            angles[:, dof] = np.clip(_estimate(pose, finger, visible, dof), low[dof], high[dof])
+    return replace(pose, angles=_coupled(hand, angles, unseen)), tuple(FINGERS[finger] for finger in unseen)
 
 
 def _dofs(hand: HandModel, finger: str) -> list[int]:
     return [dof for dof in range(hand.dofs) if hand.joints[hand.axis_joint[dof]] in CHAIN_JOINTS[finger]]
 
 
-def _told(pose: Pose, number: int, known: list[int], dof: int) -> Floats:
-    """Estimate a degree of freedom of a finger from the fingers `known`: (F,) rad."""
+def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
+    """Estimate a degree of freedom of a finger from the fingers `visible`: (F,) rad."""
     hand = pose.hand
-    part = CHAIN_JOINTS[FINGERS[number]].index(hand.joints[hand.axis_joint[dof]])
+    joint = CHAIN_JOINTS[FINGERS[finger]].index(hand.joints[hand.axis_joint[dof]])
 
-    def beside(other: int) -> Floats:
+    def angle_of(other: int) -> Floats:
         """Return the same angle of another finger (F,), the rest angle if that finger does not have it."""
-        same = hand.dof(CHAIN_JOINTS[FINGERS[other]][part], hand.movements[dof])
+        same = hand.dof(CHAIN_JOINTS[FINGERS[other]][joint], hand.movements[dof])
         rest = np.full(len(pose.angles), hand.neutral[dof])
         return rest if same is None else pose.angles[:, same]
 
-    before = max((other for other in known if other < number), default=None)
-    after = min((other for other in known if other > number), default=None)
-    if before is None or after is None:
-        near = after if before is None else before
-        assert near is not None
+    inner = max((other for other in visible if other < finger), default=None)
+    outer = min((other for other in visible if other > finger), default=None)
+    if inner is None or outer is None:
+        nearest = outer if inner is None else inner
+        assert nearest is not None
         rest = float(hand.neutral[dof])
-        return rest + BESIDE * (beside(near) - rest)
-    share = (number - before) / (after - before)
-    return (1 - share) * beside(before) + share * beside(after)
+        return rest + FOLLOWED_MOTION * (angle_of(nearest) - rest)
+    share = (finger - inner) / (outer - inner)
+    return (1 - share) * angle_of(inner) + share * angle_of(outer)
 
 
-def _coupled(hand: HandModel, angles: Floats, lost: list[int]) -> Floats:
-    """Set the outermost joint of each coupling within the lost fingers so that the coupling holds, in angles (F, D)."""
+def _coupled(hand: HandModel, angles: Floats, unseen: list[int]) -> Floats:
+    """Set the outermost joint of each coupling within the unseen fingers so that the coupling holds, in angles (F, D)."""
     low, high = hand.limits.T
-    own = {dof for number in lost for dof in _dofs(hand, FINGERS[number])}
+    own = {dof for finger in unseen for dof in _dofs(hand, FINGERS[finger])}
     for row in hand.couplings:
-        held = np.flatnonzero(row.coefficients)
-        if set(held.tolist()) <= own:
-            last = int(held[np.argmax(hand.axis_joint[held])])
+        dofs = np.flatnonzero(row.coefficients)
+        if set(dofs.tolist()) <= own:
+            last = int(dofs[np.argmax(hand.axis_joint[dofs])])
             value = angles @ row.coefficients
-            moved = angles[:, last] + (np.clip(value, row.lower, row.upper) - value) / row.coefficients[last]
-            angles[:, last] = np.clip(moved, low[last], high[last])
+            corrected = angles[:, last] + (np.clip(value, row.lower, row.upper) - value) / row.coefficients[last]
+            angles[:, last] = np.clip(corrected, low[last], high[last])
     return angles

@@ -24,44 +24,46 @@ class PalmTargets:
     """The targets that are fixed to the palm."""
 
     palm: PalmMarkers
-    turn_columns: list[int]
+    rotation_columns: list[int]
     """(R,) the targets whose rotation is the palm's, because no degree of freedom rotates their joint."""
-    turns_at_rest: Floats
+    rest_rotations: Floats
     """(R, 3, 3) in the wrist's frame."""
 
-    def places_seen(self, targets: Targets) -> bool:
+    def has_positions(self, targets: Targets) -> bool:
         """Whether any frame has a position target on the palm."""
         return bool(self.palm.columns) and bool(np.any(targets.weights[:, self.palm.columns] > 0))
 
-    def turns_seen(self, targets: Targets) -> bool:
+    def has_rotations(self, targets: Targets) -> bool:
         """Whether any frame has a rotation target on the palm."""
         weights = targets.rotation_weights
-        return bool(self.turn_columns) and weights is not None and bool(np.any(weights[:, self.turn_columns] > 0))
+        return (
+            bool(self.rotation_columns) and weights is not None and bool(np.any(weights[:, self.rotation_columns] > 0))
+        )
 
     def seen(self, targets: Targets) -> Bools:
         """(F,) whether the frame has a target on the palm, position or rotation."""
         seen: Bools = np.any(targets.weights[:, self.palm.columns] > 0, axis=1)
         if targets.rotation_weights is not None:
-            seen = seen | np.any(targets.rotation_weights[:, self.turn_columns] > 0, axis=1)
+            seen = seen | np.any(targets.rotation_weights[:, self.rotation_columns] > 0, axis=1)
         return seen
 
 
-def base_of(hand: HandModel, sites: list[int]) -> PalmTargets:
+def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
     """Find the sites that are fixed to the palm."""
     joints = [hand.sites[site].joint for site in sites]
     columns = [column for column, joint in enumerate(joints) if not hand_topology(hand).affected_by[joint].any()]
-    still = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
-    turns = kinematics.joint_frames(hand, still)[0, [joints[column] for column in columns], :3, :3]
-    return PalmTargets(palm_of(hand, sites), columns, turns)
+    rest = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
+    rotations = kinematics.joint_frames(hand, rest)[0, [joints[column] for column in columns], :3, :3]
+    return PalmTargets(palm_of(hand, sites), columns, rotations)
 
 
-def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: float) -> Floats:
+def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: float) -> Floats:
     """Fit the wrist to the targets on the palm by weighted least squares.
 
     Whatever the targets of a frame do not determine stays as in the frame before.
 
     Args:
-        base: the targets on the palm.
+        palm: the targets on the palm.
         targets: F frames.
         last: (4, 4) T_world_wrist of the frame before the first.
         turn_length: m, the position error that an error of one radian counts as.
@@ -70,34 +72,41 @@ def laid_roots(base: PalmTargets, targets: Targets, last: Floats, turn_length: f
         (F, 4, 4) T_world_wrist; (1, 4, 4), `last`, if no target is on the palm.
     """
     weights = targets.rotation_weights
-    if targets.rotations is None or weights is None or not base.turns_seen(targets):
-        return base.palm.roots(targets, last) if base.places_seen(targets) else last[None]
-    asked = weights[:, base.turn_columns]
-    turns = asked_turns(targets.rotations[:, base.turn_columns], asked)
-    seen = targets.weights[:, base.palm.columns]
-    there = np.where(seen[..., None] > 0, targets.positions[:, base.palm.columns], 0.0)
-    total = np.maximum(seen.sum(1), 1e-12)[:, None]
-    middle, centre = (seen[..., None] * there).sum(1) / total, seen @ base.palm.at_rest / total
-    spread = np.einsum("fp,fpi,fpj->fij", seen, there - middle[:, None], base.palm.at_rest - centre[:, None])
+    if targets.rotations is None or weights is None or not palm.has_rotations(targets):
+        return palm.palm.roots(targets, last) if palm.has_positions(targets) else last[None]
+    rotation_weights = weights[:, palm.rotation_columns]
+    rotations = rotation_matrices(targets.rotations[:, palm.rotation_columns], rotation_weights)
+    position_weights = targets.weights[:, palm.palm.columns]
+    positions = np.where(position_weights[..., None] > 0, targets.positions[:, palm.palm.columns], 0.0)
+    total = np.maximum(position_weights.sum(1), 1e-12)[:, None]
+    centroid, rest_centroid = (
+        (position_weights[..., None] * positions).sum(1) / total,
+        position_weights @ palm.palm.at_rest / total,
+    )
+    spread = np.einsum(
+        "fp,fpi,fpj->fij", position_weights, positions - centroid[:, None], palm.palm.at_rest - rest_centroid[:, None]
+    )
     # Positions cost a constant minus 2 tr(Rᵀ B), rotations a constant minus tr(Rᵀ M) with M = R_i R_restᵀ.
-    spread = spread + turn_length**2 / 2 * np.einsum("fr,frij,rkj->fik", asked, turns, base.turns_at_rest)
-    attitudes, tells = attitude(ARRAY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
-    known: Any = tells & np.any(asked > 0, axis=1)
-    roots = base.palm.roots(targets, last)
+    spread = spread + turn_length**2 / 2 * np.einsum(
+        "fr,frij,rkj->fik", rotation_weights, rotations, palm.rest_rotations
+    )
+    attitudes, determined = attitude(ARRAY, [[spread[:, i, j] for j in range(3)] for i in range(3)])
+    has_rotation: Any = determined & np.any(rotation_weights > 0, axis=1)
+    roots = palm.palm.roots(targets, last)
     roots = np.broadcast_to(roots, (len(targets), 4, 4)).copy()
-    laid = np.moveaxis(np.array(attitudes), -1, 0)
-    turn = hold_last(
-        np.where(known[:, None, None], laid, roots[:, :3, :3]),
-        known | spans_a_plane(base.palm.at_rest, seen),
+    fitted = np.moveaxis(np.array(attitudes), -1, 0)
+    rotation = hold_last(
+        np.where(has_rotation[:, None, None], fitted, roots[:, :3, :3]),
+        has_rotation | spans_a_plane(palm.palm.at_rest, position_weights),
         last[:3, :3],
     )
-    roots[:, :3, :3] = turn
-    place = middle - np.einsum("fij,fj->fi", turn, centre)
-    roots[:, :3, 3] = hold_last(place, seen.sum(1) > 0, last[:3, 3])
+    roots[:, :3, :3] = rotation
+    translation = centroid - np.einsum("fij,fj->fi", rotation, rest_centroid)
+    roots[:, :3, 3] = hold_last(translation, position_weights.sum(1) > 0, last[:3, 3])
     return roots
 
 
-def asked_turns(quaternions: Floats, weights: Floats) -> Floats:
+def rotation_matrices(quaternions: Floats, weights: Floats) -> Floats:
     """Convert quaternions (F, R, 4) of any length to matrices (F, R, 3, 3), the identity where the weight is zero."""
     seen = np.where(weights[..., None] > 0, quaternions, rot.IDENTITY)
     return rot.to_matrix(seen / np.linalg.norm(seen, axis=-1, keepdims=True))

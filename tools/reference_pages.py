@@ -20,7 +20,7 @@ from knuckle.cli.main import command_parser
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers import SMOOTHING, SOLVER
 from knuckle.solvers.registry import Registry
-from knuckle.solvers.settings import expected, settings_of
+from knuckle.solvers.settings import describe_range, settings_of
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -183,7 +183,7 @@ def registry_sections(registry: Registry[Any]) -> Iterator[str]:
             if isinstance(allowed.choices, dict):
                 about += ". " + "; ".join(f"`{choice}`: {text}" for choice, text in allowed.choices.items())
             shown = json.dumps(default) if not isinstance(default, str) else default
-            rows.append(f"| `{setting}` | `{shown}` | {expected(default, allowed)} | {cell(about)} |")
+            rows.append(f"| `{setting}` | `{shown}` | {describe_range(default, allowed)} | {cell(about)} |")
         if rows:
             yield "\n".join(["| Setting | Default | Allowed | Meaning |", "|---|---|---|---|", *rows])
 

@@ -11,9 +11,9 @@ from ...hand.kinematics import Pose
 from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
 from ...hand.targets import Targets, assign
-from ...solvers import Solver, State, beginning
+from ...solvers import Solver, State, initial_state
 from ...solvers.smoothing.observability import shown
-from ...solvers.unseen_fingers import accompanied
+from ...solvers.unseen_fingers import estimate_unseen_fingers
 from ..recipe import DriveChoice
 from .measuring_buffer import MeasuringResult
 
@@ -34,7 +34,7 @@ class LiveHand:
         self._solver, self._drive = solver, drive
         self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
         self._digits = np.any(shown(self.hand, self._targets), axis=0)
-        self._state: State | None = beginning(solver, measured)
+        self._state: State | None = initial_state(solver, measured)
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)
         self._offsets = joint_rotations.device_offsets(self.hand, self._targets, pose, gathered.turns)
@@ -53,5 +53,5 @@ class LiveHand:
             known[None].astype(float),
         )
         pose, self._state = self._solver.solve(self.hand, targets, self._state)
-        pose, _ = accompanied(pose, self._digits)
+        pose, _ = estimate_unseen_fingers(pose, self._digits)
         return joint_rotations.apply_target_rotations(self.hand, targets, pose) if self._drive == "joints" else pose

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from ...hand.rotations import unit_vector
 from ...solvers import arm as arms
-from ...solvers.arm.elbow_circle import elbow_of, towards
+from ...solvers.arm.elbow_circle import elbow_direction, elbow_objects
 from ..following.touching import Shell, spheres, touch
 from .digit_shapes import CASES
 from .shapes import Shape, Space, Trace, first_of
@@ -24,9 +24,9 @@ def trace_arm(arm: arms.Arm, shoulder: Floats, elbow: Floats, wrist: Floats, end
     way = unit_vector(place)
     if not np.any(way):
         way = np.array([0.0, 1.0, 0.0])
-    side = towards(arm, (elbow - shoulder)[None], way[None])
-    made = elbow_of(arm, place[None], way[None], side)
-    shell = Shell(*arms.distances(arm))
+    side = elbow_direction(arm, (elbow - shoulder)[None], way[None])
+    made = elbow_objects(arm, place[None], way[None], side)
+    shell = Shell(*arms.reach_range(arm))
     goal = (end - shoulder)[None]
     of = spheres(shell, np.array([last]), goal)
     case = touch(shell, last, np.zeros(3), goal, place[None]).cases[0]

@@ -11,7 +11,7 @@ from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ...solvers.cga import generated as g
 from ...solvers.cga.generated import Plane
-from ...solvers.cga.objects import cross, ends_of, line_of, plane_through, subtract, unit
+from ...solvers.cga.objects import cross, line_of, pair_points, plane_through, subtract, unit
 from ...solvers.conformal.cga_digit_plane import UPWARDS
 from ...solvers.conformal.sphere_intersection import circle_about
 from ...solvers.planar.driver import solve_hand
@@ -174,7 +174,7 @@ def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
     found = None if apart else space.circle("C", 3, circle)
     if found is not None:
         shapes.append(found)
-        ends = ends_of(g.meet_circle_plane(circle, plane))
+        ends = pair_points(g.meet_circle_plane(circle, plane))
         if ends.case > 0:
             ours = min(ends[:2], key=lambda end: math.dist(end, middle))
             other = ends.second if ours is ends.first else ends.first
@@ -206,7 +206,7 @@ def _passes(space: Space, log: Log) -> list[Shape]:
         sphere = g.sphere(vector_of(centre), step.radius)
         shapes.append(space.sphere(f"Σ{index}", 4, sphere, faint=faint))
         line = line_of(g.join_line(g.up(vector_of(centre)), g.up(vector_of(point))))
-        ends = ends_of(g.meet_line_sphere(line, sphere))
+        ends = pair_points(g.meet_line_sphere(line, sphere))
         if ends.case > 0:
             far = max(ends[:2], key=lambda end: math.dist(end, found))
             shapes.append(space.line(f"l{index}", 4, np.stack([np.array(far), found])))

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.rotations import unit_vector
-from ...solvers.cga.objects import across
+from ...solvers.cga.objects import perpendicular
 from .shapes import Shape, vector_of
 
 Floats = NDArray[np.float64]
@@ -80,7 +80,7 @@ def ring(centre: Floats, radius: float, one: Floats, other: Floats, sides: int =
 def axes_across(normal: Floats, along: Floats) -> tuple[Floats, Floats]:
     """Return two unit vectors (3,) perpendicular to a normal and each other, the first nearest to `along`."""
     flat = along - (along @ normal) * normal
-    one = unit_vector(flat) if np.linalg.norm(flat) > 1e-3 else np.array(across(vector_of(normal)))
+    one = unit_vector(flat) if np.linalg.norm(flat) > 1e-3 else np.array(perpendicular(vector_of(normal)))
     return one, np.cross(normal, one)
 
 

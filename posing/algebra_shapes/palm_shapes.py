@@ -11,7 +11,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...solvers.cga import generated as g
 from ...solvers.cga.generated import Plane, Vector
-from ...solvers.cga.objects import ends_of
+from ...solvers.cga.objects import pair_points
 from ...solvers.conformal.sphere_intersection import circle_about
 from ...solvers.conformal.three_marker_palm import palm_plane, trio_of
 from .shapes import Shape, Space, Trace, low, vector_of
@@ -70,7 +70,7 @@ def _knuckle(
     found = None if apart else space.circle(f"C{low(number + 2)}", 2, circle)
     if found is None:
         return shapes
-    ends = ends_of(g.meet_circle_plane(circle, level))
+    ends = pair_points(g.meet_circle_plane(circle, level))
     pairs = [space.pair(f"B{low(number + 2)}", 2, (ends.first, ends.second))] if ends.case > 0 else []
     return [*shapes, found, *pairs]
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ...solvers.cga import generated as g
 from ...solvers.cga.generated import Circle, Sphere, Vector
-from ...solvers.cga.objects import centre, round_of
+from ...solvers.cga.objects import centre, circle_parameters
 
 Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ class Space:
 
     def circle(self, name: str, step: int, circle: Circle[float]) -> Shape | None:
         """Return a circle; None for an imaginary one."""
-        middle, normal, square, case = round_of(circle)
+        middle, normal, square, case = circle_parameters(circle)
         if not case > 0:
             return None
         return Shape("circle", name, step, self.place(middle), float(np.sqrt(max(square, 0.0))), self.way(normal))

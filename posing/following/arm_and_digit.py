@@ -69,8 +69,8 @@ def bring(hand: HandModel, angles: Floats, end: End, course: Course, carried: Sh
     if carried is None:
         free: Case = "inside"
         return _brought(Pose(hand, course.wrists, many), end, course.ends, (free,) * len(course))
-    arm, base = carried.arm, arms.base_of(carried.base, len(course))
-    shell, name = Shell(*arms.distances(arm)), digit_of(end.joint)
+    arm, base = carried.arm, arms.shoulder_frames(carried.base, len(course))
+    shell, name = Shell(*arms.reach_range(arm)), digit_of(end.joint)
     roots, cases = _carried(arm, shell, base, course, end.places(hand, many))
     short = np.isin(cases, ["outside", "near"])
     if name and np.any(short):

@@ -15,9 +15,9 @@ from ...solvers.cga.generated import Line, Plane, Rotor, Sphere, Vector
 from ...solvers.cga.nearest_points import foot_on_line, nearest_on_sphere
 from ...solvers.cga.objects import (
     E3,
-    across,
     centre,
     normalised,
+    perpendicular,
     plane_through,
     positions,
     sphere_of,
@@ -194,7 +194,7 @@ def around_ball(tool: Tool, ball: Ball, turn: Floats, parts: Floats, *, gap: flo
     beginning[:3, 3] = positions(start)[0] - beginning[:3, :3] @ tool.end
     about = rot.unit_vector(turn)
     if np.linalg.norm(np.cross(about, positions(unit(start, E3))[0])) < PARALLEL:
-        about = positions(across(vector(about[None])))[0]
+        about = positions(perpendicular(vector(about[None])))[0]
     turns = rotor(rot.from_axis_angle(about, parts * float(np.linalg.norm(turn))))
     ends, wrists = _turned(turns, start) + middle, np.tile(beginning, (len(parts), 1, 1))
     if not aim:

@@ -26,7 +26,7 @@ from ...hand import rotations as rot
 from ...solvers.cga import generated as g
 from ...solvers.cga.generated import Circle, Sphere, Vector
 from ...solvers.cga.nearest_points import nearest_on_circle, nearest_on_sphere
-from ...solvers.cga.objects import positions, round_of, select, unit, vector
+from ...solvers.cga.objects import circle_parameters, positions, select, unit, vector
 from ...solvers.cga.versors import quaternion, rotor_between
 
 Floats = NDArray[np.float64]
@@ -146,7 +146,7 @@ _UP = Vector(0.0, 0.0, 1.0)
 
 def _how(one: Sphere[Floats], other: Sphere[Floats], circle: Circle[Floats]) -> tuple[Floats, Bools]:
     """Return the sign of C², and whether S · S' < 0: disjoint spheres are then apart, else one is inside the other."""
-    return round_of(circle).case, g.dot_sphere_sphere(one, other) < 0
+    return circle_parameters(circle).case, g.dot_sphere_sphere(one, other) < 0
 
 
 def aimed(frames: Floats, tip: Floats, found: Touch) -> Floats:

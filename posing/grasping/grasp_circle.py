@@ -132,5 +132,5 @@ def grasp_plane(four: FourPoints) -> GraspPlane:
     # (7.2), with the direction n that the paper omits: T = 1 + d_a n e∞ / 4; its sign follows from the position of e∞.
     half_way = versors.translator(Vector(*(0.5 * four.distance * four.normal).tolist()))
     circle = g.translator_circle(half_way, base)  # (7.3)
-    middle, normal, square, _ = objects.round_of(circle)  # (7.4) and (7.6)
+    middle, normal, square, _ = objects.circle_parameters(circle)  # (7.4) and (7.6)
     return GraspPlane(circle, np.array(middle), np.array(normal), float(np.sqrt(max(square, 0.0))))

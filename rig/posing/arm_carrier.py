@@ -39,7 +39,7 @@ def carrier(who: Follower, found: FoundHand, near: Floats) -> Carrier | None:
         return _led(who, led, near) if led else None
     shoulder = following.shoulder(who, None)
     assert shoulder is not None, "it has an arm"
-    base = arms.base_of(shoulder.base, 1)[0, :3, 3]
+    base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
     return Carrier(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
 
 

@@ -2,9 +2,9 @@
 
 from ..tree import SkeletonError
 from .arm_fitting import RestArm, from_rest
-from .arm_model import Arm, ArmPose, ArmState, at_rest, base_of, excess, frames, human
+from .arm_model import Arm, ArmPose, ArmState, at_rest, excess, frames, human, shoulder_frames
 from .closed_form import solve
-from .elbow_circle import distances
+from .elbow_circle import reach_range
 
 __all__ = [
     "Arm",
@@ -13,8 +13,8 @@ __all__ = [
     "RestArm",
     "SkeletonError",
     "at_rest",
-    "base_of",
-    "distances",
+    "shoulder_frames",
+    "reach_range",
     "excess",
     "frames",
     "from_rest",

@@ -11,7 +11,7 @@ from .arm_model import FREE, Arm
 
 Floats = NDArray[np.float64]
 
-STRAIGHT = np.sin(np.deg2rad(2.0))
+STRAIGHT_SINE = np.sin(np.deg2rad(2.0))
 """Sine of the rest bend below which an elbow does not define its axis."""
 
 
@@ -51,23 +51,23 @@ def from_rest(
     Raises:
         SkeletonError: a bone has no length, or the arm is straight and parallel to `back`.
     """
-    upper, fore = places[1] - places[0], places[2] - places[1]
-    lengths = float(np.linalg.norm(upper)), float(np.linalg.norm(fore))
+    upper_vector, forearm_vector = places[1] - places[0], places[2] - places[1]
+    lengths = float(np.linalg.norm(upper_vector)), float(np.linalg.norm(forearm_vector))
     if not all(length > 0 for length in lengths):
         raise SkeletonError(f"arm: upper arm and forearm are {lengths[0]:g} and {lengths[1]:g} m, expected more than 0")
-    along, onwards = upper / lengths[0], fore / lengths[1]
-    bend = onwards - (onwards @ along) * along
-    if np.linalg.norm(bend) < STRAIGHT:
-        bend = (back @ along) * along - back
+    upper_direction, fore_direction = upper_vector / lengths[0], forearm_vector / lengths[1]
+    bend = fore_direction - (fore_direction @ upper_direction) * upper_direction
+    if np.linalg.norm(bend) < STRAIGHT_SINE:
+        bend = (back @ upper_direction) * upper_direction - back
         if not np.linalg.norm(bend) > 1e-6 * np.linalg.norm(back):
             raise SkeletonError("arm: it is straight and its back is along it, expected a back to one side")
-    turned = rot.frame_from_yz(along, bend)
+    upper_frame = rot.frame_from_yz(upper_direction, bend)
     # The forearm's X axis is as close to the elbow's axis as its direction, slightly out of the plane, allows.
-    forearm = rot.frame_from_yz(onwards, np.cross(turned[:, 0], onwards))
+    forearm = rot.frame_from_yz(fore_direction, np.cross(upper_frame[:, 0], fore_direction))
     rest = np.tile(np.eye(4), (3, 1, 1))
-    rest[:, :3, :3] = turned, forearm, hand
+    rest[:, :3, :3] = upper_frame, forearm, hand
     rest[:, :3, 3] = places
     w, x, y, z = rot.from_matrix(forearm.T @ hand).tolist()
-    pole_x, pole_y, pole_z = (turned.T @ pole).tolist()
+    pole_x, pole_y, pole_z = (upper_frame.T @ pole).tolist()
     arm = Arm(*lengths, shoulder, elbow, wrist, (w, x, y, z), (pole_x, pole_y, pole_z))
     return RestArm(arm, rest[0], rest)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ..tree import SkeletonError, SwingTwistLimit, ball
-from .ball_joints import joint
+from .ball_joints import ball_joint
 
 Floats = NDArray[np.float64]
 
@@ -75,12 +75,12 @@ def human(upper: float, fore: float, side: str) -> Arm:
         SkeletonError: unknown side, or a length that is not above 0.
     """
     # A swing about +Z is to the left: adduction of a right arm, abduction of a left one.
-    shoulder, wrist, turn = (180.0, 50.0, 60.0, 180.0), (80.0, 30.0, 70.0, 20.0), (-160.0, 10.0)
+    shoulder, wrist, twist = (180.0, 50.0, 60.0, 180.0), (80.0, 30.0, 70.0, 20.0), (-160.0, 10.0)
     if side == "left":
-        shoulder, wrist, turn = (180.0, 180.0, 60.0, 50.0), (80.0, 20.0, 70.0, 30.0), (-10.0, 160.0)
+        shoulder, wrist, twist = (180.0, 180.0, 60.0, 50.0), (80.0, 20.0, 70.0, 30.0), (-10.0, 160.0)
     elif side != "right":
         raise SkeletonError(f"arm: its side is '{side}', expected left or right")
-    return Arm(upper, fore, _limit(shoulder, (-90.0, 90.0)), (0.0, np.deg2rad(150.0)), _limit(wrist, turn))
+    return Arm(upper, fore, _limit(shoulder, (-90.0, 90.0)), (0.0, np.deg2rad(150.0)), _limit(wrist, twist))
 
 
 def _limit(cone: tuple[float, float, float, float], twist: tuple[float, float]) -> SwingTwistLimit:
@@ -113,7 +113,7 @@ class ArmPose:
     @property
     def angles(self) -> Floats:
         """(F, 7) rad, θ1 to θ7: shoulder, elbow, wrist."""
-        return np.concatenate([_three(self.shoulder), self.elbow[:, None], _three(self.wrist)], -1)
+        return np.concatenate([_zxy_angles(self.shoulder), self.elbow[:, None], _zxy_angles(self.wrist)], -1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,7 +127,10 @@ class ArmState:
 def at_rest(arm: Arm) -> ArmState:
     """Return the state before an arm's first frame: straight, or as straight as its limits allow."""
     straight = np.eye(3)[None]
-    shoulder, wrist = joint(arm.shoulder, "shoulder").nearest(straight), joint(arm.wrist, "wrist").nearest(straight)
+    shoulder, wrist = (
+        ball_joint(arm.shoulder, "shoulder").nearest(straight),
+        ball_joint(arm.wrist, "wrist").nearest(straight),
+    )
     elbow = np.clip(np.zeros(1), *arm.elbow)
     return ArmState(ArmPose(rot.from_matrix(shoulder), elbow, rot.from_matrix(wrist), np.zeros(1)))
 
@@ -143,17 +146,17 @@ def frames(arm: Arm, pose: ArmPose, shoulder: Floats) -> Floats:
     Returns:
         (F, 3, 4, 4) T_world_upper, T_world_forearm and T_world_wrist.
     """
-    base = base_of(shoulder, len(pose))
+    base = shoulder_frames(shoulder, len(pose))
     rotation = rot.multiply(rot.from_matrix(base[:, :3, :3]), pose.shoulder)
     world = np.zeros((len(pose), 3, 4, 4))
     world[..., 3, 3] = 1.0
-    place = base[:, :3, 3]
+    position = base[:, :3, 3]
     steps = ((arm.upper, pose.elbow_rotation), (arm.fore, rot.multiply(pose.wrist, np.array(arm.hand))), (0.0, None))
-    for k, (length, turn) in enumerate(steps):
+    for k, (length, joint) in enumerate(steps):
         world[:, k, :3, :3] = rot.to_matrix(rotation)
-        world[:, k, :3, 3] = place
-        place = place + length * world[:, k, :3, 1]
-        rotation = rotation if turn is None else rot.multiply(rotation, turn)
+        world[:, k, :3, 3] = position
+        position = position + length * world[:, k, :3, 1]
+        rotation = rotation if joint is None else rot.multiply(rotation, joint)
     return world
 
 
@@ -162,15 +165,15 @@ def excess(arm: Arm, pose: ArmPose) -> Floats:
     low, high = arm.elbow
     return np.stack(
         [
-            joint(arm.shoulder, "shoulder").excess(rot.to_matrix(pose.shoulder)),
+            ball_joint(arm.shoulder, "shoulder").excess(rot.to_matrix(pose.shoulder)),
             np.maximum(np.maximum(low - pose.elbow, pose.elbow - high), 0.0),
-            joint(arm.wrist, "wrist").excess(rot.to_matrix(pose.wrist)),
+            ball_joint(arm.wrist, "wrist").excess(rot.to_matrix(pose.wrist)),
         ],
         -1,
     )
 
 
-def base_of(shoulder: Floats, count: int) -> Floats:
+def shoulder_frames(shoulder: Floats, count: int) -> Floats:
     """Expand a shoulder pose (4, 4), (F, 4, 4) or position (3,), (F, 3) m to T_world_shoulder (F, 4, 4).
 
     Raises SkeletonError for another shape. `count` is F.
@@ -186,7 +189,7 @@ def base_of(shoulder: Floats, count: int) -> Floats:
     raise SkeletonError(f"arm: the shoulder has the shape {shape}, expected (3,), (4, 4) or {count} of them")
 
 
-def _three(q: Floats) -> Floats:
+def _zxy_angles(q: Floats) -> Floats:
     """Decompose rotations q = q1 q2 q3 into angles (F, 3) rad about Z, X and Y, CGA-arm (4.2).
 
     θ1 rotates the YZ plane into the plane through Z and the elbow, θ2 the arm in that plane to the elbow, and θ3 the

@@ -10,7 +10,7 @@ from ..tree import Skeleton, SwingTwistLimit, swing_twist_limits
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-SLACK = 1e-10
+ANGLE_TOLERANCE = 1e-10
 """rad, rounding tolerance of angles at a limit."""
 
 
@@ -25,42 +25,44 @@ class BallJoint:
     twist: Floats
     """(2,) rad"""
 
-    def turns(self, rotation: Floats) -> Floats:
+    def swing_twist(self, rotation: Floats) -> Floats:
         """Decompose rotations (..., 3, 3) into swing and twist angles (..., 3) rad about the axes."""
-        heading = rotation @ self.axes[:, 1]
-        turns = np.zeros(heading.shape)
-        turns[..., ::2] = swing_twist_limits.swing_to(self.axes, heading, turns)
-        unswung = np.swapaxes(swing_twist_limits.swing_matrices(self.axes, turns), -1, -2) @ rotation @ self.axes[:, 0]
-        turns[..., 1] = np.arctan2(-unswung @ self.axes[:, 2], unswung @ self.axes[:, 0])
-        return turns
+        direction = rotation @ self.axes[:, 1]
+        angles = np.zeros(direction.shape)
+        angles[..., ::2] = swing_twist_limits.swing_to(self.axes, direction, angles)
+        twisted = np.swapaxes(swing_twist_limits.swing_matrices(self.axes, angles), -1, -2) @ rotation @ self.axes[:, 0]
+        angles[..., 1] = np.arctan2(-twisted @ self.axes[:, 2], twisted @ self.axes[:, 0])
+        return angles
 
     def inside(self, rotation: Floats) -> Bools:
         """(...) whether rotations (..., 3, 3) are within the limit, up to SLACK."""
-        turns = self.turns(rotation)
-        swing = turns[..., ::2]
-        semi = swing_twist_limits.semi_axes(self.cone, swing) + SLACK
-        swung = np.all(self.cone >= swing_twist_limits.FULL_SWING) | (((swing / semi) ** 2).sum(-1) <= 1.0)
+        angles = self.swing_twist(rotation)
+        swing = angles[..., ::2]
+        semi = swing_twist_limits.semi_axes(self.cone, swing) + ANGLE_TOLERANCE
+        swing_inside = np.all(self.cone >= swing_twist_limits.FULL_SWING) | (((swing / semi) ** 2).sum(-1) <= 1.0)
         low, high = self.twist
-        apart = np.abs(swing_twist_limits.wrapped(turns[..., 1] - (low + high) / 2))
-        within: Bools = swung & (apart <= (high - low) / 2 + SLACK)
+        difference = np.abs(swing_twist_limits.wrapped(angles[..., 1] - (low + high) / 2))
+        within: Bools = swing_inside & (difference <= (high - low) / 2 + ANGLE_TOLERANCE)
         return within
 
     def excess(self, rotation: Floats) -> Floats:
         """How far rotations (..., 3, 3) are outside the limit: (...) rad, 0 inside."""
-        turns = self.turns(rotation)
-        apart = turns - swing_twist_limits.clamp(self.cone, self.twist, turns)
+        angles = self.swing_twist(rotation)
+        difference = angles - swing_twist_limits.clamp(self.cone, self.twist, angles)
         # Twists that differ by 2 π are the same.
-        apart[..., 1] = swing_twist_limits.wrapped(apart[..., 1])
-        outside: Floats = np.linalg.norm(apart, axis=-1)
+        difference[..., 1] = swing_twist_limits.wrapped(difference[..., 1])
+        outside: Floats = np.linalg.norm(difference, axis=-1)
         return outside
 
     def nearest(self, rotation: Floats) -> Floats:
         """Project rotations (..., 3, 3) onto the limit."""
-        turns = swing_twist_limits.clamp(self.cone, self.twist, self.turns(rotation))
-        return np.where(self.inside(rotation)[..., None, None], rotation, swing_twist_limits.matrices(self.axes, turns))
+        angles = swing_twist_limits.clamp(self.cone, self.twist, self.swing_twist(rotation))
+        return np.where(
+            self.inside(rotation)[..., None, None], rotation, swing_twist_limits.matrices(self.axes, angles)
+        )
 
 
-def joint(limit: SwingTwistLimit, name: str) -> BallJoint:
+def ball_joint(limit: SwingTwistLimit, name: str) -> BallJoint:
     """Convert a limit to arrays. Raises SkeletonError, which names the joint, if the limit is contradictory."""
     checked = Skeleton((name,), (-1,), np.eye(4)[None], (limit,))
     return BallJoint(checked.axes[0], checked.cone[0], checked.twist[0])

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ...hand import rotations as rot
 from ..solver import hold_last
-from .arm_model import Arm, ArmPose, ArmState, at_rest, base_of
-from .ball_joints import BallJoint, joint
-from .elbow_circle import ArmTriangle, triangle_of
-from .nearest_arm import nearest
-from .swivel import choose
+from .arm_model import Arm, ArmPose, ArmState, at_rest, shoulder_frames
+from .ball_joints import BallJoint, ball_joint
+from .elbow_circle import ArmTriangle, arm_triangle
+from .nearest_arm import nearest_arm
+from .swivel import choose_swivel
 
 Floats = NDArray[np.float64]
 
@@ -43,20 +43,20 @@ def solve(
         SkeletonError: the shoulder has another shape, or a limit is contradictory.
     """
     state = state or at_rest(arm)
-    base = base_of(shoulder, len(wrist))
+    base = shoulder_frames(shoulder, len(wrist))
     poles = _poles(arm, base, pole)
-    known = np.all(np.isfinite(wrist), axis=(1, 2)) & np.all(np.isfinite(base), axis=(1, 2))
-    rows = np.flatnonzero(known)
+    finite = np.all(np.isfinite(wrist), axis=(1, 2)) & np.all(np.isfinite(base), axis=(1, 2))
+    frames = np.flatnonzero(finite)
     last = state.last
     values = [np.repeat(x, len(wrist), 0) for x in (last.shoulder, last.elbow, last.wrist, last.swivel)]
-    if len(rows):
-        joints = joint(arm.shoulder, "shoulder"), joint(arm.wrist, "wrist")
-        triangle, goal = triangle_of(arm, wrist[rows], base[rows], poles[rows])
-        found = _within_limits(arm, joints, triangle, goal, float(last.swivel[0]))
-        for value, answer in zip(values, found, strict=True):
-            value[rows] = answer
+    if len(frames):
+        joints = ball_joint(arm.shoulder, "shoulder"), ball_joint(arm.wrist, "wrist")
+        triangle, goal = arm_triangle(arm, wrist[frames], base[frames], poles[frames])
+        solution = _within_limits(arm, joints, triangle, goal, float(last.swivel[0]))
+        for value, solved in zip(values, solution, strict=True):
+            value[frames] = solved
     firsts = (last.shoulder[0], last.elbow[0], last.wrist[0], last.swivel[0])
-    pose = ArmPose(*(hold_last(value, known, first) for value, first in zip(values, firsts, strict=True)))
+    pose = ArmPose(*(hold_last(value, finite, first) for value, first in zip(values, firsts, strict=True)))
     if not len(pose):
         return pose, state
     return pose, ArmState(ArmPose(pose.shoulder[-1:], pose.elbow[-1:], pose.wrist[-1:], pose.swivel[-1:]))
@@ -69,20 +69,20 @@ def _within_limits(
 
     goal: (N, 3) m, the wrist's target in the shoulder's frame. last: rad, the swivel before the first frame.
     """
-    swivel = choose(joints, triangle, last)
-    upper, elbow = triangle.upper_at(swivel), triangle.elbow.copy()
+    swivel = choose_swivel(joints, triangle, last)
+    upper, elbow = triangle.upper_rotation(swivel), triangle.elbow.copy()
     outside = ~joints[0].inside(upper)
     if outside.any():
-        upper[outside], elbow[outside] = nearest(arm, goal[outside])
-    turn = joints[1].nearest(triangle.wrist_of(upper, elbow))
-    return rot.from_matrix(upper), elbow, rot.from_matrix(turn), swivel
+        upper[outside], elbow[outside] = nearest_arm(arm, goal[outside])
+    wrist = joints[1].nearest(triangle.wrist_rotation(upper, elbow))
+    return rot.from_matrix(upper), elbow, rot.from_matrix(wrist), swivel
 
 
 def _poles(arm: Arm, base: Floats, pole: Floats | None) -> Floats:
     """Positions of the poles in the world, (F, 3) m; arm.pole where none is given or it is not finite."""
-    own: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
+    default: Floats = base[:, :3, 3] + base[:, :3, :3] @ np.array(arm.pole)
     if pole is None:
-        return own
-    given = np.broadcast_to(pole, own.shape)
-    poles: Floats = np.where(np.all(np.isfinite(given), axis=-1, keepdims=True), given, own)
+        return default
+    given = np.broadcast_to(pole, default.shape)
+    poles: Floats = np.where(np.all(np.isfinite(given), axis=-1, keepdims=True), given, default)
     return poles

@@ -8,17 +8,17 @@ are in CGA-arm's representation 1 (standard: Sphere, Plane, Circle, Line, Pair) 
 
     generated.py  up, sphere, plane_at · join_* (through points, direct) · direct_*, standard_* (duals) · meet_*_* ·
                   dot_*_* · square_* · rotor_*, translator_*, motor_*, dilator_*, mirror_* (versor on object)
-    objects.py    vector, positions (arrays in and out) · centre, place, round_of(circle), ends_of(pair) ·
+    objects.py    vector, positions (arrays in and out) · centre, position_of, circle_parameters, pair_points ·
                   plane_through, line_of, sphere_of (of unit length) · sign (real, touching, imaginary)
     nearest_points.py    nearest_on_sphere, nearest_on_circle, foot_on_plane, foot_on_line,
                   nearest_on_line_from_sphere, nearest_on_line_from_circle
     versors.py    translator, dilator, rotor, rotor_between, motor_between (planes) · quaternion, matrix
-    scalars.py    root, choose, quotient, inverse: operations that floats and arrays need written differently
+    scalars.py    safe_sqrt, choose, safe_divide, safe_inverse: operations that floats and arrays need written differently
 
 For one joint of the palm, from two markers, two lengths and the palm's plane (FABRIK-CGA 3.3-3.6):
 
     circle = g.meet_sphere_sphere(g.sphere(p, ρ1), g.sphere(q, ρ2))
-    ends = ends_of(g.meet_circle_plane(circle, plane_through(p, q, r)))
+    points = pair_points(g.meet_circle_plane(circle, plane_through(p, q, r)))
 
 docs/explanation/cga.md describes the conventions.
 """

@@ -7,16 +7,30 @@ import numpy as np
 
 from . import generated as g
 from .generated import Circle, Line, Plane, Sphere, T, Vector
-from .objects import E3, across, add, centre, cross, dot, ends_of, place, round_of, scaled, select, subtract, unit
-from .scalars import anywhere, choose, inverse, quotient, root
+from .objects import (
+    E3,
+    add,
+    centre,
+    circle_parameters,
+    cross,
+    dot,
+    pair_points,
+    perpendicular,
+    position_of,
+    scaled,
+    select,
+    subtract,
+    unit,
+)
+from .scalars import any_true, choose, safe_divide, safe_inverse, safe_sqrt
 
-NEARLY_ON_AXIS = 1e-12
+AXIS_TOLERANCE = 1e-12
 """Distance from a circle's axis, relative to the radius and the distance from the origin, that counts as zero."""
 
-STEPS = 60
+MAX_STEPS = 60
 """Maximum number of Newton steps for the point of a line nearest to a circle; usually about six are taken."""
 
-SETTLED = 1e-15
+STEP_TOLERANCE = 1e-15
 """Size of the last Newton step, relative to the circle's radius."""
 
 
@@ -36,25 +50,25 @@ def nearest_on_circle(circle: Circle[T], x: Vector[T]) -> Vector[T]:
     alone. If the circle is a point or imaginary, the result is its centre.
     """
     flat, side = g.circle_centre(circle), g.circle_side(circle, x)
-    one = inverse(flat.eoi)
+    one = safe_inverse(flat.eoi)
     square = g.square_circle(circle) * one
-    on_axis = dot(side, side) * one <= NEARLY_ON_AXIS * NEARLY_ON_AXIS * (dot(x, x) + abs(square))
-    if anywhere(on_axis):
+    on_axis = dot(side, side) * one <= AXIS_TOLERANCE * AXIS_TOLERANCE * (dot(x, x) + abs(square))
+    if any_true(on_axis):
         plane = g.circle_plane(circle)
-        side = select(choose(on_axis, 1.0, 0.0), across(Vector(plane.e1, plane.e2, plane.e3)), side)
+        side = select(choose(on_axis, 1.0, 0.0), perpendicular(Vector(plane.e1, plane.e2, plane.e3)), side)
     arm = g.circle_arm(circle, side)
     middle = scaled(Vector(flat.e1i, flat.e2i, flat.e3i), one)
-    return add(middle, arm, root(quotient(square, dot(arm, arm))))
+    return add(middle, arm, safe_sqrt(safe_divide(square, dot(arm, arm))))
 
 
 def foot_on_plane(plane: Plane[T], x: Vector[T]) -> Vector[T]:
     """Return the point of a plane nearest to x."""
-    return place(g.foot_plane(plane, x))
+    return position_of(g.foot_plane(plane, x))
 
 
 def foot_on_line(line: Line[T], x: Vector[T]) -> Vector[T]:
     """Return the point of a line nearest to x."""
-    return place(g.foot_line(line, x))
+    return position_of(g.foot_line(line, x))
 
 
 def nearest_on_line_from_sphere(line: Line[T], sphere: Sphere[T], x: Vector[T]) -> Vector[T]:
@@ -63,7 +77,7 @@ def nearest_on_line_from_sphere(line: Line[T], sphere: Sphere[T], x: Vector[T]) 
     If the line misses the sphere (B² < 0), the nearest point is the foot of the perpendicular from the centre, halfway
     between the imaginary points of the pair; if it touches the sphere, it is the point of contact.
     """
-    ends = ends_of(g.meet_line_sphere(line, sphere))
+    ends = pair_points(g.meet_line_sphere(line, sphere))
     near, far = subtract(x, ends.first), subtract(x, ends.second)
     ends_chosen = select(choose(dot(near, near) <= dot(far, far), 1.0, 0.0), ends.first, ends.second)
     return select(choose(ends.case > 0, 1.0, 0.0), ends_chosen, foot_on_line(line, centre(sphere)))
@@ -78,22 +92,22 @@ def nearest_on_line_from_circle(line: Line[T], circle: Circle[T]) -> Vector[T]:
     beyond: the minimum is the outermost solution on one of the two sides, and Newton's method converges to it
     monotonically from outside.
     """
-    middle, normal, square, _ = round_of(circle)
+    middle, normal, square, _ = circle_parameters(circle)
     direction = unit(g.line_direction(line), E3)
     foot = foot_on_line(line, middle)
-    offset, radius = subtract(foot, middle), root(square)
+    offset, radius = subtract(foot, middle), safe_sqrt(square)
     tilt, out = cross(direction, normal), cross(offset, normal)
     quadratic = (dot(tilt, tilt), -dot(direction, normal) * dot(offset, normal), dot(out, out))
-    reach = radius * root(quadratic[0])
+    reach = radius * safe_sqrt(quadratic[0])
     low, high = _crossing(quadratic, radius, -reach), _crossing(quadratic, radius, reach)
-    nearer = _beyond(quadratic, radius, low) < _beyond(quadratic, radius, high)
+    nearer = _distance_terms(quadratic, radius, low) < _distance_terms(quadratic, radius, high)
     return add(foot, direction, choose(nearer, low, high))
 
 
-def _beyond(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
+def _distance_terms(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
     """Squared distance from the circle at t, less its constant part."""
     a, b, c = quadratic
-    return t * t - 2.0 * radius * root((a * t + 2.0 * b) * t + c)
+    return t * t - 2.0 * radius * safe_sqrt((a * t + 2.0 * b) * t + c)
 
 
 def _crossing(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
@@ -101,11 +115,11 @@ def _crossing(quadratic: tuple[T, T, T], radius: T, t: T) -> T:
     a, b, c = quadratic
     bend = a * c - b * b
     bend = choose(bend > 0, bend, 0.0)
-    for _ in range(STEPS):
-        rho = root((a * t + 2.0 * b) * t + c)
-        slope = 1.0 - radius * quotient(bend, rho * rho * rho)
-        step = quotient(t - radius * quotient(a * t + b, rho), choose(slope > 0, slope, 0.0))
+    for _ in range(MAX_STEPS):
+        rho = safe_sqrt((a * t + 2.0 * b) * t + c)
+        slope = 1.0 - radius * safe_divide(bend, rho * rho * rho)
+        step = safe_divide(t - radius * safe_divide(a * t + b, rho), choose(slope > 0, slope, 0.0))
         t = t - step
-        if not np.any(abs(step) > SETTLED * radius):
+        if not np.any(abs(step) > STEP_TOLERANCE * radius):
             break
     return t

@@ -22,7 +22,7 @@ from .generated import (
     Vector,
     WeightedSphere,
 )
-from .scalars import anywhere, choose, inverse, quotient, root
+from .scalars import any_true, choose, safe_divide, safe_inverse, safe_sqrt
 
 TOLERANCE = 1e-12
 """A square counts as 0 if it is this small relative to the terms of which it is the difference. For a circle or pair of
@@ -76,19 +76,19 @@ def select(flag: T, yes: Vector[T], no: Vector[T]) -> Vector[T]:
 
 def unit(v: Vector[T], otherwise: Vector[float]) -> Vector[T]:
     """Return v / |v|, or `otherwise` where v is 0."""
-    length = root(dot(v, v))
-    there = scaled(v, inverse(length))
-    nowhere = length == 0
-    if not anywhere(nowhere):
-        return there
+    length = safe_sqrt(dot(v, v))
+    unit_vector = scaled(v, safe_inverse(length))
+    is_zero = length == 0
+    if not any_true(is_zero):
+        return unit_vector
     return Vector(
-        choose(nowhere, otherwise.e1, there.e1),
-        choose(nowhere, otherwise.e2, there.e2),
-        choose(nowhere, otherwise.e3, there.e3),
+        choose(is_zero, otherwise.e1, unit_vector.e1),
+        choose(is_zero, otherwise.e2, unit_vector.e2),
+        choose(is_zero, otherwise.e3, unit_vector.e3),
     )
 
 
-def across(v: Vector[T]) -> Vector[T]:
+def perpendicular(v: Vector[T]) -> Vector[T]:
     """Return a unit vector perpendicular to v and to the axis of v's smallest component; e1 for v = 0."""
     x, y, z = abs(v.e1), abs(v.e2), abs(v.e3)
     one = choose((x <= y) & (x <= z), 1.0, 0.0)
@@ -98,9 +98,9 @@ def across(v: Vector[T]) -> Vector[T]:
     return unit(side, E1)
 
 
-def place(point: DirectFlatPoint[T]) -> Vector[T]:
+def position_of(point: DirectFlatPoint[T]) -> Vector[T]:
     """Return the position of a flat point; 0 for one at infinity."""
-    return scaled(Vector(point.e1i, point.e2i, point.e3i), inverse(point.eoi))
+    return scaled(Vector(point.e1i, point.e2i, point.e3i), safe_inverse(point.eoi))
 
 
 def centre(sphere: Sphere[T]) -> Vector[T]:
@@ -110,7 +110,7 @@ def centre(sphere: Sphere[T]) -> Vector[T]:
 
 def normalised(sphere: WeightedSphere[T]) -> Sphere[T]:
     """Return the sphere scaled to weight 1; 0 where the weight is 0 and the object is a plane."""
-    one = inverse(sphere.eo)
+    one = safe_inverse(sphere.eo)
     return Sphere(sphere.e1 * one, sphere.e2 * one, sphere.e3 * one, sphere.ei * one)
 
 
@@ -121,7 +121,7 @@ def line_of(direct: DirectLine[T]) -> Line[T]:
 
 def unit_line(line: Line[T]) -> Line[T]:
     """Return the line scaled to a unit direction; 0 if it has none."""
-    one = inverse(root(g.square_line(line)))
+    one = safe_inverse(safe_sqrt(g.square_line(line)))
     e23, e31, e12, e1i, e2i, e3i = line
     return Line(e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one)
 
@@ -133,7 +133,7 @@ def sphere_of(direct: DirectSphere[T]) -> Sphere[T]:
 
 def unit_plane(plane: Plane[T]) -> Plane[T]:
     """Return the plane scaled to a unit normal; 0 if it has none."""
-    one = inverse(root(g.square_plane(plane)))
+    one = safe_inverse(safe_sqrt(g.square_plane(plane)))
     return Plane(plane.e1 * one, plane.e2 * one, plane.e3 * one, plane.ei * one)
 
 
@@ -156,20 +156,23 @@ class CircleParameters(NamedTuple, Generic[T]):
     centre: Vector[T]
     normal: Vector[T]
     """Unit; from the first sphere's centre to the second's if the circle is the intersection of two spheres."""
-    square: T
+    squared_radius: T
     """Squared radius, below 0 for an imaginary circle."""
     case: T
     """The sign of C²: 1 for a circle, 0 for a point, -1 for an imaginary circle. FABRIK-CGA after (3.5)."""
 
 
-def round_of(circle: Circle[T]) -> CircleParameters[T]:
+def circle_parameters(circle: Circle[T]) -> CircleParameters[T]:
     """Return a circle's parameters. The circle of concentric spheres has no plane: its case is -1, the rest finite."""
-    plane, middle = g.circle_plane(circle), g.circle_centre(circle)
+    plane, centre_point = g.circle_plane(circle), g.circle_centre(circle)
     square = g.square_circle(circle)
     case = sign(square, g.scale_circle(circle))
     # The flat point's weight is the squared length of the plane's normal.
     return CircleParameters(
-        place(middle), unit(Vector(plane.e1, plane.e2, plane.e3), E1), quotient(square, middle.eoi), case
+        position_of(centre_point),
+        unit(Vector(plane.e1, plane.e2, plane.e3), E1),
+        safe_divide(square, centre_point.eoi),
+        case,
     )
 
 
@@ -182,15 +185,15 @@ class PairPoints(NamedTuple, Generic[T]):
     """The sign of B²: 1 for two points, 0 for one, -1 for none; then both are the midpoint."""
 
 
-def ends_of(pair: Pair[T]) -> PairPoints[T]:
+def pair_points(pair: Pair[T]) -> PairPoints[T]:
     """Return a pair's points by its projectors, X = (B ∓ √B²) (n∞ ⌋ B)⁻¹. FABRIK-CGA (3.12), (3.19).
 
     A pair at infinity (a line parallel to a plane, concentric spheres) gives case -1 and the origin.
     """
-    square, arm, middle = g.square_pair(pair), g.pair_arm(pair), g.pair_centre(pair)
+    square, arm, centre_point = g.square_pair(pair), g.pair_arm(pair), g.pair_centre(pair)
     case = sign(square, g.scale_pair(pair))
     # The flat point's weight is the squared length of the arm.
-    one = inverse(middle.eoi)
-    half = root(1.0 * (case > 0) * square) * one
-    half_way = scaled(Vector(middle.e1i, middle.e2i, middle.e3i), one)
-    return PairPoints(add(half_way, arm, half), add(half_way, arm, -half), case)
+    one = safe_inverse(centre_point.eoi)
+    half = safe_sqrt(1.0 * (case > 0) * square) * one
+    midpoint = scaled(Vector(centre_point.e1i, centre_point.e2i, centre_point.e3i), one)
+    return PairPoints(add(midpoint, arm, half), add(midpoint, arm, -half), case)

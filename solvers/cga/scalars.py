@@ -10,7 +10,7 @@ Floats = NDArray[np.float64]
 T = TypeVar("T", float, Floats)
 
 
-def root(x: T) -> T:
+def safe_sqrt(x: T) -> T:
     """Return the square root of x, 0 for x < 0 (rounding)."""
     if isinstance(x, np.ndarray):
         return np.sqrt(np.maximum(x, 0.0))
@@ -28,22 +28,22 @@ def choose(condition: bool | NDArray[np.bool_], yes: Floats | float, no: Floats 
     return yes if condition else no
 
 
-def anywhere(condition: bool | NDArray[np.bool_]) -> bool:
+def any_true(condition: bool | NDArray[np.bool_]) -> bool:
     """Whether the condition holds for any element. Lets rare cases be skipped for takes without them."""
     return bool(condition.any()) if isinstance(condition, np.ndarray) else condition
 
 
-def quotient(a: T, b: T) -> T:
+def safe_divide(a: T, b: T) -> T:
     """Return a / b, 0 where b is 0."""
     nothing = b == 0
-    if anywhere(nothing):
+    if any_true(nothing):
         return choose(nothing, 0.0, a / choose(nothing, 1.0, b))
     return a / b
 
 
-def inverse(b: T) -> T:
+def safe_inverse(b: T) -> T:
     """Return 1 / b, 0 where b is 0."""
     nothing = b == 0
-    if anywhere(nothing):
+    if any_true(nothing):
         return choose(nothing, 0.0, 1.0 / choose(nothing, 1.0, b))
     return 1.0 / b

@@ -8,10 +8,10 @@ import numpy as np
 
 from . import generated as g
 from .generated import Dilator, Floats, Motor, Plane, Rotor, T, Translator, Vector
-from .objects import across, add, cross, dot
-from .scalars import anywhere, choose, inverse, root
+from .objects import add, cross, dot, perpendicular
+from .scalars import any_true, choose, safe_inverse, safe_sqrt
 
-OPPOSITE = 1e-24
+OPPOSITE_TOLERANCE = 1e-24
 """|a + b|² below which directions a and b count as opposite: within 1e-12 rad."""
 
 
@@ -22,8 +22,8 @@ def translator(way: Vector[T]) -> Translator[T]:
 
 def dilator(factor: T) -> Dilator[T]:
     """Return the dilator about the origin by a factor > 0: exp(-ln(f) E / 2), E = n∞ ∧ n_o. CGA-arm (5.1)."""
-    up = root(factor)
-    down = inverse(up)
+    up = safe_sqrt(factor)
+    down = safe_inverse(up)
     return Dilator(0.5 * (up + down), 0.5 * (up - down))
 
 
@@ -43,10 +43,10 @@ def rotor_between(a: Vector[T], b: Vector[T]) -> Rotor[T]:
 
     Opposite directions have no shortest rotation: the axis is a fixed perpendicular that depends on a alone.
     """
-    turn, s, one, opposite = _half_way(a, b)
-    if not anywhere(opposite > 0):
+    turn, s, one, opposite = _half_angle(a, b)
+    if not any_true(opposite > 0):
         return Rotor(s * one, -turn.e1 * one, -turn.e2 * one, -turn.e3 * one)
-    axis = across(a)
+    axis = perpendicular(a)
     return Rotor(
         choose(opposite > 0, 0.0, s * one),
         -choose(opposite > 0, axis.e1, turn.e1 * one),
@@ -63,8 +63,8 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     closest to the origin.
     """
     there, back = Vector(a.e1, a.e2, a.e3), Vector(b.e1, b.e2, b.e3)
-    side = across(there)
-    _, s, one, opposite = _half_way(there, back)
+    side = perpendicular(there)
+    _, s, one, opposite = _half_angle(there, back)
     both = Plane(a.e1 + b.e1, a.e2 + b.e2, a.e3 + b.e3, a.ei + b.ei)
     _, e23, e31, e12, e1i, e2i, e3i, e123i = g.plane_plane(both, a)  # 1 + b a = (b + a) a
     least = Motor(s * one, e23 * one, e31 * one, e12 * one, e1i * one, e2i * one, e3i * one, e123i)
@@ -83,15 +83,15 @@ def motor_between(a: Plane[T], b: Plane[T]) -> Motor[T]:
     )
 
 
-def _half_way(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
+def _half_angle(a: Vector[T], b: Vector[T]) -> tuple[Vector[T], T, T, T]:
     """Return a × b, 1 + a · b, 1 / |1 + b a|, and a flag: 1 where the directions are opposite, else 0.
 
     Computed from a + b, which is exact for nearly opposite directions where their products would cancel.
     """
     both = add(a, b, 0.0 * a.e1 + 1.0)
     turn, s = cross(a, both), 0.5 * dot(both, both)
-    length = root(s * s + dot(turn, turn))
-    return turn, s, inverse(length), choose(2.0 * s <= OPPOSITE, 1.0, 0.0)
+    length = safe_sqrt(s * s + dot(turn, turn))
+    return turn, s, safe_inverse(length), choose(2.0 * s <= OPPOSITE_TOLERANCE, 1.0, 0.0)
 
 
 def matrix(motor: Motor[Floats]) -> Floats:

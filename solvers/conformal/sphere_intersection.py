@@ -8,8 +8,8 @@ from typing import Any
 from ..cga import generated as g
 from ..cga.generated import Circle, Plane, T, Vector
 from ..cga.nearest_points import nearest_on_circle, nearest_on_sphere
-from ..cga.objects import TOLERANCE, add, dot, ends_of, scaled, select, sign, subtract
-from ..cga.scalars import anywhere, choose
+from ..cga.objects import TOLERANCE, add, dot, pair_points, scaled, select, sign, subtract
+from ..cga.scalars import any_true, choose
 
 
 def on_circle_and_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], otherwise: Vector[T]) -> Vector[T]:
@@ -20,12 +20,12 @@ def on_circle_and_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], o
     point or imaginary.
     """
     pair = g.meet_circle_plane(circle, plane)
-    ends = ends_of(pair)
+    ends = pair_points(pair)
     found = nearer(before, ends.first, ends.second)
     # The flat point's weight is the squared sine between the planes times the squared length of the circle's normal.
     along = g.pair_centre(pair).eoi <= TOLERANCE * g.square_plane(g.circle_plane(circle))
     missing = (ends.case < 0) | along
-    if not anywhere(missing):
+    if not any_true(missing):
         return found
     return select(choose(missing, 1.0, 0.0), nearest_on_circle(circle, otherwise), found)
 
@@ -41,7 +41,7 @@ def from_two(
     """
     circle, apart = circle_about(markers, lengths)
     found = on_circle_and_plane(circle, plane, before, before)
-    if not anywhere(apart):
+    if not any_true(apart):
         return found
     return select(choose(apart, 1.0, 0.0), between(markers, lengths), found)
 

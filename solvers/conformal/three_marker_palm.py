@@ -8,7 +8,7 @@ from ...hand.scalar_math import N, NumberFunctions, Point
 from ..cga import generated as g
 from ..cga.generated import Plane, Vector
 from ..cga.objects import add, cross, dot, scaled, subtract, unit_plane
-from ..cga.scalars import inverse, root
+from ..cga.scalars import safe_inverse, safe_sqrt
 from ..planar.palm_pose import Rows, laid_on
 from .sphere_intersection import from_two
 
@@ -109,7 +109,7 @@ def axes(
     # Each is rotated back by its angle in the plane. p can be the origin instead of the centroid, as `flat` sums to 0.
     straight, square = add(scaled(out, a), beyond, c), add(scaled(out, b), beyond, d)
     along = subtract(straight, cross(up, square))
-    along = scaled(along, inverse(root(dot(along, along))))
+    along = scaled(along, safe_inverse(safe_sqrt(dot(along, along))))
     return add(p, add(out, beyond, 1.0), 1 / 3), (along, cross(up, along), up)
 
 

@@ -10,7 +10,7 @@ from ...hand.targets import Targets
 from ..planar.coupled_bend import coupled_bend
 from ..planar.planar_plan import PlanarPlan, Steps, make_plan
 from ..solver import State
-from ..wrist_alignment import PalmTargets, base_of
+from ..wrist_alignment import PalmTargets, palm_targets
 from .bone_directions import LimbDirections, headings_of
 from .limbs import LimbModel, LimbWeights, limbs_of
 
@@ -53,4 +53,4 @@ def plan_of(hand: HandModel, targets: Targets, state: State | None, worth: LimbW
     sites = targets.sites.tolist()
     limbs = limbs_of(hand, sites, worth)
     headings = tuple(map(headings_of, limbs))
-    return DynamicalPlan(make_plan(hand, targets, STEPS), limbs, headings, base_of(hand, sites), worth)
+    return DynamicalPlan(make_plan(hand, targets, STEPS), limbs, headings, palm_targets(hand, sites), worth)

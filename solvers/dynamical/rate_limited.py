@@ -18,7 +18,7 @@ from ...hand import rotations as rot
 from ...hand.jacobians import cross_matrix, integrate
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
-from ..wrist_alignment import PalmTargets, laid_roots
+from ..wrist_alignment import PalmTargets, fit_wrist
 from .dynamical_plan import DynamicalPlan
 from .limb_kinematics import SiteTarget, normal, place, turn_error
 from .limb_step import TurnBounds, add_couplings, bounds, step
@@ -64,7 +64,7 @@ def followed(
     spans: (F,) s from the previous frame; begin: root and angles before the first frame, and the wrist as fitted there.
     """
     root, angles, last = begin
-    laid = np.broadcast_to(laid_roots(plan.base, targets, last, plan.worth.turn), (len(targets), 4, 4))
+    laid = np.broadcast_to(fit_wrist(plan.base, targets, last, plan.worth.turn), (len(targets), 4, 4))
     roots, found = np.empty((len(targets), 4, 4)), np.empty((len(targets), len(angles)))
     now = angles.tolist()
     carried = plan.base.seen(targets).tolist()
@@ -177,7 +177,7 @@ def _palm_rates(
                 rows = np.hstack([np.eye(3), -cross_matrix(targets.positions[frame, column] - root[:3, 3])])
                 yield rows, targets.velocities[frame, column], float(targets.weights[frame, column])
     if targets.angular_velocities is not None and targets.rotation_weights is not None:
-        for column in base.turn_columns:
+        for column in base.rotation_columns:
             if targets.rotation_weights[frame, column] > 0:
                 rows = np.hstack([np.zeros((3, 3)), np.eye(3)])
                 weight = float(targets.rotation_weights[frame, column]) * turn_length**2

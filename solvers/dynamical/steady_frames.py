@@ -11,7 +11,7 @@ from ...hand.targets import Targets
 from ..chunks import in_chunks
 from ..planar.driver import told as told_by_places
 from ..solver import State, hold_last
-from ..wrist_alignment import laid_roots
+from ..wrist_alignment import fit_wrist
 from .bone_directions import by_headings
 from .dynamical_plan import DynamicalPlan
 from .limb_kinematics import among
@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 
 def settled(plan: DynamicalPlan, targets: Targets, state: State, method: SettlingMethod) -> tuple[Floats, Floats]:
     """(F, 4, 4) roots, (1, 4, 4) if constant, and (F, D) angles; undetermined angles stay as in the frame before."""
-    roots = laid_roots(plan.base, targets, state.root, plan.worth.turn)
+    roots = fit_wrist(plan.base, targets, state.root, plan.worth.turn)
     if len(targets) == 1:
         return roots, _one(plan, targets, roots, state, method)
     angles = np.full((len(targets), plan.planar.hand.dofs), np.nan)

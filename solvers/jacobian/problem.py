@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..wrist_alignment import asked_turns
+from ..wrist_alignment import rotation_matrices
 from .parts import TargetedSites
 
 Floats = NDArray[np.float64]
@@ -43,7 +43,7 @@ class RelativeTargets:
         turns, turn_weights = None, np.zeros_like(targets.weights)
         if targets.rotations is not None and targets.rotation_weights is not None:
             turn_weights = targets.rotation_weights
-            asked = asked_turns(targets.rotations, turn_weights)
+            asked = rotation_matrices(targets.rotations, turn_weights)
             turns = np.concatenate([back @ asked, np.tile(np.eye(3), (len(targets), 1, 1, 1))], axis=1)
         none = np.zeros((len(targets), 1))
         return cls(

@@ -148,19 +148,19 @@ def run() -> None:
         ("circle of two spheres", lambda: g.meet_sphere_sphere(first, second), both(circle, p, r, q, s)),
         (
             "  with centre, normal, radius and case",
-            lambda: objects.round_of(g.meet_sphere_sphere(first, second)),
+            lambda: objects.circle_parameters(g.meet_sphere_sphere(first, second)),
             both(circle_and_case, p, r, q, s),
         ),
         ("nearest place on a sphere", lambda: nearest_points.nearest_on_sphere(vp, r, vx), both(on_sphere, p, r, x)),
         ("nearest place on a circle", lambda: nearest_points.nearest_on_circle(blade, vx), both(on_circle, *plain, x)),
         (
             "circle and plane, both points",
-            lambda: objects.ends_of(g.meet_circle_plane(blade, wall)),
+            lambda: objects.pair_points(g.meet_circle_plane(blade, wall)),
             both(lambda *parts: ends(parts[:3], parts[3:5], parts[5]), *plain, n, d),
         ),
         (
             "line and sphere, both points",
-            lambda: objects.ends_of(g.meet_line_sphere(line, first)),
+            lambda: objects.pair_points(g.meet_line_sphere(line, first)),
             both(line_ends, x, n, p, r),
         ),
         ("unit plane through three places", lambda: objects.plane_through(vp, vq, vx), both(plane, p, q, x)),

@@ -92,7 +92,7 @@ def experiment(side: Side) -> tuple[dict[str, Floats], dict[str, Followed]]:
 def followed(hand: MeasuredHand, places: Floats, solver: Solver[Any]) -> Followed:
     """The hand by markers (F, M, 3) m at its spots, frame by frame."""
     model, targets = assign(hand.model, hand.spots, np.arange(len(places)) / 60, places)
-    state = solver.solve(model, targets.select(slice(0, 1)), solvers.beginning(solver, hand))[1]
+    state = solver.solve(model, targets.select(slice(0, 1)), solvers.initial_state(solver, hand))[1]
     roots, angles = [], []
     for frame in range(len(targets)):
         pose, state = solver.solve(model, targets.select(slice(frame, frame + 1)), state)
@@ -145,7 +145,7 @@ def skin_rows(hands: int = 4, frames: int = 120, noise: float = 0.0005) -> list[
                 told = radii if known else by_size(shape)
                 hand = MeasuredHand(shape, spots, rho=(None, *rho[1:].tolist()), radii=told)
                 model, targets = assign(hand.model, spots, np.arange(frames) / 60, places)
-                pose, _ = solver.solve(model, targets, solvers.beginning(solver, hand))
+                pose, _ = solver.solve(model, targets, solvers.initial_state(solver, hand))
                 off = [np.abs(bent(pose, digit) - np.rad2deg(true[:, row])) for row, digit in enumerate(DIGITS) if row]
                 errors.setdefault((name, known), []).append(float(np.mean(off)))
     means = {name: [np.mean(errors[name, known]) for known in (False, True)] for name in methods}

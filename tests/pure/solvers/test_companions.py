@@ -14,7 +14,7 @@ from knuckle.pipeline import assignment as assigning
 from knuckle.pipeline import job
 from knuckle.pipeline.recipe import Recipe
 from knuckle.solvers.solver import limit_excess
-from knuckle.solvers.unseen_fingers import accompanied
+from knuckle.solvers.unseen_fingers import estimate_unseen_fingers
 
 
 def poses(side="right", frames=40, limits=DEFAULT_LIMITS):
@@ -43,7 +43,7 @@ def test_a_finger_between_two_that_bend_alike_bends_as_they_do(side):
     for digit in DIGITS[1:]:
         for k in range(3):
             pose.angles[:, pose.hand.dof(CHAIN_JOINTS[digit][k], "flexion")] = np.deg2rad([30, 45, 30][k])
-    told, names = accompanied(pose, seen("index-finger", "pinky-finger"))
+    told, names = estimate_unseen_fingers(pose, seen("index-finger", "pinky-finger"))
     assert names == ("middle-finger", "ring-finger")
     for digit in names:
         bend = told.angles[:, flexions(told.hand, digit)]
@@ -54,7 +54,7 @@ def test_a_finger_between_two_that_bend_alike_bends_as_they_do(side):
 def test_limits_and_couplings_hold_and_what_is_seen_stays(digits):
     narrow = DEFAULT_LIMITS | {("pinky-finger-phalanx-proximal", "flexion"): (5.0, 20.0)}
     pose = poses(limits=narrow)
-    told, names = accompanied(pose, seen(*digits))
+    told, names = estimate_unseen_fingers(pose, seen(*digits))
     assert set(names) == set(DIGITS[1:]) - set(digits)
     assert limit_excess(told.hand, told.angles).max() < 1e-12
     for row in told.hand.couplings:
@@ -66,7 +66,7 @@ def test_limits_and_couplings_hold_and_what_is_seen_stays(digits):
 def test_with_no_finger_seen_or_all_of_them_nothing_changes():
     pose = poses()
     for digits in ((), ("thumb",), DIGITS, DIGITS[1:]):
-        told, names = accompanied(pose, seen(*digits))
+        told, names = estimate_unseen_fingers(pose, seen(*digits))
         assert told is pose and names == ()
 
 

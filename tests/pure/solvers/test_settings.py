@@ -27,7 +27,7 @@ def test_what_a_terminal_is_told_of_a_kind_makes_that_kind(registry: Registry[An
     mine = told.index(f"{registry.what} {kind}: {registry.label(kind).about}.")
     known = registry.settings(kind)
     lines = [line for line in told[mine + 1 :] if not line.startswith(" " * 8)][: len(known)]
-    settings = registry.typed(kind, [line.split("  ")[2] for line in lines])
+    settings = registry.parse(kind, [line.split("  ")[2] for line in lines])
     assert list(settings) == list(known)
     assert registry.make(kind, settings) == registry.make(kind, {})
     for _, may_be in known.values():
@@ -51,15 +51,15 @@ def test_a_kind_without_a_label_is_shown_by_its_own_words() -> None:
 )
 def test_what_cannot_be_set_is_told(assignment: str, sentence: str) -> None:
     with pytest.raises(RecipeError, match=sentence):
-        SOLVER.typed("fabrik", [assignment])
+        SOLVER.parse("fabrik", [assignment])
 
 
 def test_a_switch_is_true_or_false() -> None:
-    assert SOLVER.typed("table", ["coupled=False"]) == {"coupled": False}
+    assert SOLVER.parse("table", ["coupled=False"]) == {"coupled": False}
     with pytest.raises(RecipeError, match="coupled is 'perhaps', expected true or false"):
-        SOLVER.typed("table", ["coupled=perhaps"])
+        SOLVER.parse("table", ["coupled=perhaps"])
     with pytest.raises(RecipeError, match="smoothing off has no setting 'calm', it has none"):
-        SMOOTHING.typed("off", ["calm=1"])
+        SMOOTHING.parse("off", ["calm=1"])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), int(400 * "9"), -1, True, "1"])

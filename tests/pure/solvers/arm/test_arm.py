@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as hnp
 from knuckle.hand import rotations as rot
 from knuckle.solvers import arm as arms
 from knuckle.solvers.arm import Arm, ArmPose, human
-from knuckle.solvers.arm.ball_joints import joint
+from knuckle.solvers.arm.ball_joints import ball_joint
 from knuckle.solvers.tree import SkeletonError, SwingTwistLimit, cone, swing_twist_limits
 
 optimize = pytest.importorskip("scipy.optimize")
@@ -24,7 +24,7 @@ STIFF = Arm(0.30, 0.25, cone(1.0, 0.6, 0.5, 0.9, (-0.6, 0.8)), (0.2, 2.0), cone(
 
 def turned(limit, random, count):
     """(count, 4) turns within a limit."""
-    within = joint(limit, "joint")
+    within = ball_joint(limit, "joint")
     turns = swing_twist_limits.clamp(within.cone, within.twist, random.uniform(-3, 3, (count, 3)))
     return rot.from_matrix(swing_twist_limits.matrices(within.axes, turns * random.uniform(0, 1, (count, 1))))
 
@@ -200,7 +200,7 @@ def test_where_no_swivel_keeps_the_shoulders_limits_no_arm_within_them_comes_nea
     miss = away(world_of(STIFF, found, np.eye(4))[:, 2], target)
     assert arms.excess(STIFF, found).max() < 1e-9
     assert (miss > 1e-3).any()
-    within = joint(STIFF.shoulder, "shoulder")
+    within = ball_joint(STIFF.shoulder, "shoulder")
 
     def missed(x, goal):
         turn = rot.from_matrix(
@@ -258,7 +258,7 @@ def test_where_only_the_hand_cannot_be_turned_so_far_the_wrist_is_still_in_its_p
     for k in range(2):
         poles = rot.rotate(rot.from_axis_angle(way[k], np.linspace(0, 2 * np.pi, 91)), np.array([0.3, -0.2, 0.5]))
         freely, _ = arms.solve(Arm(0.3, 0.25), np.repeat(target[k : k + 1], 91, 0), np.zeros(3), pole=poles)
-        left = joint(frozen.wrist, "wrist").excess(rot.to_matrix(freely.wrist)).min()
+        left = ball_joint(frozen.wrist, "wrist").excess(rot.to_matrix(freely.wrist)).min()
         at_swivel = rot.multiply(rot.conjugate(found.wrist[k]), _wish(frozen, found, target, k))
         assert 2 * np.arccos(min(1.0, abs(at_swivel[0]))) < left * np.pi
 

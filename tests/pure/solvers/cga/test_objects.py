@@ -48,10 +48,10 @@ def meeting(draw):
 def test_spheres_meet_in_the_circle_that_lies_on_both(case):
     p, r, q, s, x, (centre, normal, radius) = case
     circle = g.meet_sphere_sphere(g.sphere(vector(p), r), g.sphere(vector(q), s))
-    found = objects.round_of(circle)
+    found = objects.circle_parameters(circle)
     assert off(found.centre, centre) < 1e-12
     assert off(found.normal, normal) < 1e-12
-    assert found.square == pytest.approx(radius**2, rel=1e-11)
+    assert found.squared_radius == pytest.approx(radius**2, rel=1e-11)
     assert found.case == 1
     direct = (oracle.sphere(p, r) ^ oracle.sphere(q, s)) * I5
     assert off(found.centre, oracle.down(direct * g3c.einf * direct)) < 1e-12  # FABRIK-CGA (3.14)
@@ -67,7 +67,7 @@ def test_a_circle_and_a_plane_meet_in_cliffords_pair(case, normal):
     assume(abs(unit(normal) @ np.cross(axis, x - centre)) > 0.1 * radius)
     plane = g.plane_at(vector(unit(normal)), vector(x))
     pair = g.meet_circle_plane(g.meet_sphere_sphere(g.sphere(vector(p), r), g.sphere(vector(q), s)), plane)
-    found = objects.ends_of(pair)
+    found = objects.pair_points(pair)
     wall = oracle.vector(unit(normal)) + unit(normal) @ x * g3c.einf
     direct = (oracle.sphere(p, r) ^ oracle.sphere(q, s) ^ wall) * I5
     expected = oracle.ends(direct)
@@ -80,7 +80,7 @@ def test_a_circle_and_a_plane_meet_in_cliffords_pair(case, normal):
 @given(places, places)
 def test_a_pair_gives_back_the_points_that_it_was_made_of(p, q):
     assume(np.linalg.norm(p - q) > 1e-3)
-    found = objects.ends_of(g.standard_pair(g.join_pair(g.up(vector(p)), g.up(vector(q)))))
+    found = objects.pair_points(g.standard_pair(g.join_pair(g.up(vector(p)), g.up(vector(q)))))
     assert found.case == 1
     assert off(found.first, p) < 1e-12
     assert off(found.second, q) < 1e-12
@@ -93,7 +93,7 @@ def test_a_line_meets_a_sphere_before_and_behind_its_centre(centre, way, radius,
     side = unit(np.cross(way, E3) if abs(unit(way)[2]) < 0.9 else np.cross(way, [1, 0, 0]))
     foot = centre + share * radius * side
     line = objects.line_of(g.join_line(g.up(vector(foot)), g.up(vector(foot + way))))
-    found = objects.ends_of(g.meet_line_sphere(line, g.sphere(vector(centre), radius)))
+    found = objects.pair_points(g.meet_line_sphere(line, g.sphere(vector(centre), radius)))
     half = np.sqrt(1 - share**2) * radius * unit(way)
     assert found.case == 1
     assert min(off(found[:2], (foot + half, foot - half)), off(found[:2], (foot - half, foot + half))) < 1e-12
@@ -109,7 +109,7 @@ def test_spheres_that_touch_have_a_point_and_those_that_just_do_not_have_none(ap
     assume(np.linalg.norm(p + r * unit(way)) > 1e-3)
     for gap, case in ((0.0, 0), (1e-4 * apart, -1), (-1e-4 * apart, 1)):
         q = p + unit(way) * (r + apart * s + np.sign(r + apart * s) * gap)
-        found = objects.round_of(g.meet_sphere_sphere(g.sphere(vector(p), r), g.sphere(vector(q), s)))
+        found = objects.circle_parameters(g.meet_sphere_sphere(g.sphere(vector(p), r), g.sphere(vector(q), s)))
         assert found.case == case
         assert off(found.centre, p + r * unit(way)) < (0.1 if gap else 1e-12)
 
@@ -118,21 +118,21 @@ def test_spheres_that_touch_have_a_point_and_those_that_just_do_not_have_none(ap
 @given(places, radii, radii)
 def test_spheres_about_one_centre_have_no_circle_and_nothing_that_is_not_finite(p, r, s):
     assume(abs(r - s) > 1e-3)
-    found = objects.round_of(g.meet_sphere_sphere(g.sphere(vector(p), r), g.sphere(vector(p), s)))
+    found = objects.circle_parameters(g.meet_sphere_sphere(g.sphere(vector(p), r), g.sphere(vector(p), s)))
     assert found.case == -1
-    assert np.isfinite([*found.centre, *found.normal, found.square]).all()
+    assert np.isfinite([*found.centre, *found.normal, found.squared_radius]).all()
 
 
 def test_one_sphere_twice_has_no_circle_but_is_told_as_touching_and_finite():
     sphere = g.sphere(Vector(0.1, 0.2, 0.3), 0.5)
-    found = objects.round_of(g.meet_sphere_sphere(sphere, sphere))
+    found = objects.circle_parameters(g.meet_sphere_sphere(sphere, sphere))
     assert found.case == 0
-    assert np.isfinite([*found.centre, *found.normal, found.square]).all()
+    assert np.isfinite([*found.centre, *found.normal, found.squared_radius]).all()
 
 
 def test_a_pair_of_one_point_twice_is_that_point_or_nothing_but_finite():
     point = g.up(Vector(0.1, 0.2, 0.3))
-    assert objects.ends_of(g.standard_pair(g.join_pair(point, point))) == ((0, 0, 0), (0, 0, 0), 0)
+    assert objects.pair_points(g.standard_pair(g.join_pair(point, point))) == ((0, 0, 0), (0, 0, 0), 0)
 
 
 @few
@@ -142,7 +142,7 @@ def test_an_imaginary_pair_is_told_and_stands_half_way(centre, way, radius, shar
     side = unit(np.cross(way, E3))
     foot = centre + share * radius * side
     line = objects.line_of(g.join_line(g.up(vector(foot)), g.up(vector(foot + way))))
-    found = objects.ends_of(g.meet_line_sphere(line, g.sphere(vector(centre), radius)))
+    found = objects.pair_points(g.meet_line_sphere(line, g.sphere(vector(centre), radius)))
     assert found.case == -1
     assert off(found.first, foot) < 1e-12
     assert found.first == found.second
@@ -151,7 +151,7 @@ def test_an_imaginary_pair_is_told_and_stands_half_way(centre, way, radius, shar
 def test_what_was_not_seen_has_no_circle_and_stays_unseen():
     missing = Vector(np.array([np.nan, 0.0]), np.array([0.0, 0.0]), np.array([0.0, 0.0]))
     there = Vector(np.zeros(2), np.zeros(2), np.ones(2) * 0.5)
-    found = objects.round_of(g.meet_sphere_sphere(g.sphere(missing, np.ones(2)), g.sphere(there, np.ones(2))))
+    found = objects.circle_parameters(g.meet_sphere_sphere(g.sphere(missing, np.ones(2)), g.sphere(there, np.ones(2))))
     assert found.case.tolist() == [-1, 1]
     assert np.isnan(found.centre.e1).tolist() == [True, False]
 
@@ -196,13 +196,13 @@ def test_a_line_that_runs_along_a_plane_meets_it_at_no_place():
     line = objects.line_of(g.join_line(g.up(Vector(0.0, 0.0, 1.0)), g.up(Vector(1.0, 0.0, 1.0))))
     point = g.direct_flat_point(g.meet_line_plane(line, Plane(0.0, 0.0, 1.0, 0.0)))
     assert point.eoi == 0
-    assert objects.place(point) == (0, 0, 0)
+    assert objects.position_of(point) == (0, 0, 0)
 
 
 @few
 @given(places, places)
 def test_a_side_is_across_and_of_length_one(v, w):
     for x in (v, 1e-9 * v, np.array([v[0], 0.0, 0.0])):
-        side = np.array(objects.across(vector(x)))
+        side = np.array(objects.perpendicular(vector(x)))
         assert abs(side @ x) < 1e-15
         assert np.linalg.norm(side) == pytest.approx(1, abs=1e-12)

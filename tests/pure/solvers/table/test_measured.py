@@ -14,7 +14,7 @@ from knuckle.hand.targets import assign
 from knuckle.pipeline import calibration as calibrate
 from knuckle.pipeline import job, performer
 from knuckle.pipeline.calibration_choices import CalibrationChoices
-from knuckle.solvers import beginning
+from knuckle.solvers import initial_state
 from knuckle.solvers.fabrik import Fabrik
 from knuckle.solvers.table import Table
 from knuckle.tests.pure.hand.calibration.test_calibration_radii import thick
@@ -47,7 +47,7 @@ def test_joint_radii_that_were_measured_make_angles_from_markers_on_the_skin_tru
     def error(of):
         hand, targets = assign(of.model, of.spots, np.arange(100.0), places)
         table = Table(method=method)
-        return off(table.solve(hand, targets, beginning(table, of))[0], true)
+        return off(table.solve(hand, targets, initial_state(table, of))[0], true)
 
     assert error(person(thick(HAND))) < least
     assert error(person(np.zeros((0, 3)))) > 10, "degrees: without radii the skin misleads"
@@ -62,7 +62,7 @@ def test_radii_count_only_where_they_are_known_and_markers_sit_on_the_joints():
 
 
 def test_solvers_that_read_the_model_only_have_no_beginning_of_their_own():
-    assert beginning(Fabrik(), person(thick(HAND))) is None
+    assert initial_state(Fabrik(), person(thick(HAND))) is None
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +98,7 @@ def test_a_recorded_table_without_a_recording_is_told():
     )
     table = Table(method="recorded")
     with pytest.raises(HandError, match="calibrated on a clip of free motion"):
-        table.solve(hand, targets, beginning(table, person(thick(HAND))))
+        table.solve(hand, targets, initial_state(table, person(thick(HAND))))
 
 
 @pytest.mark.parametrize(
@@ -132,5 +132,5 @@ def test_targets_of_a_recorded_table_may_have_turns(calibrated):
     turns = np.tile([1.0, 0.0, 0.0, 0.0], (*targets.weights.shape, 1))
     turned = replace(targets, rotations=turns, rotation_weights=np.ones(targets.weights.shape))
     table = Table(method="recorded")
-    plain, other = (table.solve(model, each, beginning(table, hand))[0] for each in (targets, turned))
+    plain, other = (table.solve(model, each, initial_state(table, hand))[0] for each in (targets, turned))
     assert np.array_equal(plain.angles, other.angles)
