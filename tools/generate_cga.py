@@ -19,7 +19,7 @@ from cga_definitions import FUNCTIONS, ONES, TYPES, Function
 from kingdon import Algebra, MultiVector
 from sympy.printing.str import StrPrinter
 
-TARGET = Path(__file__).parents[1] / "cga" / "generated.py"
+TARGET = Path(__file__).parents[1] / "solvers" / "cga" / "generated.py"
 WIDTH = 120
 
 HEADER = '''"""Products of G(4,1) for the types that are used. Written by tools/generate_cga.py: do not edit.

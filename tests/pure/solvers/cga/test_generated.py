@@ -73,4 +73,4 @@ def test_clifford_agrees_about_the_null_basis_and_its_pseudoscalar():
 def test_the_generator_writes_the_same_file_again_byte_for_byte(tmp_path):
     again = tmp_path / "generated.py"
     subprocess.run([sys.executable, str(ROOT / "tools" / "generate_cga.py"), str(again)], check=True)
-    assert again.read_bytes() == (ROOT / "cga" / "generated.py").read_bytes()
+    assert again.read_bytes() == (ROOT / "solvers" / "cga" / "generated.py").read_bytes()
