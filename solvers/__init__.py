@@ -83,7 +83,7 @@ __all__ = [
     "Smoothing",
     "Solver",
     "State",
-    "beginning",
+    "initial_state",
     "make",
     "make_smoothing",
 ]

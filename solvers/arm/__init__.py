@@ -13,11 +13,11 @@ __all__ = [
     "RestArm",
     "SkeletonError",
     "at_rest",
-    "shoulder_frames",
-    "reach_range",
     "excess",
     "frames",
     "from_rest",
     "human",
+    "reach_range",
+    "shoulder_frames",
     "solve",
 ]

@@ -42,7 +42,9 @@ class ArmTriangle:
     def upper_rotation(self, swivel: Floats) -> Floats:
         """Return the upper arm's rotation (N, ..., 3, 3) at swivels (N, ...) rad."""
         broadcast = (slice(None), *(None,) * (swivel.ndim - 1))
-        rotations: Floats = rot.to_matrix(rot.from_axis_angle(self.direction[broadcast], swivel)) @ self.upper[broadcast]
+        rotations: Floats = (
+            rot.to_matrix(rot.from_axis_angle(self.direction[broadcast], swivel)) @ self.upper[broadcast]
+        )
         return rotations
 
     def wrist_rotation(self, upper: Floats, elbow: Floats) -> Floats:
