@@ -15,11 +15,11 @@ from itertools import pairwise
 from typing import Any, Generic, NamedTuple
 
 from ...hand.scalar_math import N, NumberFunctions, Point, wrap_angle
-from .limb_step import row_way
+from .limb_step import coupling_error
 from .limb_targets import TargetColumns
-from .limbs import CouplingTerm, LimbModel
+from .limbs import LimbCoupling, LimbModel
 
-NEAR = 0.03
+CONVERGED_STEP = 0.03
 """rad: a smaller step converges, because the error that it leaves is about its square."""
 
 Axes = tuple[Point[N], Point[N], Point[N]]
@@ -32,14 +32,14 @@ class DirectionJoint(NamedTuple):
     twists: bool
     signs: tuple[float, ...]
     """Of abduction, twist if any, and flexions: −1 where a positive angle is a negative rotation about z, y or x."""
-    columns: tuple[int, ...]
+    targets: tuple[int, ...]
     """For each flexion, the target on its bone."""
 
 
 class HingeCoupling(NamedTuple):
     """A soft coupling between the hinges of the last joint."""
 
-    row: CouplingTerm
+    coupling: LimbCoupling
     headings: tuple[float, ...]
     """Its coefficients for the headings. They sum to zero: a change common to all headings does not affect it."""
 
@@ -49,152 +49,160 @@ class LimbDirections(NamedTuple):
 
     joints: tuple[DirectionJoint, ...]
     """One joint, or two of which the first is the parent of the second."""
-    tie: HingeCoupling | None
+    coupling: HingeCoupling | None
 
 
-def headings_of(limb: LimbModel) -> LimbDirections | None:
+def limb_directions(limb: LimbModel) -> LimbDirections | None:
     """Return None for a limb of another structure, or one whose bones do not have exactly one target each."""
     joints: list[DirectionJoint] = []
     count = 0
-    while count < len(limb.turns):
-        joint = _joint(limb, count)
+    while count < len(limb.dofs):
+        joint = _joint_at(limb, count)
         if joint is None or len(joints) == 2:
             return None
         joints.append(joint)
         count += len(joint.signs)
-    tie = _tie(limb, joints[-1]) if len(limb.rows) == 1 else None
-    told = sum(len(joint.columns) for joint in joints)
-    if told != len(limb.marks) or len(limb.rows) != (tie is not None):
+    coupling = _hinge_coupling(limb, joints[-1]) if len(limb.couplings) == 1 else None
+    targets = sum(len(joint.targets) for joint in joints)
+    if targets != len(limb.sites) or len(limb.couplings) != (coupling is not None):
         return None
-    return LimbDirections(tuple(joints), tie)
+    return LimbDirections(tuple(joints), coupling)
 
 
-def _joint(limb: LimbModel, begin: int) -> DirectionJoint | None:
-    """The joint whose degrees of freedom start at `begin`, None if they are not of its kind."""
-    axes = [turn.axis for turn in limb.turns[begin:]]
+def _joint_at(limb: LimbModel, first: int) -> DirectionJoint | None:
+    """The joint whose degrees of freedom start at `first`, None if they are not of its kind."""
+    axes = [dof.axis for dof in limb.dofs[first:]]
     twists = axes[:2] == [2, 1]
-    head = end = 1 + twists
-    while end < len(axes) and axes[end] == 0:
-        end += 1
-    own = range(begin, begin + end)
-    straight = all(limb.turns[turn].before == turn - 1 and (not turn or limb.turns[turn].fixed is None) for turn in own)
-    marks = [[mark for mark in limb.marks if mark.turn == turn and mark.fixed is None] for turn in own[head:]]
-    if axes[0] != 2 or end == head or not straight or any(len(each) != 1 for each in marks):
+    before_flexions = count = 1 + twists
+    while count < len(axes) and axes[count] == 0:
+        count += 1
+    own = range(first, first + count)
+    straight = all(
+        limb.dofs[dof].parent == dof - 1 and (dof == 0 or limb.dofs[dof].rest_rotation is None) for dof in own
+    )
+    sites = [
+        [site for site in limb.sites if site.dof == dof and site.rest_rotation is None] for dof in own[before_flexions:]
+    ]
+    if axes[0] != 2 or count == before_flexions or not straight or any(len(on_bone) != 1 for on_bone in sites):
         return None
-    return DirectionJoint(twists, tuple(limb.turns[turn].sign for turn in own), tuple(each[0].column for each in marks))
+    signs = tuple(limb.dofs[dof].sign for dof in own)
+    return DirectionJoint(twists, signs, tuple(on_bone[0].target for on_bone in sites))
 
 
-def _tie(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | None:
+def _hinge_coupling(limb: LimbModel, joint: DirectionJoint) -> HingeCoupling | None:
     """None for a hard coupling, or one that involves more than hinges."""
-    (row,) = limb.rows
-    flexions = range(len(limb.turns))[-len(joint.columns) :]
-    if not row.soft or not set(row.turns) <= set(flexions[1:]):
+    (coupling,) = limb.couplings
+    flexions = range(len(limb.dofs))[-len(joint.targets) :]
+    if not coupling.soft or not set(coupling.dofs) <= set(flexions[1:]):
         return None
-    coefficients = dict(zip(row.turns, row.coefficients, strict=True))
-    signed = [coefficients.get(turn, 0.0) * limb.turns[turn].sign for turn in flexions]
-    return HingeCoupling(row, tuple(own - after for own, after in pairwise([*signed, 0.0])))
+    coefficients = dict(zip(coupling.dofs, coupling.coefficients, strict=True))
+    signed = [coefficients.get(dof, 0.0) * limb.dofs[dof].sign for dof in flexions]
+    return HingeCoupling(coupling, tuple(own - following for own, following in pairwise([*signed, 0.0])))
 
 
-class DirectedJoint(NamedTuple, Generic[N]):
+class FittedJoint(NamedTuple, Generic[N]):
     """A joint fitted to the targets on its own bones, each heading optimal, so that no e_x remains."""
 
     angles: list[N]
     """rad, abduction, twist if any, flexions."""
-    slope: tuple[N, N]
+    twist: tuple[N, N]
     """Cosine and sine of the twist."""
     axes: Axes[N]
     """Of the joint's frame after abduction and twist."""
-    last: Axes[N]
+    last_axes: Axes[N]
     """Of the frame of its last bone."""
     weights: list[N]
     """Of the bones."""
-    weight: N
+    total_weight: N
     """Sum of `weights`."""
-    wrong: tuple[N, N]
-    """ē_y and ē_z, the mean errors that remain."""
-    sound: Any
+    mean_errors: tuple[N, N]
+    """ē_y and ē_z."""
+    valid: Any
     """Whether every bone is less than a right angle off."""
 
 
-def by_headings(
-    m: NumberFunctions[N], limb: LimbModel, headings: LimbDirections, frames: TargetColumns
+def solve_headings(
+    m: NumberFunctions[N], limb: LimbModel, directions: LimbDirections, frames: TargetColumns
 ) -> tuple[list[N], Any]:
     """The angles (n,) of a limb in rad, and whether they are a converged solution.
 
     They are not where a bone lacks a rotation target, a position target has a weight, a limit is active, or the last
     step was not small.
     """
-    sound = _told(limb, headings, frames)
-    if not m.any(sound):
-        return [], sound
-    axes: Any = limb.turns[0].begin
-    found: list[DirectedJoint[N]] = []
+    converged = _has_rotations_only(limb, frames)
+    if not m.any(converged):
+        return [], converged
+    axes: Any = limb.dofs[0].root_frame
+    fitted: list[FittedJoint[N]] = []
     angles: list[Any] = []
-    for joint in headings.joints:
-        here = _find(m, joint, axes[:3], frames, sound)
-        found.append(here)
-        angles += here.angles
-        axes, sound = here.last, sound & here.sound
-    last = found[-1]
-    own = [0.0] * len(last.weights) if headings.tie is None else _pulled(m, limb, headings.tie, last, angles)
-    moved: list[Any] = []
-    for step, angle, low, high in zip(_steps(headings.joints, found, own), angles, limb.low, limb.high, strict=True):
+    for joint in directions.joints:
+        fitted.append(_fit_joint(m, joint, axes[:3], frames, converged))
+        angles += fitted[-1].angles
+        axes, converged = fitted[-1].last_axes, converged & fitted[-1].valid
+    last = fitted[-1]
+    shifts = [0.0] * len(last.weights)
+    if directions.coupling is not None:
+        shifts = _coupling_shifts(m, limb, directions.coupling, last, angles)
+    steps = _limb_step(directions.joints, fitted, shifts)
+    solved: list[Any] = []
+    for step, angle, low, high in zip(steps, angles, limb.low, limb.high, strict=True):
         after = angle + step
-        sound = sound & (abs(step) < NEAR) & (low <= after) & (after <= high)
-        moved.append(after)
-    return moved, sound
+        converged = converged & (abs(step) < CONVERGED_STEP) & (low <= after) & (after <= high)
+        solved.append(after)
+    return solved, converged
 
 
-def _told(limb: LimbModel, headings: LimbDirections, frames: TargetColumns) -> Any:
+def _has_rotations_only(limb: LimbModel, frames: TargetColumns) -> Any:
     """Whether all bones have rotation targets and no site has a position target."""
-    if frames.turns is None:
+    if frames.rotations is None:
         return False
-    told: Any = True
-    for mark in limb.marks:
-        told = told & (frames.turn_weights[mark.column] > 0)
-        if mark.moves:
-            told = told & (frames.weights[mark.column] <= 0)
-    return told
+    result: Any = True
+    for site in limb.sites:
+        result = result & (frames.rotation_weights[site.target] > 0)
+        if site.translates:
+            result = result & (frames.weights[site.target] <= 0)
+    return result
 
 
-def _find(
-    m: NumberFunctions[N], joint: DirectionJoint, axes: Any, frames: TargetColumns, told: Any
-) -> DirectedJoint[N]:
-    """Fit a joint whose parent bone has these axes."""
-    bones = [frames.turns[column] for column in joint.columns]
-    weights: list[Any] = [m.where(told, frames.turn_weights[column], 1.0) for column in joint.columns]
-    weight = sum(weights)
-    x: Any = [sum(own * bone[0][i] for own, bone in zip(weights, bones, strict=True)) for i in range(3)]
-    head, slope, axes = _head(m, joint.twists, axes, x)
+def _fit_joint(
+    m: NumberFunctions[N], joint: DirectionJoint, axes: Any, frames: TargetColumns, selected: Any
+) -> FittedJoint[N]:
+    """Fit a joint whose parent bone has these axes, in the selected frames."""
+    bones = [frames.rotations[target] for target in joint.targets]
+    weights: list[Any] = [m.where(selected, frames.rotation_weights[target], 1.0) for target in joint.targets]
+    total = sum(weights)
+    mean_x: Any = [sum(weight * bone[0][i] for weight, bone in zip(weights, bones, strict=True)) for i in range(3)]
+    angles, twist, axes = _fit_abduction_and_twist(m, joint.twists, axes, mean_x)
     before: Any = 0.0
-    wrong_y: Any = 0.0
-    wrong_z: Any = 0.0
-    sound: Any = True
-    for own, bone in zip(weights, bones, strict=True):
-        heading, (e_y, e_z), last, near = _bone(m, axes, bone)
-        head.append(wrap_angle(heading - before))
-        before, wrong_y, wrong_z, sound = heading, wrong_y + own * e_y, wrong_z + own * e_z, sound & near
-    angles = [sign * angle for sign, angle in zip(joint.signs, head, strict=True)]
-    return DirectedJoint(angles, slope, axes, last, weights, weight, (wrong_y / weight, wrong_z / weight), sound)
+    error_y: Any = 0.0
+    error_z: Any = 0.0
+    valid: Any = True
+    for weight, bone in zip(weights, bones, strict=True):
+        heading, (e_y, e_z), last_axes, near = _fit_heading(m, axes, bone)
+        angles.append(wrap_angle(heading - before))
+        before, valid = heading, valid & near
+        error_y, error_z = error_y + weight * e_y, error_z + weight * e_z
+    signed = [sign * angle for sign, angle in zip(joint.signs, angles, strict=True)]
+    return FittedJoint(signed, twist, axes, last_axes, weights, total, (error_y / total, error_z / total), valid)
 
 
-def _head(m: NumberFunctions[N], twists: bool, axes: Any, mean: Any) -> tuple[list[Any], Any, Any]:
+def _fit_abduction_and_twist(m: NumberFunctions[N], twists: bool, axes: Any, mean_x: Any) -> tuple[list[Any], Any, Any]:
     """The abduction, and the twist if there is one; the twist's cosine and sine; the axes after both.
 
     They bring x to the bones' mean x, which no heading changes.
     """
     x, y, z = axes
-    abduction = m.atan2(_dot(y, mean), _dot(x, mean))
-    x, y = _turned(x, y, m.cos(abduction), m.sin(abduction))
+    abduction = m.atan2(_dot(y, mean_x), _dot(x, mean_x))
+    x, y = _rotated_axes(x, y, m.cos(abduction), m.sin(abduction))
     if not twists:
         return [abduction], (1.0, 0.0), (x, y, z)
-    twist = m.atan2(-_dot(z, mean), _dot(x, mean))
-    slope = m.cos(twist), m.sin(twist)
-    z, x = _turned(z, x, *slope)
-    return [abduction, twist], slope, (x, y, z)
+    twist = m.atan2(-_dot(z, mean_x), _dot(x, mean_x))
+    cos, sin = m.cos(twist), m.sin(twist)
+    z, x = _rotated_axes(z, x, cos, sin)
+    return [abduction, twist], (cos, sin), (x, y, z)
 
 
-def _bone(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
+def _fit_heading(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, Any]:
     """The optimal heading of a bone, e_y and e_z there, its axes, and whether it is less than a right angle off."""
     x, y, z = axes
     p, q, r = bone
@@ -202,78 +210,78 @@ def _bone(m: NumberFunctions[N], axes: Any, bone: Any) -> tuple[Any, Any, Any, A
     heading = m.atan2(across, along)
     cos, sin = m.cos(heading), m.sin(heading)
     side, top = _dot(x, q), _dot(x, r)
-    wrong = (sin * side + cos * top - _dot(z, p)) / 2, (sin * top - cos * side + _dot(y, p)) / 2
+    errors = (sin * side + cos * top - _dot(z, p)) / 2, (sin * top - cos * side + _dot(y, p)) / 2
     near = _dot(x, p) + cos * along + sin * across > 1
-    y, z = _turned(y, z, cos, sin)
-    return heading, wrong, (x, y, z), near
+    y, z = _rotated_axes(y, z, cos, sin)
+    return heading, errors, (x, y, z), near
 
 
-def _steps(joints: tuple[DirectionJoint, ...], found: list[DirectedJoint[Any]], own: list[Any]) -> list[Any]:
-    """The step from the fitted angles. `own`: what the coupling adds to the last joint's headings."""
-    last = found[-1]
-    left: Any = 0.0, *last.wrong
+def _limb_step(joints: tuple[DirectionJoint, ...], fitted: list[FittedJoint[Any]], shifts: list[Any]) -> list[Any]:
+    """The step from the fitted angles. `shifts`: what the coupling adds to the last joint's headings."""
+    last = fitted[-1]
+    left: Any = 0.0, *last.mean_errors
     steps: list[Any] = []
-    if len(found) > 1:
-        x, y, z = turn = _asked(joints[0], found[0], last, twisted=joints[1].twists)
-        steps = _step(joints[0], found[0], (0.0, y, z), [0.0] * (len(joints[0].columns) - 1) + [x])
-        carried = [_dot(turn, along) for along in zip(*found[0].axes, strict=True)]
-        left = [wrong - _dot(carried, axis) for wrong, axis in zip(left, last.axes, strict=True)]
-    return steps + _step(joints[-1], last, left, own)
+    if len(fitted) > 1:
+        x, y, z = rotation = _last_bone_rotation(joints[0], fitted[0], last, child_twists=joints[1].twists)
+        steps = _joint_step(joints[0], fitted[0], (0.0, y, z), [0.0] * (len(joints[0].targets) - 1) + [x])
+        carried = [_dot(rotation, column) for column in zip(*fitted[0].axes, strict=True)]
+        left = [error - _dot(carried, axis) for error, axis in zip(left, last.axes, strict=True)]
+    return steps + _joint_step(joints[-1], last, left, shifts)
 
 
-def _step(joint: DirectionJoint, here: DirectedJoint[Any], turn: Any, own: list[Any]) -> list[Any]:
-    """The joint's step that rotates its bones by `turn` about x, y and z, plus each heading by its entry of `own`."""
-    x, y, z = turn
-    cos, sin = here.slope
+def _joint_step(joint: DirectionJoint, fitted: FittedJoint[Any], rotation: Any, shifts: list[Any]) -> list[Any]:
+    """The joint's step that rotates its bones by `rotation` about x, y and z, plus each heading by its shift."""
+    x, y, z = rotation
+    cos, sin = fitted.twist
     abduction = z / cos
-    headings = [x + sin * abduction + each for each in own]
+    headings = [x + sin * abduction + shift for shift in shifts]
     steps = [abduction, y] if joint.twists else [abduction]
     steps += [heading - before for before, heading in pairwise([0.0, *headings])]
     return [sign * step for sign, step in zip(joint.signs, steps, strict=True)]
 
 
-def _asked(
-    joint: DirectionJoint, here: DirectedJoint[Any], after: DirectedJoint[Any], twisted: bool
+def _last_bone_rotation(
+    joint: DirectionJoint, fitted: FittedJoint[Any], child: FittedJoint[Any], child_twists: bool
 ) -> tuple[Any, Any, Any]:
     """The rotation of a joint's last bone about x, y and z that is best for its own targets and for the child joint.
 
     A child that cannot twist needs ē_y about its own y axis a; the bone's compliance along a is a · a over the weights.
     """
-    twist, side = here.wrong
-    y = after.axes[1]
-    ax, ay, az = (_dot(y, axis) for axis in here.axes)
+    twist, side = fitted.mean_errors
+    y = child.axes[1]
+    ax, ay, az = (_dot(y, axis) for axis in fitted.axes)
     if not joint.twists:
         twist = ay = 0.0
-    if twisted:
+    if child_twists:
         return 0.0, twist, side
-    about_x, about_y, about_z = ax / here.weights[-1], ay / here.weight, az / here.weight
-    gives = ax * about_x + ay * about_y + az * about_z
-    share = (after.wrong[0] - ay * twist - az * side) / (1 / after.weight + gives)
+    about_x, about_y, about_z = ax / fitted.weights[-1], ay / fitted.total_weight, az / fitted.total_weight
+    compliance = ax * about_x + ay * about_y + az * about_z
+    share = (child.mean_errors[0] - ay * twist - az * side) / (1 / child.total_weight + compliance)
     return share * about_x, twist + share * about_y, side + share * about_z
 
 
-def _pulled(
-    m: NumberFunctions[N], limb: LimbModel, tie: HingeCoupling, here: DirectedJoint[N], angles: list[Any]
+def _coupling_shifts(
+    m: NumberFunctions[N], limb: LimbModel, hinges: HingeCoupling, fitted: FittedJoint[N], angles: list[Any]
 ) -> list[Any]:
     """By how much a coupling that is violated at angles (n,) shifts the last joint's headings."""
-    turn, coupling = limb.worth.turn**2, limb.worth.coupling**2
-    gives = [coefficient / weight for coefficient, weight in zip(tie.headings, here.weights, strict=True)]
-    give: Any = sum(coefficient * each for coefficient, each in zip(tie.headings, gives, strict=True))
-    pull = coupling * row_way(m, tie.row, angles) / (turn + coupling * give)
-    return [pull * each for each in gives]
+    rotation, coupling = limb.weights.rotation**2, limb.weights.coupling**2
+    compliances = [coefficient / weight for coefficient, weight in zip(hinges.headings, fitted.weights, strict=True)]
+    total: Any = sum(coefficient * each for coefficient, each in zip(hinges.headings, compliances, strict=True))
+    force = coupling * coupling_error(m, hinges.coupling, angles) / (rotation + coupling * total)
+    return [force * compliance for compliance in compliances]
 
 
-def _turned(one: Any, other: Any, cos: Any, sin: Any) -> Any:
+def _rotated_axes(first: Any, second: Any, cos: Any, sin: Any) -> Any:
     """Two axes, rotated in their plane from the first towards the second."""
-    ax, ay, az = one
-    bx, by, bz = other
+    ax, ay, az = first
+    bx, by, bz = second
     return (
         (cos * ax + sin * bx, cos * ay + sin * by, cos * az + sin * bz),
         (cos * bx - sin * ax, cos * by - sin * ay, cos * bz - sin * az),
     )
 
 
-def _dot(one: Any, other: Any) -> Any:
-    ax, ay, az = one
-    bx, by, bz = other
+def _dot(a: Any, b: Any) -> Any:
+    ax, ay, az = a
+    bx, by, bz = b
     return ax * bx + ay * by + az * bz

@@ -11,8 +11,8 @@ from ..planar.coupled_bend import coupled_bend
 from ..planar.planar_plan import PlanarPlan, Steps, make_plan
 from ..solver import State
 from ..wrist_alignment import PalmTargets, palm_targets
-from .bone_directions import LimbDirections, headings_of
-from .limbs import LimbModel, LimbWeights, limbs_of
+from .bone_directions import LimbDirections, limb_directions
+from .limbs import LimbModel, LimbWeights, split_into_limbs
 
 Floats = NDArray[np.float64]
 
@@ -25,13 +25,13 @@ class DynamicalPlan:
 
     planar: PlanarPlan
     limbs: tuple[LimbModel, ...]
-    headings: tuple[LimbDirections | None, ...]
-    base: PalmTargets
-    worth: LimbWeights
+    directions: tuple[LimbDirections | None, ...]
+    palm: PalmTargets
+    weights: LimbWeights
 
-    def serves(self, hand: HandModel, targets: Targets, worth: LimbWeights) -> bool:
+    def serves(self, hand: HandModel, targets: Targets, weights: LimbWeights) -> bool:
         """Whether the plan was made for this hand, these sites and these weights."""
-        return self.worth == worth and self.planar.serves(hand, targets, STEPS)
+        return self.weights == weights and self.planar.serves(hand, targets, STEPS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,16 +41,16 @@ class DynamicalState(State):
     plan: DynamicalPlan | None = None
     time: float | None = None
     """s, of the last frame; None if no frame has been solved yet."""
-    laid: Floats | None = None
+    palm_root: Floats | None = None
     """(4, 4) T_world_wrist fitted to the palm's targets in the last frame; None if `root` is that pose."""
 
 
-def plan_of(hand: HandModel, targets: Targets, state: State | None, worth: LimbWeights) -> DynamicalPlan:
+def plan_of(hand: HandModel, targets: Targets, state: State | None, weights: LimbWeights) -> DynamicalPlan:
     """Return the state's plan if it fits, else a new one. Raises HandError for hands other than five flexing digits."""
     plan = state.plan if isinstance(state, DynamicalState) else None
-    if plan is not None and plan.serves(hand, targets, worth):
+    if plan is not None and plan.serves(hand, targets, weights):
         return plan
     sites = targets.sites.tolist()
-    limbs = limbs_of(hand, sites, worth)
-    headings = tuple(map(headings_of, limbs))
-    return DynamicalPlan(make_plan(hand, targets, STEPS), limbs, headings, palm_targets(hand, sites), worth)
+    limbs = split_into_limbs(hand, sites, weights)
+    directions = tuple(map(limb_directions, limbs))
+    return DynamicalPlan(make_plan(hand, targets, STEPS), limbs, directions, palm_targets(hand, sites), weights)

@@ -13,19 +13,19 @@ from ...hand.targets import Targets
 from ..settings import check, setting
 from ..solver import State
 from .dynamical_plan import DynamicalPlan, DynamicalState, plan_of
-from .floating import floated
-from .limb_step import TurnBounds
+from .floating import follow_floating
+from .limb_step import StepLimit
 from .limbs import LimbWeights
-from .rate_limited import FollowRate, followed
-from .steady_frames import settled
-from .steady_limb import FREELY, SettlingMethod
+from .rate_limited import FollowMethod, follow
+from .steady_frames import settle
+from .steady_limb import MAX_STEP, SettlingMethod
 
 Floats = NDArray[np.float64]
 
-BACK = 0.1
-"""s that a live device's clock may jump back before the frames count as a new motion."""
-SPAN = 1 / 60
-"""s, the time step assumed before a lone first frame."""
+CLOCK_TOLERANCE_S = 0.1
+"""How far a live device's clock may jump back before the frames count as a new motion."""
+FIRST_STEP_S = 1 / 60
+"""The time step assumed before a lone first frame."""
 MODES = {
     "settle": "Every frame is solved by itself until it is at rest",
     "follow": "The previous pose follows its targets at the gain",
@@ -46,10 +46,10 @@ class Dynamical:
         "In mode follow, all targets move the wrist; otherwise the palm's do, before the digits are solved",
     )
     gain: float = setting(50.0, "In mode follow, the rate at which errors decay: K of exp(-K t), per second", most=1e5)
-    fastest: float = setting(
+    max_speed: float = setting(
         30.0, "In mode follow, the largest speed of a joint, radians per second", least=1e-3, most=1000
     )
-    end: float = setting(
+    end_weight: float = setting(
         30.0, "Weight of a digit's outermost marker relative to its other markers", least=1e-3, most=1e4
     )
     slope: float = setting(
@@ -67,14 +67,14 @@ class Dynamical:
     damping: float = setting(
         3e-4, "Distance from a target that counts as much as a step of one radian", least=1e-6, most=1.0, unit="m"
     )
-    turn_length: float = setting(
+    rotation_weight: float = setting(
         0.03,
         "Distance from a target that counts as much as a rotation error of one radian",
         least=1e-4,
         most=10.0,
         unit="m",
     )
-    coupling: float = setting(
+    coupling_weight: float = setting(
         3e-3, "Distance from a target that counts as much as a coupling off by one radian", most=1.0, unit="m"
     )
     takes_rotations: ClassVar[bool] = True
@@ -86,57 +86,59 @@ class Dynamical:
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, DynamicalState]:
         """Solve the frames; see Solver. Raises HandError for a hand that is not five flexing digits on a rigid palm."""
-        plan = plan_of(hand, targets, state, LimbWeights(self.turn_length, self.coupling, self.end))
+        plan = plan_of(hand, targets, state, LimbWeights(self.rotation_weight, self.coupling_weight, self.end_weight))
         last = state or State(np.eye(4), hand.neutral)
         if not len(targets):
             none = Pose(hand, np.zeros((0, 4, 4)), np.zeros((0, hand.dofs)))
             return none, DynamicalState(last.root, last.angles, plan)
         if self.mode == "settle":
-            roots, angles, laid = *self._settled(plan, targets, last), None
+            roots, angles, palm_root = *self._settle(plan, targets, last), None
         elif state is None or _is_later(state, targets):
-            roots, angles, laid = self._from_rest(plan, targets, last)
+            roots, angles, palm_root = self._settle_and_follow(plan, targets, last)
         else:
-            roots, angles, laid = self._followed(plan, targets, spans(targets, last), last)
+            roots, angles, palm_root = self._follow(plan, targets, last)
         time = float(targets.times[-1])
-        return Pose(hand, roots, angles), DynamicalState(roots[-1], angles[-1], plan, time, laid)
+        return Pose(hand, roots, angles), DynamicalState(roots[-1], angles[-1], plan, time, palm_root)
 
-    def _settled(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats]:
-        method = SettlingMethod(self.tolerance, self.steps, self.damping**2, TurnBounds(FREELY, self.slope))
-        roots, angles = settled(plan, targets, last, method)
+    def _settle(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats]:
+        method = SettlingMethod(self.tolerance, self.steps, self.damping**2, StepLimit(MAX_STEP, self.slope))
+        roots, angles = settle(plan, targets, last, method)
         return np.broadcast_to(roots, (len(targets), 4, 4)), angles
 
-    def _from_rest(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats, Floats | None]:
+    def _settle_and_follow(
+        self, plan: DynamicalPlan, targets: Targets, last: State
+    ) -> tuple[Floats, Floats, Floats | None]:
         """Start a take from its converged first frame, then follow."""
-        roots, angles = self._settled(plan, targets.select(slice(0, 1)), last)
+        roots, angles = self._settle(plan, targets.select(slice(0, 1)), last)
         if len(targets) == 1:
             return roots, angles, roots[0]
-        begun = DynamicalState(roots[0], angles[0], plan, float(targets.times[0]), roots[0])
-        rest = targets.select(slice(1, None))
-        after, further, laid = self._followed(plan, rest, spans(rest, begun), begun)
-        return np.concatenate([roots, after]), np.concatenate([angles, further]), laid
+        first = DynamicalState(roots[0], angles[0], plan, float(targets.times[0]), roots[0])
+        more_roots, more_angles, palm_root = self._follow(plan, targets.select(slice(1, None)), first)
+        return np.concatenate([roots, more_roots]), np.concatenate([angles, more_angles]), palm_root
 
-    def _followed(
-        self, plan: DynamicalPlan, targets: Targets, before: Floats, last: State
-    ) -> tuple[Floats, Floats, Floats | None]:
-        pace = FollowRate(self.gain, self.fastest, self.slope, self.damping**2, self.substeps)
+    def _follow(self, plan: DynamicalPlan, targets: Targets, last: State) -> tuple[Floats, Floats, Floats | None]:
+        method = FollowMethod(self.gain, self.max_speed, self.slope, self.damping**2, self.substeps)
+        steps = time_steps(targets, last)
         if self.floating:
-            hand = plan.planar.hand
-            return *floated(hand, targets, before, (last.root, last.angles), (pace, plan.worth)), None
-        laid = last.laid if isinstance(last, DynamicalState) and last.laid is not None else last.root
-        return followed(plan, targets, before, (last.root, last.angles, laid), pace)
+            start = last.root, last.angles
+            return *follow_floating(plan.planar.hand, targets, steps, start, (method, plan.weights)), None
+        fitted = last.palm_root if isinstance(last, DynamicalState) else None
+        return follow(plan, targets, steps, (last.root, last.angles, last.root if fitted is None else fitted), method)
 
 
 def _is_later(state: State, targets: Targets) -> bool:
     """Whether the state is from after the first frame, so that no motion leads from it to the targets."""
-    return isinstance(state, DynamicalState) and state.time is not None and state.time > targets.times[0] + BACK
+    if not isinstance(state, DynamicalState) or state.time is None:
+        return False
+    return state.time > targets.times[0] + CLOCK_TOLERANCE_S
 
 
-def spans(targets: Targets, last: State) -> Floats:
+def time_steps(targets: Targets, last: State) -> Floats:
     """(F,) s from the previous frame to each frame, at least 0."""
     between = np.diff(targets.times)
     if isinstance(last, DynamicalState) and last.time is not None:
         first = float(targets.times[0]) - last.time
     else:
-        first = float(between[0]) if len(between) else SPAN
-    none_back: Floats = np.maximum(np.concatenate([[first], between]), 0.0)
-    return none_back
+        first = float(between[0]) if len(between) else FIRST_STEP_S
+    steps: Floats = np.maximum(np.concatenate([[first], between]), 0.0)
+    return steps

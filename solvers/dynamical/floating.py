@@ -6,15 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand import rotations as rot
-from ...hand.jacobians import ROOT_DOFS, PosedJoints, integrate
-from ...hand.jacobians import pose_joints as placed_at
+from ...hand.jacobians import ROOT_DOFS, PosedJoints, integrate, pose_joints
 from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..qp import quadratic_program as qp
-from .limb_kinematics import turn_error
+from .limb_kinematics import rotation_error
 from .limbs import LimbWeights
-from .rate_limited import FollowRate, turned_by
+from .rate_limited import FollowMethod, exp_rotation
 
 Floats = NDArray[np.float64]
 
@@ -24,109 +23,113 @@ class FrameGoals:
     """The targets of one frame."""
 
     sites: NDArray[np.int64]
-    places: Floats
+    positions: Floats
     """(T, 3) m"""
     weights: Floats
     """(T,)"""
     velocities: Floats
     """(T, 3) m/s"""
-    turns: Floats
+    rotations: Floats
     """(T, 3, 3)"""
-    turn_weights: Floats
+    rotation_weights: Floats
     """(T,) m² per rad²"""
-    spins: Floats
+    angular_velocities: Floats
     """(T, 3) rad/s"""
 
-    def before(self, earlier: float) -> "FrameGoals":
-        """The targets `earlier` seconds before, extrapolated back along their velocities."""
-        if not (self.velocities.any() or self.spins.any()):
+    def moved_back(self, seconds: float) -> "FrameGoals":
+        """The targets `seconds` earlier, extrapolated back along their velocities."""
+        if not (self.velocities.any() or self.angular_velocities.any()):
             return self
-        turns = np.stack([turned_by(-spin * earlier) @ turn for spin, turn in zip(self.spins, self.turns, strict=True)])
-        return replace(self, places=self.places - earlier * self.velocities, turns=turns)
+        pairs = zip(self.angular_velocities, self.rotations, strict=True)
+        rotations = np.stack([exp_rotation(-velocity * seconds) @ rotation for velocity, rotation in pairs])
+        return replace(self, positions=self.positions - seconds * self.velocities, rotations=rotations)
 
 
-def goals_of(targets: Targets, frame: int, turn_length: float) -> FrameGoals:
+def goals_of(targets: Targets, frame: int, rotation_weight: float) -> FrameGoals:
     """The targets of one frame; missing ones have a weight of 0."""
     count, weights = len(targets.sites), targets.weights[frame]
-    velocities = spins = np.zeros((count, 3))
-    turns, turn_weights = np.tile(rot.IDENTITY, (count, 1)), np.zeros(count)
+    velocities = angular_velocities = np.zeros((count, 3))
+    quaternions, rotation_weights = np.tile(rot.IDENTITY, (count, 1)), np.zeros(count)
     if targets.velocities is not None:
         velocities = np.where(weights[:, None] > 0, targets.velocities[frame], 0.0)
     if targets.rotations is not None and targets.rotation_weights is not None:
-        asked = targets.rotation_weights[frame]
-        turns, turn_weights = np.where(asked[:, None] > 0, targets.rotations[frame], turns), asked * turn_length**2
+        rotation_weights = targets.rotation_weights[frame] * rotation_weight**2
+        quaternions = np.where(rotation_weights[:, None] > 0, targets.rotations[frame], quaternions)
     if targets.angular_velocities is not None:
-        spins = np.where(turn_weights[:, None] > 0, targets.angular_velocities[frame], 0.0)
-    matrices = rot.to_matrix(turns / np.linalg.norm(turns, axis=1, keepdims=True))
-    places = np.where(weights[:, None] > 0, targets.positions[frame], 0.0)
-    return FrameGoals(targets.sites, places, weights, velocities, matrices, turn_weights, spins)
+        angular_velocities = np.where(rotation_weights[:, None] > 0, targets.angular_velocities[frame], 0.0)
+    rotations = rot.to_matrix(quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True))
+    positions = np.where(weights[:, None] > 0, targets.positions[frame], 0.0)
+    return FrameGoals(targets.sites, positions, weights, velocities, rotations, rotation_weights, angular_velocities)
 
 
-def floated(
-    hand: HandModel, targets: Targets, spans: Floats, begin: tuple[Floats, Floats], pace: tuple[FollowRate, LimbWeights]
+def follow_floating(
+    hand: HandModel,
+    targets: Targets,
+    time_steps: Floats,
+    start: tuple[Floats, Floats],
+    method: tuple[FollowMethod, LimbWeights],
 ) -> tuple[Floats, Floats]:
     """(F, 4, 4) roots and (F, D) angles, each frame from the one before.
 
-    spans: (F,) s from the previous frame; begin: root (4, 4) and angles (D,) before the first frame.
+    time_steps: (F,) s from the previous frame; start: root (4, 4) and angles (D,) before the first frame.
     """
-    root, angles = begin[0][None], begin[1][None]
-    roots, found = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
-    how, worth = pace
+    root, angles = start[0][None], start[1][None]
+    roots, solved = np.empty((len(targets), 4, 4)), np.empty((len(targets), hand.dofs))
+    follow, weights = method
     working = None
-    for frame, span in enumerate(spans.tolist()):
-        goals, time = goals_of(targets, frame, worth.turn), span / how.substeps
-        if time > 0 and (goals.weights.any() or goals.turn_weights.any()):
-            for number in range(how.substeps):
-                program = program_of(
-                    placed_at(hand, root, angles), angles[0], goals.before(span - number * time), pace, time
+    for frame, time_step in enumerate(time_steps.tolist()):
+        goals, substep = goals_of(targets, frame, weights.rotation), time_step / follow.substeps
+        if substep > 0 and (goals.weights.any() or goals.rotation_weights.any()):
+            for number in range(follow.substeps):
+                current = goals.moved_back(time_step - number * substep)
+                solution = qp.solve(
+                    step_program(pose_joints(hand, root, angles), angles[0], current, method, substep), working
                 )
-                solution = qp.solve(program, working)
                 working = solution.working
                 root, angles = integrate(root, angles, solution.x[None])
                 angles = np.clip(angles, *hand.limits.T)
-        roots[frame], found[frame] = root[0], angles[0]
-    return roots, found
+        roots[frame], solved[frame] = root[0], angles[0]
+    return roots, solved
 
 
-def program_of(
-    placed: PosedJoints, angles: Floats, goals: FrameGoals, pace: tuple[FollowRate, LimbWeights], time: float
+def step_program(
+    posed: PosedJoints, angles: Floats, goals: FrameGoals, method: tuple[FollowMethod, LimbWeights], substep: float
 ) -> qp.QuadraticProgram:
-    """The quadratic program whose solution (6 + D,) is the step ν · time of one frame.
+    """The quadratic program whose solution (6 + D,) is the step ν · substep of one frame.
 
     Dynamical 3.2: minimise Σ w ‖J ν − v*‖² + λ ‖ν‖² within the joints' limits and the couplings.
     """
-    how, worth = pace
-    hand, share, room = placed.hand, how.share(time), how.room(time)
-    moves, turns = (each[0] for each in placed.jacobians(goals.sites))
+    follow, weights = method
+    hand, share, limit = posed.hand, follow.share(substep), follow.limit(substep)
+    linear, angular = (jacobian[0] for jacobian in posed.jacobians(goals.sites))
     joints = [hand.sites[site].joint for site in goals.sites]
-    missed = share * (goals.places - placed.site_positions(goals.sites)[0]) + time * goals.velocities
-    error, _ = turn_error(ARRAY, _by_columns(goals.turns), _by_columns(placed.rotations[0, joints]))
-    turned = share * np.stack(error, axis=-1) + time * goals.spins
-    hessian = np.einsum("t,tik,til->kl", goals.weights, moves, moves)
-    hessian += np.einsum("t,tik,til->kl", goals.turn_weights, turns, turns) + how.damping * np.eye(
-        ROOT_DOFS + hand.dofs
-    )
-    pull = np.einsum("t,tik,ti->k", goals.weights, moves, missed)
-    pull += np.einsum("t,tik,ti->k", goals.turn_weights, turns, turned)
+    translation = share * (goals.positions - posed.site_positions(goals.sites)[0]) + substep * goals.velocities
+    error, _ = rotation_error(ARRAY, _columns(goals.rotations), _columns(posed.rotations[0, joints]))
+    rotation = share * np.stack(error, axis=-1) + substep * goals.angular_velocities
+    hessian = np.einsum("t,tik,til->kl", goals.weights, linear, linear)
+    hessian += np.einsum("t,tik,til->kl", goals.rotation_weights, angular, angular)
+    hessian += follow.damping * np.eye(ROOT_DOFS + hand.dofs)
+    right = np.einsum("t,tik,ti->k", goals.weights, linear, translation)
+    right += np.einsum("t,tik,ti->k", goals.rotation_weights, angular, rotation)
     low, high = np.full(ROOT_DOFS + hand.dofs, -np.inf), np.full(ROOT_DOFS + hand.dofs, np.inf)
-    low[ROOT_DOFS:] = -np.asarray(room.up_to(ARRAY, angles - hand.limits[:, 0]))
-    high[ROOT_DOFS:] = room.up_to(ARRAY, hand.limits[:, 1] - angles)
+    low[ROOT_DOFS:] = -np.asarray(limit.towards(ARRAY, angles - hand.limits[:, 0]))
+    high[ROOT_DOFS:] = limit.towards(ARRAY, hand.limits[:, 1] - angles)
     rows = []
-    for row in hand.couplings:
-        along = np.concatenate([np.zeros(ROOT_DOFS), row.coefficients])
-        total = float(row.coefficients @ angles)
-        if row.soft:
-            way = min(max(total, row.lower), row.upper) - total
-            if way or row.lower == row.upper:
-                hessian += worth.coupling**2 * np.outer(along, along)
-                pull += worth.coupling**2 * share * way * along
+    for coupling in hand.couplings:
+        row = np.concatenate([np.zeros(ROOT_DOFS), coupling.coefficients])
+        total = float(coupling.coefficients @ angles)
+        if coupling.soft:
+            violation = min(max(total, coupling.lower), coupling.upper) - total
+            if violation or coupling.lower == coupling.upper:
+                hessian += weights.coupling**2 * np.outer(row, row)
+                right += weights.coupling**2 * share * violation * row
         else:
-            rows.append(along)
-            low = np.append(low, -room.up_to(SCALAR, total - row.lower))
-            high = np.append(high, room.up_to(SCALAR, row.upper - total))
-    return qp.QuadraticProgram(hessian, -pull, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
+            rows.append(row)
+            low = np.append(low, -limit.towards(SCALAR, total - coupling.lower))
+            high = np.append(high, limit.towards(SCALAR, coupling.upper - total))
+    return qp.QuadraticProgram(hessian, -right, low, high, np.reshape(rows, (-1, ROOT_DOFS + hand.dofs)))
 
 
-def _by_columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:
+def _columns(matrices: Floats) -> tuple[tuple[Floats, ...], ...]:
     """The columns of matrices (T, 3, 3) as tuples of arrays (T,)."""
     return tuple(tuple(matrices[:, i, j] for i in range(3)) for j in range(3))

@@ -4,7 +4,7 @@ Minimise Σ w ‖J δ − v* dt‖² + λ ‖δ‖² over the step δ = ṡ dt, 
 """
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,156 +12,163 @@ from numpy.typing import NDArray
 from ...hand.scalar_math import SCALAR, N, NumberFunctions
 from ..qp import quadratic_program as qp
 from .limb_kinematics import Square
-from .limbs import CouplingTerm, LimbModel
+from .limbs import LimbCoupling, LimbModel
 
 Floats = NDArray[np.float64]
 FIXED = 2
+"""Marks a variable whose bounds are equal; active bounds are marked by 1 and −1."""
 ROUNDS = 8
 """Most rounds of block pivoting in plain floats; programs that need more go to qp.solve_all."""
 
 
-class TurnBounds:
+class StepLimit:
     """How far a joint may move in a step: it slows down towards its limits.
 
     Dynamical 3.2.1: ṡ ≤ v_max tanh(k (s_max − s)). Where dt v_max k > 1 that alone would overshoot the limit, so the
     distance to the limit is a bound as well.
     """
 
-    __slots__ = ("most", "slope")
+    __slots__ = ("max_step", "slope")
 
-    def __init__(self, most: float, slope: float) -> None:
-        self.most = most
+    def __init__(self, max_step: float, slope: float) -> None:
+        self.max_step = max_step
         """rad, v_max dt."""
         self.slope = slope
         """1/rad, k."""
 
-    def up_to(self, m: NumberFunctions[N], way: N) -> Any:
-        """rad that a step may go towards a limit `way` rad ahead; negative, back inside, beyond the limit."""
+    def towards(self, m: NumberFunctions[N], distance: N) -> Any:
+        """rad that a step may go towards a limit `distance` rad ahead; negative, back inside, beyond the limit."""
+        # The hyperbolic tangent is odd, so this holds for negative distances, too.
         if m is SCALAR:
-            # The hyperbolic tangent is odd, so this holds for negative distances, too.
-            one = self.most * math.tanh(self.slope * way)
-            return one if abs(one) < abs(way) else way
-        many = self.most * np.tanh(self.slope * way)
-        return np.where(np.abs(many) < np.abs(way), many, way)
+            step = self.max_step * math.tanh(self.slope * distance)
+            return step if abs(step) < abs(distance) else distance
+        steps = self.max_step * np.tanh(self.slope * distance)
+        return np.where(np.abs(steps) < np.abs(distance), steps, distance)
 
 
 def coupling_cost(m: NumberFunctions[N], limb: LimbModel, angles: list[N]) -> Any:
     """m², the cost of violated couplings; a hard one costs 1 m² per rad²."""
     cost: Any = 0.0 * angles[0]
-    for row in limb.rows:
-        way = row_way(m, row, angles)
-        cost = cost + (limb.worth.coupling**2 if row.soft else 1.0) * way * way
+    for coupling in limb.couplings:
+        error = coupling_error(m, coupling, angles)
+        cost = cost + (limb.weights.coupling**2 if coupling.soft else 1.0) * error * error
     return cost
 
 
 def add_couplings(m: NumberFunctions[N], limb: LimbModel, angles: list[N], program: Any, share: float) -> None:
     """Add the soft couplings, corrected by `share` of their violation, to the normal equations, in place."""
     square, right = program
-    weight = limb.worth.coupling**2
-    for row in limb.rows:
-        if not row.soft:
+    weight = limb.weights.coupling**2
+    for coupling in limb.couplings:
+        if not coupling.soft:
             continue
-        way = row_way(m, row, angles)
-        active: Any = weight if row.lower == row.upper else m.where(abs(way) > 0, weight, 0.0)
-        terms = list(zip(row.turns, row.coefficients, strict=True))
-        for k, (turn, coefficient) in enumerate(terms):
-            right[turn] = right[turn] + active * share * coefficient * way
-            for other, second in terms[: k + 1]:
-                low, high = (other, turn) if other < turn else (turn, other)
-                square[high][low] = square[high][low] + active * coefficient * second
+        error = coupling_error(m, coupling, angles)
+        active: Any = weight if coupling.lower == coupling.upper else m.where(abs(error) > 0, weight, 0.0)
+        terms = list(zip(coupling.dofs, coupling.coefficients, strict=True))
+        for k, (dof, coefficient) in enumerate(terms):
+            right[dof] = right[dof] + active * share * coefficient * error
+            for other, other_coefficient in terms[: k + 1]:
+                low, high = (other, dof) if other < dof else (dof, other)
+                square[high][low] = square[high][low] + active * coefficient * other_coefficient
 
 
-def row_way(m: NumberFunctions[N], row: CouplingTerm, angles: list[N]) -> N:
+def coupling_error(m: NumberFunctions[N], coupling: LimbCoupling, angles: list[N]) -> N:
     """rad by which a coupling's sum must change to be within its bounds, 0 inside."""
-    total: Any = sum(c * angles[turn] for turn, c in zip(row.turns, row.coefficients, strict=True))
-    if row.lower == row.upper:
-        way: N = row.lower - total
-        return way
-    return m.where(total < row.lower, row.lower - total, m.where(total > row.upper, row.upper - total, 0.0 * total))
+    total, low, high = _weighted_sum(coupling, angles), coupling.lower, coupling.upper
+    if low == high:
+        error: N = low - total
+        return error
+    return m.where(total < low, low - total, m.where(total > high, high - total, 0.0 * total))
 
 
-def bounds(
-    m: NumberFunctions[N], limb: LimbModel, angles: list[N], room: TurnBounds, known: list[Any]
+def _weighted_sum(coupling: LimbCoupling, angles: list[N]) -> Any:
+    return sum(coefficient * angles[dof] for dof, coefficient in zip(coupling.dofs, coupling.coefficients, strict=True))
+
+
+def step_bounds(
+    m: NumberFunctions[N], limb: LimbModel, angles: list[N], limit: StepLimit, observed: list[Any]
 ) -> tuple[list[N], list[N]]:
     """Lower and upper bounds (n + p,) of the step: of each degree of freedom, then of each hard coupling's sum.
 
-    Degrees of freedom that no target determines (`known` (n,) is false) stay.
+    Degrees of freedom that no target determines (`observed` (n,) is false) stay.
     """
-    up: Any = [room.up_to(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
-    down: Any = [-room.up_to(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
-    if not (m is SCALAR and all(known)):
-        up = [m.where(knows, way, 0.0) for knows, way in zip(known, up, strict=True)]
-        down = [m.where(knows, way, 0.0) for knows, way in zip(known, down, strict=True)]
-    for row in limb.hard:
-        total: Any = sum(c * angles[turn] for turn, c in zip(row.turns, row.coefficients, strict=True))
+    upper: Any = [limit.towards(m, high - angle) for high, angle in zip(limb.high, angles, strict=True)]
+    lower: Any = [-limit.towards(m, angle - low) for low, angle in zip(limb.low, angles, strict=True)]
+    if not (m is SCALAR and all(observed)):
+        upper = [m.where(seen, bound, 0.0) for seen, bound in zip(observed, upper, strict=True)]
+        lower = [m.where(seen, bound, 0.0) for seen, bound in zip(observed, lower, strict=True)]
+    for coupling in limb.hard_couplings:
+        total = _weighted_sum(coupling, angles)
         # Dynamical 3.2.2: bounded like joint limits.
-        down.append(-room.up_to(m, total - row.lower))
-        up.append(room.up_to(m, row.upper - total))
-    return down, up
+        lower.append(-limit.towards(m, total - coupling.lower))
+        upper.append(limit.towards(m, coupling.upper - total))
+    return lower, upper
 
 
-def step(
-    m: NumberFunctions[N], limb: LimbModel, program: tuple[Square[N], list[N]], ends: tuple[list[N], list[N]]
+def solve_step(
+    m: NumberFunctions[N], limb: LimbModel, program: tuple[Square[N], list[N]], bounds: tuple[list[N], list[N]]
 ) -> Any:
     """The step (n,) of a limb, rad.
 
-    program: the lower half of JᵀWJ + λ, and the right side. ends: see `bounds`.
+    program: the lower half of JᵀWJ + λ, and the right side. bounds: see `step_bounds`.
     """
-    given: Any = (program, ends)
     if m is not SCALAR:
-        return _many(limb, *given)
-    found: Any = None if limb.hard else in_box(*given[0], *given[1])
-    if found is None:
-        whole = [[np.array([value]) for value in row] for row in program[0]]
-        right, low, high = ([np.array([value]) for value in values] for values in (program[1], *ends))
-        found = [float(value[0]) for value in _many(limb, (whole, right), (low, high))]
-    return found
+        return _solve_frames(limb, cast(Any, program), cast(Any, bounds))
+    square, right, low, high = cast(Any, (*program, *bounds))
+    step = None if limb.hard_couplings else solve_box_qp(square, right, low, high)
+    if step is None:
+        squares = [[np.array([value]) for value in row] for row in square]
+        rights, lows, highs = ([np.array([value]) for value in values] for values in (right, low, high))
+        step = [float(value[0]) for value in _solve_frames(limb, (squares, rights), (lows, highs))]
+    return step
 
 
-def in_box(square: list[list[float]], right: list[float], low: list[float], high: list[float]) -> list[float] | None:
+def solve_box_qp(
+    square: list[list[float]], right: list[float], low: list[float], high: list[float]
+) -> list[float] | None:
     """Minimise ½ xᵀHx − gᵀx with low ≤ x ≤ high by block pivoting, as in qp/; None where that does not finish.
 
     square: the lower half of H; right: g.
     """
     count = len(right)
-    held = [FIXED if low[i] >= high[i] else 0 for i in range(count)]
-    x = [low[i] if held[i] else 0.0 for i in range(count)]
+    active = [FIXED if low[i] >= high[i] else 0 for i in range(count)]
+    x = [low[i] if active[i] else 0.0 for i in range(count)]
     for _ in range(ROUNDS):
-        free = [i for i in range(count) if not held[i]]
-        _solve_free(square, right, x, held, free)
+        free = [i for i in range(count) if not active[i]]
+        _solve_free(square, right, x, active, free)
         ended = True
         for i in free:
             if x[i] > high[i]:
-                held[i], x[i], ended = 1, high[i], False
+                active[i], x[i], ended = 1, high[i], False
             elif x[i] < low[i]:
-                held[i], x[i], ended = -1, low[i], False
+                active[i], x[i], ended = -1, low[i], False
         # A variable that this round has fixed is checked in the next one.
-        stopped = [i for i in range(count) if i not in free and held[i] != FIXED] if len(free) < count else []
-        let_go = [i for i in stopped if held[i] * _pull(square, right, x, i) < 0]
-        for i in let_go:
-            held[i] = 0
-        if ended and not let_go:
+        checked = [i for i in range(count) if i not in free and active[i] != FIXED] if len(free) < count else []
+        released = [i for i in checked if active[i] * _negative_gradient(square, right, x, i) < 0]
+        for i in released:
+            active[i] = 0
+        if ended and not released:
             return x
     return None
 
 
-def _pull(square: list[list[float]], right: list[float], x: list[float], i: int) -> float:
-    """(g − Hx)_i, the negative gradient: positive where increasing x_i lowers the cost."""
-    pull = right[i]
+def _negative_gradient(square: list[list[float]], right: list[float], x: list[float], i: int) -> float:
+    """(g − Hx)_i: positive where increasing x_i lowers the cost."""
+    result = right[i]
     row = square[i]
     for j, value in enumerate(x):
-        pull -= (row[j] if j <= i else square[j][i]) * value
-    return pull
+        result -= (row[j] if j <= i else square[j][i]) * value
+    return result
 
 
 def _solve_free(
-    square: list[list[float]], right: list[float], x: list[float], held: list[int], free: list[int]
+    square: list[list[float]], right: list[float], x: list[float], active: list[int], free: list[int]
 ) -> None:
     """Set the free variables of x, in place, to where their gradient is zero, by LDLᵀ."""
     lower: list[list[float]] = []
     scaled: list[float] = []
     diagonal: list[float] = []
-    fixed = [j for j in range(len(x)) if held[j] and x[j]] if len(free) < len(x) else []
+    fixed = [j for j in range(len(x)) if active[j] and x[j]] if len(free) < len(x) else []
     for i in free:
         line = square[i]
         value = right[i]
@@ -188,18 +195,18 @@ def _solve_free(
         x[free[k]] = value
 
 
-def _many(
-    limb: LimbModel, program: tuple[Square[Floats], list[Floats]], ends: tuple[list[Floats], list[Floats]]
+def _solve_frames(
+    limb: LimbModel, program: tuple[Square[Floats], list[Floats]], bounds: tuple[list[Floats], list[Floats]]
 ) -> Any:
     """A limb's steps in F frames, every number an array (F,), by qp/quadratic_program.py, which always terminates."""
     square, right = program
-    count, n = len(ends[0][0]), len(right)
-    hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard), n))
+    count, n = len(bounds[0][0]), len(right)
+    hessian, gradient, rows = np.empty((count, n, n)), np.empty((count, n)), np.zeros((len(limb.hard_couplings), n))
     for i in range(n):
         gradient[:, i] = -right[i]
         for j in range(i + 1):
             hessian[:, i, j] = hessian[:, j, i] = square[i][j]
-    for k, row in enumerate(limb.hard):
-        rows[k, list(row.turns)] = row.coefficients
-    low, high = np.stack(ends[0], axis=1), np.stack(ends[1], axis=1)
+    for k, coupling in enumerate(limb.hard_couplings):
+        rows[k, list(coupling.dofs)] = coupling.coefficients
+    low, high = np.stack(bounds[0], axis=1), np.stack(bounds[1], axis=1)
     return list(qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, rows)).x.T)

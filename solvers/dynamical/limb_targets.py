@@ -10,7 +10,7 @@ from ...hand import rotations as rot
 from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions, Point
 from ...hand.targets import Targets
 from .limb_kinematics import SiteTarget
-from .limbs import LimbModel, through
+from .limbs import LimbModel, known_through_couplings
 
 Floats = NDArray[np.float64]
 
@@ -21,25 +21,25 @@ class TargetColumns:
 
     root: Any
     """The columns x, y, z and the position of T_world_wrist, each three numbers."""
-    places: Any
-    """[column][i]"""
+    positions: Any
+    """[target][i]"""
     weights: Any
-    """[column]"""
-    turns: Any
-    """[column], in the wrist's frame, by matrix columns; None without rotation targets."""
-    turn_weights: Any
+    """[target]"""
+    rotations: Any
+    """[target], in the wrist's frame, by matrix columns; None without rotation targets."""
+    rotation_weights: Any
 
 
 def one_frame(targets: Targets, root: Floats, frame: int = 0) -> TargetColumns:
     """The targets of one frame, with its root (4, 4)."""
-    turns, weights = None, targets.rotation_weights
+    rotations, weights = None, targets.rotation_weights
     if targets.rotations is not None and weights is not None:
-        turns = _turns_from_wrist(root, targets.rotations[frame], weights[frame])
+        rotations = _rotations_in_wrist(root, targets.rotations[frame], weights[frame])
     return TargetColumns(
         tuple(map(tuple, root[:3].T.tolist())),
         targets.positions[frame].tolist(),
         targets.weights[frame].tolist(),
-        turns,
+        rotations,
         None if weights is None else weights[frame].tolist(),
     )
 
@@ -48,67 +48,67 @@ def many_frames(targets: Targets, roots: Floats) -> TargetColumns:
     """The targets of all frames, with their roots (F, 4, 4), or one root for all (1, 4, 4)."""
     columns = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     root = tuple(tuple(column) for column in columns)
-    weights, turns = targets.rotation_weights, None
+    weights, rotations = targets.rotation_weights, None
     if targets.rotations is not None and weights is not None:
         quaternions = np.ascontiguousarray(np.transpose(targets.rotations, (1, 2, 0)))
-        turns = [
-            _turn_from_wrist(root, q, w) if np.any(w > 0) else None for q, w in zip(quaternions, weights.T, strict=True)
+        rotations = [
+            _rotation_in_wrist(root, quaternion, weight) if np.any(weight > 0) else None
+            for quaternion, weight in zip(quaternions, weights.T, strict=True)
         ]
     return TargetColumns(
         root,
         np.ascontiguousarray(np.transpose(targets.positions, (1, 2, 0))),
         np.ascontiguousarray(targets.weights.T),
-        turns,
+        rotations,
         None if weights is None else np.ascontiguousarray(weights.T),
     )
 
 
-def look(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) -> list[SiteTarget[N]]:
+def site_targets(m: NumberFunctions[N], limb: LimbModel, frames: TargetColumns) -> list[SiteTarget[N]]:
     """The targets of a limb's sites; sites without a weight are left out."""
-    seen = []
-    for number, mark in enumerate(limb.marks):
-        weight: Any = frames.weights[mark.column] if mark.moves else 0.0
-        turn_weight: Any = 0.0 if frames.turns is None else frames.turn_weights[mark.column]
-        placed, turned = m.any(weight > 0), m.any(turn_weight > 0)
-        if not (placed or turned):
+    targets = []
+    for number, site in enumerate(limb.sites):
+        weight: Any = frames.weights[site.target] if site.translates else 0.0
+        rotation_weight: Any = 0.0 if frames.rotations is None else frames.rotation_weights[site.target]
+        has_position, has_rotation = m.any(weight > 0), m.any(rotation_weight > 0)
+        if not (has_position or has_rotation):
             continue
-        place = _from_wrist(m, frames.root, frames.places[mark.column], weight) if placed else None
-        turn = frames.turns[mark.column] if turned else None
-        seen.append(SiteTarget(number, place, weight, turn, turn_weight))
-    return _led_by_the_end(m, seen, limb.worth.end) if len(seen) > 1 else seen
+        position = _position_in_wrist(m, frames.root, frames.positions[site.target], weight) if has_position else None
+        rotation = frames.rotations[site.target] if has_rotation else None
+        targets.append(SiteTarget(number, position, weight, rotation, rotation_weight))
+    return _with_end_weight(m, targets, limb.weights.end) if len(targets) > 1 else targets
 
 
-def _led_by_the_end(m: NumberFunctions[N], seen: list[SiteTarget[N]], end: float) -> list[SiteTarget[N]]:
+def _with_end_weight(m: NumberFunctions[N], targets: list[SiteTarget[N]], end: float) -> list[SiteTarget[N]]:
     """Multiply the weight of the outermost position target by `end` where there are others; sites are outermost first.
 
     Model bones and marker offsets never match the performer's exactly. Plain least squares spread the residual along
     the finger and straighten it; if the fingertip is met closely, the other joints bend as the performer's do.
     """
-    left: Any = sum(each.weight for each in seen)
-    led, beyond = [], cast(Any, 0.0)
-    for each in seen:
-        left = left - each.weight
-        leads: Any = (beyond <= 0) & (left > 0)
-        led.append(each._replace(weight=each.weight * m.where(leads, end, 1.0)))
-        beyond = beyond + each.weight
-    return led
+    inner: Any = sum(target.weight for target in targets)
+    weighted, outer = [], cast(Any, 0.0)
+    for target in targets:
+        inner = inner - target.weight
+        outermost: Any = (outer <= 0) & (inner > 0)
+        weighted.append(target._replace(weight=target.weight * m.where(outermost, end, 1.0)))
+        outer = outer + target.weight
+    return weighted
 
 
-def _from_wrist(m: NumberFunctions[N], root: Any, place: Any, weight: Any) -> Point[N]:
+def _position_in_wrist(m: NumberFunctions[N], root: Any, position: Any, weight: Any) -> Point[N]:
     (ax, ay, az), (bx, by, bz), (cx, cy, cz), (tx, ty, tz) = root
-    x, y, z = place
+    x, y, z = position
     if m is ARRAY:
-        known = weight > 0
-        x, y, z = np.where(known, x, tx), np.where(known, y, ty), np.where(known, z, tz)
+        seen = weight > 0
+        x, y, z = np.where(seen, x, tx), np.where(seen, y, ty), np.where(seen, z, tz)
     x, y, z = x - tx, y - ty, z - tz
     return ax * x + ay * y + az * z, bx * x + by * y + bz * z, cx * x + cy * y + cz * z
 
 
-def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
+def _rotation_in_wrist(root: Any, quaternion: Any, weight: Any) -> Any:
     """The columns of Rᵀ Q, from a quaternion of any length above 0; the identity where the weight is 0."""
-    w, x, y, z = turn
-    known = weight > 0
-    w, x, y, z = (np.where(known, part, float(i == 0)) for i, part in enumerate((w, x, y, z)))
+    seen = weight > 0
+    w, x, y, z = (np.where(seen, part, float(i == 0)) for i, part in enumerate(quaternion))
     scale = 2.0 / (w * w + x * x + y * y + z * z)
     xx, yy, zz, xy, yz, zx = scale * x * x, scale * y * y, scale * z * z, scale * x * y, scale * y * z, scale * z * x
     wx, wy, wz = scale * w * x, scale * w * y, scale * w * z
@@ -117,20 +117,20 @@ def _turn_from_wrist(root: Any, turn: Any, weight: Any) -> Any:
     return tuple((ax * p + ay * q + az * r, bx * p + by * q + bz * r, cx * p + cy * q + cz * r) for p, q, r in columns)
 
 
-def _turns_from_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
+def _rotations_in_wrist(root: Floats, quaternions: Floats, weights: Floats) -> list[list[list[float]]]:
     """The same for all targets (T, 4) of one frame; there are enough of them for arrays to pay off."""
-    known = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
-    turns: list[list[list[float]]] = (rot.to_matrix_transposed(known) @ root[:3, :3]).tolist()
-    return turns
+    seen = np.where(weights[:, None] > 0, quaternions, rot.IDENTITY)
+    rotations: list[list[list[float]]] = (rot.to_matrix_transposed(seen) @ root[:3, :3]).tolist()
+    return rotations
 
 
-def told(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]]) -> list[Any]:
+def observed_dofs(m: NumberFunctions[N], limb: LimbModel, targets: list[SiteTarget[N]]) -> list[Any]:
     """(n,) whether the targets determine each degree of freedom, directly or through a coupling."""
-    if m is SCALAR and len(seen) == len(limb.marks):
-        return list(limb.told)
-    known: list[Any] = [False] * len(limb.turns)
-    for each in seen:
-        counts: Any = True if m is SCALAR else (each.weight > 0) | (each.turn_weight > 0)
-        for turn in limb.marks[each.mark].moved_by:
-            known[turn] = known[turn] | counts
-    return through(limb.rows, known)
+    if m is SCALAR and len(targets) == len(limb.sites):
+        return list(limb.observable)
+    observed: list[Any] = [False] * len(limb.dofs)
+    for target in targets:
+        has_weight: Any = True if m is SCALAR else (target.weight > 0) | (target.rotation_weight > 0)
+        for dof in limb.sites[target.site].moved_by:
+            observed[dof] = observed[dof] | has_weight
+    return known_through_couplings(limb.couplings, observed)

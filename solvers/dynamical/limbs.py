@@ -28,16 +28,16 @@ Frame = tuple[Point[float], Point[float], Point[float], Point[float]]
 class LimbDof(NamedTuple):
     """A degree of freedom of a limb: a constant transform from its parent, then a rotation about one axis."""
 
-    before: int
+    parent: int
     """Index of the parent degree of freedom in the limb; −1 for the wrist."""
-    begin: Frame | None
+    root_frame: Frame | None
     """The frame before the rotation if the parent is the wrist, else None."""
-    fixed: Columns | None
+    rest_rotation: Columns | None
     """Rotation from the parent's frame; None for the identity."""
     offset: Point[float]
     """m, in the parent's frame."""
     axis: int
-    """0, 1 or 2: x, y or z of the frame after `fixed`."""
+    """0, 1 or 2: x, y or z of the frame after `rest_rotation`."""
     sign: float
     """−1 where a positive angle is a negative rotation about that axis."""
 
@@ -45,24 +45,24 @@ class LimbDof(NamedTuple):
 class LimbSite(NamedTuple):
     """A target site on a limb."""
 
-    column: int
+    target: int
     """Index of its target."""
-    turn: int
+    dof: int
     """The last degree of freedom that moves it."""
-    fixed: Columns | None
+    rest_rotation: Columns | None
     """Rotation from that degree of freedom's frame to the joint's frame; None for the identity."""
     offset: Point[float]
     """m, in that degree of freedom's frame."""
-    moves: bool
+    translates: bool
     """Whether its position changes; that of a joint in the palm does not."""
     moved_by: tuple[int, ...]
     """Degrees of freedom that move it, outermost last."""
 
 
-class CouplingTerm(NamedTuple):
+class LimbCoupling(NamedTuple):
     """A coupling between degrees of freedom of a limb: lower ≤ Σ coefficient · angle ≤ upper."""
 
-    turns: tuple[int, ...]
+    dofs: tuple[int, ...]
     coefficients: tuple[float, ...]
     lower: float
     upper: float
@@ -73,7 +73,7 @@ class CouplingTerm(NamedTuple):
 class LimbWeights:
     """Weights of rotation errors and couplings relative to position errors."""
 
-    turn: float
+    rotation: float
     """m of position error that a rotation error of one radian counts as."""
     coupling: float
     """m of position error that a soft coupling violated by one radian counts as."""
@@ -85,120 +85,134 @@ class LimbWeights:
 class LimbModel:
     """Joints of a hand that neither move a target of another limb nor are coupled to one."""
 
-    dofs: list[int]
+    hand_dofs: list[int]
     """(n,) indices into the hand's degrees of freedom, those nearer the wrist first."""
-    turns: tuple[LimbDof, ...]
+    dofs: tuple[LimbDof, ...]
     """(n,)"""
-    marks: tuple[LimbSite, ...]
-    rows: tuple[CouplingTerm, ...]
+    sites: tuple[LimbSite, ...]
+    couplings: tuple[LimbCoupling, ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
     """(n,) rad"""
-    worth: LimbWeights
-    hard: tuple[CouplingTerm, ...]
+    weights: LimbWeights
+    hard_couplings: tuple[LimbCoupling, ...]
     """The couplings that are constraints; the others are part of the cost."""
-    told: tuple[bool, ...]
+    observable: tuple[bool, ...]
     """(n,) which degrees of freedom the targets determine if every site has one."""
 
 
-def limbs_of(hand: HandModel, sites: list[int], worth: LimbWeights) -> tuple[LimbModel, ...]:
+def split_into_limbs(hand: HandModel, sites: list[int], weights: LimbWeights) -> tuple[LimbModel, ...]:
     """Split a hand into limbs. sites: (T,) indices of the hand's sites that have targets."""
-    together = _together(hand)
+    linked = _linked_dofs(hand)
     limbs, left = [], list(range(hand.dofs))
     while left:
-        dofs = [dof for dof in left if together[left[0], dof]]
-        left = [dof for dof in left if dof not in dofs]
-        limbs.append(_limb(hand, dofs, sites, worth))
+        hand_dofs = [dof for dof in left if linked[left[0], dof]]
+        left = [dof for dof in left if dof not in hand_dofs]
+        limbs.append(_limb(hand, hand_dofs, sites, weights))
     return tuple(limbs)
 
 
-def _together(hand: HandModel) -> Bools:
+def _linked_dofs(hand: HandModel) -> Bools:
     """(D, D) whether two degrees of freedom belong to the same limb: one moves the other, or a coupling links them."""
-    carries = hand_topology(hand).affected_by[hand.axis_joint]
-    linked: Bools = carries | carries.T
-    for row in hand.couplings:
-        tied = np.flatnonzero(row.coefficients)
-        linked[np.ix_(tied, tied)] = True
-    reached = linked
+    moves = hand_topology(hand).affected_by[hand.axis_joint]
+    linked: Bools = moves | moves.T
+    for coupling in hand.couplings:
+        coupled = np.flatnonzero(coupling.coefficients)
+        linked[np.ix_(coupled, coupled)] = True
+    # The transitive closure.
     while True:
-        further: Bools = (reached.astype(int) @ linked.astype(int)) > 0
-        if np.array_equal(further, reached):
-            return reached
-        reached = further
+        further: Bools = (linked.astype(int) @ linked.astype(int)) > 0
+        if np.array_equal(further, linked):
+            return linked
+        linked = further
 
 
-def _limb(hand: HandModel, dofs: list[int], sites: list[int], worth: LimbWeights) -> LimbModel:
-    index = {dof: turn for turn, dof in enumerate(dofs)}
-    turns = [_turn(hand, dof, index) for dof in dofs]
-    # A child's transform first undoes the rotation into its parent's axis frame.
-    backs = [_into_axis(hand.axes[dof]).T for dof in dofs]
-    kept = []
-    for (before, move), dof in zip(turns, dofs, strict=True):
-        into = _into_axis(hand.axes[dof])
-        back = np.eye(3) if before < 0 else backs[before]
-        axis = int(np.abs(into.T @ hand.axes[dof]).argmax())
-        sign = float(np.sign((into.T @ hand.axes[dof])[axis]))
-        frame, place = back @ move[:3, :3] @ into, _point(back @ move[:3, 3])
-        x, y, z = (_point(column) for column in frame.T)
-        kept.append(LimbDof(before, (x, y, z, place) if before < 0 else None, _columns(frame), place, axis, sign))
+def _limb(hand: HandModel, hand_dofs: list[int], sites: list[int], weights: LimbWeights) -> LimbModel:
+    index = {hand_dof: dof for dof, hand_dof in enumerate(hand_dofs)}
+    axis_frames = [_axis_frame(hand.axes[hand_dof]) for hand_dof in hand_dofs]
+    dofs = []
+    for hand_dof, axis_frame in zip(hand_dofs, axis_frames, strict=True):
+        parent, transform = _parent(hand, hand_dof, index)
+        # A child's transform first undoes the rotation into its parent's axis frame.
+        back = np.eye(3) if parent < 0 else axis_frames[parent].T
+        axis = int(np.abs(axis_frame.T @ hand.axes[hand_dof]).argmax())
+        sign = float(np.sign((axis_frame.T @ hand.axes[hand_dof])[axis]))
+        rotation, position = back @ transform[:3, :3] @ axis_frame, _point(back @ transform[:3, 3])
+        x, y, z = (_point(column) for column in rotation.T)
+        root_frame = (x, y, z, position) if parent < 0 else None
+        dofs.append(LimbDof(parent, root_frame, _columns(rotation), position, axis, sign))
     moved_by: list[tuple[int, ...]] = []
-    for number, turn in enumerate(kept):
-        moved_by.append((*(moved_by[turn.before] if turn.before >= 0 else ()), number))
-    marks = []
-    for column, number in enumerate(sites):
+    for number, dof in enumerate(dofs):
+        moved_by.append((*(moved_by[dof.parent] if dof.parent >= 0 else ()), number))
+    limb_sites = []
+    for target, number in enumerate(sites):
         site = hand.sites[number]
-        before, move = _down_to_turn(hand, site.joint, index)
-        if before < 0:
+        last, transform = _last_dof_moving(hand, site.joint, index)
+        if last < 0:
             continue
-        place = backs[before] @ (move[:3, :3] @ np.array(site.offset) + move[:3, 3])
-        fixed = _columns(backs[before] @ move[:3, :3])
-        at = hand.parents[site.joint] if not any(site.offset) else site.joint
-        moves = bool(at >= 0 and hand_topology(hand).affected_by[at].any())
-        marks.append(LimbSite(column, before, fixed, _point(place), moves, moved_by[before]))
+        back = axis_frames[last].T
+        position = _point(back @ (transform[:3, :3] @ np.array(site.offset) + transform[:3, 3]))
+        carrier = hand.parents[site.joint] if not any(site.offset) else site.joint
+        translates = bool(carrier >= 0 and hand_topology(hand).affected_by[carrier].any())
+        rotation = _columns(back @ transform[:3, :3])
+        limb_sites.append(LimbSite(target, last, rotation, position, translates, moved_by[last]))
     # The outermost first, as in the planar solvers.
-    marks.sort(key=lambda mark: (-len(mark.moved_by), -math.hypot(*mark.offset)))
-    rows = tuple(_row(row, index) for row in hand.couplings if set(np.flatnonzero(row.coefficients)) & set(dofs))
-    hard = tuple(row for row in rows if not row.soft)
-    told = through(rows, [any(turn in mark.moved_by for mark in marks) for turn in range(len(kept))])
-    low, high = hand.limits[dofs].T.tolist()
-    return LimbModel(dofs, tuple(kept), tuple(marks), rows, tuple(low), tuple(high), worth, hard, tuple(told))
+    limb_sites.sort(key=lambda site: (-len(site.moved_by), -math.hypot(*site.offset)))
+    couplings = tuple(
+        _coupling(coupling, index)
+        for coupling in hand.couplings
+        if set(np.flatnonzero(coupling.coefficients)) & set(hand_dofs)
+    )
+    moved = [any(dof in site.moved_by for site in limb_sites) for dof in range(len(dofs))]
+    low, high = hand.limits[hand_dofs].T.tolist()
+    return LimbModel(
+        hand_dofs=hand_dofs,
+        dofs=tuple(dofs),
+        sites=tuple(limb_sites),
+        couplings=couplings,
+        low=tuple(low),
+        high=tuple(high),
+        weights=weights,
+        hard_couplings=tuple(coupling for coupling in couplings if not coupling.soft),
+        observable=tuple(known_through_couplings(couplings, moved)),
+    )
 
 
-def through(rows: tuple[CouplingTerm, ...], known: list[Any]) -> list[Any]:
+def known_through_couplings(couplings: tuple[LimbCoupling, ...], known: list[Any]) -> list[Any]:
     """(n,) which degrees of freedom are known once couplings carry knowledge from one to another."""
     known = list(known)
-    for _ in rows:
-        for row in rows:
-            some: Any = False
-            for turn in row.turns:
-                some = some | known[turn]
-            for turn in row.turns:
-                known[turn] = known[turn] | some
+    for _ in couplings:
+        for coupling in couplings:
+            any_known: Any = False
+            for dof in coupling.dofs:
+                any_known = any_known | known[dof]
+            for dof in coupling.dofs:
+                known[dof] = known[dof] | any_known
     return known
 
 
-def _turn(hand: HandModel, dof: int, index: dict[int, int]) -> tuple[int, Floats]:
+def _parent(hand: HandModel, hand_dof: int, index: dict[int, int]) -> tuple[int, Floats]:
     """The parent of a degree of freedom, −1 for the wrist, and the constant transform (4, 4) from it."""
-    joint = int(hand.axis_joint[dof])
-    if dof - 1 in index and hand.axis_joint[dof - 1] == joint:
-        return index[dof - 1], np.eye(4)
-    before, move = _down_to_turn(hand, hand.parents[joint], index)
-    return before, move @ hand.rest[joint]
+    joint = int(hand.axis_joint[hand_dof])
+    if hand_dof - 1 in index and hand.axis_joint[hand_dof - 1] == joint:
+        return index[hand_dof - 1], np.eye(4)
+    parent, transform = _last_dof_moving(hand, hand.parents[joint], index)
+    return parent, transform @ hand.rest[joint]
 
 
-def _down_to_turn(hand: HandModel, joint: int, index: dict[int, int]) -> tuple[int, Floats]:
+def _last_dof_moving(hand: HandModel, joint: int, index: dict[int, int]) -> tuple[int, Floats]:
     """The last degree of freedom that moves a joint, −1 if none, and the constant transform (4, 4) from it."""
-    move = np.eye(4)
+    transform = np.eye(4)
     while joint >= 0:
         own = [dof for dof in np.flatnonzero(hand.axis_joint == joint) if dof in index]
         if own:
-            return index[int(own[-1])], move
-        move = hand.rest[joint] @ move
+            return index[int(own[-1])], transform
+        transform = hand.rest[joint] @ transform
         joint = hand.parents[joint]
-    return -1, move
+    return -1, transform
 
 
-def _into_axis(axis: Floats) -> Floats:
+def _axis_frame(axis: Floats) -> Floats:
     """(3, 3) a frame with one axis along a unit vector; the identity for x, y and z."""
     if np.abs(axis).max() > 1 - 1e-15:
         return np.eye(3)
@@ -220,7 +234,12 @@ def _point(vector: Floats) -> Point[float]:
     return x, y, z
 
 
-def _row(row: Coupling, index: dict[int, int]) -> CouplingTerm:
-    dofs = np.flatnonzero(row.coefficients)
-    coefficients = tuple(row.coefficients[dofs].tolist())
-    return CouplingTerm(tuple(index[int(dof)] for dof in dofs), coefficients, row.lower, row.upper, row.soft)
+def _coupling(coupling: Coupling, index: dict[int, int]) -> LimbCoupling:
+    hand_dofs = np.flatnonzero(coupling.coefficients)
+    return LimbCoupling(
+        tuple(index[int(hand_dof)] for hand_dof in hand_dofs),
+        tuple(coupling.coefficients[hand_dofs].tolist()),
+        coupling.lower,
+        coupling.upper,
+        coupling.soft,
+    )

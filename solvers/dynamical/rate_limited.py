@@ -20,25 +20,24 @@ from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..wrist_alignment import PalmTargets, fit_wrist
 from .dynamical_plan import DynamicalPlan
-from .limb_kinematics import SiteTarget, normal, place, turn_error
-from .limb_step import TurnBounds, add_couplings, bounds, step
-from .limb_targets import look, one_frame, told
+from .limb_kinematics import SiteTarget, evaluate, normal_equations, rotation_error
+from .limb_step import StepLimit, add_couplings, solve_step, step_bounds
+from .limb_targets import observed_dofs, one_frame, site_targets
 from .limbs import LimbModel
 from .steady_limb import damped
 
 Floats = NDArray[np.float64]
-STILL: Floats = np.zeros(6)
-TOLD = 1e-9
+RANK_TOLERANCE = 1e-9
 """Part of the largest eigenvalue below which the palm's targets do not determine a direction of its motion."""
 
 
 @dataclass(frozen=True, slots=True)
-class FollowRate:
+class FollowMethod:
     """Gain, velocity limit and step count of mode `follow`."""
 
     gain: float
     """1/s, K"""
-    fastest: float
+    max_speed: float
     """rad/s, v_max"""
     slope: float
     """1/rad, k of the limits' tanh"""
@@ -51,55 +50,71 @@ class FollowRate:
         """The share of the error that is corrected in this time."""
         return -math.expm1(-self.gain * max(seconds, 0.0))
 
-    def room(self, seconds: float) -> TurnBounds:
-        """The bounds of a step of this time."""
-        return TurnBounds(self.fastest * max(seconds, 0.0), self.slope)
+    def limit(self, seconds: float) -> StepLimit:
+        """The limit of a step of this time."""
+        return StepLimit(self.max_speed * max(seconds, 0.0), self.slope)
 
 
-def followed(
-    plan: DynamicalPlan, targets: Targets, spans: Floats, begin: tuple[Floats, Floats, Floats], pace: FollowRate
+def follow(
+    plan: DynamicalPlan,
+    targets: Targets,
+    time_steps: Floats,
+    start: tuple[Floats, Floats, Floats],
+    method: FollowMethod,
 ) -> tuple[Floats, Floats, Floats]:
-    """(F, 4, 4) roots and (F, D) angles, each frame from the one before, and (4, 4) the wrist as last fitted.
+    """Follow the targets from frame to frame.
 
-    spans: (F,) s from the previous frame; begin: root and angles before the first frame, and the wrist as fitted there.
+    Args:
+        plan: the hand's limbs and sites.
+        targets: F frames.
+        time_steps: (F,) s from the previous frame.
+        start: root (4, 4) and angles (D,) before the first frame, and the root (4, 4) fitted to the palm there.
+        method: gain and limits.
+
+    Returns:
+        (F, 4, 4) roots, (F, D) angles, and (4, 4) the root fitted to the palm's targets in the last frame.
     """
-    root, angles, last = begin
-    laid = np.broadcast_to(fit_wrist(plan.base, targets, last, plan.worth.turn), (len(targets), 4, 4))
-    roots, found = np.empty((len(targets), 4, 4)), np.empty((len(targets), len(angles)))
-    now = angles.tolist()
-    carried = plan.base.seen(targets).tolist()
-    for frame, span in enumerate(spans.tolist()):
-        twist = palm_twist(plan.base, targets, laid[frame], frame, plan.worth.turn) if carried[frame] else STILL
-        if carried[frame]:
-            root = _after(root, laid[frame], twist, span, pace)
-        sights = _Sights(targets, laid[frame], twist, frame)
+    root, start_angles, palm_root = start
+    palm_roots = fit_wrist(plan.palm, targets, palm_root, plan.weights.rotation)
+    palm_roots = np.broadcast_to(palm_roots, (len(targets), 4, 4))
+    roots, solved = np.empty((len(targets), 4, 4)), np.empty((len(targets), len(start_angles)))
+    angles = start_angles.tolist()
+    palm_seen = plan.palm.seen(targets).tolist()
+    for frame, time_step in enumerate(time_steps.tolist()):
+        twist = np.zeros(6)
+        if palm_seen[frame]:
+            twist = palm_twist(plan.palm, targets, palm_roots[frame], frame, plan.weights.rotation)
+            root = _follow_wrist(root, palm_roots[frame], twist, time_step, method)
+        frames = one_frame(targets, palm_roots[frame], frame)
         for limb in plan.limbs:
-            seen = look(SCALAR, limb, sights.frames)
-            if seen:
-                solved = _limb(limb, [now[dof] for dof in limb.dofs], sights.moving(limb, seen), span, pace)
-                for dof, angle in zip(limb.dofs, solved, strict=True):
-                    now[dof] = angle
-        roots[frame], found[frame] = root, now
-    return roots, found, laid[-1]
+            limb_targets = site_targets(SCALAR, limb, frames)
+            if limb_targets:
+                moving = _moving_targets(limb, limb_targets, targets, frame, (palm_roots[frame], twist))
+                limb_angles = _follow_limb(limb, [angles[dof] for dof in limb.hand_dofs], moving, time_step, method)
+                for dof, angle in zip(limb.hand_dofs, limb_angles, strict=True):
+                    angles[dof] = angle
+        roots[frame], solved[frame] = root, angles
+    return roots, solved, palm_roots[-1]
 
 
-def _limb(
-    limb: LimbModel, angles: list[float], seen: list["MovingTarget"], span: float, pace: FollowRate
+def _follow_limb(
+    limb: LimbModel, angles: list[float], targets: list["MovingTarget"], time_step: float, method: FollowMethod
 ) -> list[float]:
     """The angles (n,) of a limb at the end of a frame."""
-    known = told(SCALAR, limb, [each.seen for each in seen])
-    time = span / pace.substeps
-    share, room = pace.share(time), pace.room(time)
-    for number in range(pace.substeps):
-        there = [each.before(span - number * time, time) for each in seen]
-        placed = place(SCALAR, limb, angles, there)
-        program = normal(limb, placed, there, share)
+    observed = observed_dofs(SCALAR, limb, [moving.target for moving in targets])
+    substep = time_step / method.substeps
+    share, limit = method.share(substep), method.limit(substep)
+    for number in range(method.substeps):
+        current = [moving.moved_back(time_step - number * substep, substep) for moving in targets]
+        posed = evaluate(SCALAR, limb, angles, current)
+        program = normal_equations(limb, posed, current, share)
         add_couplings(SCALAR, limb, angles, program, share)
-        move = step(SCALAR, limb, damped(program, pace.damping), bounds(SCALAR, limb, angles, room, known))
+        bounds = step_bounds(SCALAR, limb, angles, limit, observed)
+        step = solve_step(SCALAR, limb, damped(program, method.damping), bounds)
         # Rounding must not carry a joint beyond its limit.
         angles = [
-            min(max(angle + way, min(angle, low)), max(angle, high))
-            for angle, way, low, high in zip(angles, move, limb.low, limb.high, strict=True)
+            min(max(angle + change, min(angle, low)), max(angle, high))
+            for angle, change, low, high in zip(angles, step, limb.low, limb.high, strict=True)
         ]
     return angles
 
@@ -108,91 +123,93 @@ def _limb(
 class MovingTarget:
     """A target of a frame and its velocity relative to the palm."""
 
-    seen: SiteTarget[float]
+    target: SiteTarget[float]
     velocity: Floats | None
     """(3,) m/s"""
-    spin: Floats | None
+    angular_velocity: Floats | None
     """(3,) rad/s"""
 
-    def before(self, earlier: float, time: float) -> SiteTarget[float]:
-        """The target `earlier` seconds before, and its motion during `time` seconds from there."""
-        place_, move, spin = self.seen.place, None, None
-        turn: Any = self.seen.turn
-        if self.velocity is not None and place_ is not None:
-            x, y, z = (np.array(place_) - self.velocity * earlier).tolist()
-            place_, move = (x, y, z), tuple((self.velocity * time).tolist())
-        if self.spin is not None and turn is not None:
-            back = turned_by(-self.spin * earlier) @ np.array(turn).T
-            one, two, three = (tuple(column) for column in back.T.tolist())
-            turn, spin = (one, two, three), tuple((self.spin * time).tolist())
-        return self.seen._replace(place=place_, turn=turn, move=move, spin=spin)
+    def moved_back(self, seconds: float, substep: float) -> SiteTarget[float]:
+        """The target `seconds` earlier, and its motion during `substep` seconds from there."""
+        position, linear_motion, angular_motion = self.target.position, None, None
+        rotation: Any = self.target.rotation
+        if self.velocity is not None and position is not None:
+            x, y, z = (np.array(position) - self.velocity * seconds).tolist()
+            position, linear_motion = (x, y, z), tuple((self.velocity * substep).tolist())
+        if self.angular_velocity is not None and rotation is not None:
+            matrix = exp_rotation(-self.angular_velocity * seconds) @ np.array(rotation).T
+            rotation = tuple(tuple(column) for column in matrix.T.tolist())
+            angular_motion = tuple((self.angular_velocity * substep).tolist())
+        return self.target._replace(
+            position=position, rotation=rotation, linear_motion=linear_motion, angular_motion=angular_motion
+        )
 
 
-class _Sights:
-    """A frame's targets relative to the wrist as fitted to the palm's targets."""
+def _moving_targets(
+    limb: LimbModel,
+    limb_targets: list[SiteTarget[float]],
+    targets: Targets,
+    frame: int,
+    palm_motion: tuple[Floats, Floats],
+) -> list[MovingTarget]:
+    """The limb's targets with their velocities relative to the palm, of which root (4, 4) and twist (6,) are given."""
+    palm_root, twist = palm_motion
+    result = []
+    for limb_target in limb_targets:
+        column = limb.sites[limb_target.site].target
+        velocity = angular_velocity = None
+        if targets.velocities is not None and limb_target.position is not None:
+            arm = targets.positions[frame, column] - palm_root[:3, 3]
+            palm_velocity = twist[:3] + np.cross(twist[3:], arm)
+            velocity = (targets.velocities[frame, column] - palm_velocity) @ palm_root[:3, :3]
+        if targets.angular_velocities is not None and limb_target.rotation is not None:
+            angular_velocity = (targets.angular_velocities[frame, column] - twist[3:]) @ palm_root[:3, :3]
+        result.append(MovingTarget(limb_target, velocity, angular_velocity))
+    return result
 
-    def __init__(self, targets: Targets, root: Floats, twist: Floats, frame: int) -> None:
-        self.frames = one_frame(targets, root, frame)
-        self.velocities, self.spins = targets.velocities, targets.angular_velocities
-        self.targets, self.root, self.twist, self.frame = targets, root, twist, frame
 
-    def moving(self, limb: LimbModel, seen: list[SiteTarget[float]]) -> list[MovingTarget]:
-        """The targets with their velocities relative to the palm."""
-        result = []
-        for each in seen:
-            column = limb.marks[each.mark].column
-            velocity = spin = None
-            if self.velocities is not None and each.place is not None:
-                arm = self.targets.positions[self.frame, column] - self.root[:3, 3]
-                carried = self.twist[:3] + np.cross(self.twist[3:], arm)
-                velocity = (self.velocities[self.frame, column] - carried) @ self.root[:3, :3]
-            if self.spins is not None and each.turn is not None:
-                spin = (self.spins[self.frame, column] - self.twist[3:]) @ self.root[:3, :3]
-            result.append(MovingTarget(each, velocity, spin))
-        return result
-
-
-def palm_twist(base: PalmTargets, targets: Targets, root: Floats, frame: int, turn_length: float) -> Floats:
+def palm_twist(palm: PalmTargets, targets: Targets, root: Floats, frame: int, rotation_weight: float) -> Floats:
     """(6,) m/s and rad/s of the wrist in the world, by least squares; 0 in directions that no target determines."""
     matrix, right = np.zeros((6, 6)), np.zeros(6)
-    for rows, wanted, weight in _palm_rates(base, targets, root, frame, turn_length):
-        matrix += weight * rows.T @ rows
-        right += weight * rows.T @ wanted
+    for jacobian, velocity, weight in _palm_velocities(palm, targets, root, frame, rotation_weight):
+        matrix += weight * jacobian.T @ jacobian
+        right += weight * jacobian.T @ velocity
     if not matrix.any():
         return right
-    sizes, axes = np.linalg.eigh(matrix)
-    tells = sizes > TOLD * sizes[-1]
-    along = axes[:, tells]
-    found: Floats = along @ ((along.T @ right) / sizes[tells])
-    return found
+    eigenvalues, axes = np.linalg.eigh(matrix)
+    determined = eigenvalues > RANK_TOLERANCE * eigenvalues[-1]
+    axes = axes[:, determined]
+    twist: Floats = axes @ ((axes.T @ right) / eigenvalues[determined])
+    return twist
 
 
-def _palm_rates(
-    base: PalmTargets, targets: Targets, root: Floats, frame: int, turn_length: float
+def _palm_velocities(
+    palm: PalmTargets, targets: Targets, root: Floats, frame: int, rotation_weight: float
 ) -> Iterator[tuple[Floats, Floats, float]]:
     """Least-squares rows of the palm's measured velocities: Jacobian (3, 6), velocity (3,) and weight."""
     if targets.velocities is not None:
-        for column in base.palm.columns:
+        for column in palm.palm.columns:
             if targets.weights[frame, column] > 0:
-                rows = np.hstack([np.eye(3), -cross_matrix(targets.positions[frame, column] - root[:3, 3])])
-                yield rows, targets.velocities[frame, column], float(targets.weights[frame, column])
+                arm = targets.positions[frame, column] - root[:3, 3]
+                jacobian = np.hstack([np.eye(3), -cross_matrix(arm)])
+                yield jacobian, targets.velocities[frame, column], float(targets.weights[frame, column])
     if targets.angular_velocities is not None and targets.rotation_weights is not None:
-        for column in base.rotation_columns:
+        for column in palm.rotation_columns:
             if targets.rotation_weights[frame, column] > 0:
-                rows = np.hstack([np.zeros((3, 3)), np.eye(3)])
-                weight = float(targets.rotation_weights[frame, column]) * turn_length**2
-                yield rows, targets.angular_velocities[frame, column], weight
+                jacobian = np.hstack([np.zeros((3, 3)), np.eye(3)])
+                weight = float(targets.rotation_weights[frame, column]) * rotation_weight**2
+                yield jacobian, targets.angular_velocities[frame, column], weight
 
 
-def _after(root: Floats, laid: Floats, twist: Floats, span: float, pace: FollowRate) -> Floats:
-    """(4, 4) T_world_wrist after a frame in which it follows the pose `laid` fitted to its targets."""
-    time = span / pace.substeps
-    for number in range(pace.substeps):
-        earlier = span - number * time
-        turn = turned_by(-twist[3:] * earlier) @ laid[:3, :3]
-        found, _ = turn_error(ARRAY, _columns(turn), _columns(root[:3, :3]))
-        missed = np.concatenate([laid[:3, 3] - twist[:3] * earlier - root[:3, 3], np.ravel(found)])
-        root = integrate(root[None], np.zeros((1, 0)), (pace.share(time) * missed + twist * time)[None])[0][0]
+def _follow_wrist(root: Floats, palm_root: Floats, twist: Floats, time_step: float, method: FollowMethod) -> Floats:
+    """(4, 4) T_world_wrist after a frame in which it follows the pose fitted to its targets."""
+    substep = time_step / method.substeps
+    for number in range(method.substeps):
+        seconds = time_step - number * substep
+        rotation = exp_rotation(-twist[3:] * seconds) @ palm_root[:3, :3]
+        turn_error, _ = rotation_error(ARRAY, _columns(rotation), _columns(root[:3, :3]))
+        error = np.concatenate([palm_root[:3, 3] - twist[:3] * seconds - root[:3, 3], np.ravel(turn_error)])
+        root = integrate(root[None], np.zeros((1, 0)), (method.share(substep) * error + twist * substep)[None])[0][0]
     return root
 
 
@@ -200,7 +217,7 @@ def _columns(matrix: Floats) -> tuple[tuple[Floats, ...], ...]:
     return tuple(tuple(np.array([value]) for value in column) for column in matrix.T)
 
 
-def turned_by(vector: Floats) -> Floats:
+def exp_rotation(vector: Floats) -> Floats:
     """(3, 3) the exponential map of a rotation vector (3,) in rad."""
     angle = np.linalg.norm(vector, axis=-1)
     return rot.to_matrix(rot.from_axis_angle(vector / max(float(angle), 1e-300), angle))

@@ -4,49 +4,51 @@ Position targets give angles as in the planar solvers: the digit's plane and, in
 Rotation targets give a joint's angles by its rotation relative to its parent. Angles that neither gives start neutral.
 """
 
-import math
 from typing import Any
 
 from ...hand.scalar_math import N, NumberFunctions
-from .limb_kinematics import SiteTarget, carried, turned
+from .limb_kinematics import SiteTarget, rotated, transformed
 from .limbs import LimbModel
 
 
-def from_turns(m: NumberFunctions[N], limb: LimbModel, seen: list[SiteTarget[N]], ease: list[float]) -> list[N]:
+def angles_from_rotations(
+    m: NumberFunctions[N], limb: LimbModel, targets: list[SiteTarget[N]], neutral: list[float]
+) -> list[N]:
     """Angles (n,) within limits of the joints that have rotation targets, from the wrist outwards; the others neutral.
 
     A joint's rotation is Rz Ry Rx, or some of these: the Euler angles of its frame relative to its parent's.
     """
     frames: list[Any] = []
     angles: list[Any] = []
-    for number, turn in enumerate(limb.turns):
-        frame = turn.begin or carried(frames[turn.before], turn.fixed, turn.offset)
-        last = _last_of_joint(limb, number)
-        angle: Any = ease[number]
-        for each in seen:
-            mark = limb.marks[each.mark]
-            if each.turn is not None and mark.turn == last and mark.fixed is None:
-                found = m.clip(turn.sign * _angle(m, turn.axis, frame, each.turn), limb.low[number], limb.high[number])
-                angle = m.where(each.turn_weight > 0, found, angle)
+    for number, dof in enumerate(limb.dofs):
+        frame = dof.root_frame or transformed(frames[dof.parent], dof.rest_rotation, dof.offset)
+        last = _last_dof_of_joint(limb, number)
+        angle: Any = neutral[number]
+        for target in targets:
+            site = limb.sites[target.site]
+            if target.rotation is not None and site.dof == last and site.rest_rotation is None:
+                euler = dof.sign * _euler_angle(m, dof.axis, frame, target.rotation)
+                clipped = m.clip(euler, limb.low[number], limb.high[number])
+                angle = m.where(target.rotation_weight > 0, clipped, angle)
         angles.append(angle)
-        frames.append(turned(m, frame, turn.axis, turn.sign, angle)[0])
+        frames.append(rotated(m, frame, dof.axis, dof.sign, angle)[0])
     return angles
 
 
-def _last_of_joint(limb: LimbModel, number: int) -> int:
+def _last_dof_of_joint(limb: LimbModel, number: int) -> int:
     """The last degree of freedom of the joint to which this one belongs."""
-    while number + 1 < len(limb.turns):
-        after = limb.turns[number + 1]
-        if after.before != number or after.fixed is not None or any(after.offset):
+    while number + 1 < len(limb.dofs):
+        following = limb.dofs[number + 1]
+        if following.parent != number or following.rest_rotation is not None or any(following.offset):
             break
         number += 1
     return number
 
 
-def _angle(m: NumberFunctions[N], axis: int, frame: Any, turn: Any) -> N:
+def _euler_angle(m: NumberFunctions[N], axis: int, frame: Any, rotation: Any) -> N:
     """The Euler angle about one axis of a frame that has already been rotated by the angles before it in Rz Ry Rx."""
     fx, fy, fz = frame[:3]
-    x, y, z = turn
+    x, y, z = rotation
     if axis == 2:
         return m.atan2(_dot(fy, x), _dot(fx, x))
     if axis == 1:
@@ -54,10 +56,5 @@ def _angle(m: NumberFunctions[N], axis: int, frame: Any, turn: Any) -> N:
     return m.atan2(_dot(fz, y) - _dot(fy, z), _dot(fy, y) + _dot(fz, z))
 
 
-def _dot(one: Any, other: Any) -> Any:
-    return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
-
-
-def begun(planar: float, otherwise: float) -> float:
-    """The angle from position targets if there is one, else the other."""
-    return planar if math.isfinite(planar) else otherwise
+def _dot(a: Any, b: Any) -> Any:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -11,24 +11,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.scalar_math import ARRAY, SCALAR, N, NumberFunctions
-from .limb_kinematics import LimbFrames, SiteTarget, Square, among, bent, definite, normal, picked, place
-from .limb_step import TurnBounds, add_couplings, bounds, coupling_cost, step
+from .limb_kinematics import (
+    LimbFrames,
+    SiteTarget,
+    Square,
+    evaluate,
+    is_positive_definite,
+    normal_equations,
+    second_order_term,
+    select_frames,
+    select_nested,
+)
+from .limb_step import StepLimit, add_couplings, coupling_cost, solve_step, step_bounds
 from .limbs import LimbModel
 
 Floats = NDArray[np.float64]
 
-STILL = 1e-7
+MIN_STEP = 1e-7
 """rad: a smaller step is not taken, so that rounding decides nothing."""
-GREATER, LESS = 30.0, 0.03
-"""Factors on the damping after a rejected step and after an accepted one."""
-GAINED = 0.1
-"""Smallest ratio of actual to predicted cost reduction: two poses of equal cost must not alternate."""
-
-
-LEAST = 1e-7
-"""m²: a matrix with smaller pivots does not count as positive definite."""
-FREELY = 1.0
+MIN_STEP_HARD = 1e-13
+"""rad, the same for limbs with hard couplings, of which even tiny violations are corrected."""
+MAX_STEP = 1.0
 """rad that a joint may move in one step; also the assumed size of the step before the first."""
+DAMPING_UP, DAMPING_DOWN = 30.0, 0.03
+"""Factors on the damping after a rejected step and after an accepted one."""
+MIN_GAIN_RATIO = 0.1
+"""Smallest ratio of actual to predicted cost reduction: two poses of equal cost must not alternate."""
+MIN_PIVOT = 1e-7
+"""m²: a matrix with smaller pivots does not count as positive definite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,83 +50,89 @@ class SettlingMethod:
     steps: int
     damping: float
     """m², λ"""
-    room: TurnBounds
-    near: float = 1e-3
+    limit: StepLimit
+    converged_step: float = 1e-3
     """rad: a step this small ends the iteration. Steps shrink by a constant factor or faster, so the iteration also
     ends where the next step, shrunk like the last, would be this small."""
 
 
 def settle_one(
-    limb: LimbModel, angles: list[float], seen: list[SiteTarget[float]], known: list[Any], method: SettlingMethod
+    limb: LimbModel,
+    angles: list[float],
+    targets: list[SiteTarget[float]],
+    observed: list[Any],
+    method: SettlingMethod,
 ) -> list[float]:
     """The angles (n,) to which a limb converges in one frame from `angles`; undetermined ones stay."""
-    placed = place(SCALAR, limb, angles, seen)
-    if _met(limb, placed, method):
+    posed = evaluate(SCALAR, limb, angles, targets)
+    if _is_met(limb, posed, method):
         return angles
-    cost, damping, before = _cost(SCALAR, limb, placed), method.damping, FREELY
+    cost, damping, last_size = _cost(SCALAR, limb, posed), method.damping, MAX_STEP
     program: Any = None
     for number in range(method.steps):
         if program is None or number == 1:
-            program = _program(SCALAR, limb, placed, seen, number > 0)
-        ends = bounds(SCALAR, limb, placed.angles, method.room, known)
-        move = step(SCALAR, limb, damped(program, damping), ends)
-        size = max(map(abs, move))
-        if size < _still(limb):
+            program = _program(SCALAR, limb, posed, targets, second_order=number > 0)
+        bounds = step_bounds(SCALAR, limb, posed.angles, method.limit, observed)
+        step = solve_step(SCALAR, limb, damped(program, damping), bounds)
+        size = max(map(abs, step))
+        if size < _min_step(limb):
             break
-        there = place(SCALAR, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen)
-        dearer = _cost(SCALAR, limb, there)
-        if not cost - dearer >= GAINED * _promised(program, move):
-            damping *= GREATER
+        trial = evaluate(
+            SCALAR, limb, [angle + change for angle, change in zip(posed.angles, step, strict=True)], targets
+        )
+        trial_cost = _cost(SCALAR, limb, trial)
+        if not cost - trial_cost >= MIN_GAIN_RATIO * _predicted_gain(program, step):
+            damping *= DAMPING_UP
             continue
-        placed, cost, program = there, dearer, None
-        if size < method.near or size * size < method.near * before:
+        posed, cost, program = trial, trial_cost, None
+        if size < method.converged_step or size * size < method.converged_step * last_size:
             break
-        damping, before = max(damping * LESS, method.damping), size
-    return placed.angles
+        damping, last_size = max(damping * DAMPING_DOWN, method.damping), size
+    return posed.angles
 
 
 def settle_many(
-    limb: LimbModel, angles: Floats, seen: list[SiteTarget[Floats]], known: list[Any], method: SettlingMethod
+    limb: LimbModel, angles: Floats, targets: list[SiteTarget[Floats]], observed: list[Any], method: SettlingMethod
 ) -> None:
     """The same for many frames: iterates angles (n, F) in place. Frames that have converged are left alone."""
-    met: Any = _met(limb, place(ARRAY, limb, list(angles), seen), method)
-    moving = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
-    damping, before = np.full(len(moving), method.damping), np.full(len(moving), FREELY)
+    met: Any = _is_met(limb, evaluate(ARRAY, limb, list(angles), targets), method)
+    active = np.flatnonzero(~np.broadcast_to(met, angles.shape[1:]))
+    damping, last_size = np.full(len(active), method.damping), np.full(len(active), MAX_STEP)
     for number in range(method.steps):
-        if not len(moving):
+        if not len(active):
             return
-        seen_there = among(moving, seen)
-        placed = place(ARRAY, limb, list(angles[:, moving]), seen_there)
-        program = _program(ARRAY, limb, placed, seen_there, number > 0)
-        ends = bounds(ARRAY, limb, placed.angles, method.room, picked(moving, tuple(known)))
-        move: Any = step(ARRAY, limb, damped(program, damping), ends)
-        there = place(ARRAY, limb, [angle + way for angle, way in zip(placed.angles, move, strict=True)], seen_there)
-        gained = _cost(ARRAY, limb, placed) - _cost(ARRAY, limb, there)
-        size: Any = np.abs(move).max(axis=0)
-        still = size < _still(limb)
-        better = (gained >= GAINED * _promised(program, move)) & ~still
-        angles[:, moving[better]] = np.asarray(there.angles)[:, better]
-        near = (size < method.near) | (size * size < method.near * before)
-        damping = np.where(better, np.maximum(damping * LESS, method.damping), damping * GREATER)
-        before = np.where(better, size, before)
-        going = ~(still | (better & near))
-        moving, damping, before = moving[going], damping[going], before[going]
+        own_targets = select_frames(active, targets)
+        posed = evaluate(ARRAY, limb, list(angles[:, active]), own_targets)
+        program = _program(ARRAY, limb, posed, own_targets, second_order=number > 0)
+        bounds = step_bounds(ARRAY, limb, posed.angles, method.limit, select_nested(active, tuple(observed)))
+        step: Any = solve_step(ARRAY, limb, damped(program, damping), bounds)
+        moved = [angle + change for angle, change in zip(posed.angles, step, strict=True)]
+        trial = evaluate(ARRAY, limb, moved, own_targets)
+        gain = _cost(ARRAY, limb, posed) - _cost(ARRAY, limb, trial)
+        size: Any = np.abs(step).max(axis=0)
+        tiny = size < _min_step(limb)
+        better = (gain >= MIN_GAIN_RATIO * _predicted_gain(program, step)) & ~tiny
+        angles[:, active[better]] = np.asarray(trial.angles)[:, better]
+        small = (size < method.converged_step) | (size * size < method.converged_step * last_size)
+        damping = np.where(better, np.maximum(damping * DAMPING_DOWN, method.damping), damping * DAMPING_UP)
+        last_size = np.where(better, size, last_size)
+        going = ~(tiny | (better & small))
+        active, damping, last_size = active[going], damping[going], last_size[going]
 
 
-def _met(limb: LimbModel, placed: LimbFrames[N], method: SettlingMethod) -> Any:
+def _is_met(limb: LimbModel, posed: LimbFrames[N], method: SettlingMethod) -> Any:
     """Whether all targets are within tolerance and there is no hard coupling."""
-    met: Any = placed.farthest <= method.tolerance**2
-    return met & (not limb.hard)
+    met: Any = posed.largest_squared_error <= method.tolerance**2
+    return met & (not limb.hard_couplings)
 
 
-def _still(limb: LimbModel) -> float:
-    """rad, the smallest step that is taken; with hard couplings even tiny violations are corrected."""
-    return 1e-13 if limb.hard else STILL
+def _min_step(limb: LimbModel) -> float:
+    return MIN_STEP_HARD if limb.hard_couplings else MIN_STEP
 
 
-def _cost(m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N]) -> Any:
+def _cost(m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N]) -> Any:
     """m², of targets and couplings."""
-    return placed.cost + coupling_cost(m, limb, placed.angles)
+    return posed.cost + coupling_cost(m, limb, posed.angles)
 
 
 def damped(program: Any, damping: Any) -> Any:
@@ -124,43 +140,44 @@ def damped(program: Any, damping: Any) -> Any:
     return [[*row[:-1], row[-1] + damping] for row in program[0]], program[1]
 
 
-def _promised(program: tuple[Any, Any], move: list[N]) -> Any:
+def _predicted_gain(program: tuple[Any, Any], step: list[N]) -> Any:
     """m², a lower bound of the cost reduction that the quadratic model predicts for a step."""
-    return sum(pull * way for pull, way in zip(program[1], move, strict=True))
+    return sum(right * change for right, change in zip(program[1], step, strict=True))
 
 
 def _program(
-    m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], again: bool
+    m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], *, second_order: bool
 ) -> tuple[Any, Any]:
-    """The matrix and the right side of a step, from the second step on (`again`) with second-order terms."""
-    square, right = normal(limb, placed, seen, 1.0)
-    if again:
-        square = _bent(m, limb, placed, seen, square)
-    add_couplings(m, limb, placed.angles, (square, right), 1.0)
+    """The matrix and the right side of a step, from the second step on with second-order terms."""
+    square, right = normal_equations(limb, posed, targets, 1.0)
+    if second_order:
+        square = _with_second_order(m, limb, posed, targets, square)
+    add_couplings(m, limb, posed.angles, (square, right), 1.0)
     return square, right
 
 
-def _bent(
-    m: NumberFunctions[N], limb: LimbModel, placed: LimbFrames[N], seen: list[SiteTarget[N]], square: Square[N]
+def _with_second_order(
+    m: NumberFunctions[N], limb: LimbModel, posed: LimbFrames[N], targets: list[SiteTarget[N]], square: Square[N]
 ) -> Square[N]:
     """Add the second-order term to the matrix; where the sum is not positive definite, a diagonal bound of it instead.
 
     A symmetric matrix is at most the diagonal of its rows' absolute sums (Gershgorin 1931). Steps with that bound do
     not oscillate, as plain Gauss-Newton steps do where a target is far out of reach.
     """
-    if all(each.place is None for each in seen):
+    if all(target.position is None for target in targets):
         return square
-    bends = bent(limb, placed, seen)
-    whole = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(square, bends, strict=True)]
-    sound = definite(m, whole, LEAST)
-    if m is SCALAR and sound:
-        return whole
+    term = second_order_term(limb, posed, targets)
+    hessian = [[a + b for a, b in zip(*rows, strict=True)] for rows in zip(square, term, strict=True)]
+    definite = is_positive_definite(m, hessian, MIN_PIVOT)
+    if m is SCALAR and definite:
+        return hessian
     sums: list[Any] = [0.0] * len(square)
-    for i, row in enumerate(bends):
-        for j, bend in enumerate(row):
-            sums[i] = sums[i] + abs(bend)
-            sums[j] = sums[j] + (abs(bend) if j < i else 0.0)
-    bound: Square[Any] = [list(row) for row in square]
+    for i, row in enumerate(term):
+        for j, value in enumerate(row):
+            sums[i] = sums[i] + abs(value)
+            sums[j] = sums[j] + (abs(value) if j < i else 0.0)
+    bounded: Square[Any] = [list(row) for row in square]
     for i, total in enumerate(sums):
-        bound[i][i] = bound[i][i] + total
-    return [[m.where(sound, a, b) for a, b in zip(*rows, strict=True)] for rows in zip(whole, bound, strict=True)]
+        bounded[i][i] = bounded[i][i] + total
+    both = zip(hessian, bounded, strict=True)
+    return [[m.where(definite, a, b) for a, b in zip(*rows, strict=True)] for rows in both]

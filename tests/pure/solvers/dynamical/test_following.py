@@ -52,7 +52,7 @@ def turned(hand, pose, joints):
 def test_what_is_missed_falls_as_the_gain_says(gain, floating):
     """exp(-K t) of a small error, whatever the rate of the frames."""
     begin, goal = still(HAND, 0.5, 20), still(HAND, 0.505, 20)
-    solver = Dynamical(mode="follow", gain=gain, floating=floating, damping=1e-6, fastest=1000, coupling=0)
+    solver = Dynamical(mode="follow", gain=gain, floating=floating, damping=1e-6, max_speed=1000, coupling_weight=0)
     targets = targets_at(HAND, goal, FULL)
     state = State(begin.root[0], begin.angles[0])
     pose, _ = solver.solve(HAND, targets, state)
@@ -107,21 +107,21 @@ def test_a_wrist_that_turns_steadily_is_followed_without_lag(floating):
 
 
 @BOTH
-@pytest.mark.parametrize("fastest", [1.0, 30.0, 1000.0])
+@pytest.mark.parametrize("max_speed", [1.0, 30.0, 1000.0])
 @pytest.mark.parametrize("slope", [0.5, 20.0, 1000.0])
-def test_no_step_crosses_a_limit_and_none_is_too_fast(floating, fastest, slope):
+def test_no_step_crosses_a_limit_and_none_is_too_fast(floating, max_speed, slope):
     rng = np.random.default_rng(3)
     targets = waving(60)
     targets = replace(targets, positions=targets.positions + rng.normal(0, 0.1, targets.positions.shape))
-    solver = Dynamical(mode="follow", gain=1e4, fastest=fastest, slope=slope, floating=floating)
+    solver = Dynamical(mode="follow", gain=1e4, max_speed=max_speed, slope=slope, floating=floating)
     pose, _ = solver.solve(HAND, targets, State(np.eye(4), HAND.neutral))
     assert limit_excess(HAND, pose.angles).max() == 0
     speed = np.abs(np.diff(pose.angles, axis=0)).max() * 200
-    assert speed <= fastest * (1 + 1e-9)
+    assert speed <= max_speed * (1 + 1e-9)
     # The paper's bound holds in every frame: slower the nearer the limit.
     low, high = HAND.limits.T
     towards = np.where(np.diff(pose.angles, axis=0) > 0, high - pose.angles[:-1], pose.angles[:-1] - low)
-    assert np.all(np.abs(np.diff(pose.angles, axis=0)) * 200 <= fastest * np.tanh(slope * towards) + 1e-9)
+    assert np.all(np.abs(np.diff(pose.angles, axis=0)) * 200 <= max_speed * np.tanh(slope * towards) + 1e-9)
 
 
 @BOTH

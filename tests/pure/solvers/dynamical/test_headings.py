@@ -15,15 +15,15 @@ from knuckle.hand.proportions import adult, build
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.hand.targets import Targets
 from knuckle.solvers.dynamical import Dynamical
-from knuckle.solvers.dynamical.bone_directions import by_headings, headings_of
+from knuckle.solvers.dynamical.bone_directions import limb_directions, solve_headings
 from knuckle.solvers.dynamical.limb_targets import many_frames, one_frame
-from knuckle.solvers.dynamical.limbs import LimbModel, LimbWeights, limbs_of
+from knuckle.solvers.dynamical.limbs import LimbModel, LimbWeights, split_into_limbs
 from knuckle.solvers.solver import State, limit_excess
 
 from ..hands import HANDS
 
 PHALANGES = tuple(joint for chain in CHAIN_JOINTS.values() for joint in chain[:3])
-WORTH = LimbWeights(0.03, 0.003)
+WEIGHTS = LimbWeights(0.03, 0.003)
 NO_TWIST = {named: limits for named, limits in DEFAULT_LIMITS.items() if named[1] != "twist"}
 KINDS = {**HANDS, "no twist": build(adult("right"), NO_TWIST)}
 
@@ -52,7 +52,7 @@ def turns_of(targets: Targets) -> tuple[np.ndarray, np.ndarray]:
 
 
 def limbs(hand: HandModel, targets: Targets) -> tuple[LimbModel, ...]:
-    return limbs_of(hand, targets.sites.tolist(), WORTH)
+    return split_into_limbs(hand, targets.sites.tolist(), WEIGHTS)
 
 
 def missed(hand: HandModel, targets: Targets, angles: np.ndarray) -> np.ndarray:
@@ -61,8 +61,8 @@ def missed(hand: HandModel, targets: Targets, angles: np.ndarray) -> np.ndarray:
     found = at[[hand.sites[site].joint for site in targets.sites], :3, :3]
     turns, asked = turns_of(targets)
     off = found - rotations.to_matrix(turns[0])
-    weights = WORTH.turn * np.sqrt(asked[0] / 2)
-    couplings = [WORTH.coupling * row.coefficients @ angles for row in hand.couplings]
+    weights = WEIGHTS.rotation * np.sqrt(asked[0] / 2)
+    couplings = [WEIGHTS.coupling * row.coefficients @ angles for row in hand.couplings]
     return np.concatenate([(weights[:, None, None] * off).ravel(), couplings])
 
 
@@ -89,9 +89,9 @@ def test_most_digits_of_noisy_turns_are_at_rest_in_one_step(kind):
     targets = told(hand, 200, 2)
     frames = many_frames(targets, np.eye(4)[None])
     for limb in limbs(hand, targets):
-        headings = headings_of(limb)
+        headings = limb_directions(limb)
         assert headings is not None
-        assert np.mean(by_headings(ARRAY, limb, headings, frames)[1]) > 0.7
+        assert np.mean(solve_headings(ARRAY, limb, headings, frames)[1]) > 0.7
 
 
 def test_one_frame_is_solved_as_many():
@@ -104,11 +104,11 @@ def test_one_frame_is_solved_as_many():
     many = many_frames(targets, np.eye(4)[None])
     rested = []
     for limb in limbs(hand, targets):
-        headings = headings_of(limb)
+        headings = limb_directions(limb)
         assert headings is not None
-        angles, at_rest = by_headings(ARRAY, limb, headings, many)
+        angles, at_rest = solve_headings(ARRAY, limb, headings, many)
         for frame in range(len(targets)):
-            alone, rests = by_headings(SCALAR, limb, headings, one_frame(targets, np.eye(4), frame))
+            alone, rests = solve_headings(SCALAR, limb, headings, one_frame(targets, np.eye(4), frame))
             assert rests == at_rest[frame]
             if rests:
                 assert np.abs(np.array(alone) - [angle[frame] for angle in angles]).max() < 1e-12
@@ -131,9 +131,9 @@ def test_bones_turned_about_or_against_each_other_are_not_at_rest():
     targets = replace(targets, rotations=turns)
     frames = many_frames(targets, np.eye(4)[None])
     for limb in limbs(hand, targets):
-        headings = headings_of(limb)
+        headings = limb_directions(limb)
         assert headings is not None
-        assert not by_headings(ARRAY, limb, headings, frames)[1][:3].any()
+        assert not solve_headings(ARRAY, limb, headings, frames)[1][:3].any()
     found, _ = Dynamical().solve(hand, targets, State(np.eye(4), hand.neutral))
     assert np.isfinite(found.angles).all()
     assert limit_excess(hand, found.angles).max() == 0
@@ -152,5 +152,5 @@ def test_limbs_that_are_built_or_told_otherwise_are_none_of_these():
         "bones with two": (hand, twice, 5),
     }
     for why, (other, sites, count) in others.items():
-        found = [headings_of(limb) for limb in limbs_of(other, sites.tolist(), WORTH)]
+        found = [limb_directions(limb) for limb in split_into_limbs(other, sites.tolist(), WEIGHTS)]
         assert found.count(None) == count, why

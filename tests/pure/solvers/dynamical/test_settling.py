@@ -12,16 +12,16 @@ from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import HandModel
 from knuckle.hand.scalar_math import ARRAY, SCALAR
 from knuckle.solvers.dynamical import Dynamical
-from knuckle.solvers.dynamical.limb_kinematics import bent, normal, place, turn_error
-from knuckle.solvers.dynamical.limb_step import in_box
-from knuckle.solvers.dynamical.limb_targets import look, many_frames, one_frame
-from knuckle.solvers.dynamical.limbs import LimbWeights, limbs_of
+from knuckle.solvers.dynamical.limb_kinematics import evaluate, normal_equations, rotation_error, second_order_term
+from knuckle.solvers.dynamical.limb_step import solve_box_qp
+from knuckle.solvers.dynamical.limb_targets import many_frames, one_frame, site_targets
+from knuckle.solvers.dynamical.limbs import LimbWeights, split_into_limbs
 from knuckle.solvers.solver import State, limit_excess, residuals
 
 from ..hands import FULL, HANDS, natural, targets_at
 
 HAND = HANDS["left"]
-WORTH = LimbWeights(0.03, 0.003)
+WEIGHTS = LimbWeights(0.03, 0.003)
 
 
 def random_pose(hand: HandModel, frames: int, seed: int) -> Pose:
@@ -63,37 +63,39 @@ def test_a_limbs_matrices_are_those_of_the_whole_hands_jacobians(tilted):
     axial = np.cross(placed.rotations[:, joints], rotations.to_matrix(targets.rotations), axis=-2).sum(-1) / 2
     near = np.trace(wrong, axis1=-2, axis2=-1) > 1
     square = np.einsum("ftik,ftil->fkl", moves, moves) + 0.03**2 * np.einsum("ftik,ftil->fkl", turns, turns)
-    for limb in limbs_of(hand, targets.sites.tolist(), WORTH):
+    for limb in split_into_limbs(hand, targets.sites.tolist(), WEIGHTS):
         # Beyond a right angle the error of a turn is another than the axial vector.
-        alike = np.flatnonzero(near[:, [mark.column for mark in limb.marks]].all(axis=1))
+        alike = np.flatnonzero(near[:, [site.target for site in limb.sites]].all(axis=1))
         assert len(alike) >= 2
         pull = np.einsum("ftik,fti->fk", moves, missed) + 0.03**2 * np.einsum("ftik,fti->fk", turns, axial)
-        seen = look(ARRAY, limb, many_frames(targets, pose.root))
-        found = place(ARRAY, limb, list(pose.angles[:, limb.dofs].T), seen)
-        lower, right = normal(limb, found, seen, 1.0)
-        for i, dof in enumerate(limb.dofs):
+        own = site_targets(ARRAY, limb, many_frames(targets, pose.root))
+        found = evaluate(ARRAY, limb, list(pose.angles[:, limb.hand_dofs].T), own)
+        lower, right = normal_equations(limb, found, own, 1.0)
+        for i, dof in enumerate(limb.hand_dofs):
             assert np.abs(right[i] - pull[:, dof])[alike].max() < 1e-12
             for j in range(i + 1):
-                assert np.abs(lower[i][j] - square[:, dof, limb.dofs[j]])[alike].max() < 1e-12
+                assert np.abs(lower[i][j] - square[:, dof, limb.hand_dofs[j]])[alike].max() < 1e-12
         for frame in alike.tolist():
-            one = look(SCALAR, limb, one_frame(targets, pose.root[frame], frame))
-            alone = normal(limb, place(SCALAR, limb, pose.angles[frame, limb.dofs].tolist(), one), one, 1.0)
+            one = site_targets(SCALAR, limb, one_frame(targets, pose.root[frame], frame))
+            alone = normal_equations(
+                limb, evaluate(SCALAR, limb, pose.angles[frame, limb.hand_dofs].tolist(), one), one, 1.0
+            )
             assert np.abs(np.array(alone[1]) - np.array(right)[:, frame]).max() < 1e-12
 
 
 def test_ways_bend_as_differences_of_the_slopes_say():
     pose = random_pose(HAND, 1, 3)
     targets = targets_at(HAND, random_pose(HAND, 1, 4), FULL)
-    for limb in limbs_of(HAND, targets.sites.tolist(), WORTH):
-        seen = look(SCALAR, limb, one_frame(targets, pose.root[0]))
-        at = pose.angles[0, limb.dofs].tolist()
+    for limb in split_into_limbs(HAND, targets.sites.tolist(), WEIGHTS):
+        own = site_targets(SCALAR, limb, one_frame(targets, pose.root[0]))
+        at = pose.angles[0, limb.hand_dofs].tolist()
 
-        def slopes(angles, limb=limb, seen=seen):
-            return -np.array(normal(limb, place(SCALAR, limb, angles, seen), seen, 1.0)[1])
+        def slopes(angles, limb=limb, own=own):
+            return -np.array(normal_equations(limb, evaluate(SCALAR, limb, angles, own), own, 1.0)[1])
 
-        placed = place(SCALAR, limb, at, seen)
-        square = normal(limb, placed, seen, 1.0)[0]
-        bends = bent(limb, placed, seen)
+        posed = evaluate(SCALAR, limb, at, own)
+        square = normal_equations(limb, posed, own, 1.0)[0]
+        bends = second_order_term(limb, posed, own)
         for i in range(len(at)):
             ahead, behind = list(at), list(at)
             ahead[i] += 1e-6
@@ -113,7 +115,7 @@ def test_steps_within_bounds_are_those_of_daqp():
         right = rng.normal(size=count)
         low, high = -rng.random(count) * (rng.random(count) > 0.2), rng.random(count) * (rng.random(count) > 0.2)
         lower = [square[i, : i + 1].tolist() for i in range(count)]
-        found = in_box(lower, right.tolist(), low.tolist(), high.tolist())
+        found = solve_box_qp(lower, right.tolist(), low.tolist(), high.tolist())
         if found is None:
             continue
         truth = daqp.solve(square, -right, np.zeros((0, count)), high, low)[0]
@@ -130,7 +132,7 @@ def test_the_error_of_a_turn_is_the_axial_vector_up_to_a_right_angle_and_one_bey
     found = rotations.to_matrix(rotations.from_axis_angle(rng.permutation(axis), rng.uniform(0, 3, 400)))
     wanted = rotations.to_matrix(rotations.from_axis_angle(axis, angle)) @ found
     columns = [tuple(tuple(each[:, i, j] for i in range(3)) for j in range(3)) for each in (wanted, found)]
-    error, square = turn_error(ARRAY, *columns)
+    error, square = rotation_error(ARRAY, *columns)
     length = np.where(angle < np.pi / 2, np.sin(angle), 1.0)
     along = np.stack(error, -1)
     assert np.abs(np.linalg.norm(along, axis=1) - length).max() < 1e-6
@@ -149,7 +151,7 @@ def test_places_out_of_reach_end_where_bounded_least_squares_do():
     noise[:, [i for i, site in enumerate(FULL) if site == "wrist" or site.endswith("proximal")]] = 0
     targets = replace(targets, positions=targets.positions + noise)
     hand = replace(HAND, couplings=())
-    pose, _ = Dynamical(end=1.0).solve(hand, targets)
+    pose, _ = Dynamical(end_weight=1.0).solve(hand, targets)
     for frame in range(12):
         one = targets.select(slice(frame, frame + 1))
 
@@ -174,7 +176,7 @@ def test_the_end_of_a_digit_is_met_where_its_markers_contradict_each_other():
     ends = [FULL.index(name) for name in FULL if name.endswith("tip")]
 
     def missed(end):
-        pose, _ = Dynamical(end=end).solve(longer, targets)
+        pose, _ = Dynamical(end_weight=end).solve(longer, targets)
         return residuals(longer, targets, pose)[0, ends].mean()
 
     assert missed(30.0) < 0.1 * missed(1.0)
