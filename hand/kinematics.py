@@ -1,15 +1,17 @@
 """Forward kinematics over all frames at once: from joint angles to rotations, joint frames and site positions."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import rotations as rot
+from .jacobians import ROOT_DOFS, cross_matrix
 from .model import HandModel
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +23,11 @@ class Pose:
     """(F, 4, 4) T_world_wrist, m."""
     angles: Floats
     """(F, D) rad."""
+
+    @classmethod
+    def at_origin(cls, hand: HandModel, angles: Floats) -> "Pose":
+        """Poses at angles (F, D) rad in the wrist's frame."""
+        return cls(hand, np.broadcast_to(np.eye(4), (len(angles), 4, 4)), angles)
 
     def __len__(self) -> int:
         return len(self.root)
@@ -43,7 +50,7 @@ def joint_rotations(hand: HandModel, angles: Floats) -> Floats:
     """
     result = np.broadcast_to(rot.IDENTITY, (len(angles), len(hand.joints), 4)).copy()
     turns = rot.from_axis_angle(hand.axes, angles)
-    order = np.arange(hand.dofs) - np.searchsorted(hand.axis_joint, hand.axis_joint)
+    order = np.arange(len(hand.axis_joint)) - np.searchsorted(hand.axis_joint, hand.axis_joint)
     for k in range(3):
         dofs = np.flatnonzero(order == k)
         joints = hand.axis_joint[dofs]
@@ -67,6 +74,12 @@ def joint_frames(hand: HandModel, pose: Pose) -> Floats:
     return world
 
 
+def joint_position(pose: Pose, joint: str) -> Floats:
+    """Position (F, 3) m of a joint in the world."""
+    position: Floats = joint_frames(pose.hand, pose)[:, pose.hand.joints.index(joint), :3, 3]
+    return position
+
+
 def site_positions(hand: HandModel, frames: Floats) -> Floats:
     """Position of each site of the hand.
 
@@ -82,3 +95,89 @@ def site_positions(hand: HandModel, frames: Floats) -> Floats:
     at = frames[:, joints]
     moved: Floats = np.einsum("fsij,sj->fsi", at[..., :3, :3], offsets) + at[..., :3, 3]
     return moved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteMotion:
+    """S sites of a hand in F frames, in the wrist's frame, and how the angles move them."""
+
+    positions: Floats
+    """(F, S, 3) m"""
+    axes: Floats
+    """(F, S, n, 3) unit axes of the degrees of freedom; zero for padding."""
+    slopes: Floats
+    """(F, S, n, 3) m/rad, derivatives of the positions by the degrees of freedom."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SiteChains:
+    """Kinematic chains from the wrist to S sites, padded to the n degrees of freedom of the longest.
+
+    `joint_frames` computes all joints of a hand; a search needs a few sites, many times.
+    """
+
+    dofs: Ints
+    """(S, n) as hand.jacobians counts them, from the wrist outwards; 6 + D for padding."""
+    above: Floats
+    """(n, n) 1 where the second degree of freedom is no nearer to the wrist than the first, else 0."""
+    below: Floats
+    """(n, n) the opposite, 1 - above."""
+    steps: Floats
+    """(3, S, n, 4, 4) A, B and C: the frame after a rotation by q is A + sin q B + (1 - cos q) C (Rodrigues)."""
+    axes: Floats
+    """(S, n, 3, 1) unit axes in the frame after the rotation."""
+    ends: Floats
+    """(S, 4, 1) m, the sites in the last frame."""
+
+    def at(self, angles: Floats) -> SiteMotion:
+        """Positions and derivatives of the sites at angles (F, D) rad."""
+        padded = np.zeros((len(angles), angles.shape[1] + 1))
+        padded[:, :-1] = angles
+        own = padded[:, self.dofs - ROOT_DOFS][..., None, None]
+        step, sine, cosine = self.steps
+        frames = step + np.sin(own) * sine + (1.0 - np.cos(own)) * cosine
+        for number in range(1, self.dofs.shape[1]):
+            frames[:, :, number] = frames[:, :, number - 1] @ frames[:, :, number]
+        positions = (frames[:, :, -1] @ self.ends)[..., :3, 0]
+        axes = (frames[..., :3, :3] @ self.axes)[..., 0]
+        return SiteMotion(positions, axes, rot.cross(axes, positions[:, :, None] - frames[..., :3, 3]))
+
+
+@lru_cache(maxsize=32)
+def site_chains(hand: HandModel, sites: tuple[int, ...]) -> SiteChains:
+    """Chains to some of a hand's sites; cached, since hands are immutable."""
+    found = [_chain(hand, site) for site in sites]
+    most = max([1, *(len(dofs) for dofs, _, _ in found)])
+    dofs = np.full((len(sites), most), ROOT_DOFS + hand.dofs)
+    before = np.tile(np.eye(4), (len(sites), most, 1, 1))
+    axes, ends = np.zeros((len(sites), most, 3)), np.ones((len(sites), 4, 1))
+    for row, (own, frames, end) in enumerate(found):
+        dofs[row, : len(own)] = np.array(own, int) + ROOT_DOFS
+        before[row, : len(own)] = np.array(frames).reshape(-1, 4, 4)
+        axes[row, : len(own)] = hand.axes[own].reshape(-1, 3)
+        ends[row, :3, 0] = end
+    sine, cosine = np.zeros((2, len(sites), most, 4, 4))
+    sine[..., :3, :3] = cross_matrix(axes)
+    cosine[..., :3, :3] = sine[..., :3, :3] @ sine[..., :3, :3]
+    steps = np.stack([before, before @ sine, before @ cosine])
+    above = np.triu(np.ones((most, most)))
+    return SiteChains(dofs, above, 1.0 - above, steps, axes[..., None], ends)
+
+
+def _chain(hand: HandModel, site: int) -> tuple[list[int], list[Floats], Floats]:
+    """Degrees of freedom on the way to a site, (4, 4) from each to the next, and (3,) m the site in the last frame."""
+    joint = hand.sites[site].joint
+    joints = [joint]
+    while hand.parents[joints[0]] >= 0:
+        joints.insert(0, hand.parents[joints[0]])
+    dofs: list[int] = []
+    frames: list[Floats] = []
+    between = np.eye(4)
+    for joint in joints:
+        between = between @ hand.rest[joint]
+        for dof in np.flatnonzero(hand.axis_joint == joint).tolist():
+            dofs.append(dof)
+            frames.append(between)
+            between = np.eye(4)
+    end: Floats = between[:3, :3] @ np.array(hand.sites[site].offset) + between[:3, 3]
+    return dofs, frames, end

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..errors import KnuckleError
 from ..hand.joints import CHAIN_JOINTS, KNUCKLES, digit_label, digit_of
 from ..posing.algebra_shapes import watched_solve
-from ..posing.dragging import GRABBED, LABELS, WRIST, DragStep
+from ..posing.dragging import DRAGGABLE, LABELS, WRIST, DragStep
 from ..rig import detection_cache
-from ..rig.posing.dragging import Dragged, begin, move, moved_bones, put_back
+from ..rig.posing.dragging import RigDrag, begin, move, moved_bones, put_back
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_follower
 from ..rig.posing.surface_contact import Padded, SurfaceHit, padded
@@ -66,7 +66,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
     joint: EnumProperty(
         name="Point",
         description="What is dragged",
-        items=[(joint, joint_words(joint), f"The {joint}") for joint in GRABBED],
+        items=[(joint, joint_words(joint), f"The {joint}") for joint in DRAGGABLE],
         options={"SKIP_SAVE"},
     )
     goal: FloatVectorProperty(
@@ -102,8 +102,8 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
                 return {"PASS_THROUGH"}
             self.armature, self.side, self.joint = found[0].name, found[1], found[2]
         try:
-            self._dragged: Dragged = self._begin(context)
-            self._goal: Floats = self._dragged.place
+            self._dragged: RigDrag = self._begin(context)
+            self._goal: Floats = self._dragged.position
             self._step: DragStep | None = None
             self._padded: Padded | None = None
             self._mouse = mouse
@@ -138,7 +138,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         put_back(self._dragged)
         self._untell(context)
 
-    def _begin(self, context: "Context") -> Dragged:
+    def _begin(self, context: "Context") -> RigDrag:
         armature = named_armature(context, self.armature)
         self.armature = armature.name
         scene = context.scene.knuckle_posing
@@ -160,7 +160,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         else:
             self._padded = self._padded or padded(self._dragged, detection_cache.found(armature, self.side))
             self._step, goal = self._padded.lay(surface, self._step)
-        watched_solve.watch(self.armature, self.side, self._dragged.drag.tips(self._step))
+        watched_solve.watch(self.armature, self.side, self._dragged.drag.tip_targets(self._step))
         self.goal = goal.tolist()
         self._tell(context)
 
@@ -169,7 +169,7 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         depth = Vector(self._goal.tolist())
         return np.array(region_2d_to_location_3d(context.region, context.region_data, spot, depth))
 
-    def _end(self, context: "Context", dragged: Dragged) -> "set[OperatorReturnItems]":
+    def _end(self, context: "Context", dragged: RigDrag) -> "set[OperatorReturnItems]":
         """Keys what was moved. Where nothing was, there is nothing to undo."""
         moved, placed = moved_bones(dragged)
         if not moved:
@@ -178,12 +178,12 @@ class KNUCKLE_OT_drag_hand(bpy.types.Operator):
         armature, digit = named_armature(context, self.armature), digit_of(self.joint)
         context.view_layer.update()
         if digit is not None and self.joint == CHAIN_JOINTS[digit][-1]:
-            pin_again(armature, dragged.who.held, digit)
+            pin_again(armature, dragged.follower.held, digit)
         key_posed(context, armature, moved, placed)
         return {"FINISHED"}
 
     def _tell(self, context: "Context") -> None:
-        way = np.array(self.goal) - self._dragged.place
+        way = np.array(self.goal) - self._dragged.position
         along = "   ".join(f"D{axis}: {_length(context, part)}" for axis, part in zip("xyz", way, strict=True))
         if context.area:
             by = f"Solver: {LABELS[self.solver].name}"

@@ -57,7 +57,7 @@ class KNUCKLE_OT_pose_mirror(PosesHands, bpy.types.Operator):
             check_posable(held.armature_object())
         for (held, _), stands in wanted:
             before = as_it_stands(held)
-            held.write(stands, digit_joints(held))
+            held.only(digit_joints(held)).write(stands)
             posed(context, held, before)
         return ""
 
@@ -84,7 +84,7 @@ class KNUCKLE_OT_pose_relax(PosesHands, bpy.types.Operator):
         for held in hands_to_pose(context, self.side):
             joints, before = _joints(held, self.digit), as_it_stands(held)
             if self.factor > 0:
-                held.write(held.read().toward(held.hand.neutral, self.factor, joints), joints)
+                held.only(joints).write(held.read().toward(held.hand.neutral, self.factor, joints))
                 posed(context, held, before)
         return ""
 

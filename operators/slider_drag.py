@@ -16,7 +16,6 @@ from ..rig.posing.channel_diff import Channels
 from ..rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_hand
-from ..rig.posing.posable_model import only
 from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
 from .auto_key_undo import KeysBefore, give_back, keys_before, keys_now
@@ -115,7 +114,7 @@ def _pose(context: "Context", held: RigHand, slid: _Slid, to: float) -> frozense
     root = held.seen_frames()[:1]
     joints = frozenset(held.reached({int(held.hand.axis_joint[dof]) for dof in sliders.moves(slid.slider)}))
     if slid.pinned is None:
-        _only(held, joints).write(HandState(Pose(held.hand, root, angles), began.beyond), joints)
+        _only(held, joints).write(HandState(Pose(held.hand, root, angles), began.beyond))
         return joints
     posed = pose_pinned(slid.pinned, Pose(slid.pinned.held.hand, root, angles), joints)
     pins_along(held, [slid.pinned.driven] if slid.pinned.driven else [])
@@ -132,7 +131,7 @@ def _put_back(armature: "Object", before: _Before) -> None:
 @lru_cache(maxsize=8)
 def _only(held: RigHand, joints: frozenset[int]) -> RigHand:
     """What a drag of a slider works out in each of its steps."""
-    return only(held, joints)
+    return held.only(joints)
 
 
 def _pinned(context: "Context", armature: "Object", held: RigHand, stands: HandState, slider: Slider) -> Pinned | None:

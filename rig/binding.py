@@ -185,17 +185,7 @@ def _rest_rotations(
             seen = turned @ np.array(armature.data.bones[of_bone.bone].matrix_local)[:3, :3] @ axis
             hinges[joint] = seen / np.linalg.norm(seen)
     world = rest_rotations(hand, world_points(armature, joint_points(armature, bones)), hinges, turns)
-    return into_armature(np.array(armature.matrix_world), world)
-
-
-def into_armature(matrix_world: Floats, rotations: Floats) -> Floats:
-    """Map world rotations (..., 3, 3) into armature space; Y keeps its direction exactly.
-
-    matrix_world: T_world_armature (..., 4, 4), broadcast against the rotations.
-    """
-    back = np.linalg.inv(matrix_world[..., :3, :3])
-    turned = back @ rotations
-    return rot.frame_from_yz(turned[..., :, 1], turned[..., :, 2])
+    return rot.transformed(np.linalg.inv(turned), world)
 
 
 def _holders(bones: Mapping[str, str], rest_bones: "Mapping[str, Bone]", carrier: str | None) -> Ints:

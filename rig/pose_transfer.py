@@ -11,7 +11,7 @@ from ..hand import kinematics
 from ..hand import rotations as rot
 from ..hand.kinematics import Pose
 from ..hand.model import HandModel
-from .binding import RigBinding, into_armature
+from .binding import RigBinding
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -30,6 +30,8 @@ class BoneMotion:
 
     def with_beyond(self, beyond: Mapping[int, tuple[Floats, Floats]]) -> "BoneMotion":
         """Return the motion with further locations (3,) and rotations (4,) wxyz on top; beyond: joint -> both."""
+        if not beyond:
+            return self
         locations, rotations = self.locations.copy(), self.rotations.copy()
         for joint, (way, turn) in beyond.items():
             locations[:, joint] += way
@@ -134,7 +136,7 @@ def moved(
     """
     wired = wiring or wire(binding, hand)
     solved = kinematics.joint_frames(hand, pose)[..., :3, :3]
-    turned = into_armature(matrix_world[..., None, :, :], solved)
+    turned = rot.transformed(np.linalg.inv(matrix_world[..., None, :3, :3]), solved)
     for joint, before, turn in wired.carried_turns:
         turned[:, joint] = turned[:, before] @ turn
     wrist = into_points(matrix_world, pose.root[:, :3, 3])

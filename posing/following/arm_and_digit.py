@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.joints import digit_of
-from ...hand.kinematics import Pose
+from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
 from ...solvers import arm as arms
-from .digit_reach import NEAR, bring_tip, lengthened, tip_places, touch_digit
+from .digit_reach import NEAR, bring_tip, lengthened, touch_digit
 from .primitives import Course
 from .touching import Case, Shell, aimed, touch
 
@@ -40,7 +40,7 @@ class End:
 
     def places(self, hand: HandModel, angles: Floats) -> Floats:
         """Return its positions (N, 3) m in the wrist's frame at angles (N, D) rad."""
-        where: Floats = tip_places(hand, angles, self.joint) + self.beside
+        where: Floats = joint_position(Pose.at_origin(hand, angles), self.joint) + self.beside
         return where
 
 

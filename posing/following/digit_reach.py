@@ -6,9 +6,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS
-from ...hand.kinematics import Pose
+from ...hand.kinematics import Pose, joint_position
 from ...hand.model import HandModel
 from ...solvers.planar.planar_hand import PlanarDigit, digits
 from ...solvers.pose_problem import Objective, PoseProblem, angles_of, retried, solve
@@ -31,13 +30,6 @@ def digit_of_hand(hand: HandModel, name: str) -> PlanarDigit:
     return next(digit for digit in digits(hand) if digit.name == name)
 
 
-def tip_places(hand: HandModel, angles: Floats, joint: str) -> Floats:
-    """Return a joint's positions (F, 3) m in the wrist's frame at angles (F, D) rad."""
-    frames = kinematics.joint_frames(hand, Pose(hand, np.broadcast_to(np.eye(4), (len(angles), 4, 4)), angles))
-    places: Floats = frames[:, hand.joints.index(joint), :3, 3]
-    return places
-
-
 def shell_of(hand: HandModel, digit: PlanarDigit) -> Shell:
     """Return the distances between a digit's first and last joint, from its lengths and its middle joint's range."""
     one, two = (float(length) for length in digit.lengths[:2])
@@ -55,7 +47,7 @@ def touch_digit(hand: HandModel, name: str, angles: Floats, goals: Floats) -> To
     By its lengths, with the last phalanx as the last bone and without its limits. Raises HandError as digit_of_hand.
     """
     digit = digit_of_hand(hand, name)
-    last = tip_places(hand, angles[None], hand.joints[digit.joints[2]])
+    last = joint_position(Pose.at_origin(hand, angles[None]), hand.joints[digit.joints[2]])
     wanted = np.broadcast_to(last, goals.shape)
     return touch(shell_of(hand, digit), float(digit.lengths[2]), digit.T_wrist_base[:3, 3], goals, wanted)
 
@@ -83,11 +75,11 @@ def lengthened(hand: HandModel, name: str, angles: Floats, lengths: Floats) -> F
     together.
     """
     joint = CHAIN_JOINTS[name][-1]
-    home = tip_places(hand, angles[None], joint)
+    home = joint_position(Pose.at_origin(hand, angles[None]), joint)
     length = float(np.linalg.norm(home))
     longest = home
     for _ in range(POINTINGS):
-        longest = tip_places(hand, bring_tip(hand, name, angles, FAR * longest), joint)
+        longest = joint_position(Pose.at_origin(hand, bring_tip(hand, name, angles, FAR * longest)), joint)
     most = float(np.linalg.norm(longest))
     if not most > length > 0:
         return np.repeat(angles[None], len(lengths), 0)

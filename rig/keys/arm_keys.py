@@ -14,7 +14,7 @@ from ...hand.kinematics import Pose
 from ...solvers import arm as arms
 from ..armature_data import plain_bones
 from ..armature_hands import FoundHand
-from ..binding import RigBinding, into_armature, joint_points
+from ..binding import RigBinding, joint_points
 from ..detection.arms import arm_above
 from ..detection.name_hints import arm_part
 from ..limits.read_limits import driven
@@ -145,7 +145,7 @@ def move_arm(
     upper, fore = (np.array(armature.data.bones[name].matrix_local) for name in (bones.upper, bones.fore))
     fitted = fitted_arm(armature, bones, binding, world)
     goal = np.tile(np.eye(4), (len(pose), 1, 1))
-    goal[:, :3, :3] = into_armature(world, pose.root[:, :3, :3])
+    goal[:, :3, :3] = rot.transformed(np.linalg.inv(world[..., :3, :3]), pose.root[:, :3, :3])
     goal[:, :3, 3] = into_points(world, pose.root[:, :3, 3])
     base = np.broadcast_to(carried @ np.linalg.inv(upper) @ fitted.base, goal.shape)
     posed, _ = arms.solve(fitted.arm, goal, base, np.array(bones.pole) if bones.pole else None)

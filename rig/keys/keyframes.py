@@ -13,7 +13,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from .. import rotation_channels
 from ..binding import RigBinding, is_armature
-from ..intermediate_bones import bones_between, rests_between
+from ..intermediate_bones import bones_between
 from ..pose_transfer import transfer
 from . import parent_motion
 from .arm_keys import ArmBones, move_arm
@@ -93,7 +93,8 @@ def _curves(armature: "Object", hands: Sequence[KeyedHand], frames: Floats) -> I
     hanging += [name for bones in inner for pair in bones.values() for name in pair]
     world, carried = parent_motion.standing(armature, [*hanging, *shoulders], frames)
     for keyed, bones, between in zip(hands, held, inner, strict=True):
-        above = {joint: carried[name] for joint, name in bones.items()} | rests_between(armature, between, carried)
+        above = {joint: carried[name] for joint, name in bones.items()}
+        above |= parent_motion.rests_between(armature, between, carried)
         moved = keyed
         if keyed.arm:
             moved, onto_arm = yield from _arm_curves(armature, keyed, frames, world, carried)

@@ -1,6 +1,6 @@
 """What carries a hand: the armature object and the bones above the wrist, on each frame on which the hand is keyed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,21 @@ def standing_now(armature: "Object", bones: Iterable[str]) -> tuple[Floats, dict
     names = [name for name in bones if armature.pose.bones[name].parent]
     world, held = _now(armature, names)
     return world, dict(zip(names, held, strict=True))
+
+
+def rests_between(
+    armature: "Object", between: Mapping[int, tuple[str, str]], carried: Mapping[str, Floats]
+) -> dict[int, Floats]:
+    """Joint -> (4, 4) or (F, 4, 4) where its bone's rest would be with the bone that holds it at rest.
+
+    between: see intermediate_bones.bones_between. carried: see `standing`. With H the holder's motion from its rest, C
+    the first bone's rest and B its own, H C and H R are where theirs are carried to, so R = C · (H C)^-1 · (H R). R = B
+    where nothing between has moved.
+    """
+    return {
+        joint: np.array(armature.data.bones[first].matrix_local) @ np.linalg.inv(carried[first]) @ carried[own]
+        for joint, (first, own) in between.items()
+    }
 
 
 def is_evaluated(armature: "Object") -> bool:

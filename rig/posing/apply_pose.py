@@ -42,6 +42,7 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits
         wiring=wire(binding, hand),
         hanging=hanging_bones(armature, binding),
         between=bones_between(armature, binding),
+        posed=binding.mapped,
         digits=digits,
     )
 

@@ -63,12 +63,12 @@ def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
     """(K, 3) m, where the rig has the elbow with the wrist at places (K, 3); the hand is then as it was."""
     armature, stands = who.held.armature_object(), who.held.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
-    elbows = np.empty_like(wrists)
+    elbows, wrist = np.empty_like(wrists), who.held.only([0])
     try:
         for row, place in enumerate(wrists):
             root = stands.pose.root.copy()
             root[0, :3, 3] = place
-            who.held.write(HandState(Pose(who.held.hand, root, stands.pose.angles), stands.beyond), [0])
+            wrist.write(HandState(Pose(who.held.hand, root, stands.pose.angles), stands.beyond))
             bpy.context.view_layer.update()
             elbows[row] = _heads(armature, bones)[1]
     finally:

@@ -1,4 +1,4 @@
-"""A hand of an armature that is dragged by one of its points, by the arm that carries it."""
+"""Dragging a point of an armature's hand, by the arm that carries it where there is one."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -11,50 +11,60 @@ from ...errors import RigError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, digit_of
 from ...hand.kinematics import Pose
 from ...posing.algebra_shapes import firm
-from ...posing.dragging import KINDS, NEAREST, WRIST, Drag, DragStep, Pin, drag
+from ...posing.dragging import DRAG_SOLVERS, NEAREST, WRIST, Drag, DragStep, Pin, drag
 from .channel_diff import Channels, channels_of, give_back, moved_since
 from .following import Follower, arm_beyond, pointed, pose_arm
-from .posable_model import bent, only
-from .rig_hand import HandState, RigHand
+from .posable_model import bent
+from .rig_hand import HandState, ParentFrames, RigHand
 
 Floats = NDArray[np.float64]
 
-NEAR = 1e-6
-"""m and parts of a turn: a wrist that is so near to where it was meant to be is there."""
+WRIST_TOLERANCE = 1e-6
+"""m, and difference of rotation matrices: a wrist that is off by more is elsewhere than it was posed."""
 ROUNDING = 1e-6
-"""rad and the armature's unit: what rounding makes of how the bones of a hand that is bent as it stands are turned and
-moved on top of it."""
+"""rad and the armature's unit: translations and rotations on top of the pose that rounding alone makes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dragged:
-    """A hand that is being dragged. Holds names and numbers, so that it outlives undo."""
+class RigDrag:
+    """A hand that is being dragged. Holds names and numbers, so that it stays valid after undo."""
 
-    who: Follower
-    """Its model is bent as the hand stood."""
-    stands: HandState
-    """How it stood before."""
+    follower: Follower
+    """The hand, with a model bent as it was when the drag began, of which only the bones that may move are posed."""
+    start: HandState
     drag: Drag
-    joints: frozenset[int]
-    """Those whose bones are posed."""
-    before: dict[str, Channels]
-    """Bone -> its channels before, of all that are posed."""
-    arm: dict[str, Floats]
-    """Bone of the arm -> (4,) wxyz, how it is turned on top of what brings the wrist there: an elbow's roll."""
+    channels: dict[str, Channels]
+    """Bone -> its channels before the drag, of all bones that are posed."""
+    arm_roll: dict[str, Floats]
+    """Bone of the arm -> (4,) wxyz, its rotation on top of what brings the wrist to its position."""
+    parents: ParentFrames | None
+    """Those of the whole drag; None where its steps move them."""
 
     @property
-    def place(self) -> Floats:
-        """(3,) m in the world, where what is dragged was."""
-        return self.drag.place
+    def position(self) -> Floats:
+        """(3,) m in the world, where the dragged point was."""
+        return self.drag.position
+
+    @property
+    def joints(self) -> tuple[int, ...]:
+        """The joints whose bones are posed."""
+        return self.follower.held.posed
 
 
 def begin(
     who: Follower, joint: str, pins: Sequence[Pin] = (), *, coupled: bool = True, solver: str = NEAREST
-) -> Dragged:
-    """Takes a hand by one of dragging.GRABBED. coupled: whether a finger's last joint goes with the one before it.
-    solver: one of dragging.KINDS.
+) -> RigDrag:
+    """Begin to drag a hand.
 
-    Raises RigError for a hand that is gone, a digit that it lacks and a wrist that nothing moves.
+    Args:
+        who: the hand.
+        joint: the point, one of dragging.DRAGGABLE.
+        pins: those of its fingertips.
+        coupled: whether a finger's last joint follows its middle one.
+        solver: a key of dragging.DRAG_SOLVERS.
+
+    Raises:
+        RigError: the hand is gone, lacks the digit, or has a wrist that cannot be moved.
     """
     held, digit = who.held, digit_of(joint)
     armature = held.armature_object()
@@ -62,71 +72,91 @@ def begin(
         raise RigError(f"armature '{armature.name}' has no {joint} on this hand, choose another digit")
     if joint == WRIST and who.fixed:
         raise RigError(who.fixed)
-    stood = held.read()
-    taken, stands = bent(held, stood)
-    wanted = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
-    by = KINDS[solver](firm(stood.pose, held.seen_frames()[:, :3, 3]).hand)
-    of = drag(stands.pose, joint, wanted, coupled=coupled, by=by)
-    joints = frozenset(taken.reached(of.joints if of.joints is not None else _of_whole(taken, of.digits)))
+    state = held.read()
+    whole, start = bent(held, state)
+    own = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
+    by = DRAG_SOLVERS[solver](firm(state.pose, held.seen_frames()[:, :3, 3]).hand)
+    of = drag(start.pose, joint, own, coupled=coupled, solver=by)
+    hand = whole.only(of.joints if of.joints is not None else _moved_with_wrist(whole, of.digits))
     arm = pointed(who) if who.arm and joint == WRIST else None
-    own = replace(who, held=only(taken, joints), arm=arm)
-    names = [str(taken.binding.bones[index]) for index in joints]
+    follower = replace(who, held=hand, arm=arm)
+    names = [str(hand.binding.bones[index]) for index in hand.posed]
     names += [arm.upper, arm.fore] if arm else []
-    before = channels_of(armature, names)
-    beyond = {index: (way, turn) for index, (way, turn) in stands.beyond.items() if _matters(way, turn)}
-    roll = arm_beyond(own, arm, stands.pose) if arm else {}
-    return Dragged(own, HandState(stands.pose, beyond), of, joints, before, roll)
+    beyond = {index: extra for index, extra in start.beyond.items() if _exceeds_rounding(*extra)}
+    return RigDrag(
+        follower,
+        HandState(start.pose, beyond),
+        of,
+        channels_of(armature, names),
+        arm_beyond(follower, arm, start.pose) if arm else {},
+        # Bones between those of the hand may be driven by them.
+        hand.parent_frames(armature) if of.joints is not None and not hand.between else None,
+    )
 
 
-def move(dragged: Dragged, goal: Floats, last: DragStep | None = None) -> DragStep:
-    """Poses the hand with what is dragged at a goal (3,) m in the world, or straight towards it; last: what the step
-    before returned. Raises RigError where the hand is gone, HandError for one that the solver does not take."""
-    who, of = dragged.who, dragged.drag
+def move(dragged: RigDrag, goal: Floats, last: DragStep | None = None) -> DragStep:
+    """Pose the hand with the dragged point at a goal, or towards it.
+
+    Args:
+        dragged: the drag.
+        goal: (3,) m in the world.
+        last: the result of the step before.
+
+    Raises:
+        RigError: the hand is gone.
+        HandError: the solver does not support the hand.
+    """
+    follower, of = dragged.follower, dragged.drag
     step = of.step(goal, last)
-    if who.arm is not None:
-        pose = step.pose
-        root = pose.root.copy()
-        root[0, :3, 3] = pose_arm(who, who.arm, pose, dragged.arm)
-        step = replace(step, pose=Pose(pose.hand, root, pose.angles))
-    _show(dragged, step.pose)
-    if of.joints is None and of.problem.objectives:
-        # What an arm or limits of the rig keep the wrist from, the pinned fingers make up for.
+    if follower.arm is not None:
+        root = step.pose.root.copy()
+        root[0, :3, 3] = pose_arm(follower, follower.arm, step.pose, dragged.arm_roll)
+        step = replace(step, pose=Pose(step.pose.hand, root, step.pose.angles))
+    _write(dragged, step.pose)
+    if of.joints is None and of.pins:
+        # Where the arm or the rig's limits keep the wrist elsewhere, the pinned fingers compensate for it.
         bpy.context.view_layer.update()
-        seen = who.held.seen_frames()[0]
-        if np.abs(seen - step.pose.root[0]).max() > NEAR or who.arm is not None:
-            step = of.held(seen, step)
-            _show(dragged, step.pose)
+        seen = follower.held.seen_frames()[0]
+        if np.abs(seen - step.pose.root[0]).max() > WRIST_TOLERANCE or follower.arm is not None:
+            step = of.hold_pins(seen, step)
+            _write(dragged, step.pose)
     return step
 
 
-def put_back(dragged: Dragged) -> None:
-    """The bones exactly as they were, where they are still there."""
-    armature = dragged.who.held.find_armature()
+def hold_pins(dragged: RigDrag) -> None:
+    """Bring pinned fingertips to their pins as far as their digits can, with the wrist where it is."""
+    start = dragged.start.pose
+    _write(dragged, dragged.drag.hold_pins(start.root[0], DragStep(start)).pose)
+
+
+def put_back(dragged: RigDrag) -> None:
+    """Restore the bones exactly as they were, where they are still there."""
+    armature = dragged.follower.held.find_armature()
     if armature is not None:
-        give_back(armature, dragged.before)
+        give_back(armature, dragged.channels)
 
 
-def moved_bones(dragged: Dragged) -> tuple[list[str], list[str]]:
-    """The bones whose channels differ from what they were before, and those of them that are in another place."""
-    return moved_since(dragged.who.held.armature_object(), dragged.before)
+def moved_bones(dragged: RigDrag) -> tuple[list[str], list[str]]:
+    """The bones whose channels differ from those before, and those of them whose location does."""
+    return moved_since(dragged.follower.held.armature_object(), dragged.channels)
 
 
-def _show(dragged: Dragged, pose: Pose) -> None:
-    dragged.who.held.write(HandState(pose, dragged.stands.beyond), dragged.joints)
+def _write(dragged: RigDrag, pose: Pose) -> None:
+    dragged.follower.held.write(HandState(pose, dragged.start.beyond), dragged.parents)
 
 
-def _of_whole(held: RigHand, digits: Collection[str]) -> frozenset[int]:
-    """The joints whose bones are posed as the wrist moves: its own, those that bend, those that do not ride on it."""
+def _moved_with_wrist(held: RigHand, digits: Collection[str]) -> frozenset[int]:
+    """The joints whose bones are posed as the wrist moves: its own, those that bend, those that it does not carry."""
     binding = held.binding
     bends = {JOINT_INDEX[joint] for digit in digits for joint in CHAIN_JOINTS[digit]}
 
-    def rides(joint: int) -> bool:
+    def carried(joint: int) -> bool:
         while joint > 0 and binding.inherits[joint] and not binding.placed[joint]:
             joint = int(binding.holders[joint])
         return joint == 0
 
-    return frozenset(joint for joint in binding.mapped if joint == 0 or joint in bends or not rides(joint))
+    return frozenset(joint for joint in binding.mapped if joint == 0 or joint in bends or not carried(joint))
 
 
-def _matters(way: Floats, turn: Floats) -> bool:
-    return bool(np.abs(way).max() > ROUNDING or np.abs(turn[1:]).max() > ROUNDING)
+def _exceeds_rounding(translation: Floats, rotation: Floats) -> bool:
+    return bool(np.abs(translation).max() > ROUNDING or np.abs(rotation[1:]).max() > ROUNDING)

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from ...errors import RigError
 from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, digit_of
-from ...hand.kinematics import Pose
+from ...hand.kinematics import Pose, joint_position
 from ...posing.following import Brought, Course, End, Shoulder, Tool, bring, reach_out
-from ...posing.following.digit_reach import tip_places
 from ...solvers import arm as arms
 from .. import rotation_channels
 from ..armature_hands import FoundHand
@@ -137,7 +136,7 @@ def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action
 def _as_seen(held: RigHand, stands: HandState, joint: str) -> tuple[Tool, End]:
     """The hand as it stands, and what of it follows: a tip is where the rig's last bone ends."""
     root, angles = stands.pose.root[0], stands.pose.angles
-    model = tip_places(held.hand, angles, joint)[0]
+    model = joint_position(Pose.at_origin(held.hand, angles), joint)[0]
     armature = held.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     seen = np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.binding)[JOINT_INDEX[joint], :, 3]

@@ -43,7 +43,7 @@ def apply_pose(held: RigHand, name: str, factor: float = 1.0) -> None:
     """
     angles, joints = poses.angles(held.hand, name), posed_joints(held)
     if factor > 0:
-        held.write(held.read().toward(angles, factor, joints), joints)
+        held.only(joints).write(held.read().toward(angles, factor, joints))
 
 
 def pose_curves(armature: "Object", held: RigHand, name: str) -> list[BoneCurves]:

@@ -47,9 +47,9 @@ def pose_pinned(pinned: Pinned, pose: Pose, joints: Collection[int]) -> frozense
     making_up = _made_up_by(pinned, begun)
     asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & making_up]
     of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(making_up))
-    posed = pinned.held.reached(set(joints) - set(_joints(staying)) | set(_joints(making_up)))
-    pinned.held.write(HandState(of.held(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond), posed)
-    return frozenset(posed)
+    posed = pinned.held.only(set(joints) - set(_joints(staying)) | set(_joints(making_up)))
+    posed.write(HandState(of.hold_pins(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond))
+    return frozenset(posed.posed)
 
 
 def _made_up_by(pinned: Pinned, begun: Pose) -> set[str]:

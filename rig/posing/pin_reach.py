@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from ...errors import KnuckleError
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, KNUCKLES, digit_of
-from ...posing.dragging import WRIST, DragStep, Pin
+from ...posing.dragging import WRIST, Pin
 from ...posing.grasping.contact_frames import length
-from .dragging import Dragged, begin, move, put_back
+from .dragging import RigDrag, begin, hold_pins, move, put_back
 from .following import Follower
-from .rig_hand import HandState, RigHand
+from .rig_hand import RigHand
 
 Floats = NDArray[np.float64]
 
@@ -42,18 +42,14 @@ def as_they_stand(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
     ]
 
 
-def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> Dragged:
+def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> RigDrag:
     """Brings pinned fingertips to their pins, or as near as they come: by their fingers alone, and where these are too
     short by the palm as well, as if that was dragged. Raises RigError for a hand that is gone; then it is as it was.
     """
     knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.held.digits)
     dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
     try:
-        stands = dragged.stands.pose
-        dragged.who.held.write(
-            HandState(dragged.drag.held(stands.root[0], DragStep(stands)).pose, dragged.stands.beyond),
-            dragged.joints,
-        )
+        hold_pins(dragged)
         if _missed(who, pins) <= MET * length(who.held.hand) or who.fixed:
             return dragged
         put_back(dragged)
@@ -66,8 +62,8 @@ def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> D
     return dragged
 
 
-def _by_palm(dragged: Dragged, pins: Sequence[Pin]) -> None:
-    who, goal, last, before = dragged.who, dragged.place, None, np.inf
+def _by_palm(dragged: RigDrag, pins: Sequence[Pin]) -> None:
+    who, goal, last, before = dragged.follower, dragged.position, None, np.inf
     for _ in range(ROUNDS):
         last = move(dragged, goal, last)
         now = _missed(who, pins)

@@ -1,6 +1,5 @@
-"""A held hand as a hand of its own: bent as its bones stand, with as much of it as is to be posed."""
+"""The hand of a rig as a model that is bent as its bones are."""
 
-from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from ...hand import kinematics
 from ...hand import rotations as rot
 from ...hand.joints import JOINTS
 from ...hand.kinematics import Pose
-from ..binding import into_armature
 from ..pose_transfer import RigHierarchy, into_points
 from .rig_hand import HandState, RigHand
 
@@ -18,10 +16,10 @@ Floats = NDArray[np.float64]
 
 
 def bent(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
-    """The hand as it stands, as a hand of its own: one whose rest is so that with the same angles each joint is exactly
-    where it is seen, whatever a person posed on top. Raises RigError where it is gone.
+    """The hand with a model whose rest frames are such that, at the same angles, each joint is exactly where it is
+    seen, whatever a person posed on top. Raises RigError where it is gone.
 
-    With A a joint's frame as seen, P its parent's, and R how its angles turn it: A = P · rest · R, so
+    With A a joint's frame as seen, P its parent's and R the rotation of its angles, A = P · rest · R, so
     rest = P^-1 · A · R^-1.
     """
     hand, pose, seen = held.hand, stands.pose, held.seen_frames()
@@ -43,9 +41,10 @@ def bent(held: RigHand, stands: HandState) -> tuple[RigHand, HandState]:
 
 
 def _wired_as(held: RigHand, frames: Floats) -> RigHierarchy:
-    """The wiring of a hand whose joints stay to each other as they are in frames (J, 4, 4) in the world."""
+    """The wiring of a hand whose joints keep the offsets that they have in frames (J, 4, 4) in the world."""
     wiring, world = held.wiring, np.array(held.armature_object().matrix_world)
-    turned, points = into_armature(world, frames[:, :3, :3]), into_points(world, frames[:, :3, 3])
+    turned = rot.transformed(np.linalg.inv(world[:3, :3]), frames[:, :3, :3])
+    points = into_points(world, frames[:, :3, 3])
     offsets = wiring.offsets.copy()
     for joint in held.binding.mapped:
         before = wiring.follows[joint]
@@ -53,20 +52,3 @@ def _wired_as(held: RigHand, frames: Floats) -> RigHierarchy:
             offsets[joint] = turned[before].T @ (points[joint] - points[before])
     still = tuple((joint, before, turned[before].T @ turned[joint]) for joint, before, _ in wiring.carried_turns)
     return replace(wiring, offsets=offsets, carried_turns=still, still=np.zeros_like(wiring.still))
-
-
-def only(held: RigHand, joints: Collection[int]) -> RigHand:
-    """The same hand, of which only some joints are ever shown: nothing else is worked out."""
-    binding, wiring = held.binding, held.wiring
-    needed: set[int] = set()
-    waiting = [joint for joint in joints if joint in binding.mapped]
-    while waiting:
-        joint = waiting.pop()
-        if joint not in needed:
-            needed.add(joint)
-            waiting += [above for above in (int(binding.holders[joint]), wiring.follows[joint]) if above >= 0]
-    order = [joint for joint in wiring.order if joint in needed]
-    hanging = {joint: name for joint, name in held.hanging.items() if joint in needed}
-    between = {joint: names for joint, names in held.between.items() if joint in needed}
-    wired = replace(wiring, order=order)
-    return replace(held, wiring=wired, hanging=hanging, between=between)

@@ -1,7 +1,7 @@
-"""A hand of an armature: what it is, how it stands now, how it shall stand."""
+"""A hand of an armature: its model, reading its state and writing it."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import bpy
@@ -16,9 +16,8 @@ from ...hand.joints import DIGITS, JOINTS, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from .. import rotation_channels
-from ..binding import RigBinding, is_armature, posed_frames
+from ..binding import RigBinding, posed_frames
 from ..data_reference import DataReference
-from ..intermediate_bones import rests_between
 from ..keys import parent_motion
 from ..pose_transfer import BoneMotion, RigHierarchy, transfer
 
@@ -28,45 +27,57 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 BasisOf = dict[str, Matrix]
-"""Bone -> how it stands against its rest."""
+"""Bone -> its transform relative to its rest, Blender's matrix_basis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandState:
-    """How a hand stands."""
+    """The state of a rig's hand."""
 
     pose: Pose
-    """One frame: where the wrist is in the world, and the angles nearest to how the bones stand."""
+    """One frame: the wrist in the world, and the angles nearest to the bones' rotations."""
     beyond: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
-    """joint -> (3,) and (4,) wxyz, how its bone is moved and turned on top of that: a person may pose bones as no hand
-    moves."""
+    """Joint -> (3,) and (4,) wxyz, the translation and rotation of its bone on top of the pose: a person may pose bones
+    as no hand moves."""
 
     def toward(self, angles: Floats, factor: float, joints: Collection[int]) -> "HandState":
-        """A part 0..1 of the way of these joints to angles (D,) with nothing on top."""
+        """The state with some joints moved by a factor 0..1 to angles (D,) with nothing on top."""
         pose = self.pose
-        ways = np.where(np.isin(pose.hand.axis_joint, list(joints)), factor, 0.0)
+        factors = np.where(np.isin(pose.hand.axis_joint, list(joints)), factor, 0.0)
         beyond = dict(self.beyond)
         for joint in set(joints) & set(beyond):
-            moved, turned = beyond[joint]
-            beyond[joint] = (1 - factor) * moved, rot.slerp(turned, rot.IDENTITY, np.array(factor))
-        return HandState(Pose(pose.hand, pose.root, pose.angles + ways * (angles - pose.angles)), beyond)
+            translation, rotation = beyond[joint]
+            beyond[joint] = (1 - factor) * translation, rot.slerp(rotation, rot.IDENTITY, np.array(factor))
+        return HandState(Pose(pose.hand, pose.root, pose.angles + factors * (angles - pose.angles)), beyond)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParentFrames:
+    """What carries the bones of a hand, as Blender evaluated it last."""
+
+    world: Floats
+    """(4, 4) T_world_armature."""
+    rests: dict[int, Floats]
+    """Joint -> (4, 4) the rest of its bone as carried by bones that are not the hand's, see pose_transfer.transfer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigHand:
-    """A hand of an armature that is posed. Holds names and numbers, so that it outlives undo."""
+    """A hand of an armature. Holds names and numbers, so that it stays valid after undo."""
 
     armature: DataReference
     binding: RigBinding
     hand: HandModel
-    """As large as the rig's, with its palm, its lengths and its limits."""
+    """With the rig's size, palm, bone lengths and limits."""
     before: BasisOf
-    """How its bones stood when it began."""
+    """The state of its bones when it was made."""
     wiring: RigHierarchy
     hanging: dict[int, str]
-    """joint -> its bone, for bones that hang on bones which are not the hand's."""
+    """Joint -> its bone, where the parent is not a bone of the hand."""
     between: dict[int, tuple[str, str]]
     """See bones_between."""
+    posed: tuple[int, ...]
+    """The joints whose bones `write` poses, parents first."""
     digits: tuple[str, ...] = DIGITS
     """Those that the rig has, thumb first."""
 
@@ -76,26 +87,29 @@ class RigHand:
         return self.binding.side
 
     def find_armature(self) -> "Object | None":
-        """Its armature; None where that or a bone of the hand is gone."""
-        armature: Object | None = self.armature.among(bpy.data.objects)
-        if not is_armature(armature) or any(name not in armature.pose.bones for name in self.before):
+        """The armature; None where it or a bone of the hand is gone."""
+        armature: Object | None = bpy.data.objects.get(self.armature.name)
+        if armature is None or armature.session_uid != self.armature.uid:
+            # It has another name now, or is gone.
+            armature = self.armature.among(bpy.data.objects)
+        if armature is None or any(name not in armature.pose.bones for name in self.before):
             return None
         return armature
 
     def armature_object(self) -> "Object":
-        """Its armature. Raises RigError where that or a bone of the hand is gone."""
+        """The armature. Raises RigError where it or a bone of the hand is gone."""
         armature: Object | None = self.find_armature()
         if armature is None:
             raise RigError(f"armature '{self.binding.armature}' or bones of its hand are gone, detect the hand again")
         return armature
 
     def read(self) -> HandState:
-        """How the hand stands, as Blender evaluated it last. Raises RigError where it is gone."""
+        """The state as Blender evaluated it last. Raises RigError where the hand is gone."""
         pose = self.read_pose()
         return HandState(pose, self.beyond(pose))
 
     def read_pose(self) -> Pose:
-        """Of `read` the pose alone, which is quicker."""
+        """The pose of `read` alone, which is quicker."""
         frames = self.seen_frames()
         moving = {0, *self.hand.axis_joint.tolist()}
         known = np.array([joint in moving and bool(np.isfinite(frames[joint]).all()) for joint in range(len(JOINTS))])
@@ -105,38 +119,61 @@ class RigHand:
         return Pose(self.hand, frames[:1], np.where(np.isfinite(found), found, self.hand.neutral))
 
     def seen_frames(self) -> Floats:
-        """(J, 4, 4) T_world_joint as Blender evaluated the bones last, NaN where there is no joint. Raises RigError."""
+        """(J, 4, 4) T_world_joint as Blender evaluated the bones last, NaN where there is no joint.
+
+        Raises RigError where the hand is gone.
+        """
         armature = self.armature_object()
         evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         frames: Floats = np.array(evaluated.matrix_world) @ posed_frames(evaluated, self.binding)
         known = np.isfinite(frames).all(axis=(1, 2))
-        # Where the armature is stretched or mirrored, frames are those of the hand that is seen.
+        # A stretched or mirrored armature has the frames of the hand that is seen.
         frames[known, :3, :3] = rot.frame_from_yz(frames[known, :3, 1], frames[known, :3, 2])
         return frames
 
     def beyond(self, pose: Pose) -> dict[int, tuple[Floats, Floats]]:
-        """What the bones stand beyond a pose, see HandState. Raises RigError where the hand is gone."""
+        """Translations and rotations on top of a pose, see HandState. Raises RigError where the hand is gone."""
         armature, binding = self.armature_object(), self.binding
         motion = self.motion(armature, pose)
         result = {}
         for joint in binding.mapped:
-            place, turn, _ = _basis(armature.pose.bones[str(binding.bones[joint])], joint in binding.limits).decompose()
-            further = rot.multiply(rot.conjugate(motion.rotations[0, joint]), np.array(turn))
-            result[joint] = np.array(place) - motion.locations[0, joint], further
+            basis = _seen_basis(armature.pose.bones[str(binding.bones[joint])], joint in binding.limits)
+            location, rotation, _ = basis.decompose()
+            further = rot.multiply(rot.conjugate(motion.rotations[0, joint]), np.array(rotation))
+            result[joint] = np.array(location) - motion.locations[0, joint], further
         return result
 
-    def write(self, state: HandState, joints: Collection[int] | None = None) -> None:
-        """Poses the bones without keys; joints: only the bones of these, see reached. Raises RigError where the hand is
-        gone.
+    def write(self, state: HandState, parents: ParentFrames | None = None) -> None:
+        """Pose the bones of `posed`, without keys.
+
+        parents: those of `parent_frames`, read now by default. Raises RigError where the hand is gone.
         """
         armature = self.armature_object()
-        wanted = self.binding.mapped if joints is None else self.reached(joints)
-        further = {joint: state.beyond[joint] for joint in wanted if joint in state.beyond}
-        motion = self.motion(armature, state.pose).with_beyond(further)
-        self.write_motion(armature, motion, wanted)
+        beyond = {joint: state.beyond[joint] for joint in self.posed if joint in state.beyond}
+        motion = self.motion(armature, state.pose, parents).with_beyond(beyond)
+        self.write_motion(armature, motion, self.posed)
+
+    def only(self, joints: Collection[int]) -> "RigHand":
+        """The same hand, of which `write` poses the bones of some joints, see `reached`, and computes no others."""
+        posed = self.reached(joints)
+        needed: set[int] = set()
+        waiting = list(posed)
+        while waiting:
+            joint = waiting.pop()
+            if joint not in needed:
+                needed.add(joint)
+                above = int(self.binding.holders[joint]), self.wiring.follows[joint]
+                waiting += [joint for joint in above if joint >= 0]
+        return replace(
+            self,
+            wiring=replace(self.wiring, order=[joint for joint in self.wiring.order if joint in needed]),
+            hanging={joint: name for joint, name in self.hanging.items() if joint in needed},
+            between={joint: names for joint, names in self.between.items() if joint in needed},
+            posed=tuple(posed),
+        )
 
     def reached(self, joints: Collection[int]) -> list[int]:
-        """The joints whose bones are posed to move joints: also those further out that no bone carries along."""
+        """The joints whose bones must be posed to move `joints`: these, and those further out that no bone carries."""
         binding, follows = self.binding, self.wiring.follows
         loose = binding.placed | ~binding.inherits | (binding.holders != follows)
         result: list[int] = []
@@ -145,16 +182,20 @@ class RigHand:
                 result.append(joint)
         return result
 
-    def motion(self, armature: "Object", pose: Pose) -> BoneMotion:
-        """How the bones are to stand for a pose in the world of one frame, on the armature as it is evaluated now."""
+    def parent_frames(self, armature: "Object") -> ParentFrames:
+        """What carries the bones on the armature as it was evaluated last."""
         inner = [name for pair in self.between.values() for name in pair]
         world, carried = parent_motion.standing_now(armature, [*self.hanging.values(), *inner])
-        above = {joint: carried[name] for joint, name in self.hanging.items()}
-        held = above | rests_between(armature, self.between, carried)
-        return transfer(self.binding, self.hand, pose, world, held, wiring=self.wiring)
+        rests = {joint: carried[name] for joint, name in self.hanging.items()}
+        return ParentFrames(world, rests | parent_motion.rests_between(armature, self.between, carried))
+
+    def motion(self, armature: "Object", pose: Pose, parents: ParentFrames | None = None) -> BoneMotion:
+        """The motion of the bones for a pose of one frame in the world; parents: see `write`."""
+        parents = parents or self.parent_frames(armature)
+        return transfer(self.binding, self.hand, pose, parents.world, parents.rests, wiring=self.wiring)
 
     def write_motion(self, armature: "Object", motion: BoneMotion, joints: Iterable[int]) -> None:
-        """Poses the bones of mapped joints, without keys."""
+        """Pose the bones of mapped joints, without keys."""
         bones = armature.pose.bones
         for joint in joints:
             bone = bones[str(self.binding.bones[joint])]
@@ -165,15 +206,15 @@ class RigHand:
             setattr(bone, channel, rotation_channels.nearest(motion.rotations[0, joint], bone.rotation_mode, now))
 
     def put_back(self) -> None:
-        """The bones as they stood before, where they are still there."""
+        """Restore the bones to `before`, where they are still there."""
         armature = self.find_armature()
         if armature is not None:
             for name, basis in self.before.items():
                 armature.pose.bones[name].matrix_basis = basis
 
 
-def _basis(bone: "PoseBone", limited: bool) -> Matrix:
-    """How a bone stands against its rest; of one with limits without what they hold back, for that is not seen."""
+def _seen_basis(bone: "PoseBone", limited: bool) -> Matrix:
+    """The transform of a bone relative to its rest; of one with limit constraints, as they leave it."""
     if not limited:
         return bone.matrix_basis
     seen: Matrix = bone.id_data.convert_space(pose_bone=bone, matrix=bone.matrix, from_space="POSE", to_space="LOCAL")

@@ -9,12 +9,12 @@ from mathutils import Matrix, Vector
 from numpy.typing import NDArray
 
 from ...hand.joints import CHAIN_JOINTS, DIGITS, KNUCKLES, digit_of
-from ...hand.kinematics import Pose, joint_frames
-from ...posing.dragging import DragStep, place_of
+from ...hand.kinematics import Pose, joint_frames, joint_position
+from ...posing.dragging import DragStep
 from ...posing.grasping.contact_frames import length
 from ...posing.grasping.skin_samples import Flesh, thinned
 from ..armature_hands import FoundHand
-from .dragging import Dragged, move
+from .dragging import RigDrag, move
 from .rig_skin import flesh_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class SurfaceHit:
 class Padded:
     """What is dragged, with the skin about it: that of the phalanx that ends there."""
 
-    dragged: Dragged
+    dragged: RigDrag
     skin: Flesh
 
     def lay(self, on: SurfaceHit, last: DragStep | None = None) -> tuple[DragStep, Floats]:
@@ -65,7 +65,7 @@ class Padded:
         last, raises: as dragging.move. Returns also (3,) m in the world, where what is dragged was brought for that.
         """
         ground, step = _ground(on), last
-        thick = self._thickness(last.pose if last else self.dragged.stands.pose, on, ground)
+        thick = self._thickness(last.pose if last else self.dragged.start.pose, on, ground)
         for _ in range(ROUNDS):
             step = self.dragged.drag.step(on.place + thick * on.normal, step)
             before, thick = thick, self._thickness(step.pose, on, ground)
@@ -79,7 +79,7 @@ class Padded:
         size, points = length(pose.hand), self.skin.moved(joint_frames(pose.hand, pose))[0]
         if not len(points):
             return 0.0
-        away = points - place_of(pose, self.dragged.drag.joint)
+        away = points - joint_position(pose, self.dragged.drag.joint)[0]
         up = away @ on.normal
         on_plane = float(-up.min())
         if ground is None:
@@ -117,13 +117,13 @@ def _ground(on: SurfaceHit) -> _Ground | None:
     return ground if ground.height((on.place + MET * on.normal)[None]) < 2 * MET else None
 
 
-def padded(dragged: Dragged, found: FoundHand) -> Padded:
+def padded(dragged: RigDrag, found: FoundHand) -> Padded:
     """What is dragged, with the skin about it as it is seen. Raises RigError where the hand is gone."""
-    held, joint = dragged.who.held, dragged.drag.joint
+    held, joint = dragged.follower.held, dragged.drag.joint
     flesh, digit = flesh_of(held.armature_object(), found, held), str(digit_of(joint))
     if joint in KNUCKLES:
-        points = flesh.moved(joint_frames(held.hand, dragged.stands.pose))[0]
-        about = np.linalg.norm(points - dragged.place, axis=-1) < ABOUT * length(held.hand)
+        points = flesh.moved(joint_frames(held.hand, dragged.start.pose))[0]
+        about = np.linalg.norm(points - dragged.position, axis=-1) < ABOUT * length(held.hand)
         own = (flesh.digit < 0) & about
     else:
         own = (flesh.digit == DIGITS.index(digit)) & (flesh.link == CHAIN_JOINTS[digit].index(joint) - 1)

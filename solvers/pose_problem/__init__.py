@@ -1,8 +1,8 @@
 """Pose problems: bring points of a hand to positions within limits, with the least change from a starting pose."""
 
-from .chains import chains
-from .problem import USUAL_LENGTH, Objective, PoseProblem, angles_of, middle_finger_length
-from .search import Solution, retried, solve
+from .problem import USUAL_LENGTH, Objective, PoseProblem, angles_of, middle_finger_length, sites_of
+from .retry import retried
+from .search import Solution, solve
 
 __all__ = [
     "USUAL_LENGTH",
@@ -10,8 +10,8 @@ __all__ = [
     "PoseProblem",
     "Solution",
     "angles_of",
-    "chains",
     "middle_finger_length",
     "retried",
+    "sites_of",
     "solve",
 ]

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 
 from ...hand.jacobians import ROOT_DOFS
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
-from ...hand.kinematics import Pose
+from ...hand.kinematics import Pose, SiteChains, site_chains
 from ...hand.model import HandModel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Rows = tuple[tuple[int, float], ...]
+"""An objective's sites: row in the problem's chains, and sign."""
 
 USUAL_LENGTH = 0.1
 """m, length of the middle finger for which the weights are given; they scale with it."""
@@ -77,7 +79,18 @@ class PoseProblem:
     """(H, D) the same rows over all angles."""
     bounds: Floats
     """(2, H) lower and upper bounds of the hard couplings."""
-    objectives: tuple[Objective, ...] = ()
+    scale: float
+    """Length of the hand relative to USUAL_LENGTH."""
+    wrist_moves: bool
+    """Whether the wrist may move."""
+    wrist_rotates: bool
+    """Whether the wrist may rotate."""
+    objectives: tuple[Objective, ...]
+    """Use `towards` to replace them by objectives of other sites."""
+    rows: tuple[Rows, ...]
+    """Each objective's sites in the chains."""
+    chains: SiteChains
+    """Kinematic chains to the sites of all objectives."""
 
     @classmethod
     def of(
@@ -99,13 +112,13 @@ class PoseProblem:
             posture: m, the marker error that a change by a joint's whole range costs on a hand of the usual length.
         """
         hand = start.hand
-        unit = middle_finger_length(hand) / USUAL_LENGTH
+        scale = middle_finger_length(hand) / USUAL_LENGTH
         low, high = hand.limits.T
-        weights = posture * unit / np.maximum(high - low, NARROW)
+        weights = posture * scale / np.maximum(high - low, NARROW)
         weights[np.array(hand.movements) == "twist"] *= PASSIVE
         # The wrist's position needs next to no posture cost: the objectives determine it.
-        wrist = np.concatenate([np.full(3, 1e-6), np.full(3, posture * unit)])
-        rows = [COUPLING * unit * row.coefficients for row in hand.couplings if row.soft and coupled]
+        wrist = np.concatenate([np.full(3, 1e-6), np.full(3, posture * scale)])
+        rows = [COUPLING * scale * row.coefficients for row in hand.couplings if row.soft and coupled]
         soft = _over(np.array(rows).reshape(-1, hand.dofs), free)
         hard = [row for row in hand.couplings if not row.soft]
         constrained = np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs)
@@ -115,11 +128,15 @@ class PoseProblem:
             np.concatenate([wrist, weights])[free],
             np.concatenate([[[-np.inf, np.inf]] * ROOT_DOFS, hand.limits])[free].T,
             soft[np.any(soft != 0, axis=1)],
-            COUPLING * unit * GIVE,
+            COUPLING * scale * GIVE,
             _over(constrained, free),
             constrained,
             np.array([[row.lower, row.upper] for row in hard]).reshape(-1, 2).T,
+            scale,
+            bool(np.any(free < ROOT_DOFS)),
+            bool(np.any((free >= 3) & (free < ROOT_DOFS))),
             tuple(objectives),
+            *_laid_out(hand, objectives),
         )
 
     @property
@@ -127,25 +144,10 @@ class PoseProblem:
         """The hand of the starting pose."""
         return self.start.hand
 
-    @property
-    def wrist_moves(self) -> bool:
-        """Whether the wrist may move."""
-        return bool(self.free.size and self.free[0] < ROOT_DOFS)
-
-    @property
-    def wrist_rotates(self) -> bool:
-        """Whether the wrist may rotate."""
-        return bool(np.any((self.free >= 3) & (self.free < ROOT_DOFS)))
-
-    @property
-    def sites(self) -> tuple[int, ...]:
-        """The sites of all objectives without duplicates."""
-        named = ((each.site, each.relative) for each in self.objectives)
-        return tuple(dict.fromkeys(site for pair in named for site in pair if site is not None))
-
     def towards(self, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with other objectives."""
-        return replace(self, objectives=tuple(objectives))
+        rows, chains = _laid_out(self.hand, objectives)
+        return replace(self, objectives=tuple(objectives), rows=rows, chains=chains)
 
     def select(self, rows: Ints) -> "PoseProblem":
         """Return some of the frames."""
@@ -155,17 +157,33 @@ class PoseProblem:
     def fixed_wrist(self, start: Pose, objectives: Sequence[Objective]) -> "PoseProblem":
         """Return the problem with another start, whose wrist stays fixed."""
         digits = self.free >= ROOT_DOFS
-        rows = self.couplings[:, digits], self.constraints[:, digits]
         return replace(
-            self,
+            self.towards(objectives),
             start=start,
             free=self.free[digits],
             posture=self.posture[digits],
             limits=self.limits[:, digits],
-            couplings=rows[0],
-            constraints=rows[1],
-            objectives=tuple(objectives),
+            couplings=self.couplings[:, digits],
+            constraints=self.constraints[:, digits],
+            wrist_moves=False,
+            wrist_rotates=False,
         )
+
+
+def sites_of(objectives: Sequence[Objective]) -> tuple[int, ...]:
+    """Return the sites of objectives without duplicates."""
+    named = (site for each in objectives for site in (each.site, each.relative) if site is not None)
+    return tuple(dict.fromkeys(named))
+
+
+def _laid_out(hand: HandModel, objectives: Sequence[Objective]) -> tuple[tuple[Rows, ...], SiteChains]:
+    """Return each objective's sites in the chains, and the chains."""
+    sites = sites_of(objectives)
+    rows = []
+    for each in objectives:
+        pair = (each.site, 1.0), (each.relative, -1.0)
+        rows.append(tuple((sites.index(site), sign) for site, sign in pair if site is not None))
+    return tuple(rows), site_chains(hand, sites)
 
 
 def _over(rows: Floats, free: Ints) -> Floats:

@@ -3,17 +3,16 @@
 Each frame stops on its own and does not depend on the others.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...hand.jacobians import ROOT_DOFS, integrate
-from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX
-from ...hand.kinematics import Pose
+from ...hand import rotations as rot
+from ...hand.jacobians import ROOT_DOFS, integrate, rotation_errors
+from ...hand.kinematics import Pose, SiteMotion
 from ..qp import quadratic_program as qp
-from .iterate import Aims, Iterate
-from .problem import USUAL_LENGTH, PoseProblem, middle_finger_length
+from .problem import PoseProblem, Rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,18 +25,16 @@ SMALL = 1e-5
 """rad or m, size of the last step."""
 GAIN = 1e-7
 """Relative decrease of the cost in the last step."""
-HARDER, EASIER, TRUST = 10.0, 0.1, 1e-6
+HARDER, EASIER, DAMPING = 10.0, 0.1, 1e-6
 """Levenberg-Marquardt: factors on λ after a failed and after a successful step, and the least λ above zero, relative to
 the Hessian's largest diagonal element."""
-SAME = 1.0 + 1e-9
+SAME_COST = 1.0 + 1e-9
 """Ratio below which two costs are equal up to rounding."""
 NUDGE, BETTER = 0.05, 1e-6
 """rad or m, the step away from a saddle, and the relative decrease of the cost that it must bring."""
-
 STRAYED = 0.5 * 0.002**2
 """m² for a hand of the usual length: a pose of higher cost misses its goal, or is bent far from the start."""
-CHEAPER = 0.8
-"""Ratio of costs below which the solution from another starting pose replaces the first one."""
+UNITS: Floats = np.eye(3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,12 +44,139 @@ class Solution:
     pose: Pose
     cost: Floats
     """(F,) m², half the sum of squares."""
+    strayed: Bools
+    """(F,) whether the pose misses its goal, or is bent far from the start."""
 
-    @property
-    def strayed(self) -> Bools:
-        """(F,) whether the pose misses its goal, or is bent far from the start."""
-        usual: Bools = self.cost > STRAYED * (middle_finger_length(self.pose.hand) / USUAL_LENGTH) ** 2
-        return usual
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Iterate:
+    """Poses of N frames with the cost, its gradient and its Hessian."""
+
+    root: Floats
+    """(N, 4, 4)"""
+    angles: Floats
+    """(N, D) rad"""
+    cost: Floats
+    """(N,) m², half the sum of squares."""
+    gradient: Floats
+    """(N, k)"""
+    gauss_newton: Floats
+    """(N, k, k) Gauss-Newton part of the Hessian."""
+    curvature: Floats
+    """(N, k, k) second-order part of the Hessian."""
+
+    def select(self, rows: Ints) -> "Iterate":
+        """Return some of the frames."""
+        return Iterate(*(getattr(self, field.name)[rows] for field in fields(self)))
+
+    def where(self, rows: Ints, other: "Iterate") -> "Iterate":
+        """Return the iterate with the given rows replaced."""
+        if len(rows) == len(self.cost):
+            return other
+        arrays = []
+        for field in fields(self):
+            array = getattr(self, field.name).copy()
+            array[rows] = getattr(other, field.name)
+            arrays.append(array)
+        return Iterate(*arrays)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Residuals:
+    """A problem's cost as arrays over the frames being searched."""
+
+    problem: PoseProblem
+    positions: Floats
+    """(N, W, 3) m, of the objectives."""
+    weights: Floats
+    """(N, W)"""
+    root: Floats
+    """(N, 4, 4) T_world_wrist of the start."""
+    angles: Floats
+    """(N, D) rad, of the start."""
+
+    @classmethod
+    def of(cls, problem: PoseProblem) -> "Residuals":
+        """Prepare all frames of a problem."""
+        count, objectives = len(problem.start.root), problem.objectives
+        positions, weights = np.empty((count, len(objectives), 3)), np.empty((count, len(objectives)))
+        for row, objective in enumerate(objectives):
+            positions[:, row], weights[:, row] = objective.position, objective.weight
+        # Zero times NaN would be NaN.
+        positions[weights == 0.0] = 0.0
+        return cls(problem, positions, weights, problem.start.root, problem.start.angles)
+
+    def select(self, rows: Ints) -> "Residuals":
+        """Return some of the frames."""
+        positions, weights, root, angles = self.positions[rows], self.weights[rows], self.root[rows], self.angles[rows]
+        return replace(self, positions=positions, weights=weights, root=root, angles=angles)
+
+    def at(self, root: Floats, angles: Floats) -> Iterate:
+        """Compute the iterate at poses (N, 4, 4) and (N, D) rad."""
+        problem, free = self.problem, self.problem.free
+        off = np.zeros((len(angles), ROOT_DOFS + angles.shape[1]))
+        off[:, ROOT_DOFS:] = angles - self.angles
+        if problem.wrist_moves:
+            off[:, :3] = (root - self.root)[:, :3, 3]
+        if problem.wrist_rotates:
+            off[:, 3:ROOT_DOFS] = rotation_errors(root[:, :3, :3], self.root[:, :3, :3])
+        posture = problem.posture * off[:, free]
+        errors, slopes, curvature = self._objectives(root, angles)
+        gauss_newton = slopes.swapaxes(-1, -2) @ slopes
+        gradient = (errors[:, None] @ slopes)[:, 0] + problem.posture * posture
+        cost = (errors * errors).sum(-1) + (posture * posture).sum(-1)
+        diagonal = np.arange(len(free))
+        gauss_newton[:, diagonal, diagonal] += problem.posture**2
+        if len(problem.couplings):
+            # x + x³ / give² with its derivatives; summed so that a frame's result does not depend on the batch.
+            rows = problem.couplings
+            astray = (rows * off[:, None, free]).sum(-1)
+            parts = astray / problem.give
+            value, slope = astray * (1.0 + parts**2), 1.0 + 3.0 * parts**2
+            stiffness = slope**2 + value * 6.0 * parts / problem.give
+            cost += (value * value).sum(-1)
+            gradient += ((slope * value)[:, None] @ rows)[:, 0]
+            gauss_newton += rows.T @ (stiffness[..., None] * rows)
+        return Iterate(root, angles, cost / 2, gradient, gauss_newton, curvature)
+
+    def _objectives(self, root: Floats, angles: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the objectives' weighted errors (N, 3 W) m, their Jacobian (N, 3 W, k) and the curvature (N, k, k).
+
+        The curvature is the Hessian's second-order part, Σ error · second derivative.
+        """
+        problem, chains, turn = self.problem, self.problem.chains, root[:, :3, :3]
+        sites = chains.at(angles)
+        own = sites.slopes @ turn[:, None].swapaxes(-1, -2)
+        count, size, free = len(angles), ROOT_DOFS + angles.shape[1] + 1, problem.free
+        errors = np.empty((count, len(problem.rows), 3))
+        slopes, curvature = np.zeros((count, len(problem.rows), size, 3)), np.zeros((count, size, size))
+        for row, ends in enumerate(problem.rows):
+            weight, position = self.weights[:, row, None], self.positions[:, row]
+            error = errors[:, row] = weight * _error(sites, root, ends, position)
+            inside = (error[:, None] @ turn)[:, 0]
+            for site, sign in ends:
+                dofs, signed = chains.dofs[site], (sign * weight)[..., None]
+                slopes[:, row, dofs] += signed * own[:, site]
+                # The derivative of an outer column J by a rotation about a is a × J, and e·(a × J) = (e × a)·J.
+                product = rot.cross(inside[:, None], sites.axes[:, site]) @ sites.slopes[:, site].swapaxes(-1, -2)
+                half = chains.above * (signed * product)
+                curvature[:, dofs[:, None], dofs] += half + chains.below * half.swapaxes(-1, -2)
+            if problem.wrist_moves:
+                slopes[:, row, :3] = weight[..., None] * UNITS if len(ends) == 1 else 0.0
+                lever = error + weight * (position - root[:, :3, 3]) if len(ends) == 1 else error
+                slopes[:, row, 3:ROOT_DOFS] = rot.cross(UNITS, lever[:, None])
+        jacobian = slopes[:, :, free].swapaxes(-1, -2).reshape(count, -1, len(free))
+        return errors.reshape(count, -1), jacobian, curvature[:, free[:, None], free]
+
+
+def _error(sites: SiteMotion, root: Floats, ends: Rows, position: Floats) -> Floats:
+    """Return an objective's error (N, 3) m in world axes: actual minus desired position."""
+    turn, found = root[:, :3, :3], sites.positions
+    if len(ends) == 1:
+        error: Floats = (turn @ found[:, ends[0][0], :, None])[..., 0] + root[:, :3, 3] - position
+        return error
+    apart = found[:, ends[0][0]] - found[:, ends[1][0]] - position
+    return np.asarray((turn @ apart[..., None])[..., 0])
 
 
 def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = True) -> Solution:
@@ -63,163 +187,140 @@ def solve(problem: PoseProblem, begin: Pose | None = None, *, patient: bool = Tr
         begin: F frames, initial poses of the search; by default the problem's start.
         patient: whether to continue with more damping after a step that increased the cost.
     """
-    begin = begin or problem.start
-    aims = Aims.of(problem)
-    search = _Search(aims, aims.at(begin.root, begin.angles), np.zeros(len(begin)))
-    roots, angles, costs = begin.root.copy(), begin.angles.copy(), np.empty(len(begin))
-    rows = np.arange(len(begin))
+    begin, residuals = begin or problem.start, Residuals.of(problem)
+    count = len(begin.root)
+    search = _Search(residuals, residuals.at(begin.root, begin.angles), np.zeros(count))
+    root, angles, cost = begin.root.copy(), begin.angles.copy(), np.empty(count)
+    rows = np.arange(count)
     for number in range(STEPS):
         ended = search.step(patient) | (number == STEPS - 1)
         if ended.any():
-            done, here = rows[ended], search.here.select(np.flatnonzero(ended))
-            roots[done], angles[done], costs[done] = here.root, here.angles, here.cost
+            done, iterate = rows[ended], search.iterate.select(np.flatnonzero(ended))
+            root[done], angles[done], cost[done] = iterate.root, iterate.angles, iterate.cost
             search, rows = search.select(np.flatnonzero(~ended)), rows[~ended]
             if not len(rows):
                 break
-    return Solution(Pose(problem.hand, roots, angles), costs)
-
-
-def retried(problem: PoseProblem, found: Solution) -> Solution:
-    """Search the strayed frames again from half closed digits, and keep the better solution.
-
-    A finger bent backwards may be stopped by its limits where a flexed one reaches farther.
-    """
-    rows = np.flatnonzero(found.strayed)
-    if not len(rows):
-        return found
-    hand, some = problem.hand, problem.select(rows)
-    other = solve(some, Pose(hand, some.start.root, _half_closed(some)))
-    less = other.cost < CHEAPER * found.cost[rows]
-    roots, angles, costs = found.pose.root.copy(), found.pose.angles.copy(), found.cost.copy()
-    better = rows[less]
-    roots[better], angles[better], costs[better] = other.pose.root[less], other.pose.angles[less], other.cost[less]
-    return Solution(Pose(hand, roots, angles), costs)
-
-
-def _half_closed(problem: PoseProblem) -> Floats:
-    """Return the start's angles (F, D) rad with the free middle and last joints half closed."""
-    hand = problem.hand
-    knuckles = {JOINT_INDEX[joints[0]] for joints in CHAIN_JOINTS.values()}
-    closes = np.array([movement == "flexion" for movement in hand.movements])
-    closes &= ~np.isin(hand.axis_joint, list(knuckles)) & np.isin(np.arange(hand.dofs) + ROOT_DOFS, problem.free)
-    return np.where(closes, hand.limits.mean(axis=1), problem.start.angles)
+    return Solution(Pose(problem.start.hand, root, angles), cost, cost > STRAYED * problem.scale**2)
 
 
 @dataclass(slots=True, eq=False)
 class _Search:
     """State of the search in the N frames that have not converged."""
 
-    aims: Aims
-    here: Iterate
-    trust: Floats
+    residuals: Residuals
+    iterate: Iterate
+    damping: Floats
     """(N,) λ"""
 
     def select(self, rows: Ints) -> "_Search":
         """Return some of the frames."""
-        return _Search(self.aims.select(rows), self.here.select(rows), self.trust[rows])
+        return _Search(self.residuals.select(rows), self.iterate.select(rows), self.damping[rows])
 
     def step(self, patient: bool) -> Bools:
         """Take a step in each frame, away from a saddle where it converged to one; (N,) whether the frame is done."""
-        there, size = self._stepped(self.here)
-        astray = there.cost > SAME * self.here.cost
-        if patient and astray.any() and len(self.aims.ends) > 1:
+        start, several = self.iterate, len(self.residuals.problem.rows) > 1
+        result, size = self._stepped(start)
+        astray = result.cost > SAME_COST * start.cost
+        if patient and several and astray.any():
             # A long step leaves a pin whose path is curved; the next step brings it back.
             rows = np.flatnonzero(astray)
             back = self.select(rows)
-            there = there.where(rows, back._stepped(there.select(rows))[0])
-            astray = there.cost > SAME * self.here.cost
-        gained = np.where(astray, np.inf, self.here.cost - there.cost)
-        easier = np.where(self.trust > TRUST, self.trust * EASIER, 0.0)
-        self.trust = np.where(astray, np.maximum(self.trust * HARDER, TRUST), easier)
+            result = result.where(rows, back._stepped(result.select(rows))[0])
+            astray = result.cost > SAME_COST * start.cost
+        gained = np.where(astray, np.inf, start.cost - result.cost)
+        easier = np.where(self.damping > DAMPING, self.damping * EASIER, 0.0)
+        self.damping = np.where(astray, np.maximum(self.damping * HARDER, DAMPING), easier)
         taken = np.flatnonzero(~astray)
         if len(taken):
-            self.here = self.here.where(taken, there.select(taken) if len(taken) < len(astray) else there)
-        ended: Bools = (size < SMALL) | (gained < GAIN * self.here.cost)
+            self.iterate = start.where(taken, result.select(taken) if len(taken) < len(astray) else result)
+        ended: Bools = (size < SMALL) | (gained < GAIN * self.iterate.cost)
         if not patient:
             ended |= astray
-        for_saddle = np.flatnonzero(ended if patient else ended & ~astray)
-        if len(for_saddle):
-            ended[for_saddle] = ~self._leave_saddle(for_saddle)
+        at_saddle = np.flatnonzero(ended if patient else ended & ~astray)
+        if len(at_saddle):
+            ended[at_saddle] = ~self._leave_saddle(at_saddle)
         return ended
 
-    def _stepped(self, here: Iterate) -> tuple[Iterate, Floats]:
+    def _stepped(self, start: Iterate) -> tuple[Iterate, Floats]:
         """Return the iterate after a step, and the step's largest component (N,)."""
-        hessian = _positive(here, self.trust, stiff=len(self.aims.ends) > 1)
-        step = np.asarray(-np.linalg.solve(hessian, here.gradient[..., None])[..., 0], np.float64)
-        step = self._held(here, step, hessian)
-        return self._gone(here, step), np.abs(step).max(axis=1, initial=0.0)
+        hessian = _positive(start, self.damping, stiff=len(self.residuals.problem.rows) > 1)
+        step = np.asarray(-np.linalg.solve(hessian, start.gradient[..., None])[..., 0], np.float64)
+        step = self._within_limits(start, step, hessian)
+        return self._after(start, step), np.abs(step).max(axis=1, initial=0.0)
 
-    def _held(self, here: Iterate, step: Floats, hessian: Floats) -> Floats:
+    def _within_limits(self, start: Iterate, step: Floats, hessian: Floats) -> Floats:
         """Replace steps (N, k) that violate a limit or constraint by the best steps within them (quadratic program)."""
-        problem = self.aims.problem
-        own = np.zeros((len(here.angles), ROOT_DOFS + problem.hand.dofs))
-        own[:, ROOT_DOFS:] = here.angles
+        problem = self.residuals.problem
+        own = np.zeros((len(start.angles), ROOT_DOFS + start.angles.shape[1]))
+        own[:, ROOT_DOFS:] = start.angles
         own, rows, whole = own[:, problem.free], problem.constraints, step
         least: Floats = np.maximum(problem.limits[0] - own, -LARGEST)
         most: Floats = np.minimum(problem.limits[1] - own, LARGEST)
         if len(rows):
-            values = (problem.constrained * here.angles[:, None]).sum(-1)
+            values = (problem.constrained * start.angles[:, None]).sum(-1)
             least = np.concatenate([least, problem.bounds[0] - values], axis=1)
             most = np.concatenate([most, problem.bounds[1] - values], axis=1)
             whole = np.concatenate([step, (rows * step[:, None]).sum(-1)], axis=1)
-        held = np.flatnonzero(((whole < least) | (whole > most)).any(axis=1))
-        if len(held):
-            linear = -(hessian[held] @ step[held, :, None])[..., 0]
-            step[held] = qp.solve_all(qp.QuadraticProgram(hessian[held], linear, least[held], most[held], rows)).x
+        broken = np.flatnonzero(((whole < least) | (whole > most)).any(axis=1))
+        if len(broken):
+            linear = -(hessian[broken] @ step[broken, :, None])[..., 0]
+            program = qp.QuadraticProgram(hessian[broken], linear, least[broken], most[broken], rows)
+            step[broken] = qp.solve_all(program).x
         return step
 
-    def _gone(self, here: Iterate, step: Floats) -> Iterate:
+    def _after(self, start: Iterate, step: Floats) -> Iterate:
         """Return the iterate after a step (N, k) of the free variables, clipped to the limits."""
-        problem, root = self.aims.problem, here.root
-        whole = np.zeros((len(step), ROOT_DOFS + problem.hand.dofs))
+        problem, root = self.residuals.problem, start.root
+        whole = np.zeros((len(step), ROOT_DOFS + start.angles.shape[1]))
         whole[:, problem.free] = step
-        if self.aims.wrist[1]:
-            root, _ = integrate(root, here.angles, whole)
-        elif self.aims.wrist[0]:
+        if problem.wrist_rotates:
+            root, _ = integrate(root, start.angles, whole)
+        elif problem.wrist_moves:
             root = root.copy()
             root[:, :3, 3] += whole[:, :3]
-        low, high = problem.hand.limits.T
-        return self.aims.at(root, np.minimum(np.maximum(here.angles + whole[:, ROOT_DOFS:], low), high))
+        low, high = problem.start.hand.limits.T
+        return self.residuals.at(root, np.minimum(np.maximum(start.angles + whole[:, ROOT_DOFS:], low), high))
 
     def _leave_saddle(self, rows: Ints) -> Bools:
         """Step away from saddles along the direction of negative curvature; (n,) which of the frames did.
 
         A straight finger that is pushed along itself can bend either way, and takes the better one.
         """
-        values, ways = np.linalg.eigh(self.here.square[rows] + self.here.bends[rows])
+        values, directions = np.linalg.eigh(self.iterate.gauss_newton[rows] + self.iterate.curvature[rows])
         leaves: Bools = values[:, 0] < 0.0
         if not leaves.any():
             return leaves
-        rows, way = rows[leaves], ways[leaves, :, 0]
-        way = way * (NUDGE / np.abs(way).max(axis=1, keepdims=True))
-        crest, unit = self.select(rows), np.broadcast_to(np.eye(way.shape[1]), (*way.shape, way.shape[1]))
-        there, other = (crest._gone(crest.here, crest._held(crest.here, each, unit)) for each in (way, -way))
-        better = np.flatnonzero(other.cost < there.cost)
-        there = there.where(better, other.select(better))
-        saves = there.cost < (1.0 - BETTER) * crest.here.cost
-        self.here = self.here.where(rows[saves], there.select(np.flatnonzero(saves)))
-        self.trust[rows[saves]] = 0.0
+        rows, step = rows[leaves], directions[leaves, :, 0]
+        step = step * (NUDGE / np.abs(step).max(axis=1, keepdims=True))
+        saddle, unit = self.select(rows), np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
+        start = saddle.iterate
+        best, other = (saddle._after(start, saddle._within_limits(start, each, unit)) for each in (step, -step))
+        better = np.flatnonzero(other.cost < best.cost)
+        best = best.where(better, other.select(better))
+        saves = best.cost < (1.0 - BETTER) * start.cost
+        self.iterate = self.iterate.where(rows[saves], best.select(np.flatnonzero(saves)))
+        self.damping[rows[saves]] = 0.0
         leaves[leaves] = saves
         return leaves
 
 
-def _positive(here: Iterate, trust: Floats, *, stiff: bool) -> Floats:
+def _positive(at: Iterate, damping: Floats, *, stiff: bool) -> Floats:
     """Return a positive definite Hessian (N, k, k) for a step.
 
     Where it is indefinite, the second-order part is dropped; if `stiff`, negative eigenvalues are replaced by their
     absolute values instead, which needs fewer steps but now and then ends farther off.
     """
-    whole = here.square + here.bends
-    diagonal = np.arange(whole.shape[1])
-    largest = here.square[:, diagonal, diagonal].max(axis=1, initial=0.0)
-    whole[:, diagonal, diagonal] += (trust * largest)[:, None]
-    for row in _not_positive(whole):
+    hessian = at.gauss_newton + at.curvature
+    diagonal = np.arange(hessian.shape[1])
+    largest = at.gauss_newton[:, diagonal, diagonal].max(axis=1, initial=0.0)
+    hessian[:, diagonal, diagonal] += (damping * largest)[:, None]
+    for row in _not_positive(hessian):
         if not stiff:
-            whole[row] -= here.bends[row]
+            hessian[row] -= at.curvature[row]
         else:
-            values, ways = np.linalg.eigh(whole[row])
-            whole[row] = (ways * np.maximum(np.abs(values), 1e-9 * values[-1])) @ ways.T
-    return whole
+            values, vectors = np.linalg.eigh(hessian[row])
+            hessian[row] = (vectors * np.maximum(np.abs(values), 1e-9 * values[-1])) @ vectors.T
+    return hessian
 
 
 def _not_positive(matrices: Floats) -> list[int]:

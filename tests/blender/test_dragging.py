@@ -13,7 +13,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, KNUCKLES
 from knuckle.hand.kinematics import Pose
 from knuckle.posing.dragging import NEAREST, WRIST, Pin
 from knuckle.rig.armature_hands import find_hands
-from knuckle.rig.posing.dragging import Dragged, begin, move, put_back
+from knuckle.rig.posing.dragging import RigDrag, begin, move, put_back
 from knuckle.rig.posing.following import Follower, follower
 from knuckle.rig.posing.posable_model import bent
 from knuckle.rig.posing.rig_hand import HandState
@@ -60,10 +60,10 @@ def place(who: Follower, joint: str) -> Floats:
     return seen
 
 
-def dragged_to(of: Dragged, goal: Floats, steps: int = 8) -> Pose:
+def dragged_to(of: RigDrag, goal: Floats, steps: int = 8) -> Pose:
     last = None
     for part in np.linspace(0.0, 1.0, steps + 1):
-        last = move(of, of.place + part * (goal - of.place), last)
+        last = move(of, of.position + part * (goal - of.position), last)
     assert last is not None
     bpy.context.view_layer.update()
     return last.pose
@@ -86,11 +86,11 @@ def test_a_drag_to_where_it_is_moves_no_bone_and_is_taken_back_exactly(who: Foll
                 begin(who, joint)
             continue
         of = begin(who, joint)
-        np.testing.assert_allclose(of.place, place(who, joint), atol=1e-6)
-        move(of, of.place)
+        np.testing.assert_allclose(of.position, place(who, joint), atol=1e-6)
+        move(of, of.position)
         bpy.context.view_layer.update()
         np.testing.assert_allclose([np.array(bone.matrix) for bone in rig.pose.bones], before, atol=2e-5)
-        dragged_to(of, of.place + inwards(who, (0.1, -0.2, -0.3)), 2)
+        dragged_to(of, of.position + inwards(who, (0.1, -0.2, -0.3)), 2)
         assert np.abs(channels(rig) - exact).max() > 1e-3
         put_back(of)
         assert np.array_equal(channels(rig), exact)
@@ -104,24 +104,24 @@ def test_the_rigs_own_fingertip_comes_to_where_it_is_dragged(who: Follower, solv
         of = begin(who, TIPS[digit], solver=solver)
         own = np.isin(of.drag.hand.axis_joint, list(of.joints))
         bends = own & (np.array(who.held.hand.movements) == "flexion")
-        angles = of.stands.pose.angles + np.where(bends, 0.3, 0.0)
-        there = Pose(of.drag.hand, of.stands.pose.root, np.clip(angles, low, high))
+        angles = of.start.pose.angles + np.where(bends, 0.3, 0.0)
+        there = Pose(of.drag.hand, of.start.pose.root, np.clip(angles, low, high))
         goal = kinematics.joint_frames(of.drag.hand, there)[0, JOINT_INDEX[TIPS[digit]], :3, 3]
         dragged_to(of, goal)
         off = 1000 * float(np.linalg.norm(place(who, TIPS[digit]) - goal))
         assert off < 0.5, f"{digit} {off:.2f} mm > 0.5 mm"
-        assert of.joints <= {JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]}
+        assert set(of.joints) <= {JOINT_INDEX[joint] for joint in CHAIN_JOINTS[digit]}
 
 
 def test_pinned_fingertips_of_the_rig_stay_while_the_hand_moves(who: Follower) -> None:
     places = {digit: place(who, TIPS[digit]) for digit in ("thumb", "index-finger", "ring-finger")}
     for joint in (KNUCKLES[2], WRIST) if not who.fixed else (KNUCKLES[2],):
         of = begin(who, joint, [Pin(digit, there) for digit, there in places.items()])
-        dragged_to(of, of.place + inwards(who, (0.02, -0.05, 0.06)))
+        dragged_to(of, of.position + inwards(who, (0.02, -0.05, 0.06)))
         for digit, there in places.items():
             off = 1000 * float(np.linalg.norm(place(who, TIPS[digit]) - there))
             assert off < 0.5, f"{digit} {off:.2f} mm > 0.5 mm"
-        assert np.linalg.norm(place(who, joint) - of.place) > 0.01 * np.linalg.norm(inwards(who, (1.0, 0.0, 0.0)))
+        assert np.linalg.norm(place(who, joint) - of.position) > 0.01 * np.linalg.norm(inwards(who, (1.0, 0.0, 0.0)))
 
 
 def test_the_palm_comes_along_with_the_arm_and_keeps_its_turn(who: Follower) -> None:
@@ -131,7 +131,7 @@ def test_the_palm_comes_along_with_the_arm_and_keeps_its_turn(who: Follower) -> 
     turn = who.held.seen_frames()[0, :3, :3]
     shoulder = bones[who.arm.upper].matrix.translation.copy() if who.arm else None
     of = begin(who, WRIST)
-    goal = of.place + inwards(who, (-0.3, -0.4, 0.2))
+    goal = of.position + inwards(who, (-0.3, -0.4, 0.2))
     dragged_to(of, goal)
     assert 1000 * np.linalg.norm(place(who, WRIST) - goal) < 0.5
     np.testing.assert_allclose(who.held.seen_frames()[0, :3, :3], turn, atol=2e-3)

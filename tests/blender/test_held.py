@@ -98,7 +98,7 @@ def test_only_the_bones_of_the_joints_asked_for_move(armature: bpy.types.Object)
         stands, before = updated(held), channels(armature)
         fist = Pose(held.hand, stands.pose.root, poses.angles(held.hand, "fist")[None])
         index = [JOINT_INDEX[joint] for joint in CHAIN_JOINTS["index-finger"]]
-        held.write(HandState(fist, stands.beyond), index)
+        held.only(index).write(HandState(fist, stands.beyond))
         own = {held.binding.bones[joint] for joint in index}
         moved = np.any(np.abs(channels(armature) - before) > 1e-6, axis=(1, 2))
         names = {bone.name for bone, moves in zip(armature.pose.bones, moved, strict=True) if moves}

@@ -55,11 +55,11 @@ def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.type
 def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.types.Object) -> None:
     known = detection_cache.look(armature)
     of = begin(held_follower(armature, "right", known), "index-finger-tip", solver="cga")
-    way = of.who.held.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
-    course = move(of, of.place + 0.5 * way)
-    course = move(of, of.place + way, course)
+    way = of.follower.held.seen_frames()[0, :3, :3] @ [0.002, -0.02, -0.025]
+    course = move(of, of.position + 0.5 * way)
+    course = move(of, of.position + way, course)
     bpy.context.view_layer.update()
-    goals = of.drag.tips(course)
+    goals = of.drag.tip_targets(course)
     watch(armature.name, "right", goals)
     try:
         (trace,) = AlgebraOf().traces(armature, known, "right", ["index-finger"])

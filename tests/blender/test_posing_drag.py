@@ -8,7 +8,7 @@ import pytest
 
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
 from knuckle.operators.pin_properties import pin_of, pins_of, pins_on
-from knuckle.posing.dragging import KINDS, NEAREST
+from knuckle.posing.dragging import DRAG_SOLVERS, NEAREST
 from knuckle.rig import detection_cache
 from knuckle.rig.posing.handles import POINTS, grab_points
 from knuckle.rig.posing.posable_cache import held_follower
@@ -149,7 +149,7 @@ def test_nothing_to_touch_pins_to_the_world_and_a_finger_to_the_nearest(armature
     assert not pins_on(armature)
 
 
-@pytest.mark.parametrize("solver", KINDS)
+@pytest.mark.parametrize("solver", DRAG_SOLVERS)
 def test_each_solver_that_the_scene_chooses_brings_the_tip_there(armature: bpy.types.Object, solver: str) -> None:
     assert bpy.context.scene.knuckle_posing.solver == NEAREST
     bpy.context.scene.knuckle_posing.solver = solver
@@ -171,7 +171,7 @@ def test_the_solver_of_the_operator_comes_before_the_scenes_and_is_not_kept(arma
     assert np.abs(ends[0] - ends[1]).max() > 0.01
 
 
-@pytest.mark.parametrize("solver", KINDS)
+@pytest.mark.parametrize("solver", DRAG_SOLVERS)
 def test_pinned_tips_stay_with_each_solver(armature: bpy.types.Object, solver: str) -> None:
     bpy.context.scene.knuckle_posing.solver = solver
     tips = {digit: place(armature, TIPS[digit]) for digit in ("thumb", "index-finger")}

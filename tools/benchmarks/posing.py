@@ -91,7 +91,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
 
     who = held_follower(armature, "right")
     dragged = begin(who, joint)
-    size = float(np.linalg.norm(dragged.drag.begun.hand.rest[1:, :3, 3], axis=-1).max())
+    size = float(np.linalg.norm(dragged.drag.start.hand.rest[1:, :3, 3], axis=-1).max())
     ways = goals(steps, 2 * size)
     busy: list[float] = []
     solved: list[float] = []
@@ -99,7 +99,7 @@ def measured(armature: Any, joint: str, steps: int) -> tuple[list[float], ...]:
     last = None
     for way in ways:
         began, own_time = time.perf_counter(), time.thread_time()
-        last = move(dragged, dragged.place + way, last)
+        last = move(dragged, dragged.position + way, last)
         posed = time.perf_counter()
         bpy.context.view_layer.update()
         ended = time.perf_counter()
@@ -145,7 +145,7 @@ def wander(minutes: float) -> str:
     import numpy as np
 
     from knuckle.operators.pins import pins_of
-    from knuckle.posing.dragging import GRABBED
+    from knuckle.posing.dragging import DRAGGABLE
     from knuckle.rig.posing.dragging import begin, move, put_back
     from knuckle.rig.posing.posable_cache import held_follower
 
@@ -160,10 +160,10 @@ def wander(minutes: float) -> str:
             bpy.ops.knuckle.pin_fingertip(  # type: ignore[attr-defined]
                 side="right", digit=str(rng.choice(["thumb", "ring-finger", "pinky-finger"])), toggle=True, to="WORLD"
             )
-        dragged = begin(held_follower(armature, "right"), str(rng.choice(GRABBED)), pins_of(armature, "right"))
+        dragged = begin(held_follower(armature, "right"), str(rng.choice(DRAGGABLE)), pins_of(armature, "right"))
         last = None
         for way in goals(30, 0.2, drags):
-            last = move(dragged, dragged.place + way, last)
+            last = move(dragged, dragged.position + way, last)
             bpy.context.view_layer.update()
             steps += 1
         if rng.random() < 0.7:

@@ -27,7 +27,8 @@ def measured(name: str, drags: int) -> list[str]:
     import numpy as np
 
     from knuckle.hand.joints import DIGITS, KNUCKLES
-    from knuckle.posing.dragging import KINDS, WRIST, Pin, drag, place_of
+    from knuckle.hand.kinematics import joint_position
+    from knuckle.posing.dragging import DRAG_SOLVERS, WRIST, Pin, drag
     from knuckle.tests.pure.posing.test_dragging import HANDS, TIPS, as_bent, some_pose
 
     times: list[float] = []
@@ -39,7 +40,7 @@ def measured(name: str, drags: int) -> list[str]:
         low, high = of.hand.limits.T
         for way in ways:
             began = time.thread_time()
-            courses.append(of.step(of.place + way, courses[-1] if courses else None))
+            courses.append(of.step(of.position + way, courses[-1] if courses else None))
             spent.append(time.thread_time() - began)
             angles = courses[-1].pose.angles
             over.append(float(np.rad2deg(np.maximum(low - angles, angles - high).max())))
@@ -48,22 +49,24 @@ def measured(name: str, drags: int) -> list[str]:
     parts = np.linspace(0.0, 1.0, STEPS + 1)[1:, None]
     for seed in range(drags):
         hand, digit, rng = HANDS[("left", "right")[seed % 2]], DIGITS[seed % 5], np.random.default_rng(seed)
-        begun, by = some_pose(hand, seed), KINDS[name](hand)
-        goal = place_of(as_bent(begun, some_pose(hand, seed + 1), digit), TIPS[digit])
-        of = drag(begun, TIPS[digit], by=by)
-        poses = led(of, parts * (goal - of.place), times)
-        off.append(1000 * float(np.linalg.norm(place_of(poses[-1], TIPS[digit]) - goal)))
+        begun, solver = some_pose(hand, seed), DRAG_SOLVERS[name](hand)
+        goal = joint_position(as_bent(begun, some_pose(hand, seed + 1), digit), TIPS[digit])[0]
+        of = drag(begun, TIPS[digit], solver=solver)
+        poses = led(of, parts * (goal - of.position), times)
+        off.append(1000 * float(np.linalg.norm(joint_position(poses[-1], TIPS[digit])[0] - goal)))
         turned = np.rad2deg(np.abs(np.diff([pose.angles[0] for pose in poses], axis=0)).max(axis=1))
-        pace += (turned / (1000 * np.linalg.norm(goal - of.place) / STEPS)).tolist()
+        pace += (turned / (1000 * np.linalg.norm(goal - of.position) / STEPS)).tolist()
         out = 0.06 * rng.normal(size=3) / np.sqrt(3) * parts
         last = led(of, np.concatenate([out, out[::-1], np.zeros((1, 3))]), [])[-1]
         back.append(float(np.rad2deg(np.abs(last.angles - begun.angles).max())))
         begun = some_pose(hand, seed, 0.5)
-        pins = [Pin(held, place_of(begun, TIPS[held])) for held in DIGITS[: 1 + seed % 3]]
-        of = drag(begun, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, by=by)
+        pins = [Pin(held, joint_position(begun, TIPS[held])[0]) for held in DIGITS[: 1 + seed % 3]]
+        of = drag(begun, WRIST if seed % 2 else KNUCKLES[seed % 4], pins, solver=solver)
         way = rng.normal(size=3)
         for pose in led(of, 0.03 * way / np.linalg.norm(way) * parts, pinned_times):
-            pinned += [1000 * float(np.linalg.norm(place_of(pose, TIPS[pin.digit]) - pin.place)) for pin in pins]
+            pinned += [
+                1000 * float(np.linalg.norm(joint_position(pose, TIPS[pin.digit])[0] - pin.place)) for pin in pins
+            ]
     paces = " / ".join(f"{value:.1f}" for value in np.quantile(pace, [0.5, 0.99, 1.0]))
     ends = [f"{max(values):.2f}" for values in (off, over)]
     return [name, both(times), *ends, paces, f"{max(back):.3f}", f"{max(pinned):.2f}", both(pinned_times)]
@@ -79,9 +82,9 @@ def main() -> None:
     from standard_page import fill, table
     from standard_runs import machine
 
-    from knuckle.posing.dragging import KINDS
+    from knuckle.posing.dragging import DRAG_SOLVERS
 
-    text = table(HEAD, [measured(name, options.drags) for name in KINDS]) + f"\n\nOn {machine()}."
+    text = table(HEAD, [measured(name, options.drags) for name in DRAG_SOLVERS]) + f"\n\nOn {machine()}."
     print(text)
     if options.write:
         fill(ROOT / "docs" / "reference" / "posing-figures.md", {"drag solvers": text})

@@ -6,9 +6,10 @@ from numpy.typing import NDArray
 
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, SIDES, Side
+from knuckle.hand.kinematics import Pose, joint_position
 from knuckle.hand.model import HandModel
 from knuckle.posing.following import Ball, End, Shoulder, Tool, along_line, around_ball, bring, reach_out
-from knuckle.posing.following.digit_reach import bring_tip, tip_places, touch_digit
+from knuckle.posing.following.digit_reach import bring_tip, touch_digit
 from knuckle.solvers import arm as arms
 from knuckle.solvers.solver import limit_excess
 
@@ -29,7 +30,7 @@ def placed(place: tuple[float, float, float]) -> Floats:
 
 
 def tool(hand: HandModel, angles: Floats, joint: str) -> Tool:
-    return Tool(placed((0.1, 0.35, 0.1)), tip_places(hand, angles[None], joint)[0])
+    return Tool(placed((0.1, 0.35, 0.1)), joint_position(Pose.at_origin(hand, angles[None]), joint)[0])
 
 
 @pytest.mark.parametrize("joint", ["wrist", "index-finger-tip", "thumb-tip"])
@@ -63,10 +64,10 @@ def test_a_curled_finger_reaches_out_where_the_arm_ends(side: Side, digit: str) 
     hand = hand_of(side)
     angles = poses.angles(hand, "relaxed")
     joint = CHAIN_JOINTS[digit][-1]
-    length = float(np.linalg.norm(tip_places(hand, angles[None], joint)[0]))
+    length = float(np.linalg.norm(joint_position(Pose.at_origin(hand, angles[None]), joint)[0]))
     own = [dof for dof in range(hand.dofs) if hand.joints[int(hand.axis_joint[dof])] in CHAIN_JOINTS[digit]]
     any_angles = np.random.default_rng(5).uniform(hand.limits[:, 0], hand.limits[:, 1], (4000, hand.dofs))
-    longest = float(np.linalg.norm(tip_places(hand, any_angles, joint), axis=1).max())
+    longest = float(np.linalg.norm(joint_position(Pose.at_origin(hand, any_angles), joint), axis=1).max())
     assert longest > length
     far = np.linspace(-0.02, 0.8 * (longest - length), 13) + ARM.upper + ARM.fore + length
     held = tool(hand, angles, joint)
@@ -116,7 +117,7 @@ def test_a_tip_that_stays_keeps_a_pose_that_the_solver_would_not_choose(digit: s
     last = hand.dof(CHAIN_JOINTS[digit][2], "flexion")
     assert last is not None
     angles[last] = hand.limits[last].mean()
-    tip = tip_places(hand, angles[None], CHAIN_JOINTS[digit][-1])
+    tip = joint_position(Pose.at_origin(hand, angles[None]), CHAIN_JOINTS[digit][-1])
     np.testing.assert_allclose(bring_tip(hand, digit, angles, tip)[0], angles, atol=1e-9)
     beside = bring_tip(hand, digit, angles, tip + [[0.0, -1e-4, 0.0]])
     assert np.abs(beside - angles).max() < np.deg2rad(3), "0.1 mm beside it the pose is beside it"
@@ -128,7 +129,10 @@ def test_a_digit_alone_reaches_what_another_pose_of_it_reaches(side: Side, digit
     hand = hand_of(side)
     angles, joint = poses.angles(hand, "relaxed"), CHAIN_JOINTS[digit][-1]
     goals = np.concatenate(
-        [tip_places(hand, poses.angles(hand, name)[None], joint) for name in ("open", "point", "ok")]
+        [
+            joint_position(Pose.at_origin(hand, poses.angles(hand, name)[None]), joint)
+            for name in ("open", "point", "ok")
+        ]
     )
     root = placed((0.4, 0.2, 0.1))
     found = reach_out(hand, root, angles, End(joint), goals + root[:3, 3])
@@ -141,8 +145,8 @@ def test_the_case_of_a_digit_is_told_by_its_lengths() -> None:
     hand = hand_of("right")
     angles = poses.angles(hand, "relaxed")
     straight = poses.angles(hand, "open")
-    base = tip_places(hand, straight[None], CHAIN_JOINTS["index-finger"][0])[0]
-    way = tip_places(hand, straight[None], CHAIN_JOINTS["index-finger"][-1])[0] - base
+    base = joint_position(Pose.at_origin(hand, straight[None]), CHAIN_JOINTS["index-finger"][0])[0]
+    way = joint_position(Pose.at_origin(hand, straight[None]), CHAIN_JOINTS["index-finger"][-1])[0] - base
     found = touch_digit(hand, "index-finger", angles, base + way * [[0.0], [0.45], [0.95], [1.0], [1.3]])
     assert found.cases == ("near", "inside", "circle", "tangent", "outside")
     assert found.missed[-1] == pytest.approx(0.3 * np.linalg.norm(way))
@@ -160,7 +164,7 @@ def test_an_end_that_is_seen_beside_its_joint_is_brought_there() -> None:
     held = Tool(placed((0.1, 0.35, 0.1)), end.places(hand, angles[None])[0])
     course = along_line(held, held.place, np.array([-0.2, 0.05, 0.1]), PARTS)
     found = bring(hand, angles, end, course, Shoulder(ARM, np.eye(4)))
-    model = tip_places(hand, found.pose.angles, end.joint) + end.beside
+    model = joint_position(Pose.at_origin(hand, found.pose.angles), end.joint) + end.beside
     seen = (found.pose.root[:, :3, :3] @ model[..., None])[..., 0] + found.pose.root[:, :3, 3]
     np.testing.assert_allclose(seen, course.ends, atol=1e-9)
 

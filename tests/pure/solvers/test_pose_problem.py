@@ -14,7 +14,7 @@ from knuckle.hand.joints import CHAIN_JOINTS, DIGITS
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Coupling
 from knuckle.solvers.pose_problem import Objective, PoseProblem, angles_of, middle_finger_length, retried, solve
-from knuckle.solvers.pose_problem.iterate import Aims
+from knuckle.solvers.pose_problem.search import Residuals
 from knuckle.solvers.solver import limit_excess
 
 from .hands import HANDS, natural, sides
@@ -224,7 +224,7 @@ def test_gradient_and_hessian_are_those_of_the_cost(side, seed, whole):
     hand, goals = start.hand, positions(another(start, seed + 1))
     relative = Objective(hand.site_index(TIPS[0]), np.array([0.01, 0.0, 0.02]), 3.0, hand.site_index(TIPS[2]))
     free = np.arange(ROOT_DOFS + hand.dofs) if whole else all_angles(hand)
-    aims = Aims.of(PoseProblem.of(start, free, [*to(hand, goals, 2.0), relative]))
+    residuals = Residuals.of(PoseProblem.of(start, free, [*to(hand, goals, 2.0), relative]))
     angles = some_poses(hand, seed + 2).angles
 
     def at(number, step):
@@ -235,11 +235,11 @@ def test_gradient_and_hessian_are_those_of_the_cost(side, seed, whole):
             root[0, number, 3] += step
         else:
             root[0, :3, :3] = rot.to_matrix(rot.from_axis_angle(np.eye(3)[number - 3], step)) @ root[0, :3, :3]
-        return aims.at(root, moved)
+        return residuals.at(root, moved)
 
     here, step = at(ROOT_DOFS, 0.0), 1e-6
     slopes = np.array([(at(n, step).cost - at(n, -step).cost)[0] for n in free]) / (2 * step)
     assert np.abs(slopes - here.gradient[0]).max() < 1e-6 * np.abs(slopes).max()
     if not whole:
         rows = np.array([(at(n, step).gradient - at(n, -step).gradient)[0] for n in free]) / (2 * step)
-        assert np.abs(rows - (here.square + here.bends)[0]).max() < 1e-5 * np.abs(rows).max()
+        assert np.abs(rows - (here.gauss_newton + here.curvature)[0]).max() < 1e-5 * np.abs(rows).max()

@@ -1,0 +1,162 @@
+"""The solvers that can bend the digits of a dragged hand: Nearest, and those of takes.
+
+Solvers of takes find the palm from its markers and bend each digit by itself. So where the wrist moves, or a digit is
+pinned to another, Nearest decides where the wrist and the points of the digits go.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...hand.jacobians import ROOT_DOFS
+from ...hand.kinematics import Pose, site_chains
+from ...hand.model import HandModel
+from ...hand.targets import Targets
+from ...solvers import SOLVER, make
+from ...solvers.pose_problem import Objective, PoseProblem, sites_of, solve
+from ...solvers.registry import KindLabel
+from ...solvers.solver import Solver, State
+from .drag import DragSolver, DragStep, Nearest
+
+Floats = NDArray[np.float64]
+Positions = dict[int, Floats]
+"""Site -> (3,) m in the wrist's frame."""
+
+ITERATIONS = 6
+"""The most that a solver is called in a step."""
+REACHED = 2e-5
+"""m on a hand of the usual length: a site so near to its goal is at it,"""
+MISSED = 10.0
+"""and one that many times as far from a goal within its reach has missed it."""
+PIN_LEFT = 2e-4
+"""m on a hand of the usual length: a fingertip that is farther from its pin has left it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _TakeState:
+    """State from one step to the next."""
+
+    state: State
+    """The solver's own."""
+    offsets: Positions
+    """From where the hand has a site to where the straight hand has it."""
+    guide: Floats | None = None
+    """(1, D) rad, the angles by which Nearest reached the goals, where it was used."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakeSolver:
+    """One of solvers.SOLVERS, called in the wrist's frame. At the goals of the start, the digits keep their angles."""
+
+    solver: Solver[Any]
+    straight: HandModel
+    """The hand as solvers need it: with a rigid palm, straight at zero angles, without what was posed on top."""
+
+    def step(self, problem: PoseProblem, last: DragStep | None = None) -> DragStep:
+        """See DragSolver."""
+        state = last.state if last is not None and isinstance(last.state, _TakeState) else None
+        root, goals, guide = self._goals(problem, last, state)
+        tolerance, start = REACHED * problem.scale, problem.start.angles
+        if _near(tolerance, _site_positions(problem.hand, tuple(goals), start), goals):
+            angles, targets = start, goals
+        else:
+            angles, targets, state = self._solved(problem, goals, tolerance, state, guide)
+        pose = _with_pins(problem, Pose(problem.hand, root, angles))
+        in_world = {site: root[0, :3, :3] @ target + root[0, :3, 3] for site, target in targets.items()}
+        return DragStep(Pose(problem.hand, root, pose.angles), problem.objectives, in_world, state)
+
+    def _goals(
+        self, problem: PoseProblem, last: DragStep | None, state: _TakeState | None
+    ) -> tuple[Floats, Positions, Floats | None]:
+        """(1, 4, 4) the wrist, the goals of the sites that a digit moves, and (1, D) the angles by which Nearest
+        reached them, where it was used."""
+        root, objectives = problem.start.root, problem.objectives
+        if not problem.wrist_moves and all(each.relative is None for each in objectives):
+            rotation, wrist = root[0, :3, :3], root[0, :3, 3]
+            return root, {each.site: (each.position - wrist) @ rotation for each in objectives}, None
+        before = None
+        if last is not None:
+            guide = state.guide if state is not None and state.guide is not None else last.pose.angles
+            before = DragStep(Pose(problem.hand, last.pose.root, guide))
+        pose = Nearest().step(problem, before).pose
+        sites = sorted(sites_of(objectives))
+        moved = np.any(site_chains(problem.hand, tuple(sites)).dofs < ROOT_DOFS + problem.hand.dofs, axis=1)
+        bent = tuple(site for site, moves in zip(sites, moved, strict=True) if moves)
+        return pose.root, _site_positions(problem.hand, bent, pose.angles), pose.angles
+
+    def _solved(
+        self, problem: PoseProblem, goals: Positions, tolerance: float, state: _TakeState | None, guide: Floats | None
+    ) -> tuple[Floats, Positions, _TakeState]:
+        """(1, D) angles with the sites at their goals, and the targets that the solver was given for that.
+
+        The targets are the goals, shifted by as much as the straight hand differs from the dragged one. Where a goal is
+        missed, the solver starts again from `guide`.
+        """
+        own = np.isin(problem.hand.axis_joint, self.straight.axis_joint)
+        angles, sites = problem.start.angles.copy(), tuple(goals)
+        begin = state or _TakeState(State(np.eye(4), angles[0, own]), dict.fromkeys(sites, np.zeros(3)))
+        solver_state, offsets, restart = begin.state, begin.offsets, guide
+        for _ in range(ITERATIONS):
+            targets = {site: goal + offsets[site] for site, goal in goals.items()}
+            given = Targets(
+                np.zeros(1), np.array(sites), np.array(list(targets.values()))[None], np.ones((1, len(sites)))
+            )
+            pose, solver_state = self.solver.solve(self.straight, given, solver_state)
+            angles[:, own] = pose.angles
+            before, found = offsets, _site_positions(problem.hand, sites, angles)
+            straight = _site_positions(self.straight, sites, pose.angles)
+            offsets = {site: straight[site] - position for site, position in found.items()}
+            if _near(tolerance, offsets, before):
+                if restart is None or _near(MISSED * tolerance, found, goals):
+                    break
+                solver_state, restart = replace(solver_state, angles=restart[0, own]), None
+        return angles, targets, _TakeState(solver_state, offsets, guide)
+
+
+def _with_pins(problem: PoseProblem, pose: Pose) -> Pose:
+    """The pose, or where a pin was left the nearest one with the same wrist whose digits hold the pins."""
+    pins = [each for each in problem.objectives if np.all(each.weight > 1.0)]
+    if not any(_distance(pin, pose) > PIN_LEFT * problem.scale for pin in pins):
+        return pose
+    return solve(problem.fixed_wrist(pose, pins)).pose
+
+
+def _distance(pin: Objective, pose: Pose) -> float:
+    """m from a site to its pin."""
+    sites = tuple(site for site in (pin.site, pin.relative) if site is not None)
+    position, *other = _site_positions(pose.hand, sites, pose.angles).values()
+    if other:
+        return float(np.linalg.norm(position - other[0] - pin.position))
+    return float(np.linalg.norm(pose.root[0, :3, :3] @ position + pose.root[0, :3, 3] - pin.position))
+
+
+def _site_positions(hand: HandModel, sites: tuple[int, ...], angles: Floats) -> Positions:
+    """Positions of sites at angles (1, D) rad."""
+    return dict(zip(sites, site_chains(hand, sites).at(angles).positions[0], strict=True)) if sites else {}
+
+
+def _near(tolerance: float, positions: Positions, others: Positions) -> bool:
+    return all(np.abs(position - others[site]).max() <= tolerance for site, position in positions.items())
+
+
+NEAREST = "nearest"
+
+
+def _take_solver(name: str) -> Callable[[HandModel], DragSolver]:
+    return lambda straight: TakeSolver(make(name, {}), straight)
+
+
+DRAG_SOLVERS: Mapping[str, Callable[[HandModel], DragSolver]] = {
+    NEAREST: lambda _straight: Nearest(),
+    **{name: _take_solver(name) for name in SOLVER.kinds},
+}
+"""Name -> what makes the solver for a hand whose digits are straight at zero angles."""
+
+LABELS: Mapping[str, KindLabel] = {
+    NEAREST: KindLabel("Nearest", "Bends as little as possible from where the drag began; the only one with DIP Lock"),
+    **{name: SOLVER.label(name) for name in SOLVER.kinds},
+}
+"""How they are shown."""
