@@ -23,7 +23,7 @@ from ..hand.proportions import Proportions
 from ..hand.targets import Targets, assign
 from ..solvers import Smoothing, Solver, State, initial_state
 from ..solvers.skin_markers import SkinSolver
-from ..solvers.smoothing.observability import shown as digits_shown
+from ..solvers.smoothing.observability import visible_digits as digits_shown
 from ..solvers.unseen_fingers import estimate_unseen_fingers
 from . import assignment as assigning
 from .device_frames import in_own_frames

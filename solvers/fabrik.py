@@ -9,7 +9,7 @@ from .planar.driver import solve_hand
 from .planar.planar_chain import Chain, ChainMarker
 from .planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 from .planar.planar_plan import PlanarState, Steps
-from .planar.planar_settings import most_passes, most_sweeps, near_enough
+from .planar.planar_settings import passes_setting, sweeps_setting, tolerance_setting
 from .settings import check
 from .solver import State
 
@@ -18,9 +18,9 @@ from .solver import State
 class Fabrik:
     """Constrained FABRIK. Each frame starts from its own targets, so a take can be solved in pieces of any length."""
 
-    tolerance: float = near_enough()
-    passes: int = most_passes()
-    sweeps: int = most_sweeps()
+    tolerance: float = tolerance_setting()
+    passes: int = passes_setting()
+    sweeps: int = sweeps_setting()
 
     def __post_init__(self) -> None:
         check(self)
@@ -28,15 +28,15 @@ class Fabrik:
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, PlanarState]:
         """See Solver. Raises HandError unless the hand has five flexing digits on a rigid palm."""
         stopping = Stopping(self.tolerance, self.tolerance / 100, self.passes)
-        return solve_hand(hand, targets, state, Steps(FabrikBend(stopping)), self.sweeps)
+        return solve_hand(hand, targets, state, Steps(FabrikBendFactory(stopping)), self.sweeps)
 
 
 @dataclass(frozen=True, slots=True)
-class FabrikBend:
-    """Prepares planar FABRIK for a digit: a planar_plan.Bend."""
+class FabrikBendFactory:
+    """Prepares planar FABRIK for a digit: a planar_plan.BendFactory."""
 
     stopping: Stopping
 
     def __call__(self, chain: Chain, end: ChainMarker) -> PlanarFabrik:
-        """See Bend."""
+        """See BendFactory."""
         return planar_fabrik(chain, end, self.stopping)

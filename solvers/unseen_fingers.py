@@ -68,7 +68,7 @@ def _estimate(pose: Pose, finger: int, visible: list[int], dof: int) -> Floats:
 
 
 def _coupled(hand: HandModel, angles: Floats, unseen: list[int]) -> Floats:
-    """Set the outermost joint of each coupling within the unseen fingers so that the coupling holds, in angles (F, D)."""
+    """Set the outermost joint of each coupling within the unseen fingers so that the coupling holds."""
     low, high = hand.limits.T
     own = {dof for finger in unseen for dof in _dofs(hand, FINGERS[finger])}
     for row in hand.couplings:

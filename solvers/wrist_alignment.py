@@ -12,7 +12,7 @@ from ..hand.jacobians import hand_topology
 from ..hand.model import HandModel
 from ..hand.scalar_math import ARRAY
 from ..hand.targets import Targets
-from .planar.palm_pose import PalmMarkers, attitude, palm_of, spans_a_plane
+from .planar.palm_pose import PalmMarkers, attitude, palm_markers, spans_a_plane
 from .solver import hold_last
 
 Floats = NDArray[np.float64]
@@ -54,7 +54,7 @@ def palm_targets(hand: HandModel, sites: list[int]) -> PalmTargets:
     columns = [column for column, joint in enumerate(joints) if not hand_topology(hand).affected_by[joint].any()]
     rest = kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs)))
     rotations = kinematics.joint_frames(hand, rest)[0, [joints[column] for column in columns], :3, :3]
-    return PalmTargets(palm_of(hand, sites), columns, rotations)
+    return PalmTargets(palm_markers(hand, sites), columns, rotations)
 
 
 def fit_wrist(palm: PalmTargets, targets: Targets, last: Floats, turn_length: float) -> Floats:

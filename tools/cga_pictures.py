@@ -20,7 +20,7 @@ from knuckle.hand.targets import Targets
 from knuckle.solvers.cga import generated as g
 from knuckle.solvers.cga.generated import Vector
 from knuckle.solvers.conformal import Cga
-from knuckle.solvers.conformal.sphere_intersection import from_two
+from knuckle.solvers.conformal.sphere_intersection import joint_position
 
 Floats = NDArray[np.float64]
 Spot = tuple[float, float]
@@ -62,7 +62,7 @@ def spheres() -> str:
 def _meeting(at: Spot, lengths: Spot, before: Spot) -> Iterator[str]:
     p, q = Vector(0.0, 0.0, 0.0), Vector(APART, 0.0, 0.0)
     palm = g.plane_at(Vector(0.0, 0.0, 1.0), p)
-    found = from_two((p, q), lengths, palm, Vector(*before, 0.0))
+    found = joint_position((p, q), lengths, palm, Vector(*before, 0.0))
 
     def placed(x: float, y: float) -> Spot:
         return at[0] + SCALE * x, at[1] - SCALE * y

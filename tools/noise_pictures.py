@@ -39,8 +39,8 @@ def load_package() -> None:
 def paths() -> dict[str, Floats]:
     """Millimetres over frames: rest, a tap and a slow swing, with one outlier."""
     load_package()
-    from knuckle.solvers.smoothing.live_path import PathFilter, follow, start
-    from knuckle.solvers.smoothing.motion_model import PLACES, NoiseRules
+    from knuckle.solvers.smoothing.live_path import PathFilter, filter_frame, initial_history
+    from knuckle.solvers.smoothing.motion_model import POSITION_SCALE, NoiseRules
     from knuckle.solvers.smoothing.path_smoother import smooth
 
     times = np.arange(300) / 100
@@ -50,11 +50,11 @@ def paths() -> dict[str, Floats]:
     values = truth + np.random.default_rng(3).normal(0, 0.001, truth.shape)
     values[OUTLIER, 0, 0] += 0.015
     seen = np.ones((300, 1), bool)
-    whole = smooth(times, values, seen, NoiseRules(PLACES, 0.2)).values
-    track, live = start(1, 3, PLACES), []
+    whole = smooth(times, values, seen, NoiseRules(POSITION_SCALE, 0.2)).values
+    track, live = initial_history(1, 3, POSITION_SCALE), []
     for frame, time in enumerate(times):
-        track, place = follow(
-            track, float(time), values[frame], seen[frame], PathFilter(1, 0.3, NoiseRules(PLACES, 0.1))
+        track, place = filter_frame(
+            track, float(time), values[frame], seen[frame], PathFilter(1, 0.3, NoiseRules(POSITION_SCALE, 0.1))
         )
         live.append(place.values)
     drawn = {"marker": values, "live, as shown": np.array(live), "whole take": whole, "truth": truth}

@@ -12,7 +12,7 @@ from ...hand.limits import RigLimits
 from ...hand.mesh.surface import Surface
 from ...hand.targets import Targets, assign
 from ...solvers import Solver, State, initial_state
-from ...solvers.smoothing.observability import shown
+from ...solvers.smoothing.observability import visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
 from ..recipe import DriveChoice
 from .measuring_buffer import MeasuringResult
@@ -33,7 +33,7 @@ class LiveHand:
         self.measured = measured
         self._solver, self._drive = solver, drive
         self.hand, self._targets = assign(measured.model, measured.spots, gathered.times, gathered.positions)
-        self._digits = np.any(shown(self.hand, self._targets), axis=0)
+        self._digits = np.any(visible_digits(self.hand, self._targets), axis=0)
         self._state: State | None = initial_state(solver, measured)
         self._joints = np.array([self.hand.sites[site].joint for site in self._targets.sites])
         pose, self._state = solver.solve(self.hand, self._targets, self._state)

@@ -29,7 +29,7 @@ from ...solvers.jacobian.iteration import CAREFUL, StepMethod, search
 from ...solvers.jacobian.parts import cut
 from ...solvers.jacobian.problem import RelativePoses, RelativeTargets
 from ...solvers.jacobian.residual_rows import AngleWeights, PartTargets
-from ...solvers.smoothing.observability import digits_of, shown
+from ...solvers.smoothing.observability import digits_of, visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,9 @@ def as_seen(performance: Pose, limits: Floats, targets: Targets, how: SeenBones)
         for digit, filled in enumerate(digits_of(hand)):
             dofs, has = filled[filled >= 0], of_digit[part, digit]
             angles[np.ix_(part[has], dofs)] = found[np.ix_(has, dofs)]
-    return estimate_unseen_fingers(replace(performance, angles=angles), np.any(shown(hand, targets), axis=0))[0]
+    return estimate_unseen_fingers(replace(performance, angles=angles), np.any(visible_digits(hand, targets), axis=0))[
+        0
+    ]
 
 
 def bones(pose: Pose) -> Floats:

@@ -9,7 +9,7 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import N, NumberFunctions, Point
 from ...solvers.conformal import Cga
 from ...solvers.conformal.cga_bend import nearest_in_plane
-from ...solvers.conformal.cga_digit_plane import ConformalPlanes
+from ...solvers.conformal.cga_digit_plane import ConformalPlaneFactory
 from ...solvers.planar.curl_plane import CurlPlane
 from ...solvers.planar.planar_chain import Chain, ChainMarker
 from ...solvers.planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
@@ -73,7 +73,7 @@ class _Plane:
 
 @dataclass(frozen=True, eq=False)
 class _Planes:
-    planes: ConformalPlanes
+    planes: ConformalPlaneFactory
     log: Log
 
     def __call__(self, hand: HandModel, digit: PlanarDigit) -> CurlPlane:
@@ -99,5 +99,5 @@ def recorded(log: Log) -> Steps:
     """Return the solver's steps, one frame at a time, recorded in the log."""
     stopping = Stopping(SOLVER.tolerance, SOLVER.tolerance / 100, SOLVER.passes)
     bend: Any = _Bend(stopping, log)
-    planes: Any = _Planes(ConformalPlanes(SOLVER.thumb), log)
+    planes: Any = _Planes(ConformalPlaneFactory(SOLVER.thumb), log)
     return Steps(bend, plane=planes)

@@ -12,8 +12,8 @@ from ...hand.targets import Targets
 from ...solvers.cga import generated as g
 from ...solvers.cga.generated import Plane
 from ...solvers.cga.objects import cross, line_of, pair_points, plane_through, subtract, unit
-from ...solvers.conformal.cga_digit_plane import UPWARDS
-from ...solvers.conformal.sphere_intersection import circle_about
+from ...solvers.conformal.cga_digit_plane import DORSAL
+from ...solvers.conformal.sphere_intersection import intersect_spheres
 from ...solvers.planar.driver import solve_hand
 from ...solvers.planar.planar_hand import PlanarDigit
 from ...solvers.planar.planar_plan import PlanarState
@@ -162,7 +162,7 @@ def _joints(space: Space, digit: PlanarDigit, local: Floats) -> list[Shape]:
     first, middle, last, tip = (vector_of(place) for place in local[:4])
     one, two, three = (float(length) for length in digit.lengths)
     markers, lengths = ((first, last), (one, two)) if one >= two else ((last, first), (two, one))
-    circle, apart = circle_about(markers, lengths)
+    circle, apart = intersect_spheres(markers, lengths)
     plane = _through(local)
     shapes = [
         Shape("chain", "", 3, space.place(local[1]), points=space.place(local[:4])),
@@ -188,8 +188,8 @@ def _through(local: Floats) -> Plane[float]:
     plane = plane_through(first, middle, last)
     if g.square_plane(plane) > 0.5:
         return plane
-    way = unit(subtract(last, first), UPWARDS)
-    return g.plane_at(unit(cross(way, UPWARDS), UPWARDS), first)
+    way = unit(subtract(last, first), DORSAL)
+    return g.plane_at(unit(cross(way, DORSAL), DORSAL), first)
 
 
 def _passes(space: Space, log: Log) -> list[Shape]:

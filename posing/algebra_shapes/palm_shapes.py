@@ -12,8 +12,8 @@ from ...hand.model import HandModel
 from ...solvers.cga import generated as g
 from ...solvers.cga.generated import Plane, Vector
 from ...solvers.cga.objects import pair_points
-from ...solvers.conformal.sphere_intersection import circle_about
-from ...solvers.conformal.three_marker_palm import palm_plane, trio_of
+from ...solvers.conformal.sphere_intersection import intersect_spheres
+from ...solvers.conformal.three_marker_palm import palm_plane, three_marker_palm
 from .shapes import Shape, Space, Trace, low, vector_of
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def trace_palm(hand: HandModel, pose: Pose) -> Trace:
         return Trace("palm", STEPS, tuple(shapes))
     normal = np.array([plane.e1, plane.e2, plane.e3])
     shapes.append(space.plane("Φ", 1, middle, normal, size))
-    trio = trio_of([_point(place) for place in three], [_point(place) for place in knuckles], 1.0)
+    trio = three_marker_palm([_point(place) for place in three], [_point(place) for place in knuckles], 1.0)
     found = trio.found((p, q, r), plane)
     for number, (joint, place) in enumerate(zip(trio.joints, found, strict=True)):
         level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + joint.rest[2])
@@ -64,7 +64,7 @@ def _knuckle(
     level: Plane[float],
 ) -> list[Shape]:
     """Return the spheres about two markers, their circle C (3.5), and where it meets the knuckle's plane, B (3.6)."""
-    circle, apart = circle_about(markers, lengths)
+    circle, apart = intersect_spheres(markers, lengths)
     spheres = [g.sphere(marker, length) for marker, length in zip(markers, lengths, strict=True)]
     shapes = [space.sphere("", 2, sphere, faint=True) for sphere in spheres]
     found = None if apart else space.circle(f"C{low(number + 2)}", 2, circle)

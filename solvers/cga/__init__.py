@@ -13,7 +13,7 @@ are in CGA-arm's representation 1 (standard: Sphere, Plane, Circle, Line, Pair) 
     nearest_points.py    nearest_on_sphere, nearest_on_circle, foot_on_plane, foot_on_line,
                   nearest_on_line_from_sphere, nearest_on_line_from_circle
     versors.py    translator, dilator, rotor, rotor_between, motor_between (planes) · quaternion, matrix
-    scalars.py    safe_sqrt, choose, safe_divide, safe_inverse: operations that floats and arrays need written differently
+    scalars.py    safe_sqrt, choose, safe_divide, safe_inverse: what floats and arrays need written differently
 
 For one joint of the palm, from two markers, two lengths and the palm's plane (FABRIK-CGA 3.3-3.6):
 

@@ -11,13 +11,13 @@ from ..planar.planar_fabrik import PlanarFabrik, Stopping, planar_fabrik
 
 
 @dataclass(frozen=True, slots=True)
-class ConformalBend:
-    """Prepares planar FABRIK in the algebra for a digit: a planar_plan.Bend."""
+class ConformalBendFactory:
+    """Prepares planar FABRIK in the algebra for a digit: a planar_plan.BendFactory."""
 
     stopping: Stopping
 
     def __call__(self, chain: Chain, end: ChainMarker) -> PlanarFabrik:
-        """See Bend."""
+        """See BendFactory."""
         return planar_fabrik(chain, end, self.stopping, nearest_in_plane)
 
 
@@ -26,11 +26,11 @@ def nearest_in_plane(_m: NumberFunctions[N], centre: tuple[N, N], radius: float,
 
     Point and centre are in the plane, and so is the line through them and the nearest point on the sphere.
     """
-    flat, reach = 0.0 * point[0], _number(radius)
+    flat, reach = 0.0 * point[0], _as_number(radius)
     _, along, up = nearest_on_sphere(Vector(flat, centre[0], -centre[1]), reach, Vector(flat, point[0], -point[1]))
     return along, -up
 
 
-def _number(length: float) -> Any:
+def _as_number(length: float) -> Any:
     """Type a float as a number of one frame or of many."""
     return length

@@ -25,14 +25,14 @@ from ..cga.scalars import choose
 from ..cga.versors import rotor_between
 from ..planar.curl_plane import CurlPlane as PlaneStep
 from ..planar.planar_hand import PlanarDigit, digits
-from .sphere_intersection import on_circle_and_plane
+from .sphere_intersection import intersect_circle_plane
 
 ORIGIN: Any = Sphere(0.0, 0.0, 0.0, 0.0)
 """The point of the digit's first joint."""
 DIRECTIONS: Any = Sphere(0.0, 0.0, 0.0, -0.5)
 """The sphere of all directions."""
-REST: Any = E1
-UPWARDS: Any = E3
+REST_POLE: Any = E1
+DORSAL: Any = E3
 
 Tilt = Callable[[Any, Point[Any], Bounds], Any]
 """Estimates the twist, within limits, of a digit from the position of its end."""
@@ -58,11 +58,11 @@ class ConformalPlane:
         # An end right below its joint does not determine the abduction, which fades to zero there.
         told = across / (across + AHEAD * AHEAD)
         if limits[1] == (0.0, 0.0):
-            return m.clip(told * leaning(m, pole_along(Vector(*end), UPWARDS)), *limits[0]), 0.0 * x
+            return m.clip(told * abduction_of(m, pole_along(Vector(*end), DORSAL)), *limits[0]), 0.0 * x
         twist = self.tilt(m, end, limits[1])
-        wanted = told * leaning(m, pole_tilted(m, Vector(*end), twist))
+        wanted = told * abduction_of(m, pole_tilted(m, Vector(*end), twist))
         abduction = m.clip(wanted, *limits[0])
-        beside = tilting(m, end, abduction)
+        beside = twist_of(m, end, abduction)
         deep: Any = abs(end[2]) > UPRIGHT
         return abduction, m.where((abduction == wanted) | (deep == 0), twist, m.clip(beside, *limits[1]))
 
@@ -83,19 +83,19 @@ def pole_tilted(m: NumberFunctions[N], end: Vector[N], twist: N) -> Vector[N]:
     """
     height = -m.sin(twist)
     circle = g.meet_sphere_plane(DIRECTIONS, Plane(0.0 * height, 0.0 * height, 0.0 * height + 1.0, height))
-    way = unit(end, UPWARDS)
+    way = unit(end, DORSAL)
     below = scaled(way, choose(way.e3 * height > 0, -1.0, 1.0))
-    return on_circle_and_plane(circle, Plane(way.e1, way.e2, way.e3, 0.0 * height), REST, below)
+    return intersect_circle_plane(circle, Plane(way.e1, way.e2, way.e3, 0.0 * height), REST_POLE, below)
 
 
-def leaning(m: NumberFunctions[N], pole: Vector[N]) -> N:
+def abduction_of(m: NumberFunctions[N], pole: Vector[N]) -> N:
     """Return a plane's abduction, rad: the angle about n̂ of the rotor from the pole at rest to its pole, (3.9)."""
-    flat = unit(Vector(pole.e1, pole.e2, 0.0 * pole.e1), REST)
-    rotor = rotor_between(REST, flat)
+    flat = unit(Vector(pole.e1, pole.e2, 0.0 * pole.e1), REST_POLE)
+    rotor = rotor_between(REST_POLE, flat)
     return 2.0 * m.atan2(-rotor.e12, rotor.s)
 
 
-def tilting(m: NumberFunctions[N], end: Point[N], abduction: N) -> N:
+def twist_of(m: NumberFunctions[N], end: Point[N], abduction: N) -> N:
     """Return the twist, rad, of the plane through the first joint and the end at an abduction, rad."""
     cos, sin = m.cos(abduction), m.sin(abduction)
     pole = pole_along(Vector(*end), Vector(-sin, cos, 0.0 * sin))
@@ -120,8 +120,8 @@ class ThumbTilt:
 
 
 @dataclass(frozen=True, slots=True)
-class ConformalPlanes:
-    """Prepares the plane of each digit: see curl_plane.Planes."""
+class ConformalPlaneFactory:
+    """Prepares the plane of each digit: see curl_plane.PlaneFactory."""
 
     thumb: str
     """"index" if the thumb is taken to point to the index finger's knuckle, else "own"."""

@@ -9,11 +9,11 @@ from ...hand.model import HandModel
 from ...hand.scalar_math import ARRAY, SCALAR, Point
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..planar.palm_pose import PalmMarkers, follow_the_rest, many_roots, palm_of, spans_a_plane
+from ..planar.palm_pose import PalmMarkers, fit_roots, follow_markers, palm_markers, spans_a_plane
 from ..planar.planar_hand import digits
 from ..solver import hold_last
-from .three_marker_palm import ThreeMarkerPalm, trio_of
-from .two_marker_palm import APART, TwoMarkerPalm, pair_of, turns_about
+from .three_marker_palm import ThreeMarkerPalm, three_marker_palm
+from .two_marker_palm import LEAST_DISTANCE_M, TwoMarkerPalm, least_rotations, two_marker_palm
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,7 +55,7 @@ class ConformalPalm:
         points = [(x, y, z) for x, y, z in positions[0].tolist()]
         (a, b, c), (x, y, z), told = trio.laid(SCALAR, points, weights[0].tolist())
         if not told:
-            return many_roots(self.palm, positions, weights)
+            return fit_roots(self.palm, positions, weights)
         return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
     def _many(self, positions: Floats, weights: Floats) -> Floats:
@@ -64,7 +64,7 @@ class ConformalPalm:
 
         def lay(chunk: slice) -> None:
             if self.trio is None:
-                roots[chunk] = many_roots(self.palm, positions[chunk], weights[chunk])
+                roots[chunk] = fit_roots(self.palm, positions[chunk], weights[chunk])
             else:
                 roots[chunk] = self._by_trio(self.trio, positions[chunk], weights[chunk])
 
@@ -81,7 +81,7 @@ class ConformalPalm:
             roots[:, i, 3] = move[i]
         roots[:, 3, 3] = 1.0
         if not told.all():
-            roots[~told] = many_roots(self.palm, positions[~told], weights[~told])
+            roots[~told] = fit_roots(self.palm, positions[~told], weights[~told])
         return roots
 
     def _carried(self, targets: Targets, roots: Floats, told: Bools, last: Floats) -> Floats:
@@ -93,18 +93,20 @@ class ConformalPalm:
         roots = hold_last(roots, told, last)
         if np.any(which >= 0):
             self._turn(pairs, which, positions, roots, told)
-        return follow_the_rest(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
+        return follow_markers(hold_last(roots, known, last), known, self.palm.at_rest, positions, weights)
 
     def _pairs(self, positions: Floats, weights: Floats, told: Bools) -> tuple[list[TwoMarkerPalm], Ints]:
         """Return the pairs of markers that are seen, and each frame's pair (F,): -1 if it is `told` or has none."""
         which = np.full(len(weights), -1)
         patterns, seen = np.unique(weights[~told] > 0, axis=0, return_inverse=True)
-        found = [pair_of(self.palm.at_rest, np.flatnonzero(pattern).tolist(), self.joints) for pattern in patterns]
+        found = [
+            two_marker_palm(self.palm.at_rest, np.flatnonzero(pattern).tolist(), self.joints) for pattern in patterns
+        ]
         pairs = [pair for pair in found if pair]
         numbers = np.array([pairs.index(pair) if pair else -1 for pair in found])
         which[~told] = numbers[seen.reshape(-1)]
         for number, pair in enumerate(pairs):
-            near = np.linalg.norm(positions[:, pair.other] - positions[:, pair.one], axis=1) < APART
+            near = np.linalg.norm(positions[:, pair.other] - positions[:, pair.one], axis=1) < LEAST_DISTANCE_M
             which[(which == number) & near] = -1
         return pairs, which
 
@@ -119,21 +121,21 @@ class ConformalPalm:
         lines = seen[:, 1] - seen[:, 0]
         lines = lines / np.linalg.norm(lines, axis=1)[:, None]
         follows = np.diff(np.cumsum(told)[frames], prepend=-1) == 0
-        turns = turns_about(pairs, which[frames], lines, roots[frames, :3, :3], follows)
+        turns = least_rotations(pairs, which[frames], lines, roots[frames, :3, :3], follows)
         roots[frames, :3, :3] = turns
         roots[frames, :3, 3] = seen.mean(1) - np.einsum("fij,fj->fi", turns, self.palm.at_rest[ends].mean(1))
 
 
 @dataclass(frozen=True, slots=True)
-class ConformalPalms:
-    """Prepares the palm's step: see planar_plan.Palms."""
+class ConformalPalmFactory:
+    """Prepares the palm's step: see planar_plan.PalmFactory."""
 
     share: float
     """Weight of a joint found from two markers, relative to a marker."""
 
     def __call__(self, hand: HandModel, sites: list[int]) -> ConformalPalm:
         """Return the step for a hand and the sites of its targets. Raises HandError if the palm is not rigid."""
-        palm = palm_of(hand, sites)
+        palm = palm_markers(hand, sites)
         bases: list[Point[float]] = [tuple(digit.T_wrist_base[:3, 3].tolist()) for digit in digits(hand)]
-        trio = trio_of(palm.places, bases, self.share) if palm.wide and len(palm.places) == 3 else None
+        trio = three_marker_palm(palm.places, bases, self.share) if palm.wide and len(palm.places) == 3 else None
         return ConformalPalm(palm, trio, np.array([(0.0, 0.0, 0.0), *bases]))

@@ -9,21 +9,21 @@ from ...hand.targets import Targets
 from ..planar.driver import solve_hand
 from ..planar.planar_fabrik import Stopping
 from ..planar.planar_plan import PlanarState, Steps
-from ..planar.planar_settings import most_passes, most_sweeps, near_enough
+from ..planar.planar_settings import passes_setting, sweeps_setting, tolerance_setting
 from ..settings import check, setting
 from ..solver import State
-from .cga_bend import ConformalBend
-from .cga_digit_plane import ConformalPlanes
-from .cga_palm import ConformalPalms
+from .cga_bend import ConformalBendFactory
+from .cga_digit_plane import ConformalPlaneFactory
+from .cga_palm import ConformalPalmFactory
 
 
 @dataclass(frozen=True, slots=True)
 class Cga:
     """Palm, planes and FABRIK in conformal geometric algebra. A take can be solved in pieces of any length."""
 
-    tolerance: float = near_enough()
-    passes: int = most_passes()
-    sweeps: int = most_sweeps()
+    tolerance: float = tolerance_setting()
+    passes: int = passes_setting()
+    sweeps: int = sweeps_setting()
     palm_joints: float = setting(
         0.1,
         "Weight, relative to a marker, of a palm joint that is found from two of three palm markers",
@@ -49,5 +49,5 @@ class Cga:
 @lru_cache(maxsize=8)
 def _steps(solver: Cga) -> Steps:
     """Return the steps for a solver's settings, cached for live frames."""
-    bend = ConformalBend(Stopping(solver.tolerance, solver.tolerance / 100, solver.passes))
-    return Steps(bend, ConformalPalms(solver.palm_joints), ConformalPlanes(solver.thumb))
+    bend = ConformalBendFactory(Stopping(solver.tolerance, solver.tolerance / 100, solver.passes))
+    return Steps(bend, ConformalPalmFactory(solver.palm_joints), ConformalPlaneFactory(solver.thumb))

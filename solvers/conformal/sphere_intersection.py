@@ -12,7 +12,7 @@ from ..cga.objects import TOLERANCE, add, dot, pair_points, scaled, select, sign
 from ..cga.scalars import any_true, choose
 
 
-def on_circle_and_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], otherwise: Vector[T]) -> Vector[T]:
+def intersect_circle_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], otherwise: Vector[T]) -> Vector[T]:
     """Intersect a circle with a plane, B = C ∨ Φ, FABRIK-CGA (3.6).
 
     B² > 0: the intersection nearer to `before`. B² = 0: the point where the circle touches the plane. B² < 0, or the
@@ -30,36 +30,36 @@ def on_circle_and_plane(circle: Circle[T], plane: Plane[T], before: Vector[T], o
     return select(choose(missing, 1.0, 0.0), nearest_on_circle(circle, otherwise), found)
 
 
-def from_two(
+def joint_position(
     markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float], plane: Plane[T], before: Vector[T]
 ) -> Vector[T]:
     """Return the point on a plane at these distances, m, from two markers, FABRIK-CGA (3.3)-(3.6).
 
     C² > 0: the spheres about the markers meet in a circle; the result is its intersection with the plane, of two the
-    one nearer to `before`. C² = 0: the point where the spheres touch. C² < 0: see between. The first length must not
-    be the smaller one.
+    one nearer to `before`. C² = 0: the point where the spheres touch. C² < 0: see midpoint_between_spheres. The first
+    length must not be the smaller one.
     """
-    circle, apart = circle_about(markers, lengths)
-    found = on_circle_and_plane(circle, plane, before, before)
+    circle, apart = intersect_spheres(markers, lengths)
+    found = intersect_circle_plane(circle, plane, before, before)
     if not any_true(apart):
         return found
-    return select(choose(apart, 1.0, 0.0), between(markers, lengths), found)
+    return select(choose(apart, 1.0, 0.0), midpoint_between_spheres(markers, lengths), found)
 
 
-def circle_about(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> tuple[Circle[T], Any]:
+def intersect_spheres(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> tuple[Circle[T], Any]:
     """Intersect the spheres about two markers, C of FABRIK-CGA (3.5), and whether they do not meet: C² < 0."""
-    (one, other), radii = markers, _numbers(lengths)
+    (one, other), radii = markers, _as_numbers(lengths)
     circle = g.meet_sphere_sphere(g.sphere(one, radii[0]), g.sphere(other, radii[1]))
     return circle, sign(g.square_circle(circle), g.scale_circle(circle)) < 0
 
 
-def between(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> Vector[T]:
+def midpoint_between_spheres(markers: tuple[Vector[T], Vector[T]], lengths: tuple[float, float]) -> Vector[T]:
     """Return the point halfway between two spheres that do not meet, C² < 0, where they are nearest to each other.
 
     For equal lengths and markers too far apart this is the paper's (p + q) / 2. It is continuous with C² = 0: the point
     of contact of spheres that touch.
     """
-    (one, other), radii = markers, _numbers(lengths)
+    (one, other), radii = markers, _as_numbers(lengths)
     larger = nearest_on_sphere(one, radii[0], other)
     smaller = nearest_on_sphere(other, radii[1], larger)
     half: Any = 0.5
@@ -72,6 +72,6 @@ def nearer(x: Vector[T], one: Vector[T], other: Vector[T]) -> Vector[T]:
     return select(choose(dot(near, near) <= dot(far, far), 1.0, 0.0), one, other)
 
 
-def _numbers(lengths: tuple[float, float]) -> Any:
+def _as_numbers(lengths: tuple[float, float]) -> Any:
     """Type floats as numbers of one frame or of many."""
     return lengths

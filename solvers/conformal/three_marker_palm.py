@@ -9,13 +9,13 @@ from ..cga import generated as g
 from ..cga.generated import Plane, Vector
 from ..cga.objects import add, cross, dot, scaled, subtract, unit_plane
 from ..cga.scalars import safe_inverse, safe_sqrt
-from ..planar.palm_pose import Rows, laid_on
-from .sphere_intersection import from_two
+from ..planar.palm_pose import Rows, fit_points
+from .sphere_intersection import joint_position
 
-FLAT = 1e-3
+COLLINEAR_SINE = 1e-3
 """Sine of the angle at p from which p, q and r define a plane; palm markers are at least 5 mm out of a line."""
-PAIRS = ((0, 1), (0, 2), (1, 2))
-ON = 1e-6
+MARKER_PAIRS = ((0, 1), (0, 2), (1, 2))
+COINCIDENCE_TOLERANCE_M = 1e-6
 """m, distance below which a joint coincides with a marker."""
 Frame = tuple[Vector[float], tuple[Vector[float], Vector[float], Vector[float]]]
 """Origin and three axes."""
@@ -54,9 +54,11 @@ class ThreeMarkerPalm:
         Returns:
             Rotation and translation of the wrist, and whether the markers determine them; they are undefined if not.
         """
-        points, told = self._points(_near(seen[0], seen[0]), _near(seen[0], seen[1]), _near(seen[0], seen[2]))
+        points, told = self._points(
+            _relative(seen[0], seen[0]), _relative(seen[0], seen[1]), _relative(seen[0], seen[2])
+        )
         joints = [(weights[0] + weights[1] + weights[2]) * (self.share / 3)] * len(self.joints)
-        turn, move = laid_on(m, self.places, points, weights + joints)
+        turn, move = fit_points(m, self.places, points, weights + joints)
         return turn, (move[0] + seen[0][0], move[1] + seen[0][1], move[2] + seen[0][2]), told
 
     def _points(self, p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[list[Point[N]], Any]:
@@ -72,14 +74,14 @@ class ThreeMarkerPalm:
         Of two candidates on the plane, a joint is at the one nearer to its rest position relative to the three markers.
         This is the paper's position in the frame before, carried along with the palm.
         """
-        middle, (along, across, up) = axes(seen, self.flat, plane)
+        middle, (along, across, up) = fit_axes(seen, self.flat, plane)
         places = []
         for joint in self.joints:
             a, b, h = joint.rest
             before = add(add(add(middle, along, a), across, b), up, h)
             level = Plane(plane.e1, plane.e2, plane.e3, plane.ei + h)
             one, other = joint.markers
-            places.append(from_two((seen[one], seen[other]), joint.lengths, level, before))
+            places.append(joint_position((seen[one], seen[other]), joint.lengths, level, before))
         return places
 
 
@@ -91,11 +93,11 @@ def palm_plane(p: Vector[N], q: Vector[N], r: Vector[N]) -> tuple[Plane[N], Any]
     e1, e2, e3, ei = g.standard_plane(g.join_plane(g.up(p), g.up(q), g.up(r)))
     plane = Plane(-e1, -e2, -e3, -ei)
     q, r = subtract(q, p), subtract(r, p)
-    told = g.square_plane(plane) > FLAT * FLAT * dot(q, q) * dot(r, r)
+    told = g.square_plane(plane) > COLLINEAR_SINE * COLLINEAR_SINE * dot(q, q) * dot(r, r)
     return unit_plane(plane), told
 
 
-def axes(
+def fit_axes(
     seen: tuple[Vector[N], Vector[N], Vector[N]], flat: tuple[tuple[float, float], ...], plane: Plane[N]
 ) -> tuple[Vector[N], tuple[Vector[N], Vector[N], Vector[N]]]:
     """Return the centroid of p, q and r, and the axes along, across and normal to their plane.
@@ -113,7 +115,7 @@ def axes(
     return add(p, add(out, beyond, 1.0), 1 / 3), (along, cross(up, along), up)
 
 
-def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float) -> ThreeMarkerPalm:
+def three_marker_palm(places: list[Point[float]], joints: list[Point[float]], share: float) -> ThreeMarkerPalm:
     """Prepare three markers that are not in a line.
 
     places: the markers; joints: the palm's joints; both m in the wrist's frame. share: weight of a joint relative to a
@@ -126,32 +128,36 @@ def trio_of(places: list[Point[float]], joints: list[Point[float]], share: float
     along = subtract(q, p)
     along = scaled(along, 1 / math.sqrt(dot(along, along)))
     frame = middle, (along, cross(up, along), up)
-    flat = tuple(_beside(frame, marker)[:2] for marker in (p, q, r))
-    away = [joint for joint in joints if share and min(math.dist(joint, place) for place in places) > ON]
-    found = tuple(_joint((p, q, r), frame, Vector(*joint)) for joint in away)
+    flat = tuple(_coordinates(frame, marker)[:2] for marker in (p, q, r))
+    away = [
+        joint
+        for joint in joints
+        if share and min(math.dist(joint, place) for place in places) > COINCIDENCE_TOLERANCE_M
+    ]
+    found = tuple(_palm_joint((p, q, r), frame, Vector(*joint)) for joint in away)
     return ThreeMarkerPalm([*places, *away], found, flat, share)
 
 
-def _beside(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
+def _coordinates(frame: Frame, x: Vector[float]) -> tuple[float, float, float]:
     """Coordinates of a point in a frame, m."""
     middle, (along, across, up) = frame
     out = subtract(x, middle)
     return dot(out, along), dot(out, across), dot(out, up)
 
 
-def _joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[float]) -> PalmJoint:
+def _palm_joint(markers: tuple[Vector[float], ...], frame: Frame, x: Vector[float]) -> PalmJoint:
     lengths = [math.dist(x, marker) for marker in markers]
 
     def slant(pair: tuple[int, int]) -> float:
         i, j = pair
         return abs(dot(subtract(x, markers[i]), subtract(x, markers[j]))) / (lengths[i] * lengths[j])
 
-    one, other = min(PAIRS, key=slant)
+    one, other = min(MARKER_PAIRS, key=slant)
     if lengths[one] < lengths[other]:
         one, other = other, one
-    return PalmJoint((x.e1, x.e2, x.e3), _beside(frame, x), (one, other), (lengths[one], lengths[other]))
+    return PalmJoint((x.e1, x.e2, x.e3), _coordinates(frame, x), (one, other), (lengths[one], lengths[other]))
 
 
-def _near(origin: Point[N], point: Point[N]) -> Vector[N]:
+def _relative(origin: Point[N], point: Point[N]) -> Vector[N]:
     """Return a point relative to a marker, because squares of coordinates far from the origin lose precision."""
     return Vector(point[0] - origin[0], point[1] - origin[1], point[2] - origin[2])

@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-APART = 0.005
+LEAST_DISTANCE_M = 0.005
 """m, minimum distance between the two markers, and of the third point from their line, for a defined rotation."""
-SMALL = 1e-9
+DIRECTION_TOLERANCE = 1e-9
 """Component perpendicular to the line, relative to the one along it, below which it has no direction."""
 
 
@@ -38,7 +38,7 @@ class TwoMarkerPalm:
     """(3, 3) columns: from one to the other, perpendicular to that towards the third point, and their cross product."""
 
 
-def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
+def two_marker_palm(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPalm | None:
     """Choose the two visible markers farthest apart, and the joint farthest from their line.
 
     Args:
@@ -54,20 +54,20 @@ def pair_of(places: Floats, seen: Sequence[int], joints: Floats) -> TwoMarkerPal
     one, other = max(combinations(seen, 2), key=lambda pair: math.dist(places[pair[0]], places[pair[1]]))
     line = places[other] - places[one]
     length = float(np.linalg.norm(line))
-    if length < APART:
+    if length < LEAST_DISTANCE_M:
         return None
     line = line / length
     arms = joints - (places[one] + places[other]) / 2
     across = arms - (arms @ line)[:, None] * line
     far = int(np.linalg.norm(across, axis=1).argmax())
     radius = float(np.linalg.norm(across[far]))
-    if radius < APART:
+    if radius < LEAST_DISTANCE_M:
         return None
     axes = np.stack([line, across[far] / radius, np.cross(line, across[far] / radius)], axis=1)
     return TwoMarkerPalm(one, other, arms[far], axes)
 
 
-def turns_about(pairs: list[TwoMarkerPalm], which: Ints, lines: Floats, before: Floats, follows: Bools) -> Floats:
+def least_rotations(pairs: list[TwoMarkerPalm], which: Ints, lines: Floats, before: Floats, follows: Bools) -> Floats:
     """Rotate the palm as little as possible onto the lines of its pairs, frame by frame.
 
     Args:
@@ -84,13 +84,13 @@ def turns_about(pairs: list[TwoMarkerPalm], which: Ints, lines: Floats, before: 
     # The third point of each pair in the axes of each pair.
     among = np.einsum("kij,li->klj", axes, arms).tolist()
     was = np.einsum("nij,nj->ni", before, arms[which])
-    across = np.array(_across(lines.tolist(), which.tolist(), was.tolist(), follows.tolist(), among))
+    across = np.array(_third_point_directions(lines.tolist(), which.tolist(), was.tolist(), follows.tolist(), among))
     world = np.stack([lines, across, np.cross(lines, across)], axis=2)
     turns: Floats = world @ np.swapaxes(axes[which], 1, 2)
     return turns
 
 
-def _across(
+def _third_point_directions(
     lines: list[Point[float]],
     which: list[int],
     was: list[Point[float]],
@@ -110,9 +110,9 @@ def _across(
         on = p * x + q * y + r * z
         u, v, w = p - on * x, q - on * y, r - on * z
         length = math.sqrt(u * u + v * v + w * w)
-        if length <= SMALL * abs(on):
+        if length <= DIRECTION_TOLERANCE * abs(on):
             # On the line, where the whole circle is equally near: a fixed direction.
-            u, v, w = _square_on(x, y, z)
+            u, v, w = _perpendicular(x, y, z)
             length = math.sqrt(u * u + v * v + w * w)
         u, v, w = u / length, v / length, w / length
         found.append((u, v, w))
@@ -120,7 +120,7 @@ def _across(
     return found
 
 
-def _square_on(x: float, y: float, z: float) -> Point[float]:
+def _perpendicular(x: float, y: float, z: float) -> Point[float]:
     """Return a vector perpendicular to a direction, not normalised."""
     if abs(x) <= abs(y) and abs(x) <= abs(z):
         return 0.0, -z, y

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ...hand.scalar_math import ARRAY, SCALAR
 from ...hand.targets import Targets
 from ..chunks import in_chunks
-from ..planar.driver import told as told_by_places
+from ..planar.driver import solve_angles as told_by_places
 from ..solver import State, hold_last
 from ..wrist_alignment import fit_wrist
 from .bone_directions import solve_headings

@@ -25,13 +25,13 @@ class DigitDof:
     effector after the last one; zero if the next one belongs to the same joint."""
 
 
-EASE = 1e-6
+CENTRING = 1e-6
 """Part of the way to the middle of its range that each angle moves back. Coordinate descent can stall at saddles, where
 no angle helps alone but two together would. This small step leaves them; rounding alone would do so at once in one
 frame and never in another."""
 
 
-def approach(
+def coordinate_descent(
     m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], goal: Point[N], sweeps: int
 ) -> tuple[N, ...]:
     """Run sweeps of cyclic coordinate descent from angles (K,) towards a goal in the digit's base frame.
@@ -43,31 +43,31 @@ def approach(
     for _ in range(sweeps):
         goals = [goal]
         for turn, angle in zip(turns[:-1], now, strict=False):
-            x, y, z = _turned(m, turn.movement, -angle, goals[-1])
+            x, y, z = _rotate(m, turn.movement, -angle, goals[-1])
             goals.append((x - turn.offset[0], y - turn.offset[1], z - turn.offset[2]))
         end: Point[N] = (0.0 * goal[0], 0.0 * goal[0], 0.0 * goal[0])
         for k in reversed(range(len(turns))):
             turn = turns[k]
-            end = _carried(end, turn)
-            best = m.clip(_bearing(m, turn, end, goals[k], now[k]), turn.low, turn.high)
-            now[k] = best + EASE * ((turn.low + turn.high) / 2 - best)
-            end = _turned(m, turn.movement, now[k], end)
+            end = _add_offset(end, turn)
+            best = m.clip(_best_angle(m, turn, end, goals[k], now[k]), turn.low, turn.high)
+            now[k] = best + CENTRING * ((turn.low + turn.high) / 2 - best)
+            end = _rotate(m, turn.movement, now[k], end)
     return tuple(now)
 
 
-def reached(m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
+def end_position(m: NumberFunctions[N], turns: tuple[DigitDof, ...], angles: tuple[N, ...], zero: N) -> Point[N]:
     """Return the end effector's position at angles (K,), in the digit's base frame."""
     end: Point[N] = (zero, zero, zero)
     for turn, angle in zip(reversed(turns), reversed(angles), strict=True):
-        end = _turned(m, turn.movement, angle, _carried(end, turn))
+        end = _rotate(m, turn.movement, angle, _add_offset(end, turn))
     return end
 
 
-def _carried(end: Point[N], turn: DigitDof) -> Point[N]:
+def _add_offset(end: Point[N], turn: DigitDof) -> Point[N]:
     return end[0] + turn.offset[0], end[1] + turn.offset[1], end[2] + turn.offset[2]
 
 
-def _turned(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
+def _rotate(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]) -> Point[N]:
     """Rotate a point about a movement's axis: Z, Y or -X (see model.AXES)."""
     x, y, z = point
     cos, sin = m.cos(angle), m.sin(angle)
@@ -78,7 +78,7 @@ def _turned(m: NumberFunctions[N], movement: Movement, angle: N, point: Point[N]
     return x, cos * y + sin * z, cos * z - sin * y
 
 
-def _bearing(m: NumberFunctions[N], turn: DigitDof, end: Point[N], goal: Point[N], otherwise: N) -> N:
+def _best_angle(m: NumberFunctions[N], turn: DigitDof, end: Point[N], goal: Point[N], otherwise: N) -> N:
     """Return the angle at which the end is nearest to the goal, within π of the middle of the limits.
 
     For an angle outside the limits, clipping then gives the limit that leaves the end nearer.

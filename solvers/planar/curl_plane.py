@@ -23,7 +23,7 @@ class CurlPlane(Protocol):
         ...
 
 
-Planes = Callable[[HandModel, PlanarDigit], CurlPlane]
+PlaneFactory = Callable[[HandModel, PlanarDigit], CurlPlane]
 """Prepares the plane step for a digit of a hand."""
 
 

@@ -6,15 +6,15 @@ The same code takes one frame in plain floats or many in arrays (see hand.scalar
 from typing import Any, Generic, NamedTuple
 
 from ...hand.scalar_math import SCALAR, N, NumberFunctions, Pick, Point
-from .closest_pose import approach, reached
-from .planar_chain import Bent, MarkerHint
+from .closest_pose import coordinate_descent, end_position
+from .planar_chain import BendResult, MarkerHint
 from .planar_plan import MarkedDigit, OutermostMarker
 
-ROUNDS = 4
+SIDEWAYS_ITERATIONS = 4
 """Alternations between the sideways bend and the bends in the plane; each reduces the error to about a fifth."""
-NEAR = 1e-4
+END_TOLERANCE_M = 1e-4
 """m, distance from its target at which a digit's end has reached it."""
-OUTSIDE = 1e-5
+PLANE_TOLERANCE_M = 1e-5
 """m, distance of the end's goal from the plane above which the digit bends sideways."""
 
 
@@ -43,9 +43,9 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
     goal = seen.points[0]
     if marked.beside:
         # A marker's offset from the plane is along the plane's normal, and hardly changes the plane.
-        seen = _in_plane(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
+        seen = _project(m, seen, [marked.asides[mark] for mark in seen.marks], (abduction, twist))
         abduction, twist = marked.plane(m, seen.points, seen.weights, (marked.abduction_limits, marked.twist_limits))
-    places = _placed(m, marked, seen, (abduction, twist))
+    places = _plane_coordinates(m, marked, seen, (abduction, twist))
     end = marked.ends[seen.marks[0]]
     u, v, beyond = places[0]
     hints = _hints(marked, seen, places) if len(places) > 1 else []
@@ -54,30 +54,30 @@ def solve_digit(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers
     side: Any = min(max(0.0, low), high)
     if end.sideways:
         # A second joint whose abduction cannot be zero always bends sideways.
-        outside: Any = abs(beyond) > (OUTSIDE if side == 0 else -1.0)
+        outside: Any = abs(beyond) > (PLANE_TOLERANCE_M if side == 0 else -1.0)
         if m.any(outside):
             reach = BendGoal(u, v, beyond, hints)
             flexed: Any = (0.0 * u, beyond, first, middle, last, missed)
             flexed = m.recompute_where(
-                outside, flexed, lambda pick: _sideways(m, marked, end, _picked(reach, pick), pick(first))
+                outside, flexed, lambda pick: _bend_sideways(m, marked, end, _picked(reach, pick), pick(first))
             )
             side, beyond, first, middle, last, missed = flexed
     whole = (abduction, twist, side, first, middle, last)
     solved = [whole[each] for each in marked.own]
     x, y, z = goal
-    off: Any = missed + abs(beyond) > NEAR
+    off: Any = missed + abs(beyond) > END_TOLERANCE_M
     if marked.asides[seen.marks[0]]:
         # The sideways bend also rotates the marker's offset from the plane.
         now = dict(zip(marked.dofs, solved, strict=True))
-        at = reached(m, end.turns, tuple(now[turn.dof] for turn in end.turns), 0.0 * x)
-        off = m.sqrt((at[0] - x) ** 2 + (at[1] - y) ** 2 + (at[2] - z) ** 2) > NEAR
+        at = end_position(m, end.turns, tuple(now[turn.dof] for turn in end.turns), 0.0 * x)
+        off = m.sqrt((at[0] - x) ** 2 + (at[1] - y) ** 2 + (at[2] - z) ** 2) > END_TOLERANCE_M
     if not m.any(off):
         return solved
 
     def nearer(pick: Pick) -> tuple[N, ...]:
         now = dict(zip(marked.dofs, map(pick, solved), strict=True))
         angles = tuple(now[turn.dof] for turn in end.turns)
-        found = approach(m, end.turns, angles, (pick(x), pick(y), pick(z)), sweeps)
+        found = coordinate_descent(m, end.turns, angles, (pick(x), pick(y), pick(z)), sweeps)
         now.update(zip((turn.dof for turn in end.turns), found, strict=True))
         return tuple(now.values())
 
@@ -106,13 +106,13 @@ def _picked(reach: BendGoal[N], pick: Pick) -> BendGoal[N]:
     return BendGoal(pick(reach.u), pick(reach.v), pick(reach.beyond), hints)
 
 
-def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> Bent[N]:
+def bend(m: NumberFunctions[N], end: OutermostMarker, u: N, v: N, hints: list[MarkerHint[N]]) -> BendResult[N]:
     """Call the solver's bend for one frame or many."""
     how: Any = end.bend.one if m is SCALAR else end.bend.many
     return how(u, v, hints)  # type: ignore[no-any-return]
 
 
-def _in_plane(
+def _project(
     m: NumberFunctions[N], seen: VisibleMarkers[N], asides: list[float], plane: tuple[N, N]
 ) -> VisibleMarkers[N]:
     """Project the markers onto the plane by their known offsets along its normal."""
@@ -124,7 +124,9 @@ def _in_plane(
     return VisibleMarkers(seen.marks, points, seen.weights)
 
 
-def _placed(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N], plane: tuple[N, N]) -> list[Point[N]]:
+def _plane_coordinates(
+    m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N], plane: tuple[N, N]
+) -> list[Point[N]]:
     """Coordinates of the markers in the plane: along the straight digit, towards the palm, along the normal."""
     ca, sa = m.cos(plane[0]), m.sin(plane[0])
     if not marked.has[1]:
@@ -137,7 +139,7 @@ def _placed(m: NumberFunctions[N], marked: MarkedDigit, seen: VisibleMarkers[N],
     return placed
 
 
-def _sideways(
+def _bend_sideways(
     m: NumberFunctions[N], marked: MarkedDigit, end: OutermostMarker, reach: BendGoal[N], first: N
 ) -> tuple[N, ...]:
     """Bend sideways to a goal outside the plane.
@@ -149,8 +151,8 @@ def _sideways(
         The second joint's abduction, the goal's remaining distance from the plane, three flexions and their error.
     """
     side, left = 0.0 * first, reach.beyond
-    flexed: Bent[N] = first, first, first, first
-    for _ in range(ROUNDS):
+    flexed: BendResult[N] = first, first, first, first
+    for _ in range(SIDEWAYS_ITERATIONS):
         cos, sin = m.cos(first), m.sin(first)
         along = reach.u * cos + reach.v * sin - marked.first
         along = m.where(along > 1e-3, along, 1e-3)

@@ -10,44 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...hand.scalar_math import ARRAY, N, NumberFunctions, wrap_angle
-from .planar_chain import Chain, ChainLengths, ChainMarker, MarkerHint, place
-from .planar_reach import coupled, farthest
+from .planar_chain import Chain, ChainLengths, ChainMarker, MarkerHint, marker_position
+from .planar_reach import bend_coupled, farthest_reach
 
 Floats = NDArray[np.float64]
 
-TRIED: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
+SAMPLED_LEADS: Floats = np.deg2rad(np.arange(-75.0, 76.0, 7.5))
 """(K,) rad, sampled leads relative to the chain's own."""
-LEAD_PRICE = 0.06
+LEAD_PENALTY_M = 0.06
 """m, the marker error that a lead of one radian costs. A fingertip can often be reached by two poses that fit an inner
 marker equally well: with a low penalty noise would choose between them, differently in each frame."""
 
 
-def heeded(
+def dip_lead(
     m: NumberFunctions[N], chain: Chain, bones: ChainLengths, goal: tuple[N, N], hints: list[MarkerHint[N]]
 ) -> tuple[N, N, Any]:
     """Return the last joint's lead and bend, rad, and whether the bend is the one to use.
 
     The lead is the one that brings the markers nearest to the hints, the chain's own if there are none.
     """
-    last, both = _told(m, chain, goal, hints)
+    last, both = _bend_from_markers(m, chain, goal, hints)
     seen: Any = (sum(hint.weight for hint in hints) > 0) & (both == 0)
     lead = 0.0 * goal[0] + bones.lead
 
     def search(pick: Any) -> tuple[N]:
         picked = [MarkerHint(hint.rider, *map(pick, hint[1:])) for hint in hints]
-        return (_nearest(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
+        return (_search_lead(chain, bones, (pick(goal[0]), pick(goal[1])), picked),)
 
     found: tuple[N] = m.recompute_where(seen, (lead,), search)
     return found[0], last, both
 
 
-def _told(m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[MarkerHint[N]]) -> tuple[N, Any]:
+def _bend_from_markers(
+    m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[MarkerHint[N]]
+) -> tuple[N, Any]:
     """Return the last joint's bend, rad, from markers at the first two bones' ends and the goal; whether both are seen.
 
     The bend is used rather than the lead: if the bones differ from the performer's, the middle joint compensates, and a
     last joint coupled to it would be off by as much or more.
     """
-    first, second = (_seen(chain, hints, bone) for bone in (0, 1))
+    first, second = (_marker_at_end(chain, hints, bone) for bone in (0, 1))
     if first is None or second is None:
         return 0.0 * goal[0], 0.0 * goal[0] > 0
     two = m.atan2(second.v - first.v, second.u - first.u)
@@ -55,31 +57,31 @@ def _told(m: NumberFunctions[N], chain: Chain, goal: tuple[N, N], hints: list[Ma
     return wrap_angle(three - two), (first.weight > 0) & (second.weight > 0)
 
 
-def _seen(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> MarkerHint[N] | None:
+def _marker_at_end(chain: Chain, hints: list[MarkerHint[N]], bone: int) -> MarkerHint[N] | None:
     end = ChainMarker(bone, float(chain.lengths[bone]))
     return next((hint for hint in hints if hint.rider == end), None)
 
 
-def _nearest(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
+def _search_lead(chain: Chain, bones: ChainLengths, goal: tuple[Any, Any], hints: list[MarkerHint[Any]]) -> Any:
     """Search the lead that brings the markers nearest to the hints, with a penalty, over all of TRIED at once."""
 
     def column(number: Any) -> Floats:
         return np.asarray(number, float)[..., None]
 
     u, v = column(goal[0]), column(goal[1])
-    lead = bones.lead + TRIED
-    first, middle, last, _ = coupled(ARRAY, bones, (u, v), lead, farthest(ARRAY, bones, lead))
-    prices = (LEAD_PRICE * TRIED) ** 2 + 0.0 * u
+    lead = bones.lead + SAMPLED_LEADS
+    first, middle, last, _ = bend_coupled(ARRAY, bones, (u, v), lead, farthest_reach(ARRAY, bones, lead))
+    prices = (LEAD_PENALTY_M * SAMPLED_LEADS) ** 2 + 0.0 * u
     raised = (first + bones.shift[0], middle + bones.shift[1], last + bones.shift[2])
     for hint in hints:
-        at_u, at_v = place(ARRAY, chain, hint.rider, raised)
+        at_u, at_v = marker_position(ARRAY, chain, hint.rider, raised)
         apart = (at_u - column(hint.u)) ** 2 + (at_v - column(hint.v)) ** 2
         prices = prices + np.where(column(hint.weight) > 0, apart, 0.0)
-    best = bones.lead + _lowest(TRIED, prices)
+    best = bones.lead + _minimise_parabola(SAMPLED_LEADS, prices)
     return best if np.ndim(goal[0]) else float(best)
 
 
-def _lowest(xs: Floats, prices: Floats) -> Floats:
+def _minimise_parabola(xs: Floats, prices: Floats) -> Floats:
     """Minimise the parabola through the lowest of prices (..., K) and its neighbours; xs (K,) are equally spaced."""
     k = np.clip(prices.argmin(-1), 1, len(xs) - 2)[..., None]
     before, at, after = (np.take_along_axis(prices, k + step, -1)[..., 0] for step in (-1, 0, 1))

@@ -45,18 +45,18 @@ def solve_hand(
         plan = make_plan(hand, targets, steps)
     roots = plan.palm.roots(targets, state.root)
     if len(targets) == 1:
-        angles = _one(plan, targets, roots, state.angles.tolist(), sweeps)
+        angles = _solve_one(plan, targets, roots, state.angles.tolist(), sweeps)
     else:
-        angles = _many(plan, targets, roots, state, sweeps)
+        angles = _solve_many(plan, targets, roots, state, sweeps)
         roots = np.broadcast_to(roots, (len(targets), 4, 4))
     root, last = (roots[-1], angles[-1]) if len(targets) else (state.root, state.angles)
     return Pose(hand, roots, angles), PlanarState(root, last, plan)
 
 
-def told(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
+def solve_angles(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floats:
     """Solve the angles (F, D) rad, NaN where no target determines them; roots (F, 4, 4) or (1, 4, 4)."""
     if len(targets) == 1:
-        return _one(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
+        return _solve_one(plan, targets, roots, [math.nan] * plan.hand.dofs, sweeps)
     # Column-major, because each angle is written and read over all frames.
     angles = np.full((plan.hand.dofs, len(targets)), np.nan).T
 
@@ -67,7 +67,7 @@ def told(plan: PlanarPlan, targets: Targets, roots: Floats, sweeps: int) -> Floa
     return angles
 
 
-def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
+def _solve_one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float], sweeps: int) -> Floats:
     """Solve one frame: its angles (1, D) rad, those not determined as in `angles`."""
     positions, weights = targets.positions[0].tolist(), targets.weights[0].tolist()
     root = roots[0, :3].T.tolist()
@@ -76,7 +76,7 @@ def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float],
         for mark, column in enumerate(marked.columns):
             if weights[column] > 0:
                 marks.append(mark)
-                points.append(in_base(root, marked, positions[column]))
+                points.append(to_base_frame(root, marked, positions[column]))
                 worth.append(weights[column])
         if not marks:
             continue
@@ -87,9 +87,9 @@ def _one(plan: PlanarPlan, targets: Targets, roots: Floats, angles: list[float],
     return np.array([angles])
 
 
-def _many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
+def _solve_many(plan: PlanarPlan, targets: Targets, roots: Floats, state: State, sweeps: int) -> Floats:
     """Solve many frames: their angles (F, D) rad, those not determined as in the last frame that determined them."""
-    angles = told(plan, targets, roots, sweeps)
+    angles = solve_angles(plan, targets, roots, sweeps)
     known = np.isfinite(angles)
     if not known.all():
         for dof in range(plan.hand.dofs):
@@ -102,15 +102,15 @@ def _solve_chunk(plan: PlanarPlan, targets: Targets, roots: Floats, angles: Floa
     root = np.ascontiguousarray(np.transpose(roots[:, :3], (2, 1, 0)))
     whole = bool(np.all(targets.weights > 0))
     for marked in plan.digits:
-        for rows, end in _by_end(targets.weights[:, marked.columns], whole):
+        for rows, end in _group_by_end(targets.weights[:, marked.columns], whole):
             here = root if len(roots) == 1 else root[..., rows]
-            seen = _seen(targets, marked, end, rows, here)
+            seen = _visible_markers(targets, marked, end, rows, here)
             solved = solve_digit(ARRAY, marked, seen, sweeps)
             for dof, values in zip(marked.dofs, solved, strict=True):
                 angles[rows, dof] = values
 
 
-def _by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
+def _group_by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
     """Group the frames by their outermost visible marker, the first of weights (F, S) above zero: rows, marker."""
     if whole and weights.shape[1]:
         yield slice(None), 0
@@ -122,18 +122,20 @@ def _by_end(weights: Floats, whole: bool) -> Iterator[tuple[Rows, int]]:
             yield rows, end
 
 
-def _seen(targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats) -> VisibleMarkers[Floats]:
+def _visible_markers(
+    targets: Targets, marked: MarkedDigit, end: int, rows: Rows, root: Floats
+) -> VisibleMarkers[Floats]:
     """Return a digit's markers from its end inwards in these frames; those not seen are zero."""
     points, weights = [], []
     for column in marked.columns[end:]:
         weight = targets.weights[rows, column]
         at = targets.positions[rows, column].T
-        points.append(in_base(root, marked, np.where(weight > 0, at, 0.0)))
+        points.append(to_base_frame(root, marked, np.where(weight > 0, at, 0.0)))
         weights.append(weight)
     return VisibleMarkers(list(range(end, len(marked.columns))), points, weights)
 
 
-def in_base(root: Any, marked: MarkedDigit, point: Any) -> Any:
+def to_base_frame(root: Any, marked: MarkedDigit, point: Any) -> Any:
     """Transform a point from the world to the frame of a digit's base, mirrored in X for a left hand.
 
     root: the first three rows of T_world_wrist, transposed: (4, 3), or (4, 3, N).

@@ -38,7 +38,7 @@ class PalmMarkers:
         return palm_roots(self, targets, last)
 
 
-def palm_of(hand: HandModel, sites: list[int]) -> PalmMarkers:
+def palm_markers(hand: HandModel, sites: list[int]) -> PalmMarkers:
     """Find the sites that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     columns = [column for column, spot in enumerate(spots) if on_palm(spot)]
@@ -67,12 +67,12 @@ def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
         return last[None]
     weights = targets.weights[:, palm.columns]
     if palm.wide and len(targets) == 1 and weights.min() > 0:
-        return _one_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
+        return _fit_root(palm, targets.positions[0, palm.columns].tolist(), weights[0].tolist())
     if palm.wide and weights.all():
         roots = np.empty((len(targets), 4, 4))
 
         def lay(chunk: slice) -> None:
-            roots[chunk] = many_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
+            roots[chunk] = fit_roots(palm, targets.positions[chunk, palm.columns], weights[chunk])
 
         in_chunks(len(targets), lay)
         return roots
@@ -80,20 +80,20 @@ def palm_roots(palm: PalmMarkers, targets: Targets, last: Floats) -> Floats:
     known = spans_a_plane(palm.at_rest, weights)
     roots = np.broadcast_to(last, (len(targets), 4, 4)).copy()
     if known.any():
-        roots[known] = many_roots(palm, positions[known], weights[known])
+        roots[known] = fit_roots(palm, positions[known], weights[known])
     roots = hold_last(roots, known, last)
-    return follow_the_rest(roots, known, palm.at_rest, positions, weights)
+    return follow_markers(roots, known, palm.at_rest, positions, weights)
 
 
-def _one_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:
+def _fit_root(palm: PalmMarkers, positions: list[list[float]], weights: list[float]) -> Floats:
     """Fit the root (1, 4, 4) of one frame to positions (P, 3) m with weights (P,)."""
-    (a, b, c), (x, y, z) = laid_on(SCALAR, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
+    (a, b, c), (x, y, z) = fit_points(SCALAR, palm.places, [(p[0], p[1], p[2]) for p in positions], weights)
     return np.array([[[*a, x], [*b, y], [*c, z], [0.0, 0.0, 0.0, 1.0]]])
 
 
-def many_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
+def fit_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
     """Fit the roots (F, 4, 4) to positions (F, P, 3) m with weights (F, P) by least squares."""
-    turn, move = laid_on(ARRAY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
+    turn, move = fit_points(ARRAY, palm.places, [tuple(p.T) for p in np.swapaxes(positions, 0, 1)], list(weights.T))
     roots = np.zeros((len(positions), 4, 4))
     for i in range(3):
         for j in range(3):
@@ -103,7 +103,7 @@ def many_roots(palm: PalmMarkers, positions: Floats, weights: Floats) -> Floats:
     return roots
 
 
-def laid_on(
+def fit_points(
     m: NumberFunctions[N], places: list[Point[float]], positions: list[Point[N]], weights: list[N]
 ) -> tuple[Rows[N], Point[N]]:
     """Return the rotation and translation that map points of the palm onto their observed positions by least squares.
@@ -129,10 +129,10 @@ def laid_on(
     return turn, (moved[0], moved[1], moved[2])
 
 
-STEPS = 6
-FINE = 1e-10
+NEWTON_STEPS = 6
+ROTATION_TOLERANCE = 1e-10
 """Tolerance on the rotation's relative error after the last Newton step."""
-LINE = 1e-6
+RANK_TOLERANCE = 1e-6
 """Least divisor, relative to |B|³, at which B determines a rotation."""
 
 
@@ -153,9 +153,9 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
     det = b[0][0] * cof[0][0] + b[0][1] * cof[0][1] + b[0][2] * cof[0][2]
     # Exact for coplanar markers: then det B = 0.
     root = m.sqrt(square + 2 * m.sqrt(squares))
-    least = LINE * square * m.sqrt(square)
+    least = RANK_TOLERANCE * square * m.sqrt(square)
     step = square
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         over = root * root - square
         slope = 4 * root * over - 8 * det
         steep = slope > least
@@ -163,7 +163,7 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
         root = root - step
     over = (root * root - square) / 2
     scale = root * over - det
-    unsure = (scale <= least) | (abs(step) * square > FINE * scale)
+    unsure = (scale <= least) | (abs(step) * square > ROTATION_TOLERANCE * scale)
     scale = 1.0 / m.where(unsure, 1.0, scale)
     gram = [[b[i][0] * b[j][0] + b[i][1] * b[j][1] + b[i][2] * b[j][2] for j in range(3)] for i in range(3)]
     turn: list[Any] = []
@@ -172,12 +172,12 @@ def attitude(m: NumberFunctions[N], b: list[list[N]]) -> tuple[Rows[N], Any]:
         row = [(over + square) * b[i][j] + root * cof[i][j] - p * b[0][j] - q * b[1][j] - r * b[2][j] for j in range(3)]
         turn.extend((row[0] * scale, row[1] * scale, row[2] * scale))
     *turn, told = m.recompute_where(
-        unsure, (*turn, unsure ^ True), lambda pick: _by_values([[pick(x) for x in row] for row in b])
+        unsure, (*turn, unsure ^ True), lambda pick: _attitude_by_svd([[pick(x) for x in row] for row in b])
     )
     return ((turn[0], turn[1], turn[2]), (turn[3], turn[4], turn[5]), (turn[6], turn[7], turn[8])), told
 
 
-def _by_values(b: list[list[Any]]) -> tuple[Any, ...]:
+def _attitude_by_svd(b: list[list[Any]]) -> tuple[Any, ...]:
     """Compute the nine elements of the rotation, and whether B determines it, by singular values; see attitude."""
     products = np.moveaxis(np.array(b), (0, 1), (-2, -1))
     turns = nearest_rotation(products)
@@ -185,7 +185,7 @@ def _by_values(b: list[list[Any]]) -> tuple[Any, ...]:
     size = np.linalg.norm(products, axis=(-2, -1))
     # Its eigenvalues are s₁, s₂ and s₃, so this is the divisor of `attitude`.
     scale = np.linalg.det(np.trace(stretch, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - stretch)
-    return *(turns[..., i, j] for i in range(3) for j in range(3)), scale > LINE * size**3
+    return *(turns[..., i, j] for i in range(3) for j in range(3)), scale > RANK_TOLERANCE * size**3
 
 
 def _cofactor(b: list[list[N]], i: int, j: int) -> N:
@@ -209,7 +209,7 @@ def spans_a_plane(points: Floats, weights: Floats) -> NDArray[np.bool_]:
     return wide[which.reshape(-1)]
 
 
-def follow_the_rest(
+def follow_markers(
     roots: Floats, known: NDArray[np.bool_], at_rest: Floats, positions: Floats, weights: Floats
 ) -> Floats:
     """Move the last rotation to the markers in frames with one or two palm markers, or with markers in a line."""

@@ -54,7 +54,7 @@ class MarkerHint(NamedTuple, Generic[N]):
     """0: not seen."""
 
 
-Bent = tuple[N, N, N, N]
+BendResult = tuple[N, N, N, N]
 """Three flexions, rad, and the end's distance from its goal, m."""
 Flexions = tuple[N, N, N]
 
@@ -83,7 +83,7 @@ class ChainLengths:
         return min(max(0.0, low), high)
 
 
-def bones_to(chain: Chain, end: ChainMarker) -> ChainLengths:
+def bones_to_marker(chain: Chain, end: ChainMarker) -> ChainLengths:
     """Reduce a chain to the bones that bring a marker to its goal."""
     raised = math.atan2(end.dorsal, end.along)
     lengths = [float(length) if bone < end.bone else 0.0 for bone, length in enumerate(chain.lengths)]
@@ -97,7 +97,7 @@ def bones_to(chain: Chain, end: ChainMarker) -> ChainLengths:
     )
 
 
-def end_at(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> tuple[N, N]:
+def end_position(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) -> tuple[N, N]:
     """Return the end's position in the plane."""
     a, b, c = bones.lengths
     first, middle, last = flexions
@@ -108,14 +108,14 @@ def end_at(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N]) ->
     return u, v
 
 
-def missed(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N], goal: tuple[N, N]) -> N:
+def end_error(m: NumberFunctions[N], bones: ChainLengths, flexions: Flexions[N], goal: tuple[N, N]) -> N:
     """Return the distance from the end to its goal, m."""
-    at_u, at_v = end_at(m, bones, flexions)
+    at_u, at_v = end_position(m, bones, flexions)
     u, v = at_u - goal[0], at_v - goal[1]
     return m.sqrt(u * u + v * v)
 
 
-def place(m: NumberFunctions[N], chain: Chain, rider: ChainMarker, flexions: Flexions[N]) -> tuple[N, N]:
+def marker_position(m: NumberFunctions[N], chain: Chain, rider: ChainMarker, flexions: Flexions[N]) -> tuple[N, N]:
     """Return a marker's position in the plane at these flexions of the chain."""
     heading, u, v = flexions[0], 0.0 * flexions[0], 0.0 * flexions[0]
     for bone in range(rider.bone):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...hand.scalar_math import N, NumberFunctions, Pick, wrap_angle
 from .coupled_bend import CoupledBend
-from .planar_chain import Bent, Chain, ChainLengths, ChainMarker, bones_to, missed
-from .planar_reach import held, nearest_of, one_farthest
+from .planar_chain import BendResult, Chain, ChainLengths, ChainMarker, bones_to_marker, end_error
+from .planar_reach import bend_with_fixed_first, exact_farthest_reach, nearer_bend
 
 Floats = NDArray[np.float64]
 
@@ -43,30 +43,30 @@ class PlanarFabrik(CoupledBend):
     stopping: Stopping
     nearest: Nearest
 
-    def _mended(self, m: NumberFunctions[N], goal: tuple[N, N], bent: Bent[N]) -> Bent[N]:
+    def _mended(self, m: NumberFunctions[N], goal: tuple[N, N], bent: BendResult[N]) -> BendResult[N]:
         if self.bones.count == 1:
             return bent
         off: Any = bent[3] > self.stopping.tolerance
-        mended: Bent[N] = m.recompute_where(
+        mended: BendResult[N] = m.recompute_where(
             off, bent, lambda pick: self._within(m, (pick(goal[0]), pick(goal[1])), [pick(x) for x in bent[:3]])
         )
         return mended
 
-    def _within(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> Bent[N]:
+    def _within(self, m: NumberFunctions[N], goal: tuple[N, N], flexions: list[N]) -> BendResult[N]:
         """Improve flexions that a limit or an unreachable goal leaves off the goal; return the nearest bend found."""
         first, middle, last = flexions
-        error = missed(m, self.bones, (first, middle, last), goal)
-        best = nearest_of(m, (first, middle, last, error), held(m, self.bones, goal, first))
+        error = end_error(m, self.bones, (first, middle, last), goal)
+        best = nearer_bend(m, (first, middle, last, error), bend_with_fixed_first(m, self.bones, goal, first))
         off: Any = best[3] > self.stopping.tolerance
 
-        def passed(pick: Pick) -> Bent[N]:
+        def passed(pick: Pick) -> BendResult[N]:
             begin = (pick(best[0]), pick(best[1]), pick(best[2]), pick(best[3]))
             return self._passes(m, (pick(goal[0]), pick(goal[1])), begin)
 
-        found: Bent[N] = m.recompute_where(off, best, passed)
+        found: BendResult[N] = m.recompute_where(off, best, passed)
         return found
 
-    def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: Bent[N]) -> Bent[N]:
+    def _passes(self, m: NumberFunctions[N], goal: tuple[N, N], best: BendResult[N]) -> BendResult[N]:
         """Run forward and backward passes and return the best pose of each frame. Converged or stalled frames stop."""
         now: tuple[N, N, N] = best[:3]
         going: Any = best[3] > self.stopping.tolerance
@@ -74,7 +74,7 @@ class PlanarFabrik(CoupledBend):
             if not m.any(going):
                 break
             now = backward(m, self.bones, forward(m, self.bones, now, goal, self.nearest), goal)
-            error = missed(m, self.bones, now, goal)
+            error = end_error(m, self.bones, now, goal)
             going = going & (error < best[3] - self.stopping.stall)
             first, middle, last, least = (
                 m.where(going, new, old) for new, old in zip((*now, error), best, strict=True)
@@ -132,5 +132,5 @@ def nearest_point(m: NumberFunctions[N], centre: tuple[N, N], radius: float, poi
 
 def planar_fabrik(chain: Chain, end: ChainMarker, stopping: Stopping, nearest: Nearest = nearest_point) -> PlanarFabrik:
     """Prepare planar FABRIK for a chain and the marker that is its end."""
-    bones = bones_to(chain, end)
-    return PlanarFabrik(chain, bones, one_farthest(bones), stopping, nearest)
+    bones = bones_to_marker(chain, end)
+    return PlanarFabrik(chain, bones, exact_farthest_reach(bones), stopping, nearest)

@@ -41,7 +41,7 @@ def digits(hand: HandModel) -> tuple[PlanarDigit, ...]:
     return tuple(_digit(hand, name) for name in DIGITS)
 
 
-SHORTEST = 1e-6
+SHORTEST_BONE_M = 1e-6
 """m, shorter bones have no direction."""
 
 
@@ -57,11 +57,11 @@ def _digit(hand: HandModel, name: str) -> PlanarDigit:
     for bone in (middle, last, tip):
         if not np.allclose(hand.rest[bone, :3, :3], np.eye(3)) or not np.allclose(hand.rest[bone, [0, 2], 3], 0):
             raise HandError(f"{hand.side} hand: {hand.joints[bone]} is not straight on from its parent at zero angles")
-        if not hand.rest[bone, 1, 3] > SHORTEST:
+        if not hand.rest[bone, 1, 3] > SHORTEST_BONE_M:
             length = 1000 * hand.rest[bone, 1, 3]
             raise HandError(
                 f"{hand.side} hand: the bone from {hand.joints[hand.parents[bone]]} to {hand.joints[bone]} is "
-                f"{length:.4f} mm long, this solver needs it longer than {1000 * SHORTEST:g} mm"
+                f"{length:.4f} mm long, this solver needs it longer than {1000 * SHORTEST_BONE_M:g} mm"
             )
 
     def dof(index: int, movement: Movement) -> int:
@@ -86,7 +86,7 @@ def _digit(hand: HandModel, name: str) -> PlanarDigit:
     )
 
 
-def rider(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | None:
+def chain_marker(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | None:
     """Return a site as a marker on one of a digit's bones, and its offset from the finger plane in X, m.
 
     None for a site of another digit, or at the digit's first joint, which its bones do not move.
@@ -100,7 +100,7 @@ def rider(digit: PlanarDigit, site: Site) -> tuple[ChainMarker, float] | None:
     return (ChainMarker(start - 1, float(digit.lengths[start - 1]) + y, z), x) if start > 0 else None
 
 
-def turns_of(hand: HandModel, digit: PlanarDigit, end: ChainMarker, aside: float) -> tuple[DigitDof, ...]:
+def dofs_moving(hand: HandModel, digit: PlanarDigit, end: ChainMarker, aside: float) -> tuple[DigitDof, ...]:
     """Return the degrees of freedom that move a marker, innermost first. aside: m, its offset from the finger plane."""
     dofs = [d for d in range(hand.dofs) if hand.axis_joint[d] in digit.joints[: end.bone + 1]]
     bones = [digit.joints.index(int(hand.axis_joint[d])) for d in dofs]

@@ -13,10 +13,10 @@ from ...hand.scalar_math import Point
 from ...hand.targets import Targets
 from ..solver import State
 from .closest_pose import DigitDof
-from .curl_plane import CurlPlane, Planes, digit_planes
-from .palm_pose import palm_of
-from .planar_chain import Bent, Chain, ChainMarker, MarkerHint
-from .planar_hand import PlanarDigit, digits, rider, turns_of
+from .curl_plane import CurlPlane, PlaneFactory, digit_planes
+from .palm_pose import palm_markers
+from .planar_chain import BendResult, Chain, ChainMarker, MarkerHint
+from .planar_hand import PlanarDigit, chain_marker, digits, dofs_moving
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,16 +30,16 @@ class PlanarBend(Protocol):
     marker's bone are NaN if nothing determines them. `one` and `many` must agree to 1e-9.
     """
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """Bend in one frame, in plain floats. Hints that were not seen are left out."""
         ...
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """Bend in N frames, each number (N,). Hints that were not seen have zero weight."""
         ...
 
 
-Bend = Callable[[Chain, ChainMarker], PlanarBend]
+BendFactory = Callable[[Chain, ChainMarker], PlanarBend]
 """The step in which planar solvers differ: prepares the bend of a chain that brings this marker to its goal."""
 
 
@@ -51,7 +51,7 @@ class PalmStep(Protocol):
         ...
 
 
-Palms = Callable[[HandModel, list[int]], PalmStep]
+PalmFactory = Callable[[HandModel, list[int]], PalmStep]
 """Prepares the palm's step for a hand and the sites that are its targets."""
 
 
@@ -59,10 +59,10 @@ Palms = Callable[[HandModel, list[int]], PalmStep]
 class Steps:
     """The steps of a planar solver."""
 
-    bend: Bend
-    palm: Palms = palm_of
+    bend: BendFactory
+    palm: PalmFactory = palm_markers
     """Finds the palm's pose from the markers on it."""
-    plane: Planes = digit_planes
+    plane: PlaneFactory = digit_planes
     """Finds the plane of a digit from the markers seen on it."""
 
 
@@ -134,15 +134,15 @@ class PlanarState(State):
 def make_plan(hand: HandModel, targets: Targets, steps: Steps) -> PlanarPlan:
     """Prepare a plan. Raises HandError unless the hand has five flexing digits on a rigid palm."""
     sites = targets.sites.tolist()
-    marked = tuple(_marked(hand, digit, sites, steps) for digit in digits(hand))
+    marked = tuple(_marked_digit(hand, digit, sites, steps) for digit in digits(hand))
     return PlanarPlan(hand, sites, steps, steps.palm(hand, sites), marked)
 
 
-def _marked(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps) -> MarkedDigit:
+def _marked_digit(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps) -> MarkedDigit:
     mirror = 1.0 if hand.side == "right" else -1.0
-    found = [(column, rider(digit, hand.sites[site])) for column, site in enumerate(sites)]
+    found = [(column, chain_marker(digit, hand.sites[site])) for column, site in enumerate(sites)]
     own = [(column, *ridden) for column, ridden in found if ridden is not None]
-    own.sort(key=lambda mark: -_reach(digit, mark[1]))
+    own.sort(key=lambda mark: -_distance_along(digit, mark[1]))
     chain = Chain(digit.lengths, hand.limits[list(digit.flexions)], digit.ratio, digit.lead)
     rows = (digit.T_wrist_base[:3, :3] * [mirror, 1.0, 1.0]).T.tolist()
     planes = (digit.abduction, digit.twist, digit.side_bend)
@@ -161,17 +161,19 @@ def _marked(hand: HandModel, digit: PlanarDigit, sites: list[int], steps: Steps)
         abduction_limits=_limits(hand, digit.abduction),
         twist_limits=_limits(hand, digit.twist),
         side_limits=_limits(hand, digit.side_bend),
-        ends=tuple(_end(hand, digit, r, x * mirror, steps.bend(chain, r)) for _, r, x in own),
+        ends=tuple(_outermost_marker(hand, digit, r, x * mirror, steps.bend(chain, r)) for _, r, x in own),
     )
 
 
-def _reach(digit: PlanarDigit, mark: ChainMarker) -> float:
+def _distance_along(digit: PlanarDigit, mark: ChainMarker) -> float:
     """Return how far out on the digit a marker is, in bones."""
     return mark.bone + min(mark.along / float(digit.lengths[mark.bone]), 1.5) / 2
 
 
-def _end(hand: HandModel, digit: PlanarDigit, mark: ChainMarker, aside: float, bend: PlanarBend) -> OutermostMarker:
-    return OutermostMarker(mark, bend, turns_of(hand, digit, mark, aside), digit.side_bend >= 0 and mark.bone > 0)
+def _outermost_marker(
+    hand: HandModel, digit: PlanarDigit, mark: ChainMarker, aside: float, bend: PlanarBend
+) -> OutermostMarker:
+    return OutermostMarker(mark, bend, dofs_moving(hand, digit, mark, aside), digit.side_bend >= 0 and mark.bone > 0)
 
 
 def _limits(hand: HandModel, dof: int) -> Bounds:

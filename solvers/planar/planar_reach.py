@@ -7,7 +7,7 @@ import math
 from typing import Any, Generic, NamedTuple
 
 from ...hand.scalar_math import SCALAR, N, NumberFunctions, wrap_angle
-from .planar_chain import Bent, ChainLengths, Flexions, missed
+from .planar_chain import BendResult, ChainLengths, Flexions, end_error
 
 
 class FarthestReach(NamedTuple, Generic[N]):
@@ -21,12 +21,14 @@ class FarthestReach(NamedTuple, Generic[N]):
     """At a bend greater by x the squared distance is about square - slope · x - curve · x²."""
 
 
-def follow(m: NumberFunctions[N], bones: ChainLengths, middle: N, lead: N) -> N:
+def coupled_flexion(m: NumberFunctions[N], bones: ChainLengths, middle: N, lead: N) -> N:
     """Return the last joint's flexion for the middle one's and a lead, within its limits."""
     return m.clip(bones.ratio * middle + lead, *bones.limits[2])
 
 
-def coupled(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead: N, far: FarthestReach[N]) -> Bent[N]:
+def bend_coupled(
+    m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead: N, far: FarthestReach[N]
+) -> BendResult[N]:
     """Return the bend that brings the end to its goal with the last joint coupled to the middle one, with a lead.
 
     The first joint stays within its limits, which may keep the end off its goal; a goal out of reach is pointed at.
@@ -39,8 +41,8 @@ def coupled(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead:
         aim = m.atan2(v, u)
         first = m.clip(aim, *bones.limits[0])
         return first, u * math.nan, u * math.nan, abs(distance - a) + distance * abs(aim - first)
-    middle = bend_reaching(m, bones, distance * distance, lead, far)
-    last = follow(m, bones, middle, lead)
+    middle = bend_at_distance(m, bones, distance * distance, lead, far)
+    last = coupled_flexion(m, bones, middle, lead)
     total = middle + last
     at_u = a + b * m.cos(middle) + c * m.cos(total)
     at_v = b * m.sin(middle) + c * m.sin(total)
@@ -51,18 +53,18 @@ def coupled(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], lead:
     return first, middle, last, abs(distance - reach) + distance * abs(aim - first)
 
 
-STEPS = 3
+HALLEY_STEPS = 3
 """Iterations for the bend with a given distance: convergence is cubic, three leave 1e-12 m."""
-STRAIGHT = 1e-5
+STRAIGHT_TOLERANCE = 1e-5
 """Relative to the reach. Squared distances short of the farthest by less than the square of this count as straight: the
 bend grows with the root of the shortfall and would amplify rounding."""
 
-CORNER = 1e-9
+LIMIT_TOLERANCE_RAD = 1e-9
 """rad, a last joint this close to its lower limit counts as leaving it when the middle one bends. Straight digits are
 common, and rounding must not choose between the two slopes there."""
 
 
-def bend_reaching(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N, far: FarthestReach[N]) -> N:
+def bend_at_distance(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N, far: FarthestReach[N]) -> N:
     """Return the middle bend at which the end's squared distance from the base is `square` m².
 
     With the last joint coupled to the middle one, the distance falls as the middle one bends. A distance out of range
@@ -70,32 +72,32 @@ def bend_reaching(m: NumberFunctions[N], bones: ChainLengths, square: N, lead: N
     with the same value, slope and curvature, starting at the farthest reach.
     """
     highest = bones.limits[1][1]
-    least = (STRAIGHT * sum(bones.lengths)) ** 2
+    least = (STRAIGHT_TOLERANCE * sum(bones.lengths)) ** 2
     short = m.where(far.square > square, far.square - square, 0.0)
     told = short / (short + least)
     short = short * told
     sought = far.square - short
-    bend = m.clip(far.bend + _step(m, short, far.slope, far.curve), bones.straightest, highest)
-    for _ in range(STEPS):
-        now, slope, curve = falling(m, bones, bend, lead)
-        bend = m.clip(bend + _step(m, told * (now - sought), slope, curve), bones.straightest, highest)
+    bend = m.clip(far.bend + _quadratic_step(m, short, far.slope, far.curve), bones.straightest, highest)
+    for _ in range(HALLEY_STEPS):
+        now, slope, curve = squared_distance(m, bones, bend, lead)
+        bend = m.clip(bend + _quadratic_step(m, told * (now - sought), slope, curve), bones.straightest, highest)
     return bend
 
 
-def _step(m: NumberFunctions[N], fall: N, slope: N, curve: N) -> N:
+def _quadratic_step(m: NumberFunctions[N], fall: N, slope: N, curve: N) -> N:
     """Solve slope · x + curve · x² = fall."""
     inside = slope * slope + 4 * curve * fall
     both = slope + m.sqrt(m.where(inside > 0, inside, 0.0))
     return 2 * fall / m.where(both > 1e-12, both, 1e-12)
 
 
-def falling(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tuple[N, N, N]:
+def squared_distance(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tuple[N, N, N]:
     """Return the end's squared distance at a middle bend, m², its slope and its curve as in FarthestReach."""
     a, b, c = bones.lengths
     low, high = bones.limits[2]
     free = bones.ratio * bend + lead
     last = m.clip(free, low, high)
-    turn = m.where((free > low - CORNER) & (free < high), bones.ratio, 0.0)
+    turn = m.where((free > low - LIMIT_TOLERANCE_RAD) & (free < high), bones.ratio, 0.0)
     cos, sin, cos_last, sin_last = m.cos(bend), m.sin(bend), m.cos(last), m.sin(last)
     cos_both, sin_both = cos * cos_last - sin * sin_last, sin * cos_last + cos * sin_last
     square = a * a + b * b + c * c + 2 * (a * b * cos + b * c * cos_last + a * c * cos_both)
@@ -104,7 +106,7 @@ def falling(m: NumberFunctions[N], bones: ChainLengths, bend: N, lead: N) -> tup
     return square, slope, curve
 
 
-def farthest(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestReach[N]:
+def farthest_reach(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestReach[N]:
     """Find the farthest reach: straight, unless the last bone is raised or leads.
 
     For small bends it minimises a b x² + b c y² + a c (x + y)², where the last bend y follows the middle bend x or is
@@ -127,13 +129,13 @@ def farthest(m: NumberFunctions[N], bones: ChainLengths, lead: N) -> FarthestRea
     )
     bend = m.clip(bend, bones.straightest, bones.limits[1][1])
     for _ in range(2):
-        _, slope, curve = falling(m, bones, bend, lead)
+        _, slope, curve = squared_distance(m, bones, bend, lead)
         step = m.clip(slope / (2 * m.where(curve > 1e-9, curve, 1e-9)), -0.5, 0.5)
         bend = m.clip(bend - step, bones.straightest, bones.limits[1][1])
-    return FarthestReach(bend, *falling(m, bones, bend, lead))
+    return FarthestReach(bend, *squared_distance(m, bones, bend, lead))
 
 
-def held(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N) -> Bent[N]:
+def bend_with_fixed_first(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N) -> BendResult[N]:
     """Return the bend with the first joint at `first` and the other two joints bringing the end to its goal, in limits.
 
     Two bones have at most two solutions by the law of cosines: the joint between them is on two circles (FABRIK-CGA
@@ -147,42 +149,42 @@ def held(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], first: N
     corner = m.acos(m.clip((square - b * b - c * c) / max(2 * b * c, 1e-12), -1.0, 1.0))
     bearing = m.atan2(across, along)
     opening = m.atan2(c * m.sin(corner), b + c * m.cos(corner))
-    return nearest_of(
+    return nearer_bend(
         m,
-        _standing(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
-        _standing(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
+        _clipped(m, bones, goal, (first, wrap_angle(bearing - opening), corner)),
+        _clipped(m, bones, goal, (first, wrap_angle(bearing + opening), -corner)),
     )
 
 
-def _standing(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> Bent[N]:
+def _clipped(m: NumberFunctions[N], bones: ChainLengths, goal: tuple[N, N], flexions: Flexions[N]) -> BendResult[N]:
     """Clip the middle and last flexion to their limits and measure the error."""
     first, middle, last = flexions
     middle, last = m.clip(middle, *bones.limits[1]), m.clip(last, *bones.limits[2])
-    return first, middle, last, missed(m, bones, (first, middle, last), goal)
+    return first, middle, last, end_error(m, bones, (first, middle, last), goal)
 
 
-ALIKE = 1e-10
+ERROR_TOLERANCE_M = 1e-10
 """m, difference of two errors below which the first bend is chosen, so that rounding does not decide. The result can be
 that much farther off than the other bend."""
 
 
-def nearest_of(m: NumberFunctions[N], one: Bent[N], other: Bent[N]) -> Bent[N]:
+def nearer_bend(m: NumberFunctions[N], one: BendResult[N], other: BendResult[N]) -> BendResult[N]:
     """Return the bend whose end is nearer to its goal."""
-    nearer: Any = other[3] < one[3] - ALIKE
+    nearer: Any = other[3] < one[3] - ERROR_TOLERANCE_M
     first, middle, last, error = (m.where(nearer, new, old) for new, old in zip(other, one, strict=True))
     return first, middle, last, error
 
 
-def one_farthest(bones: ChainLengths) -> FarthestReach[float]:
+def exact_farthest_reach(bones: ChainLengths) -> FarthestReach[float]:
     """Find the farthest reach with the chain's own lead exactly, by bisection; computed once for a hand."""
     straight, highest = bones.straightest, bones.limits[1][1]
     tried = [straight + (highest - straight) * k / 255 for k in range(256)]
-    best = max(tried, key=lambda bend: falling(SCALAR, bones, bend, bones.lead)[0])
+    best = max(tried, key=lambda bend: squared_distance(SCALAR, bones, bend, bones.lead)[0])
     low, high = max(best - 0.01, straight), min(best + 0.01, highest)
     for _ in range(60):
         mid = (low + high) / 2
-        if falling(SCALAR, bones, mid, bones.lead)[1] > 0:
+        if squared_distance(SCALAR, bones, mid, bones.lead)[1] > 0:
             high = mid
         else:
             low = mid
-    return FarthestReach(high, *falling(SCALAR, bones, high, bones.lead))
+    return FarthestReach(high, *squared_distance(SCALAR, bones, high, bones.lead))

@@ -12,16 +12,16 @@ from .motion_model import Bools, Floats, NoiseRules, intensity, transition
 
 BANDWIDTHS: Floats = 0.7 * 2.5 ** np.arange(5.0)
 """(G,) Hz, from a hand at rest to the fastest flick. Two more between each improve nothing by more than 4 %."""
-LOOSE: Floats = np.diag([1.0, 1e7, 1e11])
+INITIAL_COVARIANCE: Floats = np.diag([1.0, 1e7, 1e11])
 """Initial covariance in units of the noise's variance: the position is as good as one sample, the rest unknown."""
-TAIL = 40.0
+STUDENT_T_DOF = 40.0
 """Degrees of freedom of Student's t distribution of the samples: a sample far from all predictions still favours the
 better filter, but does not outweigh its neighbours."""
-SLOWING = 0.05
+VELOCITY_DECAY = 0.05
 """s, time constant of the decay of an unseen path's velocity."""
 
 
-SETTLED = 3
+SETTLED_SAMPLES = 3
 """Samples after which a path's velocity is known."""
 
 
@@ -60,7 +60,7 @@ class FilterFrame:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class FilterStep:
     """Result of one frame."""
 
     taken: Bools
@@ -79,7 +79,7 @@ def new_bank(paths: int, width: int, stretches: int = 1) -> KalmanBank:
     """Return the bank before the first sample."""
     count = len(BANDWIDTHS)
     return KalmanBank(
-        np.broadcast_to(LOOSE, (count, stretches, 3, 3)),
+        np.broadcast_to(INITIAL_COVARIANCE, (count, stretches, 3, 3)),
         np.zeros((count, stretches, 3, paths * width)),
         np.zeros((count, stretches, paths)),
         np.full((count, stretches, paths), 1 / count),
@@ -89,7 +89,7 @@ def new_bank(paths: int, width: int, stretches: int = 1) -> KalmanBank:
     )
 
 
-def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[KalmanBank, Step]:
+def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[KalmanBank, FilterStep]:
     """Predict and update the bank by one frame."""
     dt, samples = frame.dt, frame.samples
     wide = (*bank.evidence.shape, samples.shape[-1])
@@ -99,78 +99,78 @@ def advance(bank: KalmanBank, frame: FilterFrame, rules: NoiseRules) -> tuple[Ka
     spread = foretold[..., 0, 0] + 1.0
     means = step @ bank.means
     expected = means[..., 0, :].reshape(wide)
-    begun, taken = _judged(bank, frame, rules, expected, spread)
+    begun, taken = _gate(bank, frame, rules, expected, spread)
     surprise = (samples - expected) * taken[..., None]
     flat = surprise.reshape(*wide[:2], -1)
     gains = foretold[..., 0] / spread[..., None]
     means += gains[..., None] * flat[..., None, :]
     covariances = foretold - gains[..., None] * foretold[..., None, 0, :]
     squares = np.einsum("gbmd,gbmd->gbm", surprise, surprise) / (spread[..., None] * frame.variance)
-    fit = (TAIL + 3) * np.log1p(squares / TAIL) + 3 * np.log(spread)[..., None]
+    fit = (STUDENT_T_DOF + 3) * np.log1p(squares / STUDENT_T_DOF) + 3 * np.log(spread)[..., None]
     likelihood = -0.5 * fit * taken
     evidence = np.exp(-dt / rules.memory)[:, None] * bank.evidence + likelihood
     # x(t-1) given sample t: add P(t-1) Aᵀ Hᵀ / S times the innovation.
     back = bank.means[..., 0, :] + (carried[..., 0, 0] / spread)[..., None] * flat
-    weights = shares(evidence)
-    before = _weighted(weights, back.reshape(wide))
+    weights = filter_weights(evidence)
+    before = _weighted_mean(weights, back.reshape(wide))
     if not taken.all():
-        means = _slowed(means.reshape(*wide[:2], 3, *wide[2:]), dt, taken).reshape(means.shape)
+        means = _decay_unseen(means.reshape(*wide[:2], 3, *wide[2:]), dt, taken).reshape(means.shape)
     if begun.any():
-        means = _begun(means.reshape(*wide[:2], 3, *wide[2:]), samples, begun).reshape(means.shape)
+        means = _restart(means.reshape(*wide[:2], 3, *wide[2:]), samples, begun).reshape(means.shape)
         evidence = np.where(begun, 0.0, evidence)
         weights = np.where(begun, 1 / len(evidence), weights)
         before = np.where((begun & np.isinf(bank.unseen))[..., None], samples, before)
-    places = _weighted(weights, means[..., 0, :].reshape(wide))
+    places = _weighted_mean(weights, means[..., 0, :].reshape(wide))
     used = taken | begun
     unseen = np.where(used, 0.0, bank.unseen + dt[:, None])
     refused = np.where(used, 0.0, bank.refused + frame.seen)
     return (
         KalmanBank(covariances, means, evidence, weights, unseen, refused, np.where(begun, 1.0, bank.heard + taken)),
-        Step(used, begun, places, before, likelihood),
+        FilterStep(used, begun, places, before, likelihood),
     )
 
 
 _JERKS: Floats = intensity(BANDWIDTHS)[:, None, None, None]
 
 
-def shares(evidence: Floats) -> Floats:
+def filter_weights(evidence: Floats) -> Floats:
     """Normalise log-likelihoods (G, ...) to the weights of the filters (softmax)."""
     likely = np.exp(evidence - evidence.max(0))
     weights: Floats = likely / likely.sum(0)
     return weights
 
 
-def _weighted(weights: Floats, values: Floats) -> Floats:
+def _weighted_mean(weights: Floats, values: Floats) -> Floats:
     return np.asarray(np.einsum("gbm,gbmd->bmd", weights, values), np.float64)
 
 
-def _judged(
+def _gate(
     bank: KalmanBank, frame: FilterFrame, rules: NoiseRules, expected: Floats, spread: Floats
 ) -> tuple[Bools, Bools]:
     """Gate the samples: (begun, taken) (B, M), whether a path begins with its sample, or continues with it.
 
     expected (G, B, M, D), spread (G, B): each filter's prediction, and its variance in units of the noise's.
     """
-    away = frame.samples - _weighted(bank.weights, expected)
+    away = frame.samples - _weighted_mean(bank.weights, expected)
     deviation = np.sqrt(frame.variance * np.einsum("gbm,gb->bm", bank.weights, spread))
     # A lost path may have accelerated all the while; one with rejected samples is gated as if it had just been seen.
     pushed = frame.dt[:, None] + np.where(bank.refused > 0, 0.0, np.minimum(bank.unseen, rules.bridge))
     bound = rules.deviations * deviation + rules.scale.acceleration / 2 * pushed**2
-    bound += (bank.heard < SETTLED) * rules.scale.speed * frame.dt[:, None]
+    bound += (bank.heard < SETTLED_SAMPLES) * rules.scale.speed * frame.dt[:, None]
     far = np.einsum("bmd,bmd->bm", away, away) > bound * bound
     begun = frame.seen & ((bank.unseen > rules.bridge) | (far & (bank.refused >= rules.patience)))
     return begun, frame.seen & ~far & ~begun
 
 
-def _slowed(means: Floats, dt: Floats, taken: Bools) -> Floats:
+def _decay_unseen(means: Floats, dt: Floats, taken: Bools) -> Floats:
     """Decay velocity and acceleration of unseen paths in means (G, B, 3, M, D)."""
-    kept = np.where(taken, 1.0, np.exp(-dt / SLOWING)[:, None])[..., None]
+    kept = np.where(taken, 1.0, np.exp(-dt / VELOCITY_DECAY)[:, None])[..., None]
     slowed = means.copy()
     slowed[:, :, 1:] *= kept[:, None]
     return slowed
 
 
-def _begun(means: Floats, samples: Floats, begun: Bools) -> Floats:
+def _restart(means: Floats, samples: Floats, begun: Bools) -> Floats:
     """Start some paths at their samples, at rest, in means (G, B, 3, M, D)."""
     fresh = np.zeros_like(means)
     fresh[:, :, 0] = samples

@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-def within(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
+def project_to_limits(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
     """Move from feasible angles (F, D) towards `wanted` (F, D) as far as limits and hard couplings allow: (F, D).
 
     Angles that hard couplings link move along a line together; all others are clipped to their limits. The feasible
@@ -23,7 +23,7 @@ def within(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
     bounds = np.concatenate([hand.limits, *([[row.lower, row.upper]] for row in hard)])
     equal = np.array([row.coefficients for row in hard if row.lower == row.upper]).reshape(-1, hand.dofs)
     wanted = wanted - (wanted - angles) @ equal.T @ np.linalg.pinv(equal).T
-    for part in _parts(np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs) != 0):
+    for part in _linked_groups(np.array([row.coefficients for row in hard]).reshape(-1, hand.dofs) != 0):
         inside = np.any(rows[:, part] != 0, axis=1)
         start, step = angles @ rows[inside].T, (wanted - angles) @ rows[inside].T
         room = np.where(step > 0, bounds[inside, 1] - start, start - bounds[inside, 0])
@@ -33,7 +33,7 @@ def within(hand: HandModel, angles: Floats, wanted: Floats) -> Floats:
     return result
 
 
-def _parts(ties: Bools) -> list[Bools]:
+def _linked_groups(ties: Bools) -> list[Bools]:
     """Return the groups (D,) of angles that ties (R, D) link; angles without a tie are in none."""
     parts: list[Bools] = []
     for tie in ties:

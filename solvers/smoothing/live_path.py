@@ -7,7 +7,7 @@ import numpy as np
 
 from .kalman_bank import FilterFrame, KalmanBank, advance, new_bank
 from .motion_model import LONGEST, SHORTEST, Bools, Floats, MotionScale, NoiseRules
-from .noise_estimate import RunningNoise, heard, listening
+from .noise_estimate import RunningNoise, initial_noise, update_noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +49,23 @@ class PathEstimate:
     """(M,) whether the newest sample was rejected as an outlier."""
 
 
-def start(paths: int, width: int, scale: MotionScale) -> PathHistory:
+def initial_history(paths: int, width: int, scale: MotionScale) -> PathHistory:
     """Return the state before the first frame."""
     nowhere = np.zeros((2, paths, width))
-    return PathHistory(np.nan, new_bank(paths, width), listening(paths, width, scale), nowhere, (np.nan, np.nan))
+    return PathHistory(np.nan, new_bank(paths, width), initial_noise(paths, width, scale), nowhere, (np.nan, np.nan))
 
 
-def follow(
+def filter_frame(
     track: PathHistory, time: float, samples: Floats, seen: Bools, how: PathFilter
 ) -> tuple[PathHistory, PathEstimate]:
     """Filter one frame: samples (M, D) at `time` s, finite where seen (M,)."""
     first = isnan(track.time)
     dt = np.array([SHORTEST if first else min(max(time - track.time, SHORTEST), LONGEST)])
-    noise = heard(track.noise, time, np.where(seen[:, None], samples, np.nan), how.rules.scale)
+    noise = update_noise(track.noise, time, np.where(seen[:, None], samples, np.nan), how.rules.scale)
     filters, step = advance(track.bank, FilterFrame(dt, samples[None], seen[None], noise.variance), how.rules)
     late = how.lag > 0 and not first
     values, at = (step.before[0], track.time) if late else (step.places[0], time)
-    values = _calmed(track, values, at, how.calm, noise.variance)
+    values = _extrapolated(track, values, at, how.calm, noise.variance)
     begun = step.begun[0, :, None]
     given = np.stack([values, track.given[0]])
     if begun.any():
@@ -75,7 +75,7 @@ def follow(
     return PathHistory(time, filters, noise, given, (at, track.given_times[0])), result
 
 
-def _calmed(track: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
+def _extrapolated(track: PathHistory, values: Floats, time: float, calm: float, variance: Floats) -> Floats:
     """Blend values (M, D) with the linear extrapolation of the last two outputs, by at most the noise's deviation.
 
     The weights are 1 : calm. A causal filter with small errors jitters, as each sample adds a step: 8 times the second

@@ -13,9 +13,9 @@ from ...hand.rotations import IDENTITY
 from ...hand.targets import Targets
 from ..settings import check, setting
 from ..solver import Solver, State
-from .angle_smoother import AngleEstimate, steady_live
-from .live_path import PathEstimate, PathFilter, PathHistory, follow, start
-from .motion_model import PLACES, TURNS, MotionScale, NoiseRules
+from .angle_smoother import AngleEstimate, smooth_angles_live
+from .live_path import PathEstimate, PathFilter, PathHistory, filter_frame, initial_history
+from .motion_model import POSITION_SCALE, ROTATION_SCALE, MotionScale, NoiseRules
 from .take_smoother import SmoothedTargets
 
 Floats = NDArray[np.float64]
@@ -85,23 +85,23 @@ class LiveSmoothing:
 
     def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
-        return steady_live(hand, targets, pose, noise)[0]
+        return smooth_angles_live(hand, targets, pose, noise)[0]
 
     def follow(self, targets: Targets, going: TargetHistory | None = None) -> tuple[SmoothedTargets, TargetHistory]:
         """Smooth targets, output `lag` frames late, and return them with the state for the next piece."""
         if going is None or not np.array_equal(going.sites, targets.sites):
-            going = _begin(targets)
-        how = (self._following(PLACES), self._following(TURNS))
+            going = _initial_history(targets)
+        how = (self._following(POSITION_SCALE), self._following(ROTATION_SCALE))
         values = targets.positions.copy()
         turns = None if targets.rotations is None else targets.rotations.copy()
         rows: list[LiveFrame] = []
         for frame in range(len(targets)):
-            place, turn, row, going = _frame(targets.select(slice(frame, frame + 1)), going, how)
+            place, turn, row, going = _filter_targets(targets.select(slice(frame, frame + 1)), going, how)
             values[frame] = place
             rows.append(row)
             if turns is not None and turn is not None:
                 turns[frame] = turn
-        return _together(targets, values, turns, rows), going
+        return _stack_frames(targets, values, turns, rows), going
 
     def aligned(self, targets: Targets) -> SmoothedTargets:
         """Smooth a whole take as live, with the output shifted back by the lag."""
@@ -113,7 +113,7 @@ class LiveSmoothing:
         turned = None if end.rotation_weights is None else np.zeros_like(end.rotation_weights)
         nothing = replace(end, times=end.times + 1e-3, weights=np.zeros_like(end.weights), rotation_weights=turned)
         last, _ = self.follow(nothing, going)
-        return _shifted(targets, late, last)
+        return _shift_back(targets, late, last)
 
     def _following(self, scale: MotionScale) -> PathFilter:
         return PathFilter(self.lag, self.calm, NoiseRules(scale, self.bridge))
@@ -132,19 +132,25 @@ class LiveSmoothedSolver(Generic[S]):
         """See Solver."""
         clean, going = self.how.follow(targets, state.going if state else None)
         pose, inner = self.solver.solve(hand, clean.targets, state.inner if state else None)
-        pose, belief = steady_live(hand, clean.targets, pose, clean.noise, state.belief if state else None)
+        pose, belief = smooth_angles_live(hand, clean.targets, pose, clean.noise, state.belief if state else None)
         last = pose.angles[-1] if len(pose.angles) else inner.angles
         return pose, LiveSmoothedState(inner.root, last, inner, going, belief)
 
 
-def _begin(targets: Targets) -> TargetHistory:
+def _initial_history(targets: Targets) -> TargetHistory:
     """Return the state before the first frame."""
     count = len(targets.sites)
     nothing = LiveFrame(np.zeros((2, count)), np.zeros(count, bool), np.zeros(count, bool), np.zeros((2, count)))
-    return TargetHistory(targets.sites, start(count, 3, PLACES), start(count, 4, TURNS), np.zeros((2, count)), nothing)
+    return TargetHistory(
+        targets.sites,
+        initial_history(count, 3, POSITION_SCALE),
+        initial_history(count, 4, ROTATION_SCALE),
+        np.zeros((2, count)),
+        nothing,
+    )
 
 
-def _frame(
+def _filter_targets(
     one: Targets, going: TargetHistory, how: tuple[PathFilter, PathFilter]
 ) -> tuple[Floats, Floats | None, LiveFrame, TargetHistory]:
     """Filter one frame: positions (T, 3), rotations (T, 4) and LiveFrame of the output frame, and the next state.
@@ -154,43 +160,43 @@ def _frame(
     """
     time, late = float(one.times[0]), how[0].lag > 0 and not math.isnan(going.places.time)
     seen = one.weights[0] > 0
-    places, place = follow(going.places, time, one.positions[0], seen, how[0])
+    places, place = filter_frame(going.places, time, one.positions[0], seen, how[0])
     weights, left = going.seen_weights.copy(), np.zeros_like(going.seen_weights)
     weights[0, seen] = one.weights[0, seen]
-    left[0] = weights[0] * _left(place, how[0])
+    left[0] = weights[0] * _remaining_weight(place, how[0])
     turns, turned = going.turns, None
     if one.rotations is not None and one.rotation_weights is not None:
         shown = one.rotation_weights[0] > 0
-        turns, turn = follow(turns, time, _signed(one.rotations[0], turns), shown, how[1])
-        turned = _unit(turn.values)
+        turns, turn = filter_frame(turns, time, _align_signs(one.rotations[0], turns), shown, how[1])
+        turned = _normalised(turn.values)
         weights[1, shown] = one.rotation_weights[0, shown]
-        left[1] = weights[1] * _left(turn, how[1])
+        left[1] = weights[1] * _remaining_weight(turn, how[1])
     # A quaternion changes by half the angle.
     noise = np.stack([np.sqrt(places.noise.variance), 2 * np.sqrt(turns.noise.variance)])
     row = LiveFrame(left, (place.unseen <= how[0].rules.bridge) & (place.unseen > 0), place.refused, noise)
     return place.values, turned, going.row if late else row, TargetHistory(going.sites, places, turns, weights, row)
 
 
-def _left(place: PathEstimate, how: PathFilter) -> Floats:
+def _remaining_weight(place: PathEstimate, how: PathFilter) -> Floats:
     """Return the part (T,) of its weight that a target keeps: 1 while it is seen, 0 at the end of the bridge."""
     return np.asarray(np.clip(1 - place.unseen / (how.rules.bridge + 1e-9), 0.0, 1.0), np.float64)
 
 
-def _signed(turns: Floats, track: PathHistory) -> Floats:
+def _align_signs(turns: Floats, track: PathHistory) -> Floats:
     """Flip quaternions (T, 4) to the hemisphere of their last output."""
     away = np.einsum("td,td->t", turns, track.given[0]) < 0
     signed: Floats = np.where(away[:, None], -turns, turns)
     return signed
 
 
-def _unit(turns: Floats) -> Floats:
+def _normalised(turns: Floats) -> Floats:
     """Normalise quaternions (T, 4); zero becomes the identity."""
     length = np.linalg.norm(turns, axis=-1, keepdims=True)
     unit: Floats = np.where(length > 1e-6, turns / np.maximum(length, 1e-6), IDENTITY)
     return unit
 
 
-def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list[LiveFrame]) -> SmoothedTargets:
+def _stack_frames(targets: Targets, places: Floats, turns: Floats | None, rows: list[LiveFrame]) -> SmoothedTargets:
     if not rows:
         nothing = np.zeros(targets.weights.shape, bool)
         return SmoothedTargets(targets, nothing, nothing, np.zeros((0, 2, len(targets.sites))))
@@ -203,7 +209,7 @@ def _together(targets: Targets, places: Floats, turns: Floats | None, rows: list
     )
 
 
-def _shifted(targets: Targets, late: SmoothedTargets, last: SmoothedTargets) -> SmoothedTargets:
+def _shift_back(targets: Targets, late: SmoothedTargets, last: SmoothedTargets) -> SmoothedTargets:
     """Shift a take that is one frame late: frames from the second on, then `last`; times and velocities unchanged."""
 
     def joined(a: Any, b: Any) -> Any:

@@ -33,9 +33,9 @@ class MotionScale:
     """Per s, greatest speed of a path that has just begun."""
 
 
-PLACES = MotionScale(noise=5e-4, floor=1e-5, acceleration=50.0, speed=5.0)
+POSITION_SCALE = MotionScale(noise=5e-4, floor=1e-5, acceleration=50.0, speed=5.0)
 """m. A tapping fingertip is stopped at about 50 m/s²; capture.cleaning uses the same value."""
-TURNS = MotionScale(noise=0.01, floor=5e-5, acceleration=500.0, speed=20.0)
+ROTATION_SCALE = MotionScale(noise=0.01, floor=5e-5, acceleration=500.0, speed=20.0)
 """Unit quaternions, which change by half the angle: 0.02 rad, 1e-4 rad, 1000 rad/s² (50 m/s² at 5 cm), 40 rad/s."""
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from .motion_model import LONGEST, Bools, Floats, MotionScale
 
 WINDOW = 5
-MEDIAN = 2.366
+CHI_SQUARED_MEDIAN = 2.366
 """Median of the χ² distribution with three degrees of freedom. A quaternion's noise has three, too."""
-FEWEST = 8
+FEWEST_WINDOWS = 8
 """Least number of windows for an estimate."""
-STEP = 0.02
+LEAST_LOG_STEP = 0.02
 """Least step of a running log-variance, with which it follows a change of the noise within seconds."""
 
 
@@ -42,8 +42,8 @@ def variances(times: Floats, values: Floats, seen: Bools, scale: MotionScale) ->
         squares = (residuals(times[at], np.where(seen[..., None], values, 0.0)[at]) ** 2).sum(-1)
         # Five equal samples are repeated values, not measurements.
         squares = np.where(np.all(seen[at], axis=1) & (squares > 0), squares, np.nan)
-        told = np.isfinite(squares).sum(0) >= FEWEST
-        found[told] = np.nanmedian(squares[:, told], axis=0) / MEDIAN
+        told = np.isfinite(squares).sum(0) >= FEWEST_WINDOWS
+        found[told] = np.nanmedian(squares[:, told], axis=0) / CHI_SQUARED_MEDIAN
     floored: Floats = np.maximum(found, scale.floor**2)
     return floored
 
@@ -62,12 +62,12 @@ class RunningNoise:
     """(WINDOW - 1, M, D) or less, samples of these frames, NaN where not seen."""
 
 
-def listening(paths: int, width: int, scale: MotionScale) -> RunningNoise:
+def initial_noise(paths: int, width: int, scale: MotionScale) -> RunningNoise:
     """Return the state before the first sample."""
     return RunningNoise(np.full(paths, scale.noise**2), np.zeros(paths), (), np.zeros((0, paths, width)))
 
 
-def heard(running: RunningNoise, time: float, sample: Floats, scale: MotionScale) -> RunningNoise:
+def update_noise(running: RunningNoise, time: float, sample: Floats, scale: MotionScale) -> RunningNoise:
     """Update the estimate by one sample (M, D), NaN where not seen.
 
     Stochastic approximation of the median (Robbins & Monro 1951) of the log-variance: a step up if the squared residual
@@ -84,7 +84,11 @@ def heard(running: RunningNoise, time: float, sample: Floats, scale: MotionScale
         squares = np.einsum("md,md->m", left, left)
         told = squares > 0
         count = count + told
-        step = np.where(squares > MEDIAN * variance, 1.0, -1.0) * told * np.maximum(3 / (count + 1), STEP)
+        step = (
+            np.where(squares > CHI_SQUARED_MEDIAN * variance, 1.0, -1.0)
+            * told
+            * np.maximum(3 / (count + 1), LEAST_LOG_STEP)
+        )
         variance = np.maximum(variance * np.exp(step), scale.floor**2)
     return RunningNoise(variance, count, times[1:], values[1:])
 

@@ -15,14 +15,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
-UNMOVED = 1e-9
+JACOBIAN_TOLERANCE = 1e-9
 """m/rad and rad/rad, elements of a Jacobian that are rounding: a marker at a joint does not move with it."""
 
-LEAST: Floats = np.array([[2e-4], [0.01]])
+LEAST_NOISE: Floats = np.array([[2e-4], [0.01]])
 """m and rad, least standard deviation of a marker or sensor relative to its bone."""
-TRUST = 1.0
+SOLVER_DEVIATION = 1.0
 """rad, standard deviation of a solver's angle that no marker determines."""
-AT_ONCE = 64
+BATCH = 64
 """Frames in a batch, whose Jacobians fit into the processor's cache."""
 
 
@@ -37,19 +37,21 @@ def digits_of(hand: HandModel) -> Ints:
     return result
 
 
-def shown(hand: HandModel, targets: Targets) -> Bools:
+def visible_digits(hand: HandModel, targets: Targets) -> Bools:
     """(F, G) whether a digit has a target that moves with its angles."""
     still = jacobians.pose_joints(hand, np.eye(4)[None], hand.neutral[None])
     result = np.zeros((len(targets), len(digits_of(hand))), bool)
     for rows, weights in zip(still.jacobians(targets.sites), (targets.weights, targets.rotation_weights), strict=True):
-        moved = np.any(np.abs(rows[0, ..., jacobians.ROOT_DOFS :]) > UNMOVED, axis=1)
+        moved = np.any(np.abs(rows[0, ..., jacobians.ROOT_DOFS :]) > JACOBIAN_TOLERANCE, axis=1)
         tells = np.any(np.where(digits_of(hand) >= 0, moved[:, digits_of(hand)], False), axis=2)
         if weights is not None:
             result |= (weights > 0) @ tells
     return result
 
 
-def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
+def angle_information(
+    hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats
+) -> tuple[Floats, Floats]:
     """Return the targets' information about the digits' angles, with the measured angles.
 
     A target is taken to be where its site is in the solver's pose, with its distance from there added to its noise.
@@ -65,22 +67,24 @@ def heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: 
         Information matrices (F, G, N, N) per rad², and measured angles (F, G, N) rad, in the order of digits_of.
     """
     parts = []
-    for start in range(0, max(len(targets), 1), AT_ONCE):
-        rows = slice(start, start + AT_ONCE)
+    for start in range(0, max(len(targets), 1), BATCH):
+        rows = slice(start, start + BATCH)
         solved = Pose(hand, pose.root[rows], pose.angles[rows])
-        parts.append(_heard(hand, targets.select(rows), solved, angles[rows], of_frames(noise, rows)))
+        parts.append(_batch_information(hand, targets.select(rows), solved, angles[rows], select_noise(noise, rows)))
     return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
-def _heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats) -> tuple[Floats, Floats]:
-    """Compute `heard` for one batch of frames."""
+def _batch_information(
+    hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise: Floats
+) -> tuple[Floats, Floats]:
+    """Compute `angle_information` for one batch of frames."""
     digits = digits_of(hand)
-    places, turns = np.moveaxis(1 / np.maximum(noise, LEAST) ** 2, 1, 0)
+    places, turns = np.moveaxis(1 / np.maximum(noise, LEAST_NOISE) ** 2, 1, 0)
     wanted, found = jacobians.pose_joints(hand, pose.root, pose.angles), jacobians.pose_joints(hand, pose.root, angles)
     moves, turned = found.jacobians(targets.sites)
     there = wanted.site_positions(targets.sites)
     missed = ((there - targets.positions) ** 2).sum(-1)
-    told, pull = _normal(
+    told, pull = _normal_equations(
         moves[..., jacobians.ROOT_DOFS :],
         there - found.site_positions(targets.sites),
         targets.weights / (1 / places + missed),
@@ -89,14 +93,14 @@ def _heard(hand: HandModel, targets: Targets, pose: Pose, angles: Floats, noise:
     if targets.rotation_weights is not None:
         joints = [hand.sites[site].joint for site in targets.sites]
         away = jacobians.rotation_errors(wanted.rotations[:, joints], found.rotations[:, joints])
-        more = _normal(turned[..., jacobians.ROOT_DOFS :], away, targets.rotation_weights * turns, digits)
+        more = _normal_equations(turned[..., jacobians.ROOT_DOFS :], away, targets.rotation_weights * turns, digits)
         told, pull = told + more[0], pull + more[1]
-    sure, asked, about = trusted(hand), grouped(pose.angles, digits), grouped(angles, digits)
+    sure, asked, about = solver_information(hand), group_by_digit(pose.angles, digits), group_by_digit(angles, digits)
     pull += ((asked - about)[..., None, :] @ sure)[..., 0, :]
     return told, about + np.linalg.solve(told + sure, pull[..., None])[..., 0]
 
 
-def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
+def _normal_equations(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[Floats, Floats]:
     """Return Σ w Jᵀ J (F, G, N, N) and Σ w Jᵀ r (F, G, N) of each digit for J (F, T, 3, D), r (F, T, 3), w (F, T)."""
     root = np.sqrt(weights)[..., None]
     columns = np.where(digits >= 0, rows[..., digits], 0.0) * root[..., None, None]
@@ -106,29 +110,29 @@ def _normal(rows: Floats, away: Floats, weights: Floats, digits: Ints) -> tuple[
 
 
 @lru_cache(maxsize=8)
-def trusted(hand: HandModel) -> Floats:
+def solver_information(hand: HandModel) -> Floats:
     """Return the information (G, N, N) per rad² of the solver's own angles, and of the couplings."""
     digits = digits_of(hand)
     told = np.tile(np.eye(digits.shape[1]), (len(digits), 1, 1))
     for row in hand.couplings:
         coefficients = np.where(digits >= 0, row.coefficients[digits], 0.0)
         told += coefficients[:, :, None] * coefficients[:, None]
-    return told / TRUST**2
+    return told / SOLVER_DEVIATION**2
 
 
-def of_frames(noise: Floats, rows: slice) -> Floats:
+def select_noise(noise: Floats, rows: slice) -> Floats:
     """Return the noise (F or 1, 2, T) of some of the frames."""
     return noise if len(noise) == 1 else noise[rows]
 
 
-def grouped(angles: Floats, digits: Ints) -> Floats:
+def group_by_digit(angles: Floats, digits: Ints) -> Floats:
     """Group angles (F, D) by digit (F, G, N), padded with 0."""
     grouped: Floats = np.where(digits >= 0, angles[:, digits], 0.0)
     return grouped
 
 
-def ungrouped(values: Floats, digits: Ints, angles: Floats) -> Floats:
-    """Undo `grouped`: values (F, G, N) to (F, D), angles of no digit as in `angles` (F, D)."""
+def ungroup(values: Floats, digits: Ints, angles: Floats) -> Floats:
+    """Undo `group_by_digit`: values (F, G, N) to (F, D), angles of no digit as in `angles` (F, D)."""
     result = angles.copy()
     result[:, digits[digits >= 0]] = values[:, digits >= 0]
     return result

@@ -12,13 +12,13 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 
-FEWEST = 200
+FEWEST_FRAMES = 200
 """Least number of frames for the regression."""
 RIDGE = 0.01
 """rad², regularisation: an angle of smaller variance hardly predicts another."""
 
 
-def filled(angles: Floats, seen: Bools, times: Floats) -> Floats:
+def fill_gaps(angles: Floats, seen: Bools, times: Floats) -> Floats:
     """Fill in the angles (F, G, N) of digits, thumb first, in frames in which they are not seen (F, G).
 
     A digit that is never seen stays as it is. A gap at the start or end of the take continues the angles at its other
@@ -29,8 +29,8 @@ def filled(angles: Floats, seen: Bools, times: Floats) -> Floats:
         for gap in _gaps(seen[:, digit]):
             # The thumb moves independently of the fingers.
             others = [o for o in range(1, seen.shape[1]) if digit > 0 and o != digit and np.all(seen[gap, o])]
-            told = _told_by(others, digit, angles, seen)
-            result[gap, digit] = told[gap] + _between(gap, times, angles[:, digit] - told, seen[:, digit])
+            told = _predict_from(others, digit, angles, seen)
+            result[gap, digit] = told[gap] + _interpolate_gap(gap, times, angles[:, digit] - told, seen[:, digit])
     return result
 
 
@@ -40,10 +40,10 @@ def _gaps(seen: Bools) -> list[Ints]:
     return np.split(missing, np.flatnonzero(np.diff(missing) > 1) + 1)
 
 
-def _told_by(others: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
+def _predict_from(others: list[int], digit: int, angles: Floats, seen: Bools) -> Floats:
     """Predict the digit's angles (F, N) from the others, up to a constant; zero with too few frames."""
     known = np.flatnonzero(np.all(seen[:, [digit, *others]], axis=1))
-    if not others or len(known) < FEWEST:
+    if not others or len(known) < FEWEST_FRAMES:
         return np.zeros(angles[:, digit].shape)
     causes = angles[:, others].reshape(len(angles), -1)
     causes = causes - causes[known].mean(axis=0)
@@ -53,7 +53,7 @@ def _told_by(others: list[int], digit: int, angles: Floats, seen: Bools) -> Floa
     return told
 
 
-def _between(gap: Ints, times: Floats, rest: Floats, seen: Bools) -> Floats:
+def _interpolate_gap(gap: Ints, times: Floats, rest: Floats, seen: Bools) -> Floats:
     """Interpolate residuals (F, N) linearly across a gap: (n, N); constant if one end is missing."""
     ends = [frame for frame in (gap[0] - 1, gap[-1] + 1) if 0 <= frame < len(seen)]
     return np.stack([np.interp(times[gap], times[ends], rest[ends, dof]) for dof in range(rest.shape[1])], axis=1)

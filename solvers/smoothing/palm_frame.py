@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-_BEND = BENDING_JOINTS | {joints[0] for joints in CHAIN_JOINTS.values()}
+_MOVING_JOINTS = BENDING_JOINTS | {joints[0] for joints in CHAIN_JOINTS.values()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,18 +41,18 @@ class PalmMarkerSet:
     """(R, 4) unit quaternions, their rotations in the wrist's frame."""
 
 
-def riders(hand: HandModel, sites: Ints) -> PalmMarkerSet:
+def palm_marker_set(hand: HandModel, sites: Ints) -> PalmMarkerSet:
     """Find the targets that are fixed to the palm."""
     spots = [Spot(hand.joints[hand.sites[site].joint], hand.sites[site].offset) for site in sites]
     places = np.array([i for i, spot in enumerate(spots) if on_palm(spot)], int)
-    turns = np.array([i for i, spot in enumerate(spots) if spot.joint not in _BEND], int)
+    turns = np.array([i for i, spot in enumerate(spots) if spot.joint not in _MOVING_JOINTS], int)
     still = kinematics.joint_frames(hand, kinematics.Pose(hand, np.eye(4)[None], np.zeros((1, hand.dofs))))
     at_rest = kinematics.site_positions(hand, still)[0, sites[places]]
     joints = [hand.sites[site].joint for site in sites[turns]]
     return PalmMarkerSet(sites, places, at_rest, turns, rotations.from_matrix(still[0, joints, :3, :3]))
 
 
-def carriers(
+def palm_frames(
     on: PalmMarkerSet, places: Floats, turns: Floats | None, known: tuple[Bools, Bools], last: Floats
 ) -> Floats:
     """Estimate the wrist's frame, or one near it, in each frame.
@@ -94,11 +94,11 @@ def carriers(
     return result
 
 
-def into(frames: Floats, places: Floats) -> Floats:
+def to_frames(frames: Floats, places: Floats) -> Floats:
     """Transform positions (F, N, 3) from the world into frames (F, 4, 4)."""
     return np.asarray((places - frames[:, None, :3, 3]) @ frames[:, :3, :3], np.float64)
 
 
-def out_of(frames: Floats, places: Floats) -> Floats:
+def from_frames(frames: Floats, places: Floats) -> Floats:
     """Transform positions (F, N, 3) from frames (F, 4, 4) to the world."""
     return np.asarray(places @ frames[:, :3, :3].swapaxes(1, 2) + frames[:, None, :3, 3], np.float64)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kalman_bank import BANDWIDTHS, LOOSE, FilterFrame, advance, new_bank, shares
+from .kalman_bank import BANDWIDTHS, INITIAL_COVARIANCE, FilterFrame, advance, filter_weights, new_bank
 from .motion_model import Bools, Floats, NoiseRules, intensity, steps_of, transition
 from .noise_estimate import variances
 
@@ -31,15 +31,15 @@ class SmoothedPaths:
 def smooth(times: Floats, values: Floats, seen: Bools, rules: NoiseRules) -> SmoothedPaths:
     """Smooth samples (F, M, D) at times (F,) s, finite where seen (F, M). Unknown values stay as they are."""
     variance = variances(times, values, seen, rules.scale)
-    likelihood, taken, begun = look(times, values, seen, variance, rules)
-    taken, begun = _pardoned(taken, begun, seen)
-    ratio = intensity(bandwidths(times, likelihood, rules.memory) / rules.calm)
-    paths = kalman(times, values, taken, begun, ratio)
-    known = _bridged(times, taken, rules.bridge)
+    likelihood, taken, begun = run_filter_bank(times, values, seen, variance, rules)
+    taken, begun = _accept_new_paths(taken, begun, seen)
+    ratio = intensity(estimate_bandwidths(times, likelihood, rules.memory) / rules.calm)
+    paths = smooth_paths(times, values, taken, begun, ratio)
+    known = _known_frames(times, taken, rules.bridge)
     return SmoothedPaths(np.where(known[..., None], paths, values), known, seen & ~taken, np.sqrt(variance))
 
 
-def look(
+def run_filter_bank(
     times: Floats, values: Floats, seen: Bools, variance: Floats, rules: NoiseRules
 ) -> tuple[Floats, Bools, Bools]:
     """Run the filter bank: log-likelihoods (G, F, M), accepted samples and samples that begin a path (F, M)."""
@@ -61,7 +61,7 @@ def look(
     return likelihood, taken, begun
 
 
-def _pardoned(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
+def _accept_new_paths(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
     """Accept the rejected samples right before a path began anew: it began with the first of them."""
     taken, begun = taken.copy(), begun.copy()
     for frame, path in np.argwhere(begun):
@@ -73,18 +73,18 @@ def _pardoned(taken: Bools, begun: Bools, seen: Bools) -> tuple[Bools, Bools]:
     return taken, begun
 
 
-def bandwidths(times: Floats, likelihood: Floats, memory: float) -> Floats:
+def estimate_bandwidths(times: Floats, likelihood: Floats, memory: float) -> Floats:
     """Estimate the bandwidth (F, M) Hz: the weighted geometric mean by the samples within `memory` s of each frame."""
     total = np.zeros((len(BANDWIDTHS), len(times) + 1, likelihood.shape[2]))
     np.cumsum(likelihood, axis=1, out=total[:, 1:])
     first = np.searchsorted(times, times - memory, "left")
     last = np.searchsorted(times, times + memory, "right")
-    weights = shares(total[:, last] - total[:, first])
+    weights = filter_weights(total[:, last] - total[:, first])
     found: Floats = np.exp(np.tensordot(np.log(BANDWIDTHS), weights, 1))
     return found
 
 
-def kalman(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Floats) -> Floats:
+def smooth_paths(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Floats) -> Floats:
     """Smooth positions (F, M, D) given all accepted samples; a path that begins anew forgets the past.
 
     Bierman, Factorization Methods for Discrete Sequential Estimation (1977), X.2: the smoothed mean is x − P λ, with λ
@@ -101,10 +101,10 @@ def kalman(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Flo
     steps, pushed = transition(steps_of(times))
     # One array for covariance and mean: prediction and update apply to both.
     state = np.zeros((3, 3 + width, paths))
-    way = _Forwards(*(np.zeros((frames, n, paths)) for n in (width, 3, 3, width)))
+    way = _ForwardPass(*(np.zeros((frames, n, paths)) for n in (width, 3, 3, width)))
     samples = np.where(taken[..., None], values, 0.0).swapaxes(1, 2)
     fresh = np.zeros((3, 3 + width, paths))
-    fresh[:, :3] = LOOSE[..., None]
+    fresh[:, :3] = INITIAL_COVARIANCE[..., None]
     for k, anew in enumerate(np.any(begun, axis=1)):
         state = (steps[k] @ state.reshape(3, -1)).reshape(state.shape)
         crossed = state[:, :3].swapaxes(0, 1).reshape(3, -1)
@@ -123,11 +123,11 @@ def kalman(times: Floats, values: Floats, taken: Bools, begun: Bools, ratio: Flo
             way.gains[k] *= ~begun[k]
             way.surprises[k] *= ~begun[k]
         way.places[k], way.rows[k] = state[0, 3:], state[0, :3]
-    return _backwards(steps, begun, way)
+    return _backward_pass(steps, begun, way)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Forwards:
+class _ForwardPass:
     """Results of the forward pass for the backward pass."""
 
     places: Floats
@@ -140,8 +140,8 @@ class _Forwards:
     """(F, D, M) ν / S, 0 likewise."""
 
 
-def _backwards(steps: Floats, begun: Bools, way: _Forwards) -> Floats:
-    """Run the backward pass of `kalman`: smoothed positions (F, M, D)."""
+def _backward_pass(steps: Floats, begun: Bools, way: _ForwardPass) -> Floats:
+    """Run the backward pass of `smooth_paths`: smoothed positions (F, M, D)."""
     frames, width, paths = way.places.shape
     later = np.zeros((3, width, paths))
     adjoints = np.zeros((frames, 3, width, paths))
@@ -155,7 +155,7 @@ def _backwards(steps: Floats, begun: Bools, way: _Forwards) -> Floats:
     return np.asarray((way.places - np.einsum("fim,fidm->fdm", way.rows, adjoints)).swapaxes(1, 2), np.float64)
 
 
-def _bridged(times: Floats, taken: Bools, bridge: float) -> Bools:
+def _known_frames(times: Floats, taken: Bools, bridge: float) -> Bools:
     """(F, M) whether a sample was accepted, or the gap between the samples around the frame is at most `bridge` s."""
     index = np.arange(len(times))[:, None]
     before = np.maximum.accumulate(np.where(taken, index, -1), axis=0)

@@ -10,7 +10,7 @@ from ...hand.kinematics import Pose
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from ..settings import check, setting
-from .angle_smoother import steady
+from .angle_smoother import smooth_angles
 from .live_smoother import LiveSmoothing
 from .take_smoother import SmoothedTargets, smooth
 
@@ -63,7 +63,7 @@ class WholeTakeSmoothing:
 
     def steadied(self, hand: HandModel, targets: Targets, pose: Pose, noise: Floats) -> Pose:
         """See Smoothing."""
-        return steady(hand, targets, pose, noise, self.calm)
+        return smooth_angles(hand, targets, pose, noise, self.calm)
 
 
 SMOOTHINGS: dict[str, type[Smoothing]] = {"off": NoSmoothing, "live": LiveSmoothing, "whole": WholeTakeSmoothing}

@@ -9,15 +9,15 @@ from ...hand import rotations
 from ...hand.model import HandModel
 from ...hand.targets import Targets
 from . import path_smoother
-from .motion_model import PLACES, TURNS, NoiseRules
-from .palm_frame import carriers, into, out_of, riders
+from .motion_model import POSITION_SCALE, ROTATION_SCALE, NoiseRules
+from .palm_frame import from_frames, palm_frames, palm_marker_set, to_frames
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 
-PATIENCE = 4
+OUTLIERS_IN_A_ROW = 4
 """Outliers in a row that are rejected; of more, all are accepted as the target's new path."""
 
 
@@ -40,26 +40,28 @@ def smooth(hand: HandModel, targets: Targets, bridge: float = 0.2, calm: float =
     Targets on the palm are smoothed in the world, those on the fingers relative to the palm. `calm` divides the
     bandwidth estimated from the samples. Velocities stay as they are.
     """
-    on, times = riders(hand, targets.sites), targets.times
-    place_rules, turn_rules = (NoiseRules(scale, bridge, calm, patience=PATIENCE) for scale in (PLACES, TURNS))
+    on, times = palm_marker_set(hand, targets.sites), targets.times
+    place_rules, turn_rules = (
+        NoiseRules(scale, bridge, calm, patience=OUTLIERS_IN_A_ROW) for scale in (POSITION_SCALE, ROTATION_SCALE)
+    )
     places = _layer(targets.positions, targets.weights)
-    places = _settled(places, on.places, times, place_rules)
+    places = _smooth_columns(places, on.places, times, place_rules)
     turns = None
     if targets.rotations is not None and targets.rotation_weights is not None:
         turns = _layer(targets.rotations, targets.rotation_weights)
-        turns = _settled(turns, on.turns, times, turn_rules)
-        frames = carriers(on, places.values, turns.values, (places.known, turns.known), np.eye(4))
+        turns = _smooth_columns(turns, on.turns, times, turn_rules)
+        frames = palm_frames(on, places.values, turns.values, (places.known, turns.known), np.eye(4))
     else:
-        frames = carriers(on, places.values, None, (places.known, places.known), np.eye(4))
-    beside = replace(places, values=into(frames, places.values))
-    places = _settled(beside, _others(on.places, targets), times, place_rules)
-    weights = _trusted(times, targets.weights, places, bridge)
-    result = replace(targets, positions=out_of(frames, places.values), weights=weights)
+        frames = palm_frames(on, places.values, None, (places.known, places.known), np.eye(4))
+    beside = replace(places, values=to_frames(frames, places.values))
+    places = _smooth_columns(beside, _other_columns(on.places, targets), times, place_rules)
+    weights = _gap_weights(times, targets.weights, places, bridge)
+    result = replace(targets, positions=from_frames(frames, places.values), weights=weights)
     if turns is not None and targets.rotation_weights is not None:
         wrist = rotations.from_matrix(frames[:, None, :3, :3])
         beside = replace(turns, values=rotations.multiply(rotations.conjugate(wrist), turns.values))
-        turns = _settled(beside, _others(on.turns, targets), times, turn_rules)
-        weights = _trusted(times, targets.rotation_weights, turns, bridge)
+        turns = _smooth_columns(beside, _other_columns(on.turns, targets), times, turn_rules)
+        weights = _gap_weights(times, targets.rotation_weights, turns, bridge)
         result = replace(result, rotations=rotations.multiply(wrist, turns.values), rotation_weights=weights)
     # A quaternion changes by half the angle.
     noise = np.stack([places.noise, np.zeros_like(places.noise) if turns is None else 2 * turns.noise])
@@ -87,7 +89,7 @@ def _layer(values: Floats, weights: Floats) -> _Layer:
     return _Layer(values, weights > 0, np.zeros(weights.shape, bool), np.zeros(weights.shape[1]))
 
 
-def _settled(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> _Layer:
+def _smooth_columns(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> _Layer:
     """Smooth some columns of a layer."""
     if not len(columns) or not len(times):
         return layer
@@ -95,7 +97,7 @@ def _settled(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> 
     refused, noise = layer.refused.copy(), layer.noise.copy()
     samples, seen = values[:, columns], known[:, columns]
     if values.shape[-1] == 4:
-        samples = one_sided(samples, seen)
+        samples = align_signs(samples, seen)
     done = path_smoother.smooth(times, samples, seen, rules)
     smoothed = done.values
     if values.shape[-1] == 4:
@@ -105,7 +107,7 @@ def _settled(layer: _Layer, columns: Ints, times: Floats, rules: NoiseRules) -> 
     return _Layer(values, known, refused, noise)
 
 
-def one_sided(turns: Floats, seen: Bools) -> Floats:
+def align_signs(turns: Floats, seen: Bools) -> Floats:
     """Flip quaternions (F, N, 4) to the hemisphere of the mean of the three seen (F, N) before them."""
     signed = turns.copy()
     signed[~seen] = 0.0
@@ -118,11 +120,11 @@ def one_sided(turns: Floats, seen: Bools) -> Floats:
     return np.where(seen[..., None], signed, turns)
 
 
-def _others(columns: Ints, targets: Targets) -> Ints:
+def _other_columns(columns: Ints, targets: Targets) -> Ints:
     return np.setdiff1d(np.arange(len(targets.sites)), columns)
 
 
-def _trusted(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
+def _gap_weights(times: Floats, weights: Floats, layer: _Layer, bridge: float) -> Floats:
     """Return the weights (F, T): of used samples their own; in gaps, less with the distance to the nearest sample."""
     used = (weights > 0) & ~layer.refused
     row = np.arange(len(times))[:, None]

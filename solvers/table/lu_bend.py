@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..planar.planar_chain import Bent, ChainMarker, MarkerHint
+from ..planar.planar_chain import BendResult, ChainMarker, MarkerHint
 from .linkage import Floats, tip
 from .lu_table import Angles, LuTable, build_index_table, build_thumb_table, joint_angles
 from .nearest_bend import within
@@ -27,7 +27,7 @@ class PlanarLu:
         """The bend for the frame after one with these flexions."""
         return replace(self, before=flexions)
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         if self.index is None or self.thumb is None:
             return self.exact.one(u, v, hints)
@@ -48,7 +48,7 @@ class PlanarLu:
         first, middle, last = held.tolist()
         return first, middle, last, float(abs(tip(linkage.links, held) - goal))
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend: frame by frame, each near the one before it."""
         bend, found = self, np.empty((4, len(u)))
         for row in range(len(u)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planar.dip_offset import LEAD_PRICE
+from ..planar.dip_offset import LEAD_PENALTY_M
 from .linkage import Complex, Floats, Linkage, between, straight_tip, tip, unit
 from .nearest_bend import REACHED, LimitFaces, nearest, within
 
@@ -65,7 +65,7 @@ class HintedGoal:
         last = self._told()
         told = np.isfinite(last)
         bent = np.empty((len(last), 3))
-        for rows, price in ((np.flatnonzero(told), 0.0), (np.flatnonzero(~told), LEAD_PRICE)):
+        for rows, price in ((np.flatnonzero(told), 0.0), (np.flatnonzero(~told), LEAD_PENALTY_M)):
             some = self.take(rows)
             chosen = last[rows] if price == 0 else some._searched()
             poses, prices = some._bent(chosen[:, None], price)
@@ -76,7 +76,7 @@ class HintedGoal:
             bent[missed] = nearest(some.ways, some.goal, some.price)
         return bent
 
-    def price(self, flexions: Floats, lead_price: float = LEAD_PRICE) -> Floats:
+    def price(self, flexions: Floats, lead_price: float = LEAD_PENALTY_M) -> Floats:
         """(N, K) m², the cost of poses (N, K, 3): squared distances of the markers and deviation from the coupling."""
         strayed = self.ways.linkage.strayed(flexions) if self.ways.linkage.bones == 3 else 0.0
         price = np.broadcast_to((lead_price * strayed) ** 2, flexions.shape[:2])
@@ -103,7 +103,7 @@ class HintedGoal:
         best, half = np.full(len(self.goal), (low + high) / 2), (high - low) / 2
         for _ in range(ROUNDS):
             tried = np.minimum(np.maximum(best[:, None] + half * TRIED, low), high)
-            prices = self._bent(tried, LEAD_PRICE)[1]
+            prices = self._bent(tried, LEAD_PENALTY_M)[1]
             best, half = tried[np.arange(len(best)), prices.argmin(1) % len(TRIED)], half / 4
         return best
 

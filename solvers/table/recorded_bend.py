@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ...hand.joints import CHAIN_JOINTS
 from ...hand.model import HandModel
 from ...hand.targets import Targets
-from ..planar.driver import in_base
-from ..planar.planar_chain import Bent, ChainMarker, MarkerHint
+from ..planar.driver import to_base_frame
+from ..planar.planar_chain import BendResult, ChainMarker, MarkerHint
 from ..planar.planar_plan import MarkedDigit, PlanarPlan
 from .linkage import Complex, Floats, between, straight_tip, tip, unit
 from .nearest_bend import within
@@ -28,13 +28,13 @@ class PlanarRecorded:
     recorded: RecordedTable | None = None
     """Indexed by the position of the marker."""
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         arrays = [MarkerHint(hint.rider, *(np.array([number]) for number in hint[1:])) for hint in hints]
         first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
         return first, middle, last, error
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         joint = ChainMarker(1, float(self.exact.chain.lengths[1]))
         told = next((hint for hint in hints if hint.rider == joint), None) if self.exact.linkage.bones == 3 else None
@@ -101,7 +101,7 @@ def told(plan: PlanarPlan, targets: Targets, roots: Floats, asked_from: int) -> 
             rows = np.flatnonzero(targets.weights[:, column] > 0)
             if not joint or not isinstance(bend, PlanarRecorded) or bend.recorded is None or not len(rows):
                 continue
-            places = np.stack(in_base(root[..., rows], marked, positions[rows, column].T), -1)
+            places = np.stack(to_base_frame(root[..., rows], marked, positions[rows, column].T), -1)
             tips, turns, known = bend.recorded.look_up(places)
             last = tips - marked.digit.lengths[2] * turns[..., 1]
             positions[rows, joint[0]] = _in_world(root[..., rows], marked, last)

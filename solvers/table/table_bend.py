@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..planar.planar_chain import Bent, Chain, ChainMarker, MarkerHint
+from ..planar.planar_chain import BendResult, Chain, ChainMarker, MarkerHint
 from .linkage import Complex, Floats, Linkage, linkage, tip
 from .marker_hints import HintedGoal, SeenMarker
 from .nearest_bend import LimitFaces, faces, nearest
@@ -36,7 +36,7 @@ class PlanarTable:
         """m, the depth of the first joint's centre below its marker."""
         return float(self.radii[0])
 
-    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> Bent[float]:
+    def one(self, u: float, v: float, hints: list[MarkerHint[float]]) -> BendResult[float]:
         """See PlanarBend."""
         if self.reader is not None and not hints:
             found = self.reader.read(u, v - self.reader.sunk)
@@ -46,7 +46,7 @@ class PlanarTable:
         first, middle, last, error = (float(each[0]) for each in self.many(np.array([u]), np.array([v]), arrays))
         return first, middle, last, error
 
-    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> Bent[Floats]:
+    def many(self, u: Floats, v: Floats, hints: list[MarkerHint[Floats]]) -> BendResult[Floats]:
         """See PlanarBend."""
         told, v = np.zeros(len(u), bool), v - self.sunk
         for hint in hints:

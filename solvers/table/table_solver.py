@@ -15,7 +15,7 @@ from ...hand.targets import Targets
 from ..planar.driver import solve_hand
 from ..planar.planar_chain import Chain, ChainMarker
 from ..planar.planar_plan import MarkedDigit, PlanarBend, PlanarPlan, PlanarState, Steps, make_plan
-from ..planar.planar_settings import most_sweeps
+from ..planar.planar_settings import sweeps_setting
 from ..settings import check, setting
 from ..solver import State
 from .linkage import Floats
@@ -59,7 +59,7 @@ class Table:
     )
     precision: float = setting(1.0, "Lu's tables: millimetres and degrees between entries", least=0.05, most=10.0)
     coupled: bool = setting(True, "Lu's tables: the last joint follows the middle one")
-    sweeps: int = most_sweeps()
+    sweeps: int = sweeps_setting()
 
     def __post_init__(self) -> None:
         check(self)
@@ -131,7 +131,7 @@ class TableBend:
     coupled: bool
 
     def __call__(self, chain: Chain, end: ChainMarker) -> PlanarBend:
-        """See Bend."""
+        """See BendFactory."""
         return self.prepared(chain, end, np.zeros(3))
 
     def prepared(self, chain: Chain, end: ChainMarker, radii: Floats) -> PlanarBend:

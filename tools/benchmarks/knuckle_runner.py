@@ -31,7 +31,7 @@ from knuckle.hand.proportions import PALM_JOINTS, Proportions, adult, build
 from knuckle.hand.rotations import from_matrix
 from knuckle.hand.targets import Targets
 from knuckle.solvers import SOLVERS, State
-from knuckle.solvers.smoothing.angle_smoother import steady
+from knuckle.solvers.smoothing.angle_smoother import smooth_angles
 from knuckle.solvers.smoothing.live_smoother import LiveSmoothedSolver, LiveSmoothedState
 from knuckle.solvers.smoothing.take_smoother import smooth as smoothed
 
@@ -132,7 +132,7 @@ def solve_batch(problem: dict, solver: str = "fabrik", smooth: bool = False) -> 
     if smooth:
         clean = smoothed(hand, targets)
         pose, _ = method.solve(hand, clean.targets, start)
-        pose = steady(hand, clean.targets, pose, clean.noise)
+        pose = smooth_angles(hand, clean.targets, pose, clean.noise)
     else:
         pose, _ = method.solve(hand, targets, start)
     return {"angles": columns_of(hand, pose.angles), "positions": None, "total_seconds": time.perf_counter() - begin}

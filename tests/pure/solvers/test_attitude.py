@@ -5,7 +5,7 @@ import pytest
 
 from knuckle.hand import rotations
 from knuckle.hand.scalar_math import ARRAY, SCALAR
-from knuckle.solvers.planar.palm_pose import attitude, many_roots, palm_of
+from knuckle.solvers.planar.palm_pose import attitude, fit_roots, palm_markers
 
 from .hands import FULL, HANDS
 
@@ -70,7 +70,7 @@ def test_one_matrix_is_answered_as_many_are(values):
 def test_markers_with_any_noise_leave_the_palm_rigid():
     """Five centimetres, as of swapped labels."""
     hand = HANDS["right"]
-    palm = palm_of(hand, [hand.site_index(name) for name in FULL])
+    palm = palm_markers(hand, [hand.site_index(name) for name in FULL])
     positions = palm.at_rest + np.random.default_rng(3).normal(0, 0.05, (100000, *palm.at_rest.shape))
-    turns = many_roots(palm, positions, np.ones(positions.shape[:2]))[:, :3, :3]
+    turns = fit_roots(palm, positions, np.ones(positions.shape[:2]))[:, :3, :3]
     assert np.abs(turns @ np.swapaxes(turns, 1, 2) - np.eye(3)).max() < 1e-9

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from knuckle.solvers.smoothing.occluded_fingers import FEWEST, filled
+from knuckle.solvers.smoothing.occluded_fingers import FEWEST_FRAMES, fill_gaps
 
 TIMES = np.arange(600) / 100
 
@@ -35,7 +35,7 @@ def test_a_hidden_finger_follows_the_others(digits) -> None:
     angles, rows = moving(), slice(200, 280)
     seen = hidden(digits, rows)
     broken = np.where(seen[..., None], angles, 77.0)
-    found = filled(broken, seen, TIMES)
+    found = fill_gaps(broken, seen, TIMES)
     np.testing.assert_array_equal(found[seen], angles[seen])
     ends = [rows.start - 1, rows.stop]
     for digit in digits:
@@ -46,14 +46,14 @@ def test_a_hidden_finger_follows_the_others(digits) -> None:
 
 def test_what_hides_in_a_gap_has_no_effect() -> None:
     angles, seen = moving(), hidden([1, 4], slice(100, 150))
-    one, other = (filled(np.where(seen[..., None], angles, value), seen, TIMES) for value in (0.0, 55.0))
+    one, other = (fill_gaps(np.where(seen[..., None], angles, value), seen, TIMES) for value in (0.0, 55.0))
     np.testing.assert_allclose(one, other, atol=1e-12)
 
 
 @pytest.mark.parametrize("rows", [slice(0, 50), slice(550, 600)])
 def test_at_the_ends_of_a_take_the_way_is_level_but_for_what_the_others_tell(rows) -> None:
     angles, seen = moving(), hidden([3], rows)
-    found = filled(np.where(seen[..., None], angles, 9.0), seen, TIMES)
+    found = fill_gaps(np.where(seen[..., None], angles, 9.0), seen, TIMES)
     held = angles[50 if rows.start == 0 else 549, 3]
     off, plain = np.abs(found[rows, 3] - angles[rows, 3]).mean(), np.abs(held - angles[rows, 3]).mean()
     assert off < 0.6 * plain
@@ -62,19 +62,19 @@ def test_at_the_ends_of_a_take_the_way_is_level_but_for_what_the_others_tell(row
 def test_a_digit_that_is_never_seen_and_one_that_always_is_stay() -> None:
     angles = moving()
     seen = hidden([0, 1], slice(None))
-    np.testing.assert_array_equal(filled(angles, seen, TIMES), angles)
+    np.testing.assert_array_equal(fill_gaps(angles, seen, TIMES), angles)
 
 
 def test_the_thumb_and_fingers_of_short_takes_go_straight() -> None:
     angles, rows = moving(), slice(60, 100)
-    for digit, frames in ((0, 600), (2, FEWEST)):
+    for digit, frames in ((0, 600), (2, FEWEST_FRAMES)):
         seen = hidden([digit], rows)[:frames]
-        found = filled(angles[:frames], seen, TIMES[:frames])
+        found = fill_gaps(angles[:frames], seen, TIMES[:frames])
         assert np.abs(np.diff(found[rows, digit], 2, axis=0)).max() < 1e-9
 
 
 def test_a_frame_without_any_digit_is_bridged() -> None:
     angles, seen = moving(), hidden(range(5), slice(300, 310))
-    found = filled(np.where(seen[..., None], angles, 8.0), seen, TIMES)
+    found = fill_gaps(np.where(seen[..., None], angles, 8.0), seen, TIMES)
     assert np.isfinite(found).all()
     assert np.abs(found - angles).max() < 0.2

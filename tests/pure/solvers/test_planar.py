@@ -5,18 +5,18 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knuckle.hand.scalar_math import SCALAR
-from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to, end_at
-from knuckle.solvers.planar.planar_reach import falling, held
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to_marker, end_position
+from knuckle.solvers.planar.planar_reach import bend_with_fixed_first, squared_distance
 
 LIMITS = np.array([[-0.5, 1.5], [0.0, 1.9], [0.0, 1.2]])
-BONES = bones_to(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), ChainMarker(2, 0.02))
+BONES = bones_to_marker(Chain(np.array([0.045, 0.026, 0.02]), LIMITS, 2 / 3, 0.0), ChainMarker(2, 0.02))
 
 
 def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its_lead():
     for lead in (0.0, 1e-15, -1e-15):
-        square, _, curve = falling(SCALAR, BONES, 0.0, lead)
+        square, _, curve = squared_distance(SCALAR, BONES, 0.0, lead)
         bend = 1e-3
-        u, v = end_at(SCALAR, BONES, (0.0, bend, 2 / 3 * bend))
+        u, v = end_position(SCALAR, BONES, (0.0, bend, 2 / 3 * bend))
         assert abs((square - u * u - v * v) / bend**2 - curve) < 1e-3 * curve
 
 
@@ -25,5 +25,5 @@ def test_a_straight_digit_bends_its_last_joint_too_whatever_rounding_made_of_its
 def test_with_its_first_joint_held_a_digit_reaches_whatever_it_can(first, middle, last):
     """Where both ways to bend the other two come within 0.1 µm, the one that reaches the goal is taken."""
     limits = np.array([[-0.5, 1.5], [0.0, 1.9], [-0.25, 0.35]])
-    bones = bones_to(Chain(np.array([0.045, 0.026, 0.02]), limits, 2 / 3, 0.0), ChainMarker(2, 0.02))
-    assert held(SCALAR, bones, end_at(SCALAR, bones, (first, middle, last)), first)[3] < 1e-9
+    bones = bones_to_marker(Chain(np.array([0.045, 0.026, 0.02]), limits, 2 / 3, 0.0), ChainMarker(2, 0.02))
+    assert bend_with_fixed_first(SCALAR, bones, end_position(SCALAR, bones, (first, middle, last)), first)[3] < 1e-9

@@ -5,7 +5,7 @@ import pytest
 
 from knuckle.hand.scalar_math import SCALAR
 from knuckle.solvers.conformal.cga_bend import nearest_in_plane
-from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to, end_at
+from knuckle.solvers.planar.planar_chain import Chain, ChainMarker, bones_to_marker, end_position
 from knuckle.solvers.planar.planar_fabrik import Stopping, backward, forward, nearest_point, planar_fabrik
 
 LENGTHS = np.array([0.045, 0.026, 0.02])
@@ -23,7 +23,7 @@ def poses(chain, count, seed):
 
 def ends(chain, flexions):
     """(N, 2) m"""
-    return np.array([end_at(SCALAR, bones_to(chain, TIP), tuple(each)) for each in flexions])
+    return np.array([end_position(SCALAR, bones_to_marker(chain, TIP), tuple(each)) for each in flexions])
 
 
 def textbook(joints, lengths, goal):
@@ -41,7 +41,7 @@ def textbook(joints, lengths, goal):
 
 @nearests
 def test_without_limits_passes_are_the_textbooks(nearest):
-    bones = bones_to(FREE, TIP)
+    bones = bones_to_marker(FREE, TIP)
     for pose, goal in zip(poses(FREE, 20, 1) / 3, ends(FREE, poses(FREE, 20, 2)), strict=True):
         heading = np.cumsum(pose)
         steps = LENGTHS[:, None] * np.stack([np.cos(heading), np.sin(heading)], -1)
@@ -50,18 +50,18 @@ def test_without_limits_passes_are_the_textbooks(nearest):
         for _ in range(3):
             joints = textbook(joints, LENGTHS, goal)
             now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
-            assert end_at(SCALAR, bones, now) == pytest.approx(joints[-1], abs=1e-12)
+            assert end_position(SCALAR, bones, now) == pytest.approx(joints[-1], abs=1e-12)
 
 
 @nearests
 def test_without_limits_passes_arrive(nearest):
     """Slowly where the digit must be nearly straight for it."""
-    bones, missed = bones_to(FREE, TIP), []
+    bones, missed = bones_to_marker(FREE, TIP), []
     for pose, goal in zip(poses(FREE, 20, 3) / 3, ends(FREE, poses(FREE, 20, 4)), strict=True):
         now = tuple(pose)
         for _ in range(200):
             now = backward(SCALAR, bones, forward(SCALAR, bones, now, tuple(goal), nearest), tuple(goal))
-        missed.append(np.hypot(*np.subtract(end_at(SCALAR, bones, now), goal)))
+        missed.append(np.hypot(*np.subtract(end_position(SCALAR, bones, now), goal)))
     assert np.median(missed) < 1e-9
     assert max(missed) < 5e-4
 

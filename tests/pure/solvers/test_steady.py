@@ -9,8 +9,13 @@ from knuckle.hand import kinematics
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.model import Coupling
 from knuckle.solvers import SOLVERS
-from knuckle.solvers.smoothing.angle_smoother import ANYWHERE, _smoothed, steady, steady_live
-from knuckle.solvers.smoothing.limit_projection import within
+from knuckle.solvers.smoothing.angle_smoother import (
+    INITIAL_DEVIATIONS,
+    _smooth_measured,
+    smooth_angles,
+    smooth_angles_live,
+)
+from knuckle.solvers.smoothing.limit_projection import project_to_limits
 from knuckle.solvers.smoothing.observability import digits_of
 
 from .hands import EIGHT, FULL, HANDS, natural, targets_at
@@ -35,8 +40,8 @@ def tip(pose):
 
 
 ACTS = {
-    "whole": steady,
-    "live": lambda *given: steady_live(*given)[0],
+    "whole": smooth_angles,
+    "live": lambda *given: smooth_angles_live(*given)[0],
 }
 
 
@@ -51,8 +56,8 @@ def test_the_smoothed_angles_are_those_of_least_squares_over_all_frames() -> Non
     size = 4 * len(times)
     normal, right = np.zeros((size, size)), np.zeros(size)
     # Before the first frame: anywhere about the first angles; the first step takes no time.
-    normal[:4, :4] += np.diag(1 / np.repeat(ANYWHERE, 2) ** 2)
-    right[:2] += measured[0, 0] / ANYWHERE[0] ** 2
+    normal[:4, :4] += np.diag(1 / np.repeat(INITIAL_DEVIATIONS, 2) ** 2)
+    right[:2] += measured[0, 0] / INITIAL_DEVIATIONS[0] ** 2
     for k, (angles, information) in enumerate(zip(measured[:, 0], told[:, 0], strict=True)):
         place = slice(4 * k, 4 * k + 2)
         normal[place, place] += information
@@ -64,7 +69,7 @@ def test_the_smoothed_angles_are_those_of_least_squares_over_all_frames() -> Non
             both = slice(4 * k - 4, 4 * k + 4)
             normal[both, both] += step.T @ np.linalg.inv(spread) @ step
     expected = np.linalg.solve(normal, right).reshape(-1, 4)[:, :2]
-    np.testing.assert_allclose(_smoothed(times, measured, told, unrest)[:, 0], expected, atol=1e-7)
+    np.testing.assert_allclose(_smooth_measured(times, measured, told, unrest)[:, 0], expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("how", ACTS)
@@ -84,9 +89,9 @@ def test_a_finger_that_is_not_seen_stays_live_and_is_on_its_way_in_a_whole_take(
     weights[40:70, finger] = 0.0
     targets = replace(targets, weights=weights)
     pose, _ = SOLVERS["fabrik"]().solve(HAND, targets)
-    live, _ = steady_live(HAND, targets, pose, noise_of(targets))
+    live, _ = smooth_angles_live(HAND, targets, pose, noise_of(targets))
     np.testing.assert_array_equal(live.angles[41:70, INDEX], np.repeat(live.angles[40:41, INDEX], 29, axis=0))
-    whole = steady(HAND, targets, pose, noise_of(targets))
+    whole = smooth_angles(HAND, targets, pose, noise_of(targets))
     held, on_its_way = (np.abs(p.angles - truth.angles)[40:70, INDEX].mean() for p in (pose, whole))
     assert on_its_way < 0.6 * held
     steps = np.abs(np.diff(whole.angles[:, INDEX], axis=0))
@@ -116,7 +121,7 @@ def test_limits_and_hard_couplings_hold(how) -> None:
 def test_without_hard_couplings_angles_are_cut_off_at_their_limits() -> None:
     angles = natural(HAND, np.random.default_rng(1).random((20, HAND.dofs)))
     wanted = angles + np.random.default_rng(2).normal(0, 1, angles.shape)
-    np.testing.assert_allclose(within(HAND, angles, wanted), np.clip(wanted, *HAND.limits.T), atol=1e-12)
+    np.testing.assert_allclose(project_to_limits(HAND, angles, wanted), np.clip(wanted, *HAND.limits.T), atol=1e-12)
 
 
 @pytest.mark.parametrize("frames", [0, 1, 2])

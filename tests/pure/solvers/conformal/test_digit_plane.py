@@ -93,14 +93,14 @@ def test_a_digit_that_points_backwards_is_turned_by_a_right_angle_at_most(end):
     """A plane faces either way: its rotor from rest is never a half turn, for which there is no axis."""
     assume(np.linalg.norm(end) > 0.01)
     upright = cga_digit_plane.pole_along(there(end), Vector(0.0, 0.0, 1.0))
-    assert abs(cga_digit_plane.leaning(SCALAR, upright)) <= np.pi / 2 + 1e-12
+    assert abs(cga_digit_plane.abduction_of(SCALAR, upright)) <= np.pi / 2 + 1e-12
 
 
 @few
 @given(pole_=ends)
 def test_the_rotor_to_a_pole_is_its_bearing(pole_):
     assume(np.hypot(pole_[0], pole_[1]) > 1e-3)
-    angle = cga_digit_plane.leaning(SCALAR, there(pole_))
+    angle = cga_digit_plane.abduction_of(SCALAR, there(pole_))
     bearing = np.array([np.cos(angle), np.sin(angle)])
     assert bearing * np.hypot(pole_[0], pole_[1]) == pytest.approx(pole_[:2], abs=1e-12)
 
@@ -116,7 +116,7 @@ def test_a_marker_that_was_not_seen_tells_no_plane():
 @given(end=ends)
 def test_the_thumbs_plane_holds_the_index_knuckle_that_it_points_at(end):
     hand = HANDS["left"]
-    steps: Any = cga_digit_plane.ConformalPlanes("index")(hand, digits(hand)[0])
+    steps: Any = cga_digit_plane.ConformalPlaneFactory("index")(hand, digits(hand)[0])
     towards = steps.tilt
     knuckle = np.array(towards.knuckle)
     aside = np.linalg.norm(np.cross(end, knuckle)) / np.linalg.norm(knuckle)

@@ -31,7 +31,7 @@ def there(x):
 def found(p, q, lengths, plane, before):
     """The joint on the plane of a normal through a place."""
     wall = g.plane_at(*map(there, plane))
-    return np.array(sphere_intersection.from_two((there(p), there(q)), lengths, wall, there(before)))
+    return np.array(sphere_intersection.joint_position((there(p), there(q)), lengths, wall, there(before)))
 
 
 def ring(p, q, lengths, count=100_000):
@@ -145,7 +145,7 @@ def test_one_frame_is_solved_as_many_are():
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
     lengths = (0.15, 0.1)
     plane = g.plane_at(vector(normal), vector(on))
-    many = positions(sphere_intersection.from_two((vector(p), vector(q)), lengths, plane, vector(before)))
+    many = positions(sphere_intersection.joint_position((vector(p), vector(q)), lengths, plane, vector(before)))
     away = np.linalg.norm(q - p, axis=1)
     assert 0 < np.count_nonzero((away > 0.25) | (away < 0.05)) < 500
     for k in range(500):

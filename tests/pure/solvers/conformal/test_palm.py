@@ -16,10 +16,10 @@ from knuckle.solvers.cga.generated import Vector
 from knuckle.solvers.cga.nearest_points import nearest_on_circle
 from knuckle.solvers.cga.objects import subtract
 from knuckle.solvers.conformal import Cga
-from knuckle.solvers.conformal.cga_palm import ConformalPalms
-from knuckle.solvers.conformal.sphere_intersection import circle_about
+from knuckle.solvers.conformal.cga_palm import ConformalPalmFactory
+from knuckle.solvers.conformal.sphere_intersection import intersect_spheres
 from knuckle.solvers.conformal.three_marker_palm import palm_plane
-from knuckle.solvers.planar.palm_pose import palm_of
+from knuckle.solvers.planar.palm_pose import palm_markers
 from knuckle.solvers.solver import State
 
 from ..hands import EIGHT, HANDS, poses, sides, targets_at
@@ -31,7 +31,7 @@ HAND = HANDS["right"]
 
 
 def palm(share=0.1, names=PQR):
-    return ConformalPalms(share)(HAND, [HAND.site_index(name) for name in names])
+    return ConformalPalmFactory(share)(HAND, [HAND.site_index(name) for name in names])
 
 
 def moves(seed, count=200):
@@ -181,7 +181,7 @@ def test_no_marker_keeps_the_palm():
     found, before = palm(), moves(10, 1)[0]
     nothing = lost(seen(found, moves(11, 3)), [0, 1, 2], [0, 1, 2])
     assert np.array_equal(found.roots(nothing, before), np.repeat(before[None], 3, axis=0))
-    bare = ConformalPalms(0.1)(HAND, [])
+    bare = ConformalPalmFactory(0.1)(HAND, [])
     none = Targets(np.zeros(2), np.zeros(0, int), np.zeros((2, 0, 3)), np.zeros((2, 0)))
     assert np.array_equal(bare.roots(none, before), before[None])
 
@@ -209,7 +209,7 @@ def test_more_markers_than_three_lay_the_palm_by_least_squares():
     names = ("wrist", *KNUCKLES)
     found = palm(names=names)
     targets = seen(found, moves(12), noise=0.002)
-    plain = palm_of(HAND, [HAND.site_index(name) for name in names])
+    plain = palm_markers(HAND, [HAND.site_index(name) for name in names])
     assert np.array_equal(found.roots(targets, np.eye(4)), plain.roots(targets, np.eye(4)))
 
 
@@ -251,7 +251,7 @@ def test_a_marker_hidden_in_many_frames_leaves_the_turn_that_the_circle_of_its_n
     lengths = math.dist(third, one), math.dist(third, other)
     before = np.eye(4)
     for position, root in zip(targets.positions, found.roots(targets, before), strict=True):
-        circle, _ = circle_about((Vector(*position[0]), Vector(*position[2])), lengths)
+        circle, _ = intersect_spheres((Vector(*position[0]), Vector(*position[2])), lengths)
         gone = position[[0, 2]].mean(0) - (before[:3, :3] @ found.palm.at_rest[[0, 2]].mean(0) + before[:3, 3])
         was = Vector(*(before[:3, :3] @ third + before[:3, 3] + gone))
         assert root[:3, :3] @ third + root[:3, 3] == pytest.approx(nearest_on_circle(circle, was), abs=1e-9)

@@ -6,14 +6,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from knuckle.hand import rotations
-from knuckle.solvers.smoothing.kalman_bank import LOOSE
-from knuckle.solvers.smoothing.live_path import PathFilter, follow, start
-from knuckle.solvers.smoothing.motion_model import PLACES, TURNS, NoiseRules, intensity, steps_of, transition
-from knuckle.solvers.smoothing.noise_estimate import heard, listening, variances
-from knuckle.solvers.smoothing.path_smoother import kalman, smooth
+from knuckle.solvers.smoothing.kalman_bank import INITIAL_COVARIANCE
+from knuckle.solvers.smoothing.live_path import PathFilter, filter_frame, initial_history
+from knuckle.solvers.smoothing.motion_model import (
+    POSITION_SCALE,
+    ROTATION_SCALE,
+    NoiseRules,
+    intensity,
+    steps_of,
+    transition,
+)
+from knuckle.solvers.smoothing.noise_estimate import initial_noise, update_noise, variances
+from knuckle.solvers.smoothing.path_smoother import smooth, smooth_paths
 
-RULES = NoiseRules(PLACES, bridge=0.2)
-LIVE = PathFilter(1, 1.0, NoiseRules(PLACES, bridge=0.1))
+RULES = NoiseRules(POSITION_SCALE, bridge=0.2)
+LIVE = PathFilter(1, 1.0, NoiseRules(POSITION_SCALE, bridge=0.1))
 
 
 def wander(times, paths=3, seed=0, size=0.04, hertz=1.5):
@@ -31,11 +38,11 @@ def everywhere(values):
     return np.ones(values.shape[:2], bool)
 
 
-def followed(times, values, seen, how=LIVE, scale=PLACES):
+def followed(times, values, seen, how=LIVE, scale=POSITION_SCALE):
     """(F, M, D) the places of frame f, given at frame f + lag; the last frames are cut off by the lag."""
-    track, given = start(values.shape[1], values.shape[2], scale), []
+    track, given = initial_history(values.shape[1], values.shape[2], scale), []
     for frame, time in enumerate(times):
-        track, place = follow(track, float(time), values[frame], seen[frame], how)
+        track, place = filter_frame(track, float(time), values[frame], seen[frame], how)
         given.append(place.values)
     return np.array(given)[how.lag :]
 
@@ -75,8 +82,8 @@ def test_smoothing_is_dense_least_squares(seed) -> None:
     ratio = intensity(rng.uniform(0.5, 8.0, (frames, 1)))
     a, q = transition(steps_of(times))
     rows, right = [np.zeros((3, 3 * frames))], [np.zeros((3, 3))]
-    rows[0][:, :3] = np.diag(1 / np.sqrt(np.diag(LOOSE)))
-    right[0][0] = values[0, 0] / np.sqrt(LOOSE[0, 0])
+    rows[0][:, :3] = np.diag(1 / np.sqrt(np.diag(INITIAL_COVARIANCE)))
+    right[0][0] = values[0, 0] / np.sqrt(INITIAL_COVARIANCE[0, 0])
     for k in range(1, frames):
         whitened = np.linalg.inv(np.linalg.cholesky(q[k] * ratio[k]))
         rows.append(np.zeros((3, 3 * frames)))
@@ -88,7 +95,7 @@ def test_smoothing_is_dense_least_squares(seed) -> None:
     stacked = np.concatenate(rows)
     size = np.linalg.norm(stacked, axis=0)
     dense = np.linalg.lstsq(stacked / size, np.concatenate(right), rcond=None)[0] / size[:, None]
-    np.testing.assert_allclose(kalman(times, values, taken, begun, ratio)[:, 0], dense[::3], atol=1e-9)
+    np.testing.assert_allclose(smooth_paths(times, values, taken, begun, ratio)[:, 0], dense[::3], atol=1e-9)
 
 
 def test_nothing_before_a_new_beginning_touches_what_comes_after() -> None:
@@ -97,9 +104,9 @@ def test_nothing_before_a_new_beginning_touches_what_comes_after() -> None:
     begun = np.zeros((60, 3), bool)
     begun[[0, 30]] = True
     ratio = np.full((60, 3), intensity(np.array(4.0)))
-    whole = kalman(times, values, everywhere(values), begun, ratio)
+    whole = smooth_paths(times, values, everywhere(values), begun, ratio)
     for part in (slice(0, 30), slice(30, 60)):
-        alone = kalman(times[part], values[part], everywhere(values[part]), begun[part], ratio[part])
+        alone = smooth_paths(times[part], values[part], everywhere(values[part]), begun[part], ratio[part])
         np.testing.assert_allclose(whole[part], alone, atol=1e-12)
 
 
@@ -114,23 +121,25 @@ def test_noise_is_told_within_a_tenth(rate, sigma) -> None:
     values = noisy(wander(times, hertz=1.0), sigma)
     seen = rng.random(values.shape[:2]) > 0.05
     values[rng.random(values.shape[:2]) < 0.02] += 0.1
-    found = np.sqrt(variances(times, values, seen, PLACES))
+    found = np.sqrt(variances(times, values, seen, POSITION_SCALE))
     assert (np.abs(found / sigma - 1) < 0.15).all(), found / sigma
 
 
 def test_noise_is_told_live_within_a_fifth_after_a_hundred_frames() -> None:
     times = np.arange(500) / 100
     values = noisy(wander(times, 10), 0.001)
-    running, found = listening(10, 3, PLACES), []
+    running, found = initial_noise(10, 3, POSITION_SCALE), []
     for frame, time in enumerate(times):
-        running = heard(running, float(time), values[frame], PLACES)
+        running = update_noise(running, float(time), values[frame], POSITION_SCALE)
         found.append(np.sqrt(running.variance) / 0.001)
     assert np.abs(np.median(found[100:], axis=0) - 1).max() < 0.2
 
 
 def test_samples_that_stand_still_say_nothing_of_the_noise() -> None:
     times = np.arange(300) / 100
-    assert (variances(times, np.zeros((300, 2, 3)), np.ones((300, 2), bool), PLACES) == PLACES.noise**2).all()
+    assert (
+        variances(times, np.zeros((300, 2, 3)), np.ones((300, 2), bool), POSITION_SCALE) == POSITION_SCALE.noise**2
+    ).all()
 
 
 # --- what is left of noise, and of motion -------------------------------------------------------------------------
@@ -304,7 +313,7 @@ def test_a_spinning_joint_is_smoothed_as_a_slow_one(speed) -> None:
     turn = np.random.default_rng(0).normal(0, np.deg2rad(2), (600, 1, 3))
     values = rotations.multiply(truth, np.concatenate([np.ones((600, 1, 1)), turn / 2], -1))
     values = rotations.continuous(values / np.linalg.norm(values, axis=-1, keepdims=True))
-    done = smooth(times, values, everywhere(values), NoiseRules(TURNS, 0.2)).values
+    done = smooth(times, values, everywhere(values), NoiseRules(ROTATION_SCALE, 0.2)).values
     done = done / np.linalg.norm(done, axis=-1, keepdims=True)
     assert np.rad2deg(angle(done, truth).mean()) < 0.45 * np.rad2deg(angle(values, truth).mean())
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from knuckle.solvers.planar.dip_offset import LEAD_PRICE
+from knuckle.solvers.planar.dip_offset import LEAD_PENALTY_M
 from knuckle.solvers.planar.planar_chain import ChainMarker, MarkerHint
 from knuckle.solvers.table.linkage import between, linkage, straight_tip, tip
 from knuckle.solvers.table.table_bend import planar_table
@@ -143,7 +143,7 @@ def test_one_inner_joint_is_heeded_as_well_as_any_bend_of_the_last_joint_could()
 
         def price(flexions, seen=hint):
             apart = np.abs(FINGER.lengths[0] * np.exp(1j * flexions[..., 0]) - seen.u - 1j * seen.v)
-            return apart**2 + (LEAD_PRICE * table.linkage.strayed(flexions)) ** 2
+            return apart**2 + (LEAD_PENALTY_M * table.linkage.strayed(flexions)) ** 2
 
         found, error = many(table, goal, [hint])
         assert error.max() < 1e-8
