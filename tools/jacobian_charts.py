@@ -19,11 +19,11 @@ from knuckle.hand.model import HandModel
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
 from knuckle.solvers.jacobian import Jacobian, steps
-from knuckle.solvers.jacobian.iteration import CAREFUL, search
+from knuckle.solvers.jacobian.iteration import LEVENBERG_MARQUARDT, solve_parts
 from knuckle.solvers.jacobian.jacobian_solver import METHODS
-from knuckle.solvers.jacobian.parts import cut
+from knuckle.solvers.jacobian.parts import split
 from knuckle.solvers.jacobian.problem import RelativePoses, RelativeTargets
-from knuckle.solvers.jacobian.residual_rows import PartTargets
+from knuckle.solvers.jacobian.residual_rows import PartsProblem
 
 Floats = NDArray[np.float64]
 
@@ -63,13 +63,13 @@ def tips(hand: HandModel, angles: Floats, site: str = FINGER[3]) -> Floats:
     return jacobians.pose_joints(hand, root, angles).site_positions(np.array([hand.site_index(site)]))[:, 0]
 
 
-def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartTargets:
+def task_of(hand: HandModel, goals: Floats, solver: Jacobian) -> PartsProblem:
     """The index finger's, with these (F, 3) m for its tip."""
     sites = np.array([hand.site_index(FINGER[3])])
     targets = Targets(np.arange(float(COUNT)), sites, goals[:, None], np.ones((COUNT, 1)))
     wanted = RelativeTargets.of(hand, targets, np.tile(np.eye(4), (COUNT, 1, 1)))
-    (parts,) = cut(hand, wanted.asked((True,), (False,)), "digits")
-    return PartTargets(hand, parts, wanted, solver.worth, floating=False)
+    (parts,) = split(hand, wanted.targeted_sites((True,), (False,)), "digits")
+    return PartsProblem(hand, parts, wanted, solver.weights, floating=False)
 
 
 def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Floats]:
@@ -78,14 +78,14 @@ def path(hand: HandModel, method: str, begin: Floats, goals: Floats) -> list[Flo
     task = task_of(hand, goals, solver)
     result = [np.append(begin, np.zeros((COUNT, 1)), axis=1)]
     for step in range(1, STEPS + 1):
-        if method == CAREFUL:
-            limited = Jacobian(method=method, iterations=step).steps
-            result.append(search(task, limited, RelativePoses(root, result[0]))[0].angles)
+        if method == LEVENBERG_MARQUARDT:
+            limited = Jacobian(method=method, iterations=step).step_method
+            result.append(solve_parts(task, limited, RelativePoses(root, result[0]))[0].angles)
             continue
         now = result[-1].copy()
         rows = task.rows(np.arange(COUNT), np.zeros(COUNT, int), RelativePoses(root, now))
-        homing = -solver.homing * rows.off / task.scales[0]
-        now[:, task.parts.dofs[0]] += steps.by_method(rows.slopes, rows.errors, method, solver.damping, homing)
+        homing = -solver.homing * rows.posture_errors / task.scales[0]
+        now[:, task.parts.dofs[0]] += steps.unbounded_step(rows.jacobian_t, rows.errors, method, solver.damping, homing)
         result.append(now)
     return [angles[:, :-1] for angles in result]
 

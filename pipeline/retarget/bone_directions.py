@@ -25,10 +25,10 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, JOINTS
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel, Site
 from ...hand.targets import Targets
-from ...solvers.jacobian.iteration import CAREFUL, StepMethod, search
-from ...solvers.jacobian.parts import cut
+from ...solvers.jacobian.iteration import LEVENBERG_MARQUARDT, StepMethod, solve_parts
+from ...solvers.jacobian.parts import split
 from ...solvers.jacobian.problem import RelativePoses, RelativeTargets
-from ...solvers.jacobian.residual_rows import AngleWeights, PartTargets
+from ...solvers.jacobian.residual_rows import AngleWeights, PartsProblem
 from ...solvers.smoothing.observability import digits_of, visible_digits
 from ...solvers.unseen_fingers import estimate_unseen_fingers
 
@@ -40,12 +40,12 @@ CHAINS = np.array([[JOINT_INDEX[joint] for joint in chain] for chain in CHAIN_JO
 BONES = CHAINS[:, :3]
 LENGTH = 0.03
 """m, L: makes rotations of bones comparable to positions of joints."""
-WORTH = AngleWeights(turn=0.0, coupling=0.0, posture=1e-3)
+WEIGHTS = AngleWeights(rotation=0.0, coupling=0.0, posture=1e-3)
 """A deviation from the solved pose by a joint's whole range counts like 2 degrees of a bone."""
 LAST = 4.0
 """W of a digit's last bone; the others have 1. Hinges cannot follow directions out of the digit's plane, and errors of
 the fingertips are seen most."""
-METHOD = StepMethod(CAREFUL, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
+METHOD = StepMethod(LEVENBERG_MARQUARDT, damping=0.003, homing=0.2, iterations=20, tolerance=3e-3)
 """Steps shrink quadratically: after one of less than 0.003 rad less than 1e-7 rad are left."""
 EASE = 0.1
 """s in which a bone blends between its solved and its observed direction when its markers appear or disappear."""
@@ -147,8 +147,8 @@ def _nearest(pointer: HandModel, angles: Floats, asked: Floats) -> Floats:
     roots = np.tile(np.eye(4), (count, 1, 1))
     weights = np.tile([1.0, 1.0, LAST], (count, len(CHAINS)))
     wanted = RelativeTargets.of(pointer, Targets(np.zeros(count), sites, asked, weights), roots)
-    (parts,) = cut(pointer, wanted.asked((True,) * len(sites), (False,) * len(sites)), "digits")
+    (parts,) = split(pointer, wanted.targeted_sites((True,) * len(sites), (False,) * len(sites)), "digits")
     posture = np.concatenate([angles, np.zeros((count, 1))], axis=1)
-    task = PartTargets(pointer, parts, wanted, WORTH, False, posture)
-    solved: Floats = search(task, METHOD, RelativePoses(roots, posture), WORTH.posture)[0].angles[:, :-1]
+    task = PartsProblem(pointer, parts, wanted, WEIGHTS, False, posture)
+    solved: Floats = solve_parts(task, METHOD, RelativePoses(roots, posture), WEIGHTS.posture)[0].angles[:, :-1]
     return solved

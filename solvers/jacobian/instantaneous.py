@@ -32,7 +32,7 @@ class WholeHand:
         check(self)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, JacobianState]:
-        """See Solver. Raises HandError where limits and the couplings that hold contradict each other."""
+        """Solve the frames; see Solver. Raises HandError where limits and hard couplings contradict each other."""
         method = Jacobian(parts="whole", floating=self.floating, iterations=self.iterations, tolerance=self.tolerance)
         return method.solve(hand, targets, state)
 
@@ -50,5 +50,5 @@ class PairWise:
         check(self)
 
     def solve(self, hand: HandModel, targets: Targets, state: State | None = None) -> tuple[Pose, JacobianState]:
-        """See Solver. Raises HandError where limits and the couplings that hold contradict each other."""
+        """Solve the frames; see Solver. Raises HandError where limits and hard couplings contradict each other."""
         return Jacobian(parts="pairs", iterations=self.iterations, tolerance=self.tolerance).solve(hand, targets, state)

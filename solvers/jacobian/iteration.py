@@ -11,32 +11,32 @@ from numpy.typing import NDArray
 from ...hand import jacobians
 from ..qp.kkt_system import WorkingSet
 from .problem import RelativePoses
-from .residual_rows import PartTargets, ResidualRows, coupled
-from .steps import StepBounds, classic, hessian
+from .residual_rows import PartsProblem, ResidualRows, coupled
+from .steps import StepBounds, classic_step, hessian
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-CAREFUL = "levenberg-marquardt"
+LEVENBERG_MARQUARDT = "levenberg-marquardt"
 """The method that rejects steps that raise the cost."""
-STIFF = 0.003
+START_POSTURE_WEIGHT = 0.003
 """m, the posture weight of the first steps, where the start is far from the solution. With a small weight the solution
 lies in a narrow curved valley, along which steps are short; with a large one a few steps lead close to it."""
-SOFTER = 10.0
-"""What the posture weight is divided by after a step shorter than SETTLED, down to its final value."""
-SETTLED = 0.1
+POSTURE_DECAY = 10.0
+"""What the posture weight is divided by after a step shorter than POSTURE_DECAY_STEP, down to its final value."""
+POSTURE_DECAY_STEP = 0.1
 """rad"""
-TRUST = 1e-4
+START_DAMPING = 1e-4
 """Levenberg-Marquardt's initial λ, relative to the Hessian's largest diagonal element."""
-LEAST, MOST = 1e-12, 1e8
+MIN_DAMPING, MAX_DAMPING = 1e-12, 1e8
 """Bounds of λ."""
-FREE = 1e-10
+NEGLIGIBLE_DAMPING = 1e-10
 """With λ above this, a short step may be due to the damping and does not end the iteration."""
-EASIER, HARDER = 0.1, 10.0
+DAMPING_DOWN, DAMPING_UP = 0.1, 10.0
 """Factors on λ after an accepted step and after a rejected one."""
 
-SAME = 1.0 + 1e-13
+COST_ROUNDING = 1.0 + 1e-13
 """Costs whose ratio is less are equal up to rounding: near the solution, steps improve a pose without lowering it."""
 
 
@@ -52,17 +52,17 @@ class StepMethod:
 
 
 @dataclass(slots=True, eq=False)
-class _Walk:
+class _ActiveRows:
     """The N rows that have not converged, at their present poses."""
 
     rows: Ints
     """(N,) ascending indices of the F · G rows of the batch, frame-major."""
     frames: Ints
     parts: Ints
-    at: ResidualRows
-    trust: Floats
+    residuals: ResidualRows
+    damping: Floats
     """(N,) λ"""
-    stiff: Floats
+    posture_factor: Floats
     """(N,) the present posture weight, relative to its final value."""
     working: WorkingSet | None = None
     """(N, k + h) the constraints that were active in the last step."""
@@ -72,107 +72,120 @@ class _Walk:
             return
         which = np.flatnonzero(going)
         self.rows, self.frames, self.parts = self.rows[which], self.frames[which], self.parts[which]
-        self.at, self.trust, self.stiff = self.at.select(which), self.trust[which], self.stiff[which]
+        self.residuals, self.damping = self.residuals.select(which), self.damping[which]
+        self.posture_factor = self.posture_factor[which]
         self.working = None if self.working is None else self.working[which]
 
 
-def search(
-    task: PartTargets, method: StepMethod, start: RelativePoses, stiff: float = STIFF
+def solve_parts(
+    problem: PartsProblem,
+    method: StepMethod,
+    start: RelativePoses,
+    start_posture_weight: float = START_POSTURE_WEIGHT,
 ) -> tuple[RelativePoses, Floats]:
     """Iterate from the start poses; returns the best poses and the cost (F, G) of each part in m².
 
-    stiff: m, the posture weight of the first steps.
+    start_posture_weight: m, of the first steps.
     """
-    best, now, trial = start.copy(), start.copy(), start.copy()
-    count, parts = len(start.angles), len(task.parts.dofs)
-    posture, careful = task.worth.posture, method.name == CAREFUL
-    walk = _begin(task, now, max(stiff / posture, 1.0) if careful else 1.0)
-    merit = walk.at.cost(posture)
+    best, current, trial = start.copy(), start.copy(), start.copy()
+    count, parts = len(start.angles), len(problem.parts.dofs)
+    posture, always = problem.weights.posture, method.name != LEVENBERG_MARQUARDT
+    active = _all_rows(problem, current, 1.0 if always else max(start_posture_weight / posture, 1.0))
+    best_cost = active.residuals.cost(posture)
     for _ in range(method.iterations):
-        if not len(walk.rows):
+        if not len(active.rows):
             break
-        weight, final = posture * walk.stiff, walk.stiff == 1
-        step = _step(task, method, walk, now, weight)
-        _move(task, walk, now, trial, step)
-        after = task.rows(walk.frames, walk.parts, trial)
-        nearer = after.cost(weight) <= SAME * walk.at.cost(weight)
-        taken = nearer | (not careful)
-        walk.at = walk.at.where(taken, after)
-        _put(task, walk, taken, trial, now)
-        cost = walk.at.cost(posture)
-        better = (cost <= SAME * merit[walk.rows]) | ~final
-        merit[walk.rows[better]] = cost[better]
-        _put(task, walk, better, now, best)
+        weight, final = posture * active.posture_factor, active.posture_factor == 1
+        step = _step(problem, method, active, current, weight)
+        _move(problem, active, current, trial, step)
+        after = problem.rows(active.frames, active.parts, trial)
+        nearer = after.cost(weight) <= COST_ROUNDING * active.residuals.cost(weight)
+        accepted = nearer | always
+        active.residuals = active.residuals.where(accepted, after)
+        _copy_rows(problem, active, accepted, trial, current)
+        cost = active.residuals.cost(posture)
+        better = (cost <= COST_ROUNDING * best_cost[active.rows]) | ~final
+        best_cost[active.rows[better]] = cost[better]
+        _copy_rows(problem, active, better, current, best)
         size = np.abs(step).max(-1)
         small = size < method.tolerance
-        ends = small & final & ((walk.trust <= FREE) | (not careful))
-        walk.trust = np.clip(walk.trust * np.where(nearer, np.where(small, 0.0, EASIER), HARDER), LEAST, MOST)
-        walk.stiff = np.where(nearer & (size < SETTLED), np.maximum(walk.stiff / SOFTER, 1.0), walk.stiff)
-        walk.keep(~ends & (walk.trust < MOST))
-    return best, merit.reshape(count, parts)
+        converged = small & final & ((active.damping <= NEGLIGIBLE_DAMPING) | always)
+        factor = np.where(nearer, np.where(small, 0.0, DAMPING_DOWN), DAMPING_UP)
+        active.damping = np.clip(active.damping * factor, MIN_DAMPING, MAX_DAMPING)
+        lower = np.maximum(active.posture_factor / POSTURE_DECAY, 1.0)
+        active.posture_factor = np.where(nearer & (size < POSTURE_DECAY_STEP), lower, active.posture_factor)
+        active.keep(~converged & (active.damping < MAX_DAMPING))
+    return best, best_cost.reshape(count, parts)
 
 
-def _begin(task: PartTargets, start: RelativePoses, stiff: float) -> _Walk:
+def _all_rows(problem: PartsProblem, start: RelativePoses, posture_factor: float) -> _ActiveRows:
     """All rows at their start poses."""
-    parts = len(task.parts.dofs)
+    parts = len(problem.parts.dofs)
     rows = np.arange(len(start.angles) * parts)
-    at = task.rows(rows // max(parts, 1), rows % max(parts, 1), start)
+    frames, numbers = rows // max(parts, 1), rows % max(parts, 1)
     ones = np.ones(len(rows))
-    return _Walk(rows, rows // max(parts, 1), rows % max(parts, 1), at, TRUST * ones, stiff * ones)
+    residuals = problem.rows(frames, numbers, start)
+    return _ActiveRows(rows, frames, numbers, residuals, START_DAMPING * ones, posture_factor * ones)
 
 
-def _step(task: PartTargets, method: StepMethod, walk: _Walk, now: RelativePoses, posture: Floats) -> Floats:
+def _step(
+    problem: PartsProblem, method: StepMethod, active: _ActiveRows, current: RelativePoses, posture: Floats
+) -> Floats:
     """(N, base + n) the next step of each row: m and rad of a floating root, then rad."""
-    room = _room(task, walk, now)
-    scales = task.scales[walk.parts]
-    if method.name != CAREFUL:
-        homing = -method.homing * walk.at.off / scales
-        return classic(walk.at, room, method.name, method.damping, homing)
-    free = np.broadcast_to((walk.stiff == 1)[:, None], scales.shape)
-    if walk.working is not None:
-        free = free & (walk.working[:, : scales.shape[1]] == 0)
-    square, gradient = hessian(walk.at, scales, posture, free)
+    bounds = _step_bounds(problem, active, current)
+    scales = problem.scales[active.parts]
+    if method.name != LEVENBERG_MARQUARDT:
+        homing = -method.homing * active.residuals.posture_errors / scales
+        return classic_step(active.residuals, bounds, method.name, method.damping, homing)
+    newton = np.broadcast_to((active.posture_factor == 1)[:, None], scales.shape)
+    if active.working is not None:
+        newton = newton & (active.working[:, : scales.shape[1]] == 0)
+    square, gradient = hessian(active.residuals, scales, posture, newton)
     diagonal = np.einsum("nii->ni", square)
-    diagonal += (walk.trust * diagonal.max(-1))[:, None]
-    solution = room.nearest(square, gradient, walk.working)
-    walk.working = solution.working
+    diagonal += (active.damping * diagonal.max(-1))[:, None]
+    solution = bounds.minimise(square, gradient, active.working)
+    active.working = solution.working
     return solution.x
 
 
-def _room(task: PartTargets, walk: _Walk, now: RelativePoses) -> StepBounds:
-    """The bounds of the rows' steps: limits and hard couplings, less where the rows are."""
-    parts = walk.parts
-    dofs = task.parts.dofs[parts]
-    q = now.angles[walk.frames[:, None], dofs]
-    low, high = task.limits
-    open_ends = np.full((len(parts), task.base), np.inf)
-    coefficients, lower, upper = task.couplings
-    rows = task.parts.hard[parts]
-    values = coupled(coefficients[rows], now.angles[walk.frames])
+def _step_bounds(problem: PartsProblem, active: _ActiveRows, current: RelativePoses) -> StepBounds:
+    """The bounds of the rows' steps: limits and hard couplings, relative to the present angles."""
+    parts = active.parts
+    dofs = problem.parts.dofs[parts]
+    angles = current.angles[active.frames[:, None], dofs]
+    low, high = problem.limits
+    unbounded = np.full((len(parts), problem.base), np.inf)
+    coefficients, lower, upper = problem.couplings
+    rows = problem.parts.hard[parts]
+    values = coupled(coefficients[rows], current.angles[active.frames])
     hard = coefficients[rows[:, :, None], dofs[:, None, :]]
     return StepBounds(
-        np.concatenate([-open_ends, low[dofs] - q], axis=1),
-        np.concatenate([open_ends, high[dofs] - q], axis=1),
-        np.concatenate([np.zeros((*rows.shape, task.base)), hard], axis=2),
+        np.concatenate([-unbounded, low[dofs] - angles], axis=1),
+        np.concatenate([unbounded, high[dofs] - angles], axis=1),
+        np.concatenate([np.zeros((*rows.shape, problem.base)), hard], axis=2),
         lower[rows] - values,
         upper[rows] - values,
     )
 
 
-def _move(task: PartTargets, walk: _Walk, now: RelativePoses, trial: RelativePoses, step: Floats) -> None:
-    """Write the poses `now`, moved by a step (N, base + n), into `trial`."""
-    dofs = task.parts.dofs[walk.parts]
-    low, high = task.limits
-    at = walk.frames[:, None], dofs
-    trial.angles[at] = np.clip(now.angles[at] + step[:, task.base :], low[dofs], high[dofs])
-    if task.floating:
-        base = step[:, : task.base]
-        trial.root[walk.frames], _ = jacobians.integrate(now.root[walk.frames], np.zeros((len(step), 0)), base)
+def _move(
+    problem: PartsProblem, active: _ActiveRows, current: RelativePoses, trial: RelativePoses, step: Floats
+) -> None:
+    """Write the poses `current`, moved by a step (N, base + n), into `trial`."""
+    dofs = problem.parts.dofs[active.parts]
+    low, high = problem.limits
+    entries = active.frames[:, None], dofs
+    trial.angles[entries] = np.clip(current.angles[entries] + step[:, problem.base :], low[dofs], high[dofs])
+    if problem.floating:
+        base = step[:, : problem.base]
+        trial.root[active.frames], _ = jacobians.integrate(current.root[active.frames], np.zeros((len(step), 0)), base)
 
 
-def _put(task: PartTargets, walk: _Walk, which: Bools, source: RelativePoses, target: RelativePoses) -> None:
+def _copy_rows(
+    problem: PartsProblem, active: _ActiveRows, which: Bools, source: RelativePoses, target: RelativePoses
+) -> None:
     """Copy the rows selected by `which` (N,) from one set of poses into another."""
-    frames, dofs = walk.frames[which], task.parts.dofs[walk.parts[which]]
+    frames, dofs = active.frames[which], problem.parts.dofs[active.parts[which]]
     target.angles[frames[:, None], dofs] = source.angles[frames[:, None], dofs]
-    if task.floating:
+    if problem.floating:
         target.root[frames] = source.root[frames]

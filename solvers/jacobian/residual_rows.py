@@ -2,7 +2,7 @@
 
 A row of the batch is one part in one frame. With the weights in metres per radian, the cost is
 
-    Σ w |p − p̂|² + turn² Σ w |log R R̂ᵀ|² + coupling² Σ (distance of c·q from its bounds)²
+    Σ w |p − p̂|² + rotation² Σ w |log R R̂ᵀ|² + coupling² Σ (distance of c·q from its bounds)²
         + posture² Σ ((q − q₀) / range)²
 
 The gradient of |log R R̂ᵀ|² is exact with the plain rotation Jacobian, as the logarithm's derivative keeps its axis.
@@ -23,13 +23,13 @@ from .problem import RelativePoses, RelativeTargets
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BASE_PRIOR = 1e-3
+BASE_WEIGHT = 1e-3
 """Weight of the wrist's distance from its start, relative to a target's: decides what no target determines."""
 BASE_ARM = 0.1
 """m that a radian of the wrist's rotation counts as."""
-NARROW = 1e-3
+MIN_RANGE = 1e-3
 """rad, the smallest range of a joint that the posture is scaled by."""
-PASSIVE = 10.0
+TWIST_POSTURE_FACTOR = 10.0
 """Factor on a twist's distance from the posture: twist is passive, no muscle does it alone."""
 
 
@@ -37,7 +37,7 @@ PASSIVE = 10.0
 class AngleWeights:
     """Weights: m of position error that one radian counts as."""
 
-    turn: float
+    rotation: float
     coupling: float
     posture: float
     """m for a joint's whole range instead of a radian."""
@@ -49,11 +49,11 @@ class ResidualRows:
 
     errors: Floats
     """(N, m) m, target minus present value, weighted."""
-    slopes: Floats
+    jacobian_t: Floats
     """(N, n, m) the transposed Jacobian, weighted."""
-    bends: Floats
+    second_order: Floats
     """(N, n, n) second derivatives of the positions times their errors: what Gauss-Newton leaves out of the Hessian."""
-    off: Floats
+    posture_errors: Floats
     """(N, n) scaled distance from the posture, in m for a posture weight of 1."""
 
     def where(self, better: NDArray[np.bool_], other: "ResidualRows") -> "ResidualRows":
@@ -68,22 +68,22 @@ class ResidualRows:
     @property
     def arrays(self) -> tuple[Floats, Floats, Floats, Floats]:
         """All fields."""
-        return self.errors, self.slopes, self.bends, self.off
+        return self.errors, self.jacobian_t, self.second_order, self.posture_errors
 
     def cost(self, posture: Floats | float) -> Floats:
         """(N,) m², the sum of squares with this posture weight, m."""
-        squares: Floats = (self.errors * self.errors).sum(-1) + posture**2 * (self.off * self.off).sum(-1)
+        squares: Floats = (self.errors**2).sum(-1) + posture**2 * (self.posture_errors**2).sum(-1)
         return squares
 
 
 @dataclass(frozen=True, eq=False)
-class PartTargets:
+class PartsProblem:
     """The least-squares problem of some parts of a hand."""
 
     hand: HandModel
     parts: HandParts
-    wanted: RelativeTargets
-    worth: AngleWeights
+    targets: RelativeTargets
+    weights: AngleWeights
     floating: bool
     postures: Floats | None = None
     """(F, D + 1) rad, the posture of each frame; None for the neutral pose in all."""
@@ -105,7 +105,7 @@ class PartTargets:
         return couplings(self.hand)
 
     @cached_property
-    def rest(self) -> Floats:
+    def neutral(self) -> Floats:
         """(G, n) rad, the neutral angles."""
         angles: Floats = np.append(self.hand.neutral, 0.0)[self.parts.dofs]
         return angles
@@ -113,78 +113,82 @@ class PartTargets:
     @cached_property
     def scales(self) -> Floats:
         """(G, base + n) factors on the unknowns' distances from the posture."""
-        ranges = np.append(np.maximum(np.ptp(self.hand.limits, axis=1), NARROW), 1.0)
-        ranges[:-1][np.array(self.hand.movements) == "twist"] /= PASSIVE
-        base = np.repeat([[BASE_PRIOR] * 3 + [BASE_PRIOR * BASE_ARM] * 3], len(self.parts.dofs), axis=0)[:, : self.base]
-        return np.concatenate([base / self.worth.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
+        ranges = np.append(np.maximum(np.ptp(self.hand.limits, axis=1), MIN_RANGE), 1.0)
+        ranges[:-1][np.array(self.hand.movements) == "twist"] /= TWIST_POSTURE_FACTOR
+        root = [BASE_WEIGHT] * 3 + [BASE_WEIGHT * BASE_ARM] * 3
+        base = np.repeat([root], len(self.parts.dofs), axis=0)[:, : self.base]
+        return np.concatenate([base / self.weights.posture, 1.0 / ranges[self.parts.dofs]], axis=1)
 
     def rows(self, frames: Ints, parts: Ints, poses: RelativePoses) -> ResidualRows:
         """The rows of `parts` (N,) in `frames` (N,), ascending, at the given poses."""
-        used, at = np.unique(frames, return_inverse=True)
+        used, rows = np.unique(frames, return_inverse=True)
         placed = jacobians.pose_joints(self.hand, poses.root[used], poses.angles[used, :-1])
         targets, dofs = self.parts.targets[parts], np.minimum(self.parts.dofs[parts], self.hand.dofs - 1)
-        at = at[:, None]
-        joints, owners = self.wanted.joints[targets], self.hand.axis_joint[dofs]
-        turns = placed.rotations[at, joints]
-        found = (turns @ self.wanted.offsets[targets])[..., 0] + placed.positions[at, joints]
-        arms = found[:, None] - placed.positions[at, owners][:, :, None]
-        axes = self.parts.moved[parts].swapaxes(-1, -2)[..., None] * placed.axes[at, dofs][:, :, None]
+        rows = rows[:, None]
+        joints, owners = self.targets.joints[targets], self.hand.axis_joint[dofs]
+        rotations = placed.rotations[rows, joints]
+        found = (rotations @ self.targets.offsets[targets])[..., 0] + placed.positions[rows, joints]
+        arms = found[:, None] - placed.positions[rows, owners][:, :, None]
+        axes = self.parts.affected_by[parts].swapaxes(-1, -2)[..., None] * placed.axes[rows, dofs][:, :, None]
         if self.floating:
             # The wrist's six come first: translations, then rotations about its origin.
-            shifts, spins = np.zeros((2, len(at), 3, targets.shape[1], 3))
-            spins += np.eye(3)[:, None]
-            arms = np.concatenate([np.repeat((found - placed.positions[at, [0]])[:, None], 6, axis=1), arms], axis=1)
-            axes = np.concatenate([shifts, spins, axes], axis=1)
-        places, bends = self._places(frames, targets, found, axes, arms)
-        blocks = [places, self._couplings(frames, parts, poses.angles)]
-        if self.wanted.turns is not None:
-            blocks.append(self._turns(frames, targets, turns, axes))
-        errors, slopes = (np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True))
-        return ResidualRows(errors, slopes, bends, self._off(frames, parts, poses))
+            translations, turns = np.zeros((2, len(rows), 3, targets.shape[1], 3))
+            turns += np.eye(3)[:, None]
+            arms = np.concatenate([np.repeat((found - placed.positions[rows, [0]])[:, None], 6, axis=1), arms], axis=1)
+            axes = np.concatenate([translations, turns, axes], axis=1)
+        positions, second_order = self._positions(frames, targets, found, axes, arms)
+        blocks = [positions, self._couplings(frames, parts, poses.angles)]
+        if self.targets.rotations is not None:
+            blocks.append(self._rotations(frames, targets, rotations, axes))
+        errors, jacobian_t = (np.concatenate(each, axis=-1) for each in zip(*blocks, strict=True))
+        return ResidualRows(errors, jacobian_t, second_order, self._posture_errors(frames, parts, poses))
 
-    def _places(
+    def _positions(
         self, frames: Ints, targets: Ints, found: Floats, axes: Floats, arms: Floats
     ) -> tuple[tuple[Floats, Floats], Floats]:
-        """(N, 3 t) errors and (N, base + n, 3 t) slopes of positions; (N, base + n, base + n) second derivatives."""
-        roots = self.wanted.place_roots[frames[:, None], targets]
-        errors = roots[..., None] * (self.wanted.places[frames[:, None], targets] - found)
-        slopes = _cross(axes, arms)
+        """(N, 3 t) errors and (N, base + n, 3 t) transposed Jacobian of positions, and (N, base + n, base + n) their
+        second-order term."""
+        scales = self.targets.position_scales[frames[:, None], targets]
+        errors = scales[..., None] * (self.targets.positions[frames[:, None], targets] - found)
+        jacobian_t = _cross(axes, arms)
         if self.floating:
-            slopes[:, :3] += np.eye(3)[:, None]
-        slopes = (roots[:, None, :, None] * slopes).reshape(*slopes.shape[:2], -1)
+            jacobian_t[:, :3] += np.eye(3)[:, None]
+        jacobian_t = (scales[:, None, :, None] * jacobian_t).reshape(*jacobian_t.shape[:2], -1)
         # A rotation about a changes the Jacobian column J of an axis farther out by a × J, and e·(a × J) = (e × a)·J.
-        half = np.triu(_cross(errors[:, None], axes).reshape(slopes.shape) @ slopes.swapaxes(-1, -2))
-        bends = half + np.triu(half, 1).swapaxes(-1, -2)
-        return (errors.reshape(len(frames), -1), slopes), bends
+        half = np.triu(_cross(errors[:, None], axes).reshape(jacobian_t.shape) @ jacobian_t.swapaxes(-1, -2))
+        second_order = half + np.triu(half, 1).swapaxes(-1, -2)
+        return (errors.reshape(len(frames), -1), jacobian_t), second_order
 
-    def _turns(self, frames: Ints, targets: Ints, turns: Floats, axes: Floats) -> tuple[Floats, Floats]:
-        """(N, 3 t) errors and (N, base + n, 3 t) slopes of rotations."""
-        assert self.wanted.turns is not None
-        roots = self.worth.turn * self.wanted.turn_roots[frames[:, None], targets]
-        errors = roots[..., None] * jacobians.rotation_errors(self.wanted.turns[frames[:, None], targets], turns)
-        slopes = roots[:, None, :, None] * axes
-        return errors.reshape(len(frames), -1), slopes.reshape(*slopes.shape[:2], -1)
+    def _rotations(self, frames: Ints, targets: Ints, rotations: Floats, axes: Floats) -> tuple[Floats, Floats]:
+        """(N, 3 t) errors and (N, base + n, 3 t) transposed Jacobian of rotations."""
+        assert self.targets.rotations is not None
+        scales = self.weights.rotation * self.targets.rotation_scales[frames[:, None], targets]
+        wanted = self.targets.rotations[frames[:, None], targets]
+        errors = scales[..., None] * jacobians.rotation_errors(wanted, rotations)
+        jacobian_t = scales[:, None, :, None] * axes
+        return errors.reshape(len(frames), -1), jacobian_t.reshape(*jacobian_t.shape[:2], -1)
 
     def _couplings(self, frames: Ints, parts: Ints, angles: Floats) -> tuple[Floats, Floats]:
-        """(N, c) errors and (N, base + n, c) slopes of the soft couplings."""
+        """(N, c) errors and (N, base + n, c) transposed Jacobian of the soft couplings."""
         coefficients, low, high = self.couplings
         chosen = self.parts.soft[parts]
         values = coupled(coefficients[chosen], angles[frames])
-        missing = np.maximum(low[chosen] - values, 0.0) + np.minimum(high[chosen] - values, 0.0)
-        counts = (missing != 0) | (low == high)[chosen]
-        slopes = coefficients[chosen[:, None], self.parts.dofs[parts][..., None]] * counts[:, None]
-        slopes = np.concatenate([np.zeros((len(frames), self.base, chosen.shape[1])), slopes], axis=1)
-        return self.worth.coupling * missing, self.worth.coupling * slopes
+        violations = np.maximum(low[chosen] - values, 0.0) + np.minimum(high[chosen] - values, 0.0)
+        counts = (violations != 0) | (low == high)[chosen]
+        jacobian_t = coefficients[chosen[:, None], self.parts.dofs[parts][..., None]] * counts[:, None]
+        jacobian_t = np.concatenate([np.zeros((len(frames), self.base, chosen.shape[1])), jacobian_t], axis=1)
+        return self.weights.coupling * violations, self.weights.coupling * jacobian_t
 
-    def _off(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
+    def _posture_errors(self, frames: Ints, parts: Ints, poses: RelativePoses) -> Floats:
         """(N, base + n) scaled distances from the posture."""
         at = frames[:, None], self.parts.dofs[parts]
-        off = poses.angles[at] - (self.rest[parts] if self.postures is None else self.postures[at])
+        errors = poses.angles[at] - (self.neutral[parts] if self.postures is None else self.postures[at])
         if self.floating:
             root = poses.root[frames]
-            off = np.concatenate([root[:, :3, 3], jacobians.rotation_errors(root[:, :3, :3], np.eye(3)), off], axis=1)
-        moved: Floats = off * self.scales[parts]
-        return moved
+            rotation = jacobians.rotation_errors(root[:, :3, :3], np.eye(3))
+            errors = np.concatenate([root[:, :3, 3], rotation, errors], axis=1)
+        scaled: Floats = errors * self.scales[parts]
+        return scaled
 
 
 def coupled(coefficients: Floats, angles: Floats) -> Floats:

@@ -18,120 +18,120 @@ from ...hand.model import HandModel
 from ..qp import quadratic_program as qp
 from .parts import HandParts
 from .problem import RelativePoses
-from .residual_rows import PartTargets, couplings
+from .residual_rows import PartsProblem, couplings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COUNT = 512
+POSE_COUNT = 512
 """Number of sampled poses."""
-TIGHT = 1e4
+COUPLING_WEIGHT = 1e4
 """Weight of the soft couplings in these poses, relative to their even spread."""
-NEAR_POSTURE = (0.003, 0.1)
+POSTURE_WEIGHTS = (0.003, 0.1)
 """m, posture weights for choosing the first start pose and the second."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class _SampledPoses:
     """K poses and the positions and rotations of G parts' targets in them, relative to the joint above the part."""
 
     angles: Floats
     """(K, D + 1)"""
-    before: Ints
+    base_joints: Ints
     """(G, t) the joint above the part: the last that the part does not move."""
-    places: Floats
+    positions: Floats
     """(G, K, t, 3) m."""
-    turns: Floats
+    rotations: Floats
     """(G, K, t, 3, 3)"""
 
 
-def nearest(task: PartTargets, poses: RelativePoses, alike: bool, posture: float) -> RelativePoses:
+def nearest_poses(
+    problem: PartsProblem, poses: RelativePoses, posture_weight: float, *, identical: bool
+) -> RelativePoses:
     """The poses with each part at the sampled pose that is nearest to its targets.
 
-    alike: whether all `poses` are still the same. posture: m, the posture weight.
+    posture_weight: m. identical: whether all `poses` are still the same.
     """
-    table, wanted, worth = _table(task.hand, task.parts), task.wanted, task.worth
-    first = slice(0, 1) if alike else slice(None)
-    placed = jacobians.pose_joints(task.hand, poses.root[first], poses.angles[first, :-1])
-    turns, places = placed.rotations[:, table.before], placed.positions[:, table.before]
-    chosen = task.parts.targets
-    weights = wanted.place_roots[:, chosen] ** 2
-    local = (turns.swapaxes(-1, -2) @ (wanted.places[:, chosen] - places)[..., None])[..., 0]
-    apart = np.einsum("fgt,gkt->gfk", weights, (table.places**2).sum(-1))
-    apart -= 2 * _products(weights[..., None] * local, table.places)
-    if wanted.turns is not None:
-        turned = turns.swapaxes(-1, -2) @ wanted.turns[:, chosen]
-        turned = (worth.turn**2 * wanted.turn_roots[:, chosen] ** 2)[..., None, None] * turned
+    table, targets = _sampled_poses(problem.hand, problem.parts), problem.targets
+    first = slice(0, 1) if identical else slice(None)
+    placed = jacobians.pose_joints(problem.hand, poses.root[first], poses.angles[first, :-1])
+    rotations, positions = placed.rotations[:, table.base_joints], placed.positions[:, table.base_joints]
+    chosen = problem.parts.targets
+    weights = targets.position_scales[:, chosen] ** 2
+    local = (rotations.swapaxes(-1, -2) @ (targets.positions[:, chosen] - positions)[..., None])[..., 0]
+    cost = np.einsum("fgt,gkt->gfk", weights, (table.positions**2).sum(-1))
+    cost -= 2 * _inner_products(weights[..., None] * local, table.positions)
+    if targets.rotations is not None:
+        relative = rotations.swapaxes(-1, -2) @ targets.rotations[:, chosen]
+        relative = (problem.weights.rotation**2 * targets.rotation_scales[:, chosen] ** 2)[..., None, None] * relative
         # |log R R̂ᵀ|² is about 3 − tr R R̂ᵀ, whose constant does not matter.
-        apart -= _products(turned, table.turns)
-    off = (table.angles[:, task.parts.dofs] - task.rest) * task.scales
-    apart += posture**2 * (off**2).sum(-1).T[:, None]
-    best = apart.argmin(-1).T
+        cost -= _inner_products(relative, table.rotations)
+    deviation = (table.angles[:, problem.parts.dofs] - problem.neutral) * problem.scales
+    cost += posture_weight**2 * (deviation**2).sum(-1).T[:, None]
+    best = cost.argmin(-1).T
     result = poses.copy()
-    for part, dofs in enumerate(task.parts.dofs):
+    for part, dofs in enumerate(problem.parts.dofs):
         result.angles[:, dofs] = table.angles[best[:, part]][:, dofs]
     return result
 
 
-def _products(wanted: Floats, table: Floats) -> Floats:
-    """(G, F, K) inner products of wanted (F, G, t, ...) and the table's (G, K, t, ...)."""
-    left = wanted.reshape(*wanted.shape[:2], -1).swapaxes(0, 1)
-    products: Floats = left @ table.reshape(*table.shape[:2], -1).swapaxes(-1, -2)
+def _inner_products(targets: Floats, table: Floats) -> Floats:
+    """(G, F, K) inner products of targets (F, G, t, ...) and the table's (G, K, t, ...)."""
+    flat = targets.reshape(*targets.shape[:2], -1).swapaxes(0, 1)
+    products: Floats = flat @ table.reshape(*table.shape[:2], -1).swapaxes(-1, -2)
     return products
 
 
 @lru_cache(maxsize=64)
-def _table(hand: HandModel, parts: HandParts) -> _Table:
-    moves = hand_topology(hand).affected_by
+def _sampled_poses(hand: HandModel, parts: HandParts) -> _SampledPoses:
+    affected_by = hand_topology(hand).affected_by
     joints = np.array([*(hand.sites[site].joint for site in parts.sites), 0])[parts.targets]
-    before = joints.copy()
+    base_joints = joints.copy()
     for part, dofs in enumerate(parts.dofs):
         own = dofs[dofs < hand.dofs]
         for t in range(joints.shape[1]):
-            while moves[before[part, t]][own].any() and hand.parents[before[part, t]] >= 0:
-                before[part, t] = hand.parents[before[part, t]]
-    angles = spread(hand, parts)
+            while affected_by[base_joints[part, t]][own].any() and hand.parents[base_joints[part, t]] >= 0:
+                base_joints[part, t] = hand.parents[base_joints[part, t]]
+    angles = sample_poses(hand, parts)
     placed = jacobians.pose_joints(hand, np.tile(np.eye(4), (len(angles), 1, 1)), angles[:, :-1])
     offsets = np.array([*(hand.sites[site].offset for site in parts.sites), (0.0, 0.0, 0.0)])[parts.targets]
-    back = placed.rotations[:, before].swapaxes(-1, -2)
-    at = (
+    back = placed.rotations[:, base_joints].swapaxes(-1, -2)
+    arms = (
         (placed.rotations[:, joints] @ offsets[..., None])[..., 0]
         + placed.positions[:, joints]
-        - placed.positions[:, before]
+        - placed.positions[:, base_joints]
     )
-    places, turns = (back @ at[..., None])[..., 0], back @ placed.rotations[:, joints]
-    return _Table(angles, before, places.swapaxes(0, 1).copy(), turns.swapaxes(0, 1).copy())
+    positions, rotations = (back @ arms[..., None])[..., 0], back @ placed.rotations[:, joints]
+    return _SampledPoses(angles, base_joints, positions.swapaxes(0, 1).copy(), rotations.swapaxes(0, 1).copy())
 
 
-def spread(hand: HandModel, parts: HandParts) -> Floats:
+def sample_poses(hand: HandModel, parts: HandParts) -> Floats:
     """Sample poses (K, D + 1) within limits and couplings, the neutral pose first, spread evenly for each part.
 
     Low-discrepancy additive recurrence with powers of the generalised golden ratio (Roberts 2018, R sequence).
     Raises HandError where limits and hard couplings contradict each other.
     """
-    wide = parts.dofs.shape[1]
+    dimensions = parts.dofs.shape[1]
     golden = 2.0
     for _ in range(60):
-        golden = (1.0 + golden) ** (1.0 / (wide + 1))
-    shares = (0.5 + np.arange(1, COUNT)[:, None] * golden ** -np.arange(1.0, wide + 1)) % 1.0
+        golden = (1.0 + golden) ** (1.0 / (dimensions + 1))
+    shares = (0.5 + np.arange(1, POSE_COUNT)[:, None] * golden ** -np.arange(1.0, dimensions + 1)) % 1.0
     low, high = hand.limits.T
-    angles = np.tile(np.append(hand.neutral, 0.0), (COUNT, 1))
+    angles = np.tile(np.append(hand.neutral, 0.0), (POSE_COUNT, 1))
     for dofs in parts.dofs:
         own = dofs < hand.dofs
         angles[1:, dofs[own]] = low[dofs[own]] + shares[:, own] * (high - low)[dofs[own]]
     rows, lower, upper = (array[:-1] for array in couplings(hand))
     rows = rows[:, :-1]
     soft = np.array([row.soft for row in hand.couplings], bool)
-    held = np.clip(angles[:, :-1] @ rows.T, lower, upper)[:, soft]
-    hessian = np.eye(hand.dofs) + TIGHT * rows[soft].T @ rows[soft]
-    gradient = -angles[:, :-1] - TIGHT * held @ rows[soft]
-    bounds = [np.tile(np.concatenate(ends), (COUNT, 1)) for ends in ((low, lower[~soft]), (high, upper[~soft]))]
-    hard = np.broadcast_to(rows[~soft], (COUNT, *rows[~soft].shape))
-    hessians = np.broadcast_to(hessian, (COUNT, *hessian.shape))
+    coupled = np.clip(angles[:, :-1] @ rows.T, lower, upper)[:, soft]
+    hessian = np.eye(hand.dofs) + COUPLING_WEIGHT * rows[soft].T @ rows[soft]
+    gradient = -angles[:, :-1] - COUPLING_WEIGHT * coupled @ rows[soft]
+    bounds = [np.tile(np.concatenate(ends), (POSE_COUNT, 1)) for ends in ((low, lower[~soft]), (high, upper[~soft]))]
+    hard = np.broadcast_to(rows[~soft], (POSE_COUNT, *rows[~soft].shape))
+    hessians = np.broadcast_to(hessian, (POSE_COUNT, *hessian.shape))
     solution = qp.solve_all(qp.QuadraticProgram(hessians, gradient, bounds[0], bounds[1], hard))
     if np.any(solution.status != qp.Status.SOLVED):
-        raise HandError(
-            f"{hand.side} hand: no angles inside the limits meet the {np.sum(~soft)} couplings that must hold"
-        )
+        raise HandError(f"{hand.side} hand: no angles within limits satisfy the {np.sum(~soft)} hard couplings")
     angles[:, :-1] = solution.x
     return angles

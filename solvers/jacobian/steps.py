@@ -17,13 +17,13 @@ from .residual_rows import ResidualRows
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-RANK = 1e-9
+RANK_TOLERANCE = 1e-9
 """Singular values below this part of the largest count as zero."""
-SMALL = 10.0
+FILTER_RANGE = 10.0
 """Filtered: singular values below this many times the damping are damped."""
-LARGEST = 0.5
+MAX_STEP = 0.5
 """rad, the longest step of the classic methods: the linearisation (3.3) holds for small steps only."""
-LOCKS = 3
+MAX_LOCKING_ROUNDS = 3
 """Times that joints at a limit are locked and the step of the others recomputed."""
 
 
@@ -42,7 +42,7 @@ class StepBounds:
     hard_high: Floats
     """(N, h)"""
 
-    def nearest(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
+    def minimise(self, hessian: Floats, gradient: Floats, working: WorkingSet | None) -> qp.QpSolution:
         """The step x (N, k) that minimises ½ xᵀHx + gᵀx within the bounds."""
         low, high = (np.concatenate(ends, axis=1) for ends in ((self.low, self.hard_low), (self.high, self.hard_high)))
         return qp.solve_all(qp.QuadraticProgram(hessian, gradient, low, high, self.hard), working)
@@ -52,78 +52,78 @@ class StepBounds:
         if not self.hard.shape[1]:
             return np.clip(step, self.low, self.high)
         hessian = np.broadcast_to(np.eye(step.shape[1]), (*step.shape, step.shape[1]))
-        return self.nearest(hessian, -step, None).x
+        return self.minimise(hessian, -step, None).x
 
 
-def hessian(rows: ResidualRows, scales: Floats, posture: Floats, bent: Bools) -> tuple[Floats, Floats]:
+def hessian(rows: ResidualRows, scales: Floats, posture: Floats, newton: Bools) -> tuple[Floats, Floats]:
     """(N, k, k) the Hessian and (N, k) the gradient of half the sum of squares; posture (N,) is its weight in m.
 
     Far from the solution Gauss-Newton's JᵀJ is robust. Near it, where the posture decides or a target is out of reach,
     it converges slowly: the second derivatives that it leaves out are then as large as JᵀJ. So they are added for the
-    unknowns marked in `bent` (N, k), and the diagonal is raised where the sum is not positive definite.
+    unknowns marked in `newton` (N, k), and the diagonal is raised where the sum is not positive definite.
     """
     weights = (posture[:, None] * scales) ** 2
-    one = np.eye(scales.shape[-1])
-    square = rows.slopes @ rows.slopes.swapaxes(-1, -2) + weights[..., None] * one
-    which = np.flatnonzero(bent.any(-1))
+    identity = np.eye(scales.shape[-1])
+    square = rows.jacobian_t @ rows.jacobian_t.swapaxes(-1, -2) + weights[..., None] * identity
+    which = np.flatnonzero(newton.any(-1))
     if len(which):
-        both = bent[which, :, None] & bent[which, None]
-        whole = square[which] - np.where(both, rows.bends[which], 0.0)
-        lowest, least = np.linalg.eigvalsh(whole)[:, 0], weights[which].min(-1)
-        square[which] = whole + np.where(lowest < least / 2, least - lowest, 0.0)[:, None, None] * one
-    gradient = posture[:, None] ** 2 * scales * rows.off - (rows.slopes @ rows.errors[..., None])[..., 0]
+        both = newton[which, :, None] & newton[which, None]
+        full = square[which] - np.where(both, rows.second_order[which], 0.0)
+        lowest, least = np.linalg.eigvalsh(full)[:, 0], weights[which].min(-1)
+        square[which] = full + np.where(lowest < least / 2, least - lowest, 0.0)[:, None, None] * identity
+    gradient = posture[:, None] ** 2 * scales * rows.posture_errors - (rows.jacobian_t @ rows.errors[..., None])[..., 0]
     return square, gradient
 
 
-def by_method(slopes: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
+def unbounded_step(jacobian_t: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
     """(N, k) the unbounded step of a classic method; homing (N, k) is the step towards the posture."""
     if method == "transpose":
-        return by_transpose(slopes, errors)
-    return by_singular_values(slopes, errors, method, damping, homing)
+        return transpose_step(jacobian_t, errors)
+    return singular_value_step(jacobian_t, errors, method, damping, homing)
 
 
-def by_transpose(slopes: Floats, errors: Floats) -> Floats:
+def transpose_step(jacobian_t: Floats, errors: Floats) -> Floats:
     """(N, k) α Jᵀe, thesis (3.11), with the α that minimises the linearised error (Buss 2004)."""
-    pull = (slopes @ errors[..., None])[..., 0]
-    effect = (pull[:, None] @ slopes)[:, 0]
+    gradient = (jacobian_t @ errors[..., None])[..., 0]
+    effect = (gradient[:, None] @ jacobian_t)[:, 0]
     share = (errors * effect).sum(-1) / np.maximum((effect * effect).sum(-1), 1e-300)
-    step: Floats = share[:, None] * pull
+    step: Floats = share[:, None] * gradient
     return step
 
 
-def by_singular_values(slopes: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
+def singular_value_step(jacobian_t: Floats, errors: Floats, method: str, damping: float, homing: Floats) -> Floats:
     """(N, k) thesis (3.9): the step to the targets by a(σ), plus `homing` (N, k) in the Jacobian's null space."""
-    v, sigma, u = np.linalg.svd(slopes, full_matrices=False)
-    answers = answer(sigma, method, damping)
-    felt = sigma > RANK * sigma[:, :1]
-    step = v @ (answers * (u @ errors[..., None])[..., 0])[..., None]
-    along = v @ (felt * (v.swapaxes(-1, -2) @ homing[..., None])[..., 0])[..., None]
-    total: Floats = step[..., 0] + homing - along[..., 0]
+    v, sigma, u = np.linalg.svd(jacobian_t, full_matrices=False)
+    gains = singular_value_gains(sigma, method, damping)
+    nonzero = sigma > RANK_TOLERANCE * sigma[:, :1]
+    step = v @ (gains * (u @ errors[..., None])[..., 0])[..., None]
+    observable = v @ (nonzero * (v.swapaxes(-1, -2) @ homing[..., None])[..., 0])[..., None]
+    total: Floats = step[..., 0] + homing - observable[..., 0]
     return total
 
 
-def answer(sigma: Floats, method: str, damping: float) -> Floats:
+def singular_value_gains(sigma: Floats, method: str, damping: float) -> Floats:
     """(N, r) a(σ) of the singular values (N, r), the largest first."""
-    square = np.zeros_like(sigma)
+    damping_squared = np.zeros_like(sigma)
     if method == "damped":
-        square = np.full_like(sigma, damping**2)
+        damping_squared = np.full_like(sigma, damping**2)
     elif method == "filtered":
         # Nakamura & Hanafusa 1986: no damping above the threshold, so that far from singularities the step is exact.
-        square = damping**2 * np.maximum(1.0 - (sigma / (SMALL * damping)) ** 2, 0.0)
-    felt = sigma > RANK * sigma[:, :1]
-    result: Floats = np.where(felt, sigma, 0.0) / np.where(felt, sigma**2 + square, 1.0)
+        damping_squared = damping**2 * np.maximum(1.0 - (sigma / (FILTER_RANGE * damping)) ** 2, 0.0)
+    nonzero = sigma > RANK_TOLERANCE * sigma[:, :1]
+    result: Floats = np.where(nonzero, sigma, 0.0) / np.where(nonzero, sigma**2 + damping_squared, 1.0)
     return result
 
 
-def classic(rows: ResidualRows, room: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
+def classic_step(rows: ResidualRows, bounds: StepBounds, method: str, damping: float, homing: Floats) -> Floats:
     """(N, k) the step of a classic method. Joints that it would move beyond a limit they are at are locked."""
-    free = np.ones(room.low.shape, bool)
-    for _ in range(LOCKS):
-        slopes = rows.slopes * free[..., None]
-        step = by_method(slopes, rows.errors, method, damping, homing * free)
-        outwards = free & (((step < 0) & (room.low > -1e-12)) | ((step > 0) & (room.high < 1e-12)))
+    free = np.ones(bounds.low.shape, bool)
+    for _ in range(MAX_LOCKING_ROUNDS):
+        jacobian_t = rows.jacobian_t * free[..., None]
+        step = unbounded_step(jacobian_t, rows.errors, method, damping, homing * free)
+        outwards = free & (((step < 0) & (bounds.low > -1e-12)) | ((step > 0) & (bounds.high < 1e-12)))
         if not outwards.any():
             break
         free &= ~outwards
-    step = step * free * np.minimum(LARGEST / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300), 1.0)
-    return room.project(step)
+    step = step * free * np.minimum(MAX_STEP / np.maximum(np.abs(step).max(-1, keepdims=True), 1e-300), 1.0)
+    return bounds.project(step)

@@ -15,8 +15,8 @@ from knuckle.hand.model import Coupling, Site
 from knuckle.hand.targets import Targets
 from knuckle.solvers.jacobian import Jacobian, steps
 from knuckle.solvers.jacobian.jacobian_solver import METHODS
-from knuckle.solvers.jacobian.parts import CUTS
-from knuckle.solvers.jacobian.residual_rows import PASSIVE
+from knuckle.solvers.jacobian.parts import SPLITS
+from knuckle.solvers.jacobian.residual_rows import TWIST_POSTURE_FACTOR
 from knuckle.solvers.solver import limit_excess, residuals
 
 from .hands import EIGHT, FULL, HANDS, natural, targets_at
@@ -46,7 +46,7 @@ def turned(hand, pose, targets, noise, seed=0):
 
 def ranges(hand):
     """(D,) rad away from the posture that count alike."""
-    return np.ptp(hand.limits, axis=1) / np.where(np.array(hand.movements) == "twist", PASSIVE, 1.0)
+    return np.ptp(hand.limits, axis=1) / np.where(np.array(hand.movements) == "twist", TWIST_POSTURE_FACTOR, 1.0)
 
 
 def misses(solver, hand, targets, frame, angles):
@@ -58,9 +58,9 @@ def misses(solver, hand, targets, frame, angles):
         found = frames[0, [hand.sites[site].joint for site in targets.sites], :3, :3]
         wanted = Rotation.from_quat(targets.rotations[frame], scalar_first=True)
         turns = (wanted * Rotation.from_matrix(found).inv()).as_rotvec()
-        rows.append(solver.turn_worth * np.sqrt(targets.rotation_weights[frame])[:, None] * turns)
-    rows += [solver.coupling_worth * (row.coefficients @ angles - row.lower) for row in hand.couplings]
-    rows.append(solver.posture_worth * (angles - hand.neutral) / ranges(hand))
+        rows.append(solver.rotation_weight * np.sqrt(targets.rotation_weights[frame])[:, None] * turns)
+    rows += [solver.coupling_weight * (row.coefficients @ angles - row.lower) for row in hand.couplings]
+    rows.append(solver.posture_weight * (angles - hand.neutral) / ranges(hand))
     return np.concatenate([np.ravel(row) for row in rows])
 
 
@@ -117,7 +117,7 @@ def test_the_pseudo_inverse_is_that_of_numpy_and_homing_stays_in_the_null_space(
     slopes, errors, home = rng.normal(size=(50, 6, 4)), rng.normal(size=(50, 4)), rng.normal(size=(50, 6))
     jacobian = slopes.swapaxes(-1, -2)
     inverse = np.linalg.pinv(jacobian)
-    step = steps.by_singular_values(slopes, errors, "pseudo-inverse", 1.0, home)
+    step = steps.singular_value_step(slopes, errors, "pseudo-inverse", 1.0, home)
     expected = inverse @ errors[..., None] + (np.eye(6) - inverse @ jacobian) @ home[..., None]  # thesis (3.9)
     assert np.abs(step - expected[..., 0]).max() < 1e-12
 
@@ -126,21 +126,21 @@ def test_damping_is_a_ridge_and_filtering_leaves_large_singular_values_alone():
     rng = np.random.default_rng(3)
     slopes, errors, none = rng.normal(size=(50, 6, 9)), rng.normal(size=(50, 9)), np.zeros((50, 6))
     ridge = np.linalg.solve(slopes @ slopes.swapaxes(-1, -2) + 0.25 * np.eye(6), slopes @ errors[..., None])[..., 0]
-    damped = steps.by_singular_values(slopes, errors, "damped", 0.5, none)
+    damped = steps.singular_value_step(slopes, errors, "damped", 0.5, none)
     assert np.abs(damped - ridge).max() < 1e-12
-    exact = steps.by_singular_values(slopes, errors, "pseudo-inverse", 0.5, none)
-    filtered = steps.by_singular_values(slopes, errors, "filtered", 1e-6, none)
+    exact = steps.singular_value_step(slopes, errors, "pseudo-inverse", 0.5, none)
+    filtered = steps.singular_value_step(slopes, errors, "filtered", 1e-6, none)
     assert np.abs(filtered - exact).max() < 1e-12
     flat = slopes.copy()
     flat[:, 0] = 1e-9 * flat[:, 1]
-    steep = steps.by_singular_values(flat, errors, "filtered", 0.01, none)
+    steep = steps.singular_value_step(flat, errors, "filtered", 0.01, none)
     assert np.abs(steep).max() < 1e3, "a singular direction is damped, not divided by"
 
 
 def test_the_transpose_is_as_long_as_brings_the_linear_error_nearest_to_zero():
     rng = np.random.default_rng(4)
     slopes, errors = rng.normal(size=(50, 6, 4)), rng.normal(size=(50, 4))
-    step = steps.by_transpose(slopes, errors)
+    step = steps.transpose_step(slopes, errors)
     effect = (step[:, None] @ slopes)[:, 0]
     assert np.abs(((errors - effect) * effect).sum(-1)).max() < 1e-12
     pull = (slopes @ errors[..., None])[..., 0]
@@ -165,17 +165,17 @@ def test_couplings_that_must_hold_outside_the_limits_are_told():
     coefficients = np.zeros(hand.dofs)
     coefficients[8] = 1.0
     impossible = Coupling(coefficients, 9.0, 9.5, soft=False)
-    with pytest.raises(HandError, match="no angles inside the limits meet the 1 couplings"):
+    with pytest.raises(HandError, match="no angles within limits satisfy the 1 hard coupling"):
         Jacobian().solve(replace(hand, couplings=(impossible,)), targets)
 
 
 def test_settings_that_are_none_are_told():
-    for wrong in ({"damping": float("nan")}, {"method": "newton"}, {"posture_worth": 0.0}, {"iterations": 0}):
+    for wrong in ({"damping": float("nan")}, {"method": "newton"}, {"posture_weight": 0.0}, {"iterations": 0}):
         with pytest.raises(RecipeError, match="solver jacobian"):
             Jacobian(**wrong)
 
 
-@pytest.mark.parametrize("parts", CUTS)
+@pytest.mark.parametrize("parts", SPLITS)
 def test_however_the_hand_is_cut_exact_turns_are_found(parts):
     """A glove: the turn of every phalanx and of the wrist, no place at all."""
     hand = HANDS["left"]
@@ -203,7 +203,7 @@ def test_a_floating_wrist_is_found_from_the_fingers_alone():
     assert 1000 * np.nanmax(residuals(hand, moved, pose)) < 0.1
 
 
-@pytest.mark.parametrize("parts", CUTS)
+@pytest.mark.parametrize("parts", SPLITS)
 @pytest.mark.parametrize("floating", [False, True])
 def test_no_frame_and_no_target_give_what_there_is(parts, floating):
     hand, solver = HANDS["right"], Jacobian(parts=parts, floating=floating)

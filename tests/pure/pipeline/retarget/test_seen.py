@@ -15,7 +15,7 @@ from knuckle.hand.model import Site
 from knuckle.hand.proportions import adult, build
 from knuckle.hand.targets import Targets
 from knuckle.pipeline.retarget import RestHand, RetargetMode, character, figures_of, keep, seen_bones
-from knuckle.pipeline.retarget.bone_directions import CHAINS, EASE, LAST, LENGTH, WORTH, as_seen, bones
+from knuckle.pipeline.retarget.bone_directions import CHAINS, EASE, LAST, LENGTH, WEIGHTS, as_seen, bones
 from knuckle.solvers.solver import limit_excess
 
 EDGE = 0.05
@@ -110,7 +110,7 @@ def test_what_is_found_is_the_least_of_its_formula(seed):
                 angles = plain.angles[[frame]].copy()
                 angles[0, dofs] = part
                 way = bones(Pose(hand, plain.root[[frame]], angles))[0, row] - how.ways[frame, row]
-                posture = WORTH.posture * (part - plain.angles[frame, dofs]) / ranges[dofs]
+                posture = WEIGHTS.posture * (part - plain.angles[frame, dofs]) / ranges[dofs]
                 return np.concatenate([(LENGTH * np.sqrt([1, 1, LAST])[:, None] * way).ravel(), posture])
 
             begin = np.clip(found.angles[frame, dofs], low[dofs] + 1e-9, high[dofs] - 1e-9)
