@@ -244,13 +244,13 @@ def resample(markers: Markers, rate_hz: float) -> Markers:
     between[lost[:, 0]] = np.nan
     predicted = (markers.predicted[before] & (part < 1)) | (markers.predicted[before + 1] & (part > 0))
     predicted &= np.isfinite(between).all(axis=-1)
-    turns = None
-    if markers.turns is not None:
-        turns = rot.slerp(markers.turns[before], markers.turns[before + 1], part[..., None])
-        turns = np.where((part == 0)[..., None], markers.turns[before], turns)
-        turns = np.where((part == 1)[..., None], markers.turns[before + 1], turns)
-        turns[lost[:, 0]] = np.nan
-    return replace(markers, times=grid, positions=between, predicted=predicted, turns=turns, rate=rate_hz)
+    rotations = None
+    if markers.rotations is not None:
+        rotations = rot.slerp(markers.rotations[before], markers.rotations[before + 1], part[..., None])
+        rotations = np.where((part == 0)[..., None], markers.rotations[before], rotations)
+        rotations = np.where((part == 1)[..., None], markers.rotations[before + 1], rotations)
+        rotations[lost[:, 0]] = np.nan
+    return replace(markers, times=grid, positions=between, predicted=predicted, rotations=rotations, rate=rate_hz)
 
 
 def _slopes(markers: Markers) -> Floats:

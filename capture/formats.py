@@ -19,7 +19,7 @@ from .files import (
     trc,
     webxr_json,
 )
-from .marker_labels import shown
+from .marker_labels import quoted
 from .markers import Markers
 from .recording import Recording, to_markers
 
@@ -87,9 +87,9 @@ def read(path: str | Path, unit: str = "auto", up: str = "auto") -> Markers:
     path = Path(path)
     source = path.name or str(path)
     if unit != "auto" and unit not in METRES:
-        raise CaptureError(f"{source}: the unit {shown(unit)} is not known, expected auto, {', '.join(METRES)}")
+        raise CaptureError(f"{source}: the unit {quoted(unit)} is not known, expected auto, {', '.join(METRES)}")
     if up != "auto" and up not in UPS:
-        raise CaptureError(f"{source}: the up axis {shown(up)} is not known, expected auto, {', '.join(UPS)}")
+        raise CaptureError(f"{source}: the up axis {quoted(up)} is not known, expected auto, {', '.join(UPS)}")
     form, data = _opened(path, source)
     return to_markers(form.read(data, source), source, unit, up)
 

@@ -33,49 +33,49 @@ class Frame:
     """SMPTE timecode, hh:mm:ss:ff; empty if the device sends none."""
 
 
-KEPT = 64
+NAMES_CACHE_SIZE = 64
 """Tuples of names in the cache. A device uses a few; a hostile one could send any number."""
 
 
-@lru_cache(KEPT)
-def interned(names: tuple[str, ...]) -> tuple[str, ...]:
+@lru_cache(NAMES_CACHE_SIZE)
+def intern_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """The same object for equal names, as Frame requires."""
     return names
 
 
-@lru_cache(KEPT)
-def names_of(*hands: str) -> tuple[str, ...]:
+@lru_cache(NAMES_CACHE_SIZE)
+def hand_joint_names(*hands: str) -> tuple[str, ...]:
     """Names of the 25 joints of each hand, such as 'right:index-finger-tip' and 'left#2:wrist'."""
     return tuple(f"{hand}:{joint}" for hand in hands for joint in JOINTS)
 
 
-def label(text: str, longest: int) -> str:
+def safe_label(text: str, longest: int) -> str:
     """A sender's name made safe for labels, messages and Blender: printable, without colons, at most `longest` long."""
     return "".join(letter if letter.isprintable() and letter != ":" else "_" for letter in text.strip()[:longest])
 
 
-def hand_of(side: Side, performer: str = "") -> str:
+def hand_name(side: Side, performer: str = "") -> str:
     """The name of a performer's hand: 'right', 'Anna left'."""
     return f"{performer} {side}" if performer else side
 
 
 def joint_names(side: Side, performer: str = "") -> tuple[str, ...]:
     """(25,) names of the joints of one hand."""
-    return names_of(hand_of(side, performer))
+    return hand_joint_names(hand_name(side, performer))
 
 
-def unseen() -> tuple[Floats, Floats]:
+def unseen_hand() -> tuple[Floats, Floats]:
     """Positions (25, 3) and rotations (25, 4) of a hand without data, all NaN."""
     return np.full((len(JOINTS), 3), np.nan), np.full((len(JOINTS), 4), np.nan)
 
 
-def together(hands: "tuple[Frame, ...]") -> Frame:
+def concatenate_frames(hands: "tuple[Frame, ...]") -> Frame:
     """Concatenate several frames into one, with the first one's time, number and timecode."""
     first = hands[0]
     turned = any(hand.rotations is not None for hand in hands)
     turns = [np.full((len(h.names), 4), np.nan) if h.rotations is None else h.rotations for h in hands]
     return Frame(
-        names=interned(tuple(name for hand in hands for name in hand.names)),
+        names=intern_names(tuple(name for hand in hands for name in hand.names)),
         positions=np.concatenate([hand.positions for hand in hands]),
         rotations=np.concatenate(turns) if turned else None,
         time=first.time,

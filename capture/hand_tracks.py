@@ -10,9 +10,9 @@ from ..errors import CaptureError
 from .marker_labels import unique
 from .markers import Floats
 
-MOST_TRACKS = 16
+MAX_TRACKS = 16
 """Most hands in one recording; more are noise or a damaged file."""
-LEAST_SEEN = 0.05
+MIN_SEEN = 0.05
 """A track seen in less than this fraction of the frames is a false detection."""
 STEP = 0.5
 """Farthest that a hand may move between detections while its claim changes, as a multiple of its size."""
@@ -26,25 +26,25 @@ class HandSample:
     """The side according to the source: left, right, or hand if it is not stated."""
     joints: Floats
     """(J, 3) positions in the source's unit, NaN where unknown."""
-    place: Floats
-    """(N,) features that tell two hands apart, mostly a position; may be in another unit than the joints."""
+    position: Floats
+    """(N,) where the hand is, or other features that tell two hands apart; may be in another unit than the joints."""
     size: float
-    """The hand's size, in the unit of `place`."""
-    identity: str = ""
+    """The hand's size, in the unit of `position`."""
+    hand_id: str = ""
     """The source's id of the hand; empty if it has none."""
 
     @classmethod
-    def of(cls, claim: str, joints: Floats, identity: str = "") -> "HandSample":
+    def of(cls, claim: str, joints: Floats, hand_id: str = "") -> "HandSample":
         """A sample located at the mean of its known joints."""
         known = joints[(np.abs(joints) < 1e9).all(axis=-1)]
         if not len(known):
-            return cls(claim, joints, np.zeros(3), 1.0, identity)
+            return cls(claim, joints, np.zeros(3), 1.0, hand_id)
         size = float((known.max(axis=0) - known.min(axis=0)).max()) / 2
-        return cls(claim, joints, known.sum(axis=0) / len(known), size, identity)
+        return cls(claim, joints, known.sum(axis=0) / len(known), size, hand_id)
 
     @property
-    def reach(self) -> float:
-        """The hand's largest extent along an axis, in the unit of `place`."""
+    def extent(self) -> float:
+        """The hand's largest extent along an axis, in the unit of `position`."""
         return 2 * self.size
 
 
@@ -56,10 +56,10 @@ class _Track:
     def cost(self, detection: HandSample, frame: int) -> float:
         """Cost of continuing this track with a detection, in sizes of a hand; inf if it cannot be the same hand."""
         last = self.detections[-1]
-        if last.place.shape != detection.place.shape:
+        if last.position.shape != detection.position.shape:
             return np.inf
-        away = min(math.dist(last.place.tolist(), detection.place.tolist()) / max(detection.size, 1e-9), 1e6)
-        if detection.identity and detection.identity == last.identity:
+        away = min(math.dist(last.position.tolist(), detection.position.tolist()) / max(detection.size, 1e-9), 1e6)
+        if detection.hand_id and detection.hand_id == last.hand_id:
             return away - 1e7
         if detection.claim == last.claim:
             return away
@@ -73,7 +73,7 @@ class _Track:
         return max(sorted(set(claims)), key=claims.count)
 
 
-def follow(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
+def track_hands(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...], Floats, tuple[str, ...]]:
     """Track hands: names (T,), positions (F, T, J, 3) with NaN where not seen, and warnings.
 
     Tracks are named by their claim, with left before right; false detections are dropped with a warning. Raises
@@ -81,13 +81,13 @@ def follow(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...]
     """
     tracks: list[_Track] = []
     for index, detections in enumerate(frames):
-        if len(detections) > MOST_TRACKS or len(tracks) > 4 * MOST_TRACKS:
+        if len(detections) > MAX_TRACKS or len(tracks) > 4 * MAX_TRACKS:
             hands = max(len(detections), len(tracks))
-            raise CaptureError(f"{source}, frame {index + 1}: {hands} different hands, expected {MOST_TRACKS} at most")
+            raise CaptureError(f"{source}, frame {index + 1}: {hands} different hands, expected {MAX_TRACKS} at most")
         _assign(tracks, detections, index)
     if not tracks:
         raise CaptureError(f"{source}: no hand in any of the {len(frames)} frames, expected at least one")
-    kept = [track for track in tracks if len(track.frames) >= LEAST_SEEN * len(frames)]
+    kept = [track for track in tracks if len(track.frames) >= MIN_SEEN * len(frames)]
     warnings = tuple(
         f"a '{track.claim}' hand seen in only {len(track.frames)} of {len(frames)} frames was left out"
         for track in tracks
@@ -95,7 +95,7 @@ def follow(frames: list[list[HandSample]], source: str) -> tuple[tuple[str, ...]
     )
     if not kept:
         raise CaptureError(
-            f"{source}: no hand is seen in {LEAST_SEEN:.0%} of the {len(frames)} frames or more, expected at least one"
+            f"{source}: no hand is seen in {MIN_SEEN:.0%} of the {len(frames)} frames or more, expected at least one"
         )
     kept.sort(key=lambda track: -len(track.frames))
     joints = len(kept[0].detections[0].joints)

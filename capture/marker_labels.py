@@ -28,19 +28,19 @@ def unique(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def duplicates(labels: Sequence[str]) -> tuple[str, ...]:
+def duplicate_warning(labels: Sequence[str]) -> tuple[str, ...]:
     """A warning if labels occur more than once."""
     twice = len(labels) - len(set(labels))
     return (f"{twice} labels occur more than once and were numbered, as in '#2'",) if twice else ()
 
 
-def shown(text: str) -> str:
+def quoted(text: str) -> str:
     """Text from a file, quoted for a message: printable and at most 40 characters long."""
     text = "".join(character if character.isprintable() else "?" for character in text[:80]).strip()
     return f"'{text[:37]}...'" if len(text) > 40 else f"'{text}'"
 
 
-def joint_from(text: str) -> str | None:
+def parse_joint(text: str) -> str | None:
     """The WebXR joint that `text` spells (`XR_HAND_JOINT_INDEX_TIP_EXT`, `index_finger_tip`, `indexTip`), or None."""
     if text in OPENXR_JOINTS:
         return text

@@ -39,7 +39,7 @@ class Markers:
     """The format of the source: 'C3D', 'TRC', ..."""
     predicted: Bools = field(default_factory=_nowhere)
     """(F, M) True where a position was filled in rather than measured; all False by default."""
-    turns: Floats | None = None
+    rotations: Floats | None = None
     """(F, M, 4) unit wxyz, world rotation of the joint at each point; NaN where unknown, None if there are none."""
     timecode: str = ""
     """SMPTE timecode of the source's first frame, hh:mm:ss:ff; empty if there is none."""
@@ -69,12 +69,12 @@ class Markers:
                 f"{self.source}: marks of predicted positions of shape {self.predicted.shape}, "
                 f"{frames} frames of {count} markers need ({frames}, {count})"
             )
-        if self.turns is not None and self.turns.shape != (frames, count, 4):
+        if self.rotations is not None and self.rotations.shape != (frames, count, 4):
             raise CaptureError(
-                f"{self.source}: turns of shape {self.turns.shape}, "
+                f"{self.source}: turns of shape {self.rotations.shape}, "
                 f"{frames} frames of {count} markers need ({frames}, {count}, 4)"
             )
-        for array in (self.times, self.positions, self.predicted, self.turns):
+        for array in (self.times, self.positions, self.predicted, self.rotations):
             if array is not None:
                 array.setflags(write=False)
 
@@ -96,5 +96,5 @@ class Markers:
             times=self.times[frames],
             positions=self.positions[frames],
             predicted=self.predicted[frames],
-            turns=None if self.turns is None else self.turns[frames],
+            rotations=None if self.rotations is None else self.rotations[frames],
         )

@@ -10,11 +10,11 @@ import numpy as np
 from ..errors import CaptureError
 from ..hand import rotations as rot
 from .conventions import METRES, guess_unit, standing_axis, to_z_up, unit_from
-from .marker_labels import shown
+from .marker_labels import quoted
 from .markers import Floats, Markers
-from .timestamps import Timestamps, tidy
+from .timestamps import Timestamps, clean_timestamps
 
-FARTHEST = 1e5
+MAX_COORDINATE_M = 1e5
 """m: a coordinate beyond it is a damaged number."""
 
 
@@ -27,7 +27,7 @@ class Recording:
     """(M,) labels, unique."""
     positions: Floats
     """(F, M, 3) in the file's unit and axes, not finite where not seen."""
-    turns: Floats | None = None
+    rotations: Floats | None = None
     """(F, M, 4) unit wxyz in the file's axes, NaN where unknown; None if the format has none."""
     times: Floats | None = None
     """(F,) in s, unsorted, as in the file; None if it has none."""
@@ -37,13 +37,13 @@ class Recording:
     """m, dm, cm or mm; None if the file does not say."""
     unit_text: str = ""
     """The unit as the file spells it; read if `unit` is None."""
-    likely_unit: str | None = None
+    default_unit: str | None = None
     """Unit to assume if none is stated; None guesses it from the extent of the points."""
     up: str | None = None
     """The axis that points up, such as 'z' or '-y'; None if the file does not say."""
-    likely_up: str = "z"
+    default_up: str = "z"
     """Axis to assume if none is stated, unless the data show a body that stands along another."""
-    up_is_sure: bool = False
+    up_is_defined: bool = False
     """True if the format defines the axes, so that the data are not examined."""
     timecode: str = ""
     """SMPTE timecode of the first frame, hh:mm:ss:ff; empty if there is none."""
@@ -64,24 +64,26 @@ def to_markers(take: Recording, source: str, unit: str = "auto", up: str = "auto
     said = take.unit or unit_from(take.unit_text)
     if unit == "auto" and said is None and take.unit_text.strip():
         raise CaptureError(
-            f"{source}: the unit of length is {shown(take.unit_text)}, expected m, dm, cm or mm, or a unit given"
+            f"{source}: the unit of length is {quoted(take.unit_text)}, expected m, dm, cm or mm, or a unit given"
         )
     positions, unit, unit_notes = _in_metres(take, unit if unit != "auto" else said)
     if not np.isfinite(positions[..., 0]).any():
         raise CaptureError(f"{source}: no marker has a position in any of the {frames} frames, expected at least one")
     up, up_notes = _up(take, positions, up)
     positions = to_z_up(positions, up)
-    turns = None if take.turns is None else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), take.turns)
-    clock: Timestamps = tidy(take.times, take.rate, frames, source)
+    rotations = (
+        None if take.rotations is None else rot.multiply(rot.from_matrix(to_z_up(np.eye(3), up).T), take.rotations)
+    )
+    clock: Timestamps = clean_timestamps(take.times, take.rate, frames, source)
     return Markers(
         names=take.names,
         times=clock.times,
-        positions=np.ascontiguousarray(positions[clock.kept]),
+        positions=np.ascontiguousarray(positions[clock.frames]),
         source=source,
         rate=clock.rate,
         unit=unit,
         format=take.format,
-        turns=None if turns is None else np.ascontiguousarray(turns[clock.kept]),
+        rotations=None if rotations is None else np.ascontiguousarray(rotations[clock.frames]),
         timecode=take.timecode,
         warnings=take.warnings + unit_notes + up_notes + clock.warnings,
     )
@@ -93,12 +95,12 @@ def _in_metres(take: Recording, unit: str | None) -> tuple[Floats, str, tuple[st
     raw = take.positions
     seen = np.all(np.isfinite(raw), axis=-1)
     if unit is None:
-        unit = take.likely_unit or guess_unit(raw, seen)
+        unit = take.default_unit or guess_unit(raw, seen)
         notes = (f"no unit of length in the file: taken as {unit} from the size of what was recorded",)
-    sane = seen & (np.abs(np.where(seen[..., None], raw, 0.0)) < FARTHEST / METRES[unit]).all(axis=-1)
+    sane = seen & (np.abs(np.where(seen[..., None], raw, 0.0)) < MAX_COORDINATE_M / METRES[unit]).all(axis=-1)
     far = int((seen & ~sane).sum())
     if far:
-        notes += (f"{far} positions farther than {FARTHEST / 1000:.0f} km away were taken as not seen",)
+        notes += (f"{far} positions farther than {MAX_COORDINATE_M / 1000:.0f} km away were taken as not seen",)
     return np.where(sane[..., None], raw, np.nan) * METRES[unit], unit, notes
 
 
@@ -106,11 +108,11 @@ def _up(take: Recording, positions: Floats, up: str) -> tuple[str, tuple[str, ..
     """The axis that points up, and warnings about guesses."""
     if up != "auto":
         return up, ()
-    stated = take.up or take.likely_up
-    if take.up_is_sure:
+    stated = take.up or take.default_up
+    if take.up_is_defined:
         return stated, ()
     standing = standing_axis(positions)
-    if standing is None and take.up is None and take.likely_up != "z":
+    if standing is None and take.up is None and take.default_up != "z":
         note = f"no up axis in the file: taken as {stated.upper()}, the custom of the format"
         return stated, (note,)
     if standing is None or standing == stated:

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from ..errors import CaptureError
 from .markers import Floats
 
-LATEST = 1e11
+MAX_TIME_S = 1e11
 """s: a timestamp beyond it is a damaged number."""
-FASTEST = 1e6
+MAX_RATE_HZ = 1e6
 """Hz: a nominal rate beyond it is a damaged number."""
-UNKNOWN_RATE = 60.0
+DEFAULT_RATE_HZ = 60.0
 """Hz, assumed for several frames without times and without a rate."""
 
 
@@ -21,7 +21,7 @@ UNKNOWN_RATE = 60.0
 class Timestamps:
     """The frames that have a valid time, and their times."""
 
-    kept: NDArray[np.intp]
+    frames: NDArray[np.intp]
     """(K,) indices of the frames that are kept, in order."""
     times: Floats
     """(K,) in s, strictly increasing."""
@@ -30,17 +30,17 @@ class Timestamps:
     warnings: tuple[str, ...]
 
 
-def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> Timestamps:
+def clean_timestamps(times: Floats | None, rate: float | None, frames: int, source: str) -> Timestamps:
     """Strictly increasing times, and the rate measured from them.
 
     times: (F,) in s, or None; rate: nominal, in Hz, or None. Frames without a valid time are dropped, and as few others
     as make the rest increase. Raises CaptureError if no frame has a time and there is no rate.
     """
-    if rate is not None and not 0 < rate <= FASTEST:
+    if rate is not None and not 0 < rate <= MAX_RATE_HZ:
         rate = None
     if times is None:
         return _by_rate(rate, frames)
-    sane = np.isfinite(times) & (np.abs(np.where(np.isfinite(times), times, 0.0)) < LATEST)
+    sane = np.isfinite(times) & (np.abs(np.where(np.isfinite(times), times, 0.0)) < MAX_TIME_S)
     if not sane.any():
         if rate is None:
             raise CaptureError(f"{source}: none of the {frames} frames has a time, expected seconds")
@@ -57,8 +57,8 @@ def tidy(times: Floats | None, rate: float | None, frames: int, source: str) -> 
 
 def _by_rate(rate: float | None, frames: int, warnings: tuple[str, ...] = ()) -> Timestamps:
     if rate is None and frames > 1:
-        warnings += (f"neither times nor a frame rate in the file: taken as {UNKNOWN_RATE:g} Hz",)
-        rate = UNKNOWN_RATE
+        warnings += (f"neither times nor a frame rate in the file: taken as {DEFAULT_RATE_HZ:g} Hz",)
+        rate = DEFAULT_RATE_HZ
     rate = rate or 1.0
     return Timestamps(np.arange(frames), np.arange(frames) / rate, rate, warnings)
 

@@ -23,7 +23,7 @@ from ..pipeline.rig_constraints import Rig
 from ..solvers import SMOOTHING, SOLVER
 from . import options as cli_options
 from . import poses, streams
-from .output import facts_of_tips, hands_told, progress_bar, told, write_joints
+from .output import hands_text, progress_bar, report_text, tip_facts, write_joints
 
 EPILOG = "Exit status: 0 success, 1 a problem described in one sentence on stderr, 2 wrong usage."
 DEMO_CAPTURE = Path(__file__).parents[1] / "data" / "leap_finger_tap.json"
@@ -131,7 +131,7 @@ def _info(options: argparse.Namespace) -> None:
         tips = assigning.tips_alone(chosen, markers) if chosen.labels != "names" else {}
         if not tips and (chosen.labels != "auto" or options.save_markers is not None):
             raise
-        facts = summary(markers) | {"markers": {"problem": str(problem), "tips": facts_of_tips(tips)}}
+        facts = summary(markers) | {"markers": {"problem": str(problem), "tips": tip_facts(tips)}}
         if options.save_markers is not None:
             named = {hand: {label: tip for label, (tip, _) in own.items()} for hand, own in tips.items()}
             write_json(options.save_markers, named)
@@ -140,7 +140,7 @@ def _info(options: argparse.Namespace) -> None:
         facts = summary(markers) | {"markers": labels.facts | {"set": found.set_name, "hands": counts}}
         if options.save_markers is not None:
             write_json(options.save_markers, to_json({str(side): spots for side, spots in found.hands.items()}))
-    print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else f"{as_text(facts)}\n{hands_told(facts)}")
+    print(json.dumps(facts, indent=2, ensure_ascii=False) if options.json else f"{as_text(facts)}\n{hands_text(facts)}")
 
 
 def _solvers(_options: argparse.Namespace) -> None:
@@ -204,7 +204,7 @@ def _solve(options: argparse.Namespace) -> None:
                 write_json(files.enter_context(written_whole(options.report)), report)
             blend_file.save(files.enter_context(written_whole(options.out)))
         show(1.0, "Done")
-    print(told(report, options.out))
+    print(report_text(report, options.out))
 
 
 def _pose(options: argparse.Namespace) -> None:
@@ -243,7 +243,7 @@ def _demo(options: argparse.Namespace) -> None:
         show(0.8, "Rendering pictures")
         render.pose_pictures(options.out, picture)
         show(1.0, "Done")
-    print(told(report, options.out))
+    print(report_text(report, options.out))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def write_joints(path: Path, take: job.Take) -> None:
         np.savez_compressed(file, **api.joints(take))  # type: ignore[arg-type]
 
 
-def told(report: dict[str, Any], out: Path) -> str:
+def report_text(report: dict[str, Any], out: Path) -> str:
     """Summary of the report for a terminal."""
     lines = [f"{out}: {report['frames']} frames at {report['rate']:g} Hz, {report['marker_set']['name']}"]
     for side, hand in report["hands"].items():
@@ -58,7 +58,7 @@ def told(report: dict[str, Any], out: Path) -> str:
     return "\n".join(lines)
 
 
-def facts_of_tips(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
+def tip_facts(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, Any]:
     """JSON-ready: hand -> label -> joint and confidence, for hands of which only fingertips were recognised."""
     return {
         hand: {label: {"joint": tip, "confidence": round(sure, 3)} for label, (tip, sure) in own.items()}
@@ -66,7 +66,7 @@ def facts_of_tips(tips: dict[str, dict[str, tuple[str, float]]]) -> dict[str, An
     }
 
 
-def hands_told(facts: dict[str, Any]) -> str:
+def hands_text(facts: dict[str, Any]) -> str:
     """The recognised hands and markers of a capture, for a terminal."""
     markers = facts["markers"]
     if "problem" in markers:

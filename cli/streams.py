@@ -87,27 +87,27 @@ def listen(options: argparse.Namespace) -> None:
         receiver.stop()
     if recorder is not None:
         print(f"{recorder.path}: {recorder.packets} packets")
-        if recorder.problem or not receiver.tally.packets:
+        if recorder.problem or not receiver.stats.packets:
             raise StreamError(recorder.problem or f"nothing was recorded: {receiver.state()}")
 
 
 def _await(sender: Sender) -> None:
     """Wait until a client has connected, if the sender is a server."""
-    if sender.waits:
+    if sender.has_no_client:
         print("waits for somebody to connect", flush=True)
-    while sender.waits:
+    while sender.has_no_client:
         time.sleep(TICK)
 
 
 def _tell(receiver: Receiver, points: bool) -> None:
     """Print a line about the last second, and its last frame."""
-    came, tally = receiver.drain(), receiver.tally
-    counts = f"{tally.packets} packets, {tally.frames} frames"
-    odd = {"lost": tally.lost, "late": tally.late, "not understood": tally.malformed}
+    came, stats = receiver.drain(), receiver.stats
+    counts = f"{stats.packets} packets, {stats.frames} frames"
+    odd = {"lost": stats.lost, "late": stats.late, "not understood": stats.malformed}
     told = ", ".join(f"{count} {name}" for name, count in odd.items() if count)
-    print(f"{receiver.state()} ({counts}{', ' + told if told else ''}, jitter {1000 * tally.jitter():.1f} ms)")
-    if tally.malformed:
-        print(f"  not understood: {tally.problem}")
+    print(f"{receiver.state()} ({counts}{', ' + told if told else ''}, jitter {1000 * stats.jitter():.1f} ms)")
+    if stats.malformed:
+        print(f"  not understood: {stats.problem}")
     if receiver.recording is not None and receiver.recording.problem:
         print(f"  {receiver.recording.problem}")
     if came:

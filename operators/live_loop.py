@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.raw_take import SUFFIX
 from ..capture.devices.raw_take_recorder import Recorder, free_path
-from ..capture.devices.receiver import MOST_WAITING, Receiver
+from ..capture.devices.receiver import QUEUE_LENGTH, Receiver
 from ..capture.network.transport import Address
 from ..hand import proportions
 from ..hand.joints import SIDES, Side
@@ -105,10 +105,10 @@ class LiveRun:
     def step(self) -> bool:
         """Takes what came, solves it and poses the hands; whether anything was posed."""
         # By the time at which the inbox is looked into: what takes long to solve was not lost meanwhile.
-        most = AT_ONCE if self.session.kept is not None else MOST_WAITING
+        most = AT_ONCE if self.session.kept is not None else QUEUE_LENGTH
         now, came = time.perf_counter(), self.receiver.drain(most)
         if came:
-            self.session.feed([(arrived.frame, arrived.at) for arrived in came])
+            self.session.feed([(timed.frame, timed.arrival) for timed in came])
             self.rigs.come(self.session.came)
             self.timecode = came[-1].frame.timecode
         before = len(self.rigs.posed())
@@ -117,7 +117,7 @@ class LiveRun:
             bpy.context.view_layer.update()
             # What it takes to begin with a hand says nothing of how it is followed.
             if len(self.rigs.posed()) == before:
-                self.receiver.tally.latencies.append(time.perf_counter() - came[-1].at)
+                self.receiver.stats.latencies.append(time.perf_counter() - came[-1].arrival)
         return posed
 
     def pose(self, now: float) -> bool:

@@ -84,10 +84,10 @@ def _people(layout: "UILayout", chosen: Any, run: LiveRun | None) -> None:
 
 
 def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
-    paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.trouble else "INFO")
+    paragraph(layout, context, sentence(run.receiver.state()), "ERROR" if run.receiver.failed else "INFO")
     for problem in [*run.rigs.problems.values(), *run.session.problems.values()]:
         paragraph(layout, context, sentence(problem), "ERROR")
-    if not run.receiver.tally.frames:
+    if not run.receiver.stats.frames:
         return
     column = layout.column(align=True)
     for shown in run.shown:
@@ -95,25 +95,25 @@ def _standing(layout: "UILayout", context: "Context", run: LiveRun) -> None:
         pair(column, _called(shown.name), "not seen" if shown.lost else missing)
     for name in run.session.waiting():
         pair(column, _called(name), "being measured")
-    _figures(column, run.receiver.tally)
+    _figures(column, run.receiver.stats)
     if run.timecode:
         pair(column, "Timecode", run.timecode)
 
 
-def _figures(layout: "UILayout", tally: StreamStats) -> None:
+def _figures(layout: "UILayout", stats: StreamStats) -> None:
     """Draw latency, jitter and lost frames."""
-    middle, most = tally.latency()
+    middle, most = stats.latency()
     pair(layout, "Latency, median / 99 %", f"{1000 * middle:.1f} / {1000 * most:.1f} ms")
-    pair(layout, "Jitter", f"{1000 * tally.jitter():.1f} ms")
+    pair(layout, "Jitter", f"{1000 * stats.jitter():.1f} ms")
     dropped = {
-        "Lost on the way": tally.lost,
-        "Came too late": tally.late,
-        "Not understood": tally.malformed,
-        "Not shown in time": tally.overrun,
+        "Lost on the way": stats.lost,
+        "Came too late": stats.late,
+        "Not understood": stats.malformed,
+        "Not shown in time": stats.overrun,
     }
     for name, count in dropped.items():
         if count:
-            pair(layout, name, f"{count} of {tally.packets}" if name == "Not understood" else f"{count} frames")
+            pair(layout, name, f"{count} of {stats.packets}" if name == "Not understood" else f"{count} frames")
     if not any(dropped.values()):
         pair(layout, "Lost", "none")
 

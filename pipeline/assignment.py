@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import capture as captures
-from ..capture.marker_labels import shown
+from ..capture.marker_labels import quoted
 from ..capture.markers import Markers
 from ..errors import HandError, MarkerMapError
 from ..hand.calibration import measuring
@@ -115,14 +115,14 @@ def _of_subject(recipe: Recipe, markers: Markers, groups: Groups) -> Groups:
     own = {group: spots for group, spots in groups.items() if recipe.subject in ("", person_of(group))}
     if not own:
         people = sorted({person_of(group) for group in groups} - {""})
-        told = ", ".join(map(shown, people)) if people else "hands without a name"
-        raise MarkerMapError(f"{markers.source}: holds no hand of {shown(recipe.subject)}, expected one of: {told}")
+        told = ", ".join(map(quoted, people)) if people else "hands without a name"
+        raise MarkerMapError(f"{markers.source}: holds no hand of {quoted(recipe.subject)}, expected one of: {told}")
     return own
 
 
 def _to_choose(group: str) -> str:
     person = person_of(group)
-    return f": choose the subject {shown(person)} to have it" if person else ""
+    return f": choose the subject {quoted(person)} to have it" if person else ""
 
 
 def tips_alone(recipe: Recipe, markers: Markers) -> dict[str, dict[str, tuple[str, float]]]:
@@ -149,7 +149,7 @@ def _present(groups: Groups, markers: Markers, warnings: list[str]) -> Groups:
                 f"{len(missing) - 1} others, expected {FEWEST} of its {len(spots)} labels"
             )
         if missing:
-            warnings.append(f"the marker map's {', '.join(map(shown, missing))} ({group}) are not in the capture")
+            warnings.append(f"the marker map's {', '.join(map(quoted, missing))} ({group}) are not in the capture")
     return kept
 
 
@@ -164,7 +164,7 @@ def positions_of(markers: Markers, spots: dict[str, Spot]) -> Floats:
 
 def turns_of(markers: Markers, spots: dict[str, Spot]) -> Floats | None:
     """Rotations (F, T, 4) wxyz of the joints with these labels, NaN where unknown; None if the capture has none."""
-    return None if markers.turns is None else markers.turns[:, [markers.names.index(label) for label in spots]]
+    return None if markers.rotations is None else markers.rotations[:, [markers.names.index(label) for label in spots]]
 
 
 def _side(group: str, spots: dict[str, Spot], markers: Markers, told: bool, warnings: list[str]) -> Side:

@@ -23,9 +23,9 @@ def in_own_frames(solver: Solver[Any], person: Performer, markers: Markers) -> M
     The offset of each joint is found by comparing the device's rotations with a solution from the positions alone.
     Markers without rotations are returned unchanged.
     """
-    if markers.turns is None:
+    if markers.rotations is None:
         return markers
-    turns = np.full_like(markers.turns, np.nan)
+    turns = np.full_like(markers.rotations, np.nan)
     for measured in person.hands.values():
         spots, told = measured.spots, turns_of(markers, measured.spots)
         hand, targets = assign(measured.model, spots, markers.times, positions_of(markers, spots))
@@ -36,4 +36,4 @@ def in_own_frames(solver: Solver[Any], person: Performer, markers: Markers) -> M
         pose, _ = solver.solve(hand, some, initial_state(solver, measured))
         columns = [markers.names.index(label) for label in spots]
         turns[:, columns] = rot.multiply(told, device_offsets(hand, some, pose, told[first]))
-    return replace(markers, turns=turns)
+    return replace(markers, rotations=turns)

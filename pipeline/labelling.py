@@ -42,7 +42,7 @@ def as_named(markers: Markers, groups: Groups) -> LabelledMarkers:
 
     groups: hand -> label -> spot. A doubtful swap is left as it is, with a warning.
     """
-    positions, predicted, turns, told = markers.positions, markers.predicted, markers.turns, []
+    positions, predicted, turns, told = markers.positions, markers.predicted, markers.rotations, []
     counts = {"mended": 0, "doubtful": 0}
     for group, spots in groups.items():
         columns = [markers.names.index(label) for label in spots if label in markers.names]
@@ -56,14 +56,14 @@ def as_named(markers: Markers, groups: Groups) -> LabelledMarkers:
         positions, predicted = positions.copy(), predicted.copy()
         positions[:, columns] = np.take_along_axis(markers.positions[:, columns], order[..., None], axis=1)
         predicted[:, columns] = np.take_along_axis(markers.predicted[:, columns], order, axis=1)
-        if turns is not None and markers.turns is not None:
+        if turns is not None and markers.rotations is not None:
             turns = turns.copy()
-            turns[:, columns] = np.take_along_axis(markers.turns[:, columns], order[..., None], axis=1)
+            turns[:, columns] = np.take_along_axis(markers.rotations[:, columns], order[..., None], axis=1)
         told += _swap_sentences(group, [markers.names[column] for column in columns], found)
     if not told:
         return LabelledMarkers(markers, {"by": "names", "swaps": counts})
     mended = replace(
-        markers, positions=positions, predicted=predicted, turns=turns, warnings=(*markers.warnings, *told)
+        markers, positions=positions, predicted=predicted, rotations=turns, warnings=(*markers.warnings, *told)
     )
     return LabelledMarkers(mended, {"by": "names", "swaps": counts})
 
@@ -190,7 +190,7 @@ def _renamed(markers: Markers, found: Labelling, names: list[list[str]]) -> Mark
         positions=np.concatenate([taken, rest], axis=1),
         predicted=np.concatenate([predicted, markers.predicted[:, others] & left[:, others]], axis=1),
         # The device's rotations belong to the joints that it named, and those names were not used.
-        turns=None,
+        rotations=None,
         warnings=(*markers.warnings, *_sentences(found, names)),
     )
 

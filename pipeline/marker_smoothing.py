@@ -33,7 +33,7 @@ def calmed(
     samples (F, M): True where a position was measured; cleaning filled gaps of up to gap_limit s with the others.
     """
     positions, predicted, noise = markers.positions.copy(), markers.predicted.copy(), {}
-    turns = None if markers.turns is None else markers.turns.copy()
+    turns = None if markers.rotations is None else markers.rotations.copy()
     for side, measured in person.hands.items():
         columns = [markers.names.index(label) for label in measured.spots]
         told = None if turns is None else turns[:, columns]
@@ -47,4 +47,4 @@ def calmed(
             turns[:, columns] = np.where(np.isfinite(turns[:, columns]), done.targets.rotations, np.nan)
         noise[side] = np.median(done.noise, axis=0, keepdims=True)
     known = np.all(np.isfinite(positions), axis=-1)
-    return SmoothedMarkers(replace(markers, positions=positions, predicted=predicted & known, turns=turns), noise)
+    return SmoothedMarkers(replace(markers, positions=positions, predicted=predicted & known, rotations=turns), noise)

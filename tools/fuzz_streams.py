@@ -21,15 +21,15 @@ from pathlib import Path
 import numpy as np
 
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import read_head, read_packets
+from knuckle.capture.devices.raw_take import read_header, read_packets
 from knuckle.capture.frame import Frame
-from knuckle.capture.network.transport import LARGEST_PACKET, Address
-from knuckle.capture.protocols.finite_numbers import FARTHEST
-from knuckle.capture.timestamps import LATEST
+from knuckle.capture.network.transport import MAX_PACKET_SIZE, Address
+from knuckle.capture.protocols.finite_numbers import MAX_COORDINATE_M
+from knuckle.capture.timestamps import MAX_TIME_S
 from knuckle.errors import PacketError
 from knuckle.tests.pure.capture.devices.moments import moments
 
-MOST_NAMES = 4096
+MAX_POINTS = 4096
 """Points of a frame."""
 WARM = 0.2
 """The share of packets after which a parser has all the tables that it keeps."""
@@ -88,7 +88,7 @@ def repeat(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
     """A piece, once or many times."""
     start, length = dice.randrange(len(packet)), dice.choice([1, 2, 4, 8, 64, len(packet)])
     piece = packet[start : start + length] * dice.choice([1, 1, 2, 50])
-    packet[start:start] = piece[:LARGEST_PACKET]
+    packet[start:start] = piece[:MAX_PACKET_SIZE]
 
 
 def extreme(dice: random.Random, packet: bytearray, _: list[bytes]) -> None:
@@ -152,18 +152,18 @@ def damaged(dice: random.Random, seeds: list[bytes]) -> Iterator[bytes]:
             for _ in range(dice.choice([0, 1, 1, 1, 2, 4])):
                 if packet:
                     dice.choice(MUTATIONS)(dice, packet, seeds)
-            yield bytes(packet[:LARGEST_PACKET])
+            yield bytes(packet[:MAX_PACKET_SIZE])
 
 
 def check(frame: Frame) -> None:
     """Raises AssertionError for a frame that holds what none may."""
     count = len(frame.names)
-    assert frame.time is None or abs(frame.time) < LATEST, f"{frame.time} s"
+    assert frame.time is None or abs(frame.time) < MAX_TIME_S, f"{frame.time} s"
     assert all(name.isprintable() for name in frame.names), "a name that cannot be shown"
-    assert count == len(set(frame.names)) <= MOST_NAMES, f"{count} names, {len(set(frame.names))} of them different"
+    assert count == len(set(frame.names)) <= MAX_POINTS, f"{count} names, {len(set(frame.names))} of them different"
     assert frame.positions.shape == (count, 3), frame.positions.shape
     # A joint lies within reach of a place that was told.
-    assert not (np.abs(frame.positions) > 100 * FARTHEST).any(), "a place is far away"
+    assert not (np.abs(frame.positions) > 100 * MAX_COORDINATE_M).any(), "a place is far away"
     assert (np.isnan(frame.positions).all(axis=1) | np.isfinite(frame.positions).all(axis=1)).all(), "half a place"
     if frame.rotations is not None:
         length = np.linalg.norm(frame.rotations, axis=1)
@@ -226,7 +226,7 @@ def seeds_of(device: str, takes: list[Path]) -> list[bytes]:
     found = [packet.encode() if isinstance(packet, str) else bytes(packet) for packet in said]
     for path in takes:
         data = path.read_bytes()
-        head, start = read_head(data, str(path))
+        head, start = read_header(data, str(path))
         found += [packet.content for packet in read_packets(data, start)] if head.device == device else []
     if not found:
         print(f"{device}: its sender's packets are known to a connection only, expected a raw take", file=sys.stderr)

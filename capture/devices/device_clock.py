@@ -1,8 +1,8 @@
 """A monotonic clock for a device's frames, even if the device's own stops, restarts, jumps or is often missing."""
 
-LEAP = 2.0
+MAX_JUMP_S = 2.0
 """s by which a device's clock may advance beyond the time between two packets before it counts as a jump."""
-LEAST = 1e-4
+MIN_STEP_S = 1e-4
 """Minimum step between two frames in s."""
 
 
@@ -14,28 +14,29 @@ class DeviceClock:
 
     def __init__(self) -> None:
         self._now: float | None = None
-        self._at = 0.0
+        self._last_arrival = 0.0
         """Arrival of the previous frame in s."""
-        self._told: tuple[float, float] | None = None
+        self._last_timestamp: tuple[float, float] | None = None
         """The device's last timestamp and its arrival, both in s."""
-        self._ahead = 0.0
+        self._offset = 0.0
         """Offset in s from the device's time to this clock's."""
 
-    def moment(self, told: float | None, at: float) -> float:
+    def frame_time(self, timestamp: float | None, arrival: float) -> float:
         """Time of the next frame in s, from the device's timestamp (None if it sends none) and the packet's arrival."""
         if self._now is None:
-            self._now = at if told is None else told
+            self._now = arrival if timestamp is None else timestamp
         else:
-            self._now = max(self._next(self._now + at - self._at, told, at), self._now + LEAST)
-        if told is not None:
-            self._told = told, at
-        self._at = at
+            expected = self._now + arrival - self._last_arrival
+            self._now = max(self._next(expected, timestamp, arrival), self._now + MIN_STEP_S)
+        if timestamp is not None:
+            self._last_timestamp = timestamp, arrival
+        self._last_arrival = arrival
         return self._now
 
-    def _next(self, by_arrival: float, told: float | None, at: float) -> float:
-        if told is None or (self._told is not None and told == self._told[0]):
-            return by_arrival
-        before, came = self._told or (told, at)
-        if self._told is None or not 0 < told - before < at - came + LEAP:
-            self._ahead = by_arrival - told
-        return told + self._ahead
+    def _next(self, expected: float, timestamp: float | None, arrival: float) -> float:
+        if timestamp is None or (self._last_timestamp is not None and timestamp == self._last_timestamp[0]):
+            return expected
+        last, last_arrival = self._last_timestamp or (timestamp, arrival)
+        if self._last_timestamp is None or not 0 < timestamp - last < arrival - last_arrival + MAX_JUMP_S:
+            self._offset = expected - timestamp
+        return timestamp + self._offset

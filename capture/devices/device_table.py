@@ -1,7 +1,7 @@
 """The table of supported devices, by the key that the panel, the shell and raw takes use."""
 
-from ..network.natnet_connection import NatnetLink
-from ..network.qtm_connection import QtmLink
+from ..network.natnet_connection import NatnetClient
+from ..network.qtm_connection import QtmClient
 from ..network.tcp import LineListener
 from ..network.transport import UdpListener
 from ..network.websocket import WebSocketClient, WebSocketListener
@@ -39,7 +39,7 @@ DEVICES: dict[str, Device] = {
         about="OptiTrack's Motive: skeletons with fingers, else markers by their names",
         port=1510,
         connects=True,
-        open=NatnetLink,
+        open=NatnetClient,
         parser=NatnetParser,
         sender=NatnetSender,
     ),
@@ -48,7 +48,7 @@ DEVICES: dict[str, Device] = {
         about="Qualisys Track Manager: skeletons with fingers, else markers by their labels",
         port=22223,
         connects=True,
-        open=QtmLink,
+        open=QtmClient,
         parser=QualisysParser,
         sender=QualisysSender,
     ),

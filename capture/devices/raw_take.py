@@ -19,8 +19,8 @@ from ...errors import CaptureError
 MAGIC = b"KNUCKLE RAW TAKE 1\n"
 SUFFIX = ".rawtake"
 RECORD = struct.Struct("<IdI")
-LONGEST_HEAD = 65_536
-LONGEST_PACKET = 1 << 24
+MAX_HEADER_SIZE = 65_536
+MAX_PACKET_SIZE = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Packet:
     """Byte offset of the next packet in the file."""
 
 
-def head_bytes(head: RawTakeHeader) -> bytes:
+def header_bytes(header: RawTakeHeader) -> bytes:
     """The magic line and the header as they are written."""
-    return MAGIC + json.dumps(asdict(head)).encode() + b"\n"
+    return MAGIC + json.dumps(asdict(header)).encode() + b"\n"
 
 
 def packet_bytes(packet: Packet) -> bytes:
@@ -56,27 +56,27 @@ def packet_bytes(packet: Packet) -> bytes:
     return RECORD.pack(len(packet.content), packet.time, zlib.crc32(packet.content)) + packet.content
 
 
-def read_head(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
+def read_header(data: bytes, source: str) -> tuple[RawTakeHeader, int]:
     """The header of a file and the byte offset of its first packet. Raises CaptureError if it is not a raw take's."""
-    end = data.find(b"\n", len(MAGIC), len(MAGIC) + LONGEST_HEAD)
+    end = data.find(b"\n", len(MAGIC), len(MAGIC) + MAX_HEADER_SIZE)
     if not data.startswith(MAGIC) or end < 0:
-        raise CaptureError(f"{source}: begins as no raw take does, expected '{MAGIC.decode().strip()}' and a head")
+        raise CaptureError(f"{source}: not a raw take, expected '{MAGIC.decode().strip()}' and a header")
     try:
-        said: Any = json.loads(data[len(MAGIC) : end])
+        fields: Any = json.loads(data[len(MAGIC) : end])
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or not isinstance(said.get("device"), str):
-        raise CaptureError(f"{source}: its head is not understood, expected JSON that names the device")
-    known = {key: value for key, value in said.items() if key in RawTakeHeader.__slots__ and isinstance(value, str)}
+        fields = None
+    if not isinstance(fields, dict) or not isinstance(fields.get("device"), str):
+        raise CaptureError(f"{source}: its header cannot be read, expected JSON that names the device")
+    known = {key: value for key, value in fields.items() if key in RawTakeHeader.__slots__ and isinstance(value, str)}
     return RawTakeHeader(**known), end + 1
 
 
 def read_packets(data: bytes, start: int) -> Iterator[Packet]:
     """The packets from byte offset `start` to the end, or to the first that is damaged."""
     while start + RECORD.size <= len(data):
-        length, time, check = RECORD.unpack_from(data, start)
+        length, time, checksum = RECORD.unpack_from(data, start)
         content = data[start + RECORD.size : start + RECORD.size + length]
-        if length > LONGEST_PACKET or len(content) < length or zlib.crc32(content) != check:
+        if length > MAX_PACKET_SIZE or len(content) < length or zlib.crc32(content) != checksum:
             return
         start += RECORD.size + length
         yield Packet(time, content, start)

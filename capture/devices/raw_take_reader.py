@@ -6,16 +6,16 @@ import numpy as np
 
 from ...errors import CaptureError, PacketError
 from ..frame import Frame
-from ..marker_labels import shown
+from ..marker_labels import quoted
 from ..markers import Floats
 from ..recording import Recording
 from .device_clock import DeviceClock
-from .raw_take import MAGIC, read_head, read_packets
+from .raw_take import MAGIC, read_header, read_packets
 from .stream_stats import StreamStats
 
-MOST_NAMES = 4096
+MAX_POINTS = 4096
 """Most points in a recording, a bound for hostile files."""
-MOST_PLACES = 1 << 26
+MAX_SAMPLES = 1 << 26
 """Most points times frames: two hands for three hours. A hostile file could name other points in each frame."""
 
 
@@ -32,37 +32,37 @@ def read(data: bytes, source: str) -> Recording:
     # Imported here because the protocols of some devices import file formats.
     from .device_table import DEVICES
 
-    head, start = read_head(data, source)
-    if head.device not in DEVICES:
-        raise CaptureError(f"{source}: recorded from {shown(head.device)}, expected one of {', '.join(DEVICES)}")
-    parser, tally, clock = DEVICES[head.device].parser(), StreamStats(), DeviceClock()
+    header, start = read_header(data, source)
+    if header.device not in DEVICES:
+        raise CaptureError(f"{source}: recorded from {quoted(header.device)}, expected one of {', '.join(DEVICES)}")
+    parser, stats, clock = DEVICES[header.device].parser(), StreamStats(), DeviceClock()
     frames, end = [], start
     for packet in read_packets(data, start):
         end = packet.end
-        tally.packets += 1
+        stats.packets += 1
         try:
-            found = list(parser.feed(packet.content))
+            parsed = list(parser.feed(packet.content))
         except PacketError as error:
-            tally.malformed, tally.problem = tally.malformed + 1, str(error)
+            stats.malformed, stats.problem = stats.malformed + 1, str(error)
             continue
         # Late frames are dropped here as they are live.
-        newer = [frame for frame in found if tally.comes(frame, packet.time)]
-        frames += [replace(frame, time=clock.moment(frame.time, packet.time)) for frame in newer]
+        newer = [frame for frame in parsed if stats.add(frame, packet.time)]
+        frames += [replace(frame, time=clock.frame_time(frame.time, packet.time)) for frame in newer]
     if not frames:
-        why = f", the last because {tally.problem}" if tally.problem else ""
-        raise CaptureError(f"{source}: {tally.packets} packets and no frame of a hand in them{why}")
+        reason = f": the last was rejected because {stats.problem}" if stats.problem else ""
+        raise CaptureError(f"{source}: no frame of a hand in {stats.packets} packets{reason}")
     names = _names(frames, source)
     return Recording(
-        format=f"raw take of {DEVICES[head.device].name}",
+        format=f"raw take of {DEVICES[header.device].name}",
         names=names,
-        positions=_joined(frames, names, [frame.positions for frame in frames]),
-        turns=_turns(frames, names),
+        positions=_stacked(frames, names, [frame.positions for frame in frames]),
+        rotations=_rotations(frames, names),
         times=np.array([frame.time for frame in frames], float),
         unit="m",
         up="z",
-        up_is_sure=True,
+        up_is_defined=True,
         timecode=frames[0].timecode,
-        warnings=_warnings(tally, len(data) - end),
+        warnings=_warnings(stats, len(data) - end),
     )
 
 
@@ -71,43 +71,43 @@ def _names(frames: list[Frame], source: str) -> tuple[str, ...]:
     seen = {frame.names: np.zeros(len(frame.names), bool) for frame in frames}
     for frame in frames:
         seen[frame.names] |= np.isfinite(frame.positions).all(axis=1)
-    names = dict.fromkeys(own[row] for own, there in seen.items() for row in np.flatnonzero(there))
-    if len(names) > MOST_NAMES:
-        raise CaptureError(f"{source}: {len(names)} different points, expected {MOST_NAMES} at most")
-    if len(names) * len(frames) > MOST_PLACES:
+    names = dict.fromkeys(own[row] for own, is_seen in seen.items() for row in np.flatnonzero(is_seen))
+    if len(names) > MAX_POINTS:
+        raise CaptureError(f"{source}: {len(names)} different points, expected {MAX_POINTS} at most")
+    if len(names) * len(frames) > MAX_SAMPLES:
         raise CaptureError(
-            f"{source}: {len(frames)} frames of {len(names)} points, expected {MOST_PLACES} places at most"
+            f"{source}: {len(frames)} frames of {len(names)} points, expected {MAX_SAMPLES} positions at most"
         )
     return tuple(names)
 
 
-def _turns(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
+def _rotations(frames: list[Frame], names: tuple[str, ...]) -> Floats | None:
     """(F, M, 4) wxyz, NaN where a frame has no rotation; None if no frame has any."""
     if all(frame.rotations is None for frame in frames):
         return None
-    none = {own: np.full((len(own), 4), np.nan) for own in {frame.names for frame in frames}}
-    return _joined(
-        frames, names, [none[frame.names] if frame.rotations is None else frame.rotations for frame in frames]
+    missing = {own: np.full((len(own), 4), np.nan) for own in {frame.names for frame in frames}}
+    return _stacked(
+        frames, names, [missing[frame.names] if frame.rotations is None else frame.rotations for frame in frames]
     )
 
 
-def _joined(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
+def _stacked(frames: list[Frame], names: tuple[str, ...], values: list[Floats]) -> Floats:
     """(F, M, K) array of the frames' values (own M, K) in the columns of `names`, NaN where a frame lacks a point."""
     column = {name: index for index, name in enumerate(names)}
-    kept = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
-    joined = np.full((len(frames), len(names), values[0].shape[1]), np.nan)
+    named = {own: [row for row, name in enumerate(own) if name in column] for own in {frame.names for frame in frames}}
+    stacked = np.full((len(frames), len(names), values[0].shape[1]), np.nan)
     for number, (frame, own) in enumerate(zip(frames, values, strict=True)):
-        rows = kept[frame.names]
-        joined[number, [column[frame.names[row]] for row in rows]] = own[rows]
-    return joined
+        rows = named[frame.names]
+        stacked[number, [column[frame.names[row]] for row in rows]] = own[rows]
+    return stacked
 
 
-def _warnings(tally: StreamStats, damaged: int) -> tuple[str, ...]:
+def _warnings(stats: StreamStats, damaged: int) -> tuple[str, ...]:
     """Sentences about lost, late and damaged data."""
-    said = {
-        f"{tally.malformed} packets were not understood, the last because {tally.problem}": tally.malformed,
-        f"{tally.lost} frames were lost between the device and Knuckle": tally.lost,
-        f"{tally.late} frames came too late and were left out": tally.late,
-        f"the last {damaged} bytes are of a packet that was not written whole": damaged,
+    counts = {
+        f"{stats.malformed} packets were not understood, the last because {stats.problem}": stats.malformed,
+        f"{stats.lost} frames were lost between the device and Knuckle": stats.lost,
+        f"{stats.late} frames arrived too late and were left out": stats.late,
+        f"the last {damaged} bytes belong to an incomplete packet": damaged,
     }
-    return tuple(sentence for sentence, count in said.items() if count)
+    return tuple(sentence for sentence, count in counts.items() if count)

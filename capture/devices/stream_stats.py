@@ -7,15 +7,15 @@ import numpy as np
 
 from ..frame import Frame
 
-KEPT = 240
+HISTORY_LENGTH = 240
 """Most recent arrivals and latencies that rate, jitter and latency are computed from."""
-RESTART = 1.0
+RESTART_STEP_S = 1.0
 """s: if a device's clock goes back by more, it was restarted, and its frames are not late."""
 RESTART_FRAMES = 120
 """The same for a device's frame number."""
 RESTART_RUN = 5
 """Late frames in a row, each newer than the one before it, after which the device counts as restarted, too."""
-FARTHEST_GAP = 1000
+MAX_LOST_FRAMES = 1000
 """Frames: a larger step of the frame number is taken as another way of counting, not as lost frames."""
 
 
@@ -24,7 +24,7 @@ class StreamStats:
     """Counts of one connection, written by one thread and read by others; they may differ by a packet's worth."""
 
     packets: int = 0
-    octets: int = 0
+    bytes_received: int = 0
     frames: int = 0
     malformed: int = 0
     """Packets dropped because they could not be parsed."""
@@ -36,32 +36,32 @@ class StreamStats:
     """Frames dropped because the queue was full."""
     problem: str = ""
     """What was wrong with the last malformed packet."""
-    arrivals: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    arrivals: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY_LENGTH))
     """Arrival times of the last frames, s on a monotonic clock."""
-    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
+    latencies: deque[float] = field(default_factory=lambda: deque(maxlen=HISTORY_LENGTH))
     """s from a packet's arrival until the hand was posed, for the last frames."""
     _number: int | None = None
     _time: float | None = None
     _late: list[Frame] = field(default_factory=list)
     """The current run of late frames."""
 
-    def anew(self) -> None:
+    def reset(self) -> None:
         """Forget the frame number and clock of the previous connection."""
         self._number, self._time, self._late = None, None, []
 
-    def comes(self, frame: Frame, arrived: float) -> bool:
+    def add(self, frame: Frame, arrival: float) -> bool:
         """Count a frame. True if it is newer than those before it, False if it is late."""
-        if self._is_late(frame) and not self._began_anew(frame):
+        if self._is_late(frame) and not self._is_restart(frame):
             self.late += 1
             return False
         self._late = []
         if frame.number is not None:
-            if self._number is not None and 1 < frame.number - self._number < FARTHEST_GAP:
+            if self._number is not None and 1 < frame.number - self._number < MAX_LOST_FRAMES:
                 self.lost += frame.number - self._number - 1
             self._number = frame.number
         self._time = frame.time
         self.frames += 1
-        self.arrivals.append(arrived)
+        self.arrivals.append(arrival)
         return True
 
     def _is_late(self, frame: Frame) -> bool:
@@ -70,22 +70,21 @@ class StreamStats:
             return 0 <= self._number - frame.number < RESTART_FRAMES
         if frame.time is not None and self._time is not None:
             # A repeated timestamp says nothing about the order.
-            return 0.0 < self._time - frame.time < RESTART
+            return 0.0 < self._time - frame.time < RESTART_STEP_S
         return False
 
-    def _began_anew(self, frame: Frame) -> bool:
+    def _is_restart(self, frame: Frame) -> bool:
         """Whether a run of late frames is long enough to be a restarted device's; if so, its counts are accepted."""
-        before = self._late[-1] if self._late else None
-        goes_on = before is not None and _after(frame, before)
-        self._late = [*self._late, frame] if goes_on else [frame]
+        continues = bool(self._late) and _is_newer(frame, self._late[-1])
+        self._late = [*self._late, frame] if continues else [frame]
         if len(self._late) < RESTART_RUN:
             return False
-        self.anew()
+        self.reset()
         return True
 
     def rate(self, now: float) -> float:
         """Frames per second over the last two seconds; 0 if there were fewer than two."""
-        recent = [arrived for arrived in list(self.arrivals) if now - arrived < 2.0]
+        recent = [arrival for arrival in list(self.arrivals) if now - arrival < 2.0]
         if len(recent) < 2 or recent[-1] <= recent[0]:
             return 0.0
         return (len(recent) - 1) / (recent[-1] - recent[0])
@@ -101,7 +100,7 @@ class StreamStats:
         return (float(np.median(known)), float(np.percentile(known, 99))) if known else (0.0, 0.0)
 
 
-def _after(frame: Frame, before: Frame) -> bool:
+def _is_newer(frame: Frame, before: Frame) -> bool:
     """Whether a frame is newer than another, by frame number if there is one, else by the clock."""
     if frame.number is not None and before.number is not None:
         return frame.number > before.number

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import CaptureError
-from ..marker_labels import duplicates, shown, unique
+from ..marker_labels import duplicate_warning, quoted, unique
 from ..markers import Floats
 from ..recording import Recording
-from .text_table import Table, blank, count_notes, number_in, text_lines
+from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
 HAND = 0.185
 """m: an adult's hand, from the wrist along the bones to the tip of the longest finger."""
@@ -60,10 +60,10 @@ def read(data: bytes, source: str) -> Recording:
         names=unique(labels),
         positions=_positions(joints, values),
         rate=_rate(step),
-        likely_unit=_likely_unit(joints),
+        default_unit=_likely_unit(joints),
         up="y",
-        up_is_sure=True,
-        warnings=notes + count_notes({"frames": (said, len(values))}) + duplicates(labels),
+        up_is_defined=True,
+        warnings=notes + count_warnings({"frames": (said, len(values))}) + duplicate_warning(labels),
     )
 
 
@@ -89,16 +89,16 @@ class _Hierarchy:
             case ["}"] if self.open_joints:
                 self.open_joints.pop()
             case ["OFFSET", x, y, z, *_] if self.open_joints:
-                numbers = [number_in(word) for word in (x, y, z)]
+                numbers = [parse_number(word) for word in (x, y, z)]
                 known = [number for number in numbers if number is not None and abs(number) < _FAR]
                 if len(known) < 3:
-                    raise CaptureError(f"{where}: an offset of {shown(' '.join(words[1:]))}, expected three numbers")
+                    raise CaptureError(f"{where}: an offset of {quoted(' '.join(words[1:]))}, expected three numbers")
                 self.joints[self.open_joints[-1]].offset = (known[0], known[1], known[2])
             case ["CHANNELS", count, *names] if self.open_joints:
                 self.joints[self.open_joints[-1]].channels += _channels(count, names, self.columns, where)
                 self.columns += len(names)
             case _:
-                found = shown(" ".join(words))
+                found = quoted(" ".join(words))
                 raise CaptureError(f"{where}: {found}, expected a joint, its OFFSET, its CHANNELS or a bracket")
 
     def _joint(self, words: list[str], where: str) -> None:
@@ -134,12 +134,12 @@ def _hierarchy(lines: list[str], source: str) -> tuple[list[_Joint], int, int]:
 
 def _channels(count: str, names: list[str], column: int, where: str) -> list[tuple[str, int, int]]:
     """The channels of a joint, the first of which is in `column` of the motion."""
-    if number_in(count) != len(names):
-        raise CaptureError(f"{where}: {shown(count)} channels said and {len(names)} named, expected as many")
+    if parse_number(count) != len(names):
+        raise CaptureError(f"{where}: {quoted(count)} channels said and {len(names)} named, expected as many")
     channels = []
     for place, name in enumerate(names):
         if name.lower() not in _CHANNELS:
-            raise CaptureError(f"{where}: a channel {shown(name)}, expected one such as Xposition or Zrotation")
+            raise CaptureError(f"{where}: a channel {quoted(name)}, expected one such as Xposition or Zrotation")
         channels.append((*_CHANNELS[name.lower()], column + place))
     return channels
 
@@ -150,13 +150,13 @@ def _motion_head(lines: list[str], motion_at: int, source: str) -> tuple[float |
     for index in range(motion_at + 1, len(lines)):
         key, _, value = lines[index].partition(":")
         if key.strip().lower() == "frames":
-            frames = number_in(value)
+            frames = parse_number(value)
         elif key.strip().lower() == "frame time":
-            step = number_in(value)
+            step = parse_number(value)
             if step is None:
-                raise CaptureError(f"{source}, line {index + 1}: a frame time of {shown(value)}, expected seconds")
+                raise CaptureError(f"{source}, line {index + 1}: a frame time of {quoted(value)}, expected seconds")
             return frames, step, index + 1
-        elif not blank(lines[index]):
+        elif not is_blank(lines[index]):
             break
     raise CaptureError(f"{source}, line {motion_at + 1}: no Frame Time after MOTION, expected seconds a frame")
 

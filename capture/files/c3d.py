@@ -10,10 +10,10 @@ import numpy as np
 
 from ...errors import CaptureError
 from ..conventions import UPS
-from ..marker_labels import duplicates, unique
+from ..marker_labels import duplicate_warning, unique
 from ..markers import Floats
 from ..recording import Recording
-from .c3d_parameters import BLOCK, MIPS, C3dParameters, read_parameters, real_from
+from .c3d_parameters import BLOCK, MIPS, C3dParameters, float_values, read_parameters
 
 MOST_IN_HEADER = 65535
 """The last frame in the header's 16 bits, where they saturate."""
@@ -74,14 +74,14 @@ def read(data: bytes, source: str) -> Recording:
         unit_text=parameters.word("POINT", "UNITS"),
         up=screen if screen in UPS else None,
         # Only Z is trusted: many programs write X_SCREEN +X and Y_SCREEN +Y whatever the axes are.
-        up_is_sure=screen == "z",
-        warnings=notes + label_notes + duplicates(labels) + rate_notes,
+        up_is_defined=screen == "z",
+        warnings=notes + label_notes + duplicate_warning(labels) + rate_notes,
     )
 
 
 def _header(data: bytes, processor: int) -> _Header:
     words = struct.unpack_from((">" if processor == MIPS else "<") + "10H", data, 0)
-    scale, rate = (float(real_from(data[place : place + 4], processor)[0]) for place in (12, 20))
+    scale, rate = (float(float_values(data[place : place + 4], processor)[0]) for place in (12, 20))
     return _Header(words[1], words[2], words[3], words[4], scale, words[8], rate)
 
 
@@ -142,7 +142,7 @@ def _positions(data: bytes, layout: _Layout, processor: int, frames: int) -> Flo
     """(F, M, 3) in the file's unit, NaN where the residual is negative or the point exactly at the origin."""
     raw = data[layout.start : layout.start + frames * layout.words * layout.size]
     if layout.size == 4:
-        values = real_from(raw, processor)
+        values = float_values(raw, processor)
     else:
         values = np.frombuffer(raw, ">i2" if processor == MIPS else "<i2").astype(np.float64)
     points = values.reshape(frames, layout.words)[:, : 4 * layout.count].reshape(frames, layout.count, 4)

@@ -13,19 +13,19 @@ import numpy as np
 
 from ...errors import CaptureError
 from ..markers import Floats
-from .binary_floats import reals
+from .binary_floats import float32_values
 
 BLOCK = 512
 INTEL, DEC, MIPS = 84, 85, 86
 
 
-def real_from(raw: bytes, processor: int) -> Floats:
+def float_values(raw: bytes, processor: int) -> Floats:
     """(N,) the 32-bit floats in `raw`, in the processor's format. Damaged ones may be inf or NaN."""
     if processor != DEC:
-        return reals(raw, ">" if processor == MIPS else "<")
+        return float32_values(raw, ">" if processor == MIPS else "<")
     # A VAX F float is an IEEE float with its 16-bit halves swapped and an exponent greater by two.
     halves = np.frombuffer(raw, "<u2").reshape(-1, 2)[:, ::-1]
-    return reals(halves.tobytes()) / 4.0
+    return float32_values(halves.tobytes()) / 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Parameter:
     def numbers(self) -> list[float]:
         """The values, first dimension fastest; empty if they are characters."""
         if self.kind == 4:
-            return [float(value) for value in real_from(self.raw[: len(self.raw) // 4 * 4], self.processor)]
+            return [float(value) for value in float_values(self.raw[: len(self.raw) // 4 * 4], self.processor)]
         if self.kind == 2:
             order = ">u2" if self.processor == MIPS else "<u2"
             return [float(value) for value in np.frombuffer(self.raw[: len(self.raw) // 2 * 2], order)]

@@ -12,9 +12,9 @@ from ..markers import Floats
 Json = Any
 """A value of json.loads: dict, list, str, float, bool or None. Integers of any length are parsed as floats."""
 
-MOST_HANDS = 64
-"""Hands read from a frame: more than hand_tracks.MOST_TRACKS, so that too many are reported."""
-DEEPEST = 64
+MAX_HANDS = 64
+"""Hands read from a frame: more than hand_tracks.MAX_TRACKS, so that too many are reported."""
+MAX_DEPTH = 64
 """Most levels of nesting; the deepest known recorder has nine."""
 
 
@@ -24,8 +24,8 @@ def load(data: bytes, source: str) -> Json:
         text = data.decode("utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise CaptureError(f"{source}: byte {error.start} is not UTF-8 text, expected JSON") from None
-    if _depth(data) > DEEPEST:
-        raise CaptureError(f"{source}: brackets are nested more than {DEEPEST} deep, expected a recording of hands")
+    if _depth(data) > MAX_DEPTH:
+        raise CaptureError(f"{source}: brackets are nested more than {MAX_DEPTH} deep, expected a recording of hands")
     try:
         return json.loads(text, parse_int=float)
     except json.JSONDecodeError as error:

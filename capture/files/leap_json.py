@@ -8,10 +8,10 @@ used.
 import numpy as np
 
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINTS
-from ..hand_tracks import HandSample, follow, marker_names
+from ..hand_tracks import HandSample, marker_names, track_hands
 from ..markers import Floats
 from ..recording import Recording
-from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from
+from .hand_json import MAX_HANDS, Json, claim_from, frames_of, point_from
 
 LEAP_JOINTS: tuple[str, ...] = (*JOINTS, "elbow")
 _INDEX = {joint: index for index, joint in enumerate(LEAP_JOINTS)}
@@ -36,7 +36,7 @@ def read(document: Json, source: str) -> Recording:
     template = _template(document)
     frames = [_frame(frame, template) for frame in frames_of(document)[template is not None :]]
     stamps = np.array([_number(frame.get("timestamp")) for frame in frames], np.float64)
-    names, positions, warnings = follow([hands_in(frame) for frame in frames], source)
+    names, positions, warnings = track_hands([hands_in(frame) for frame in frames], source)
     labels, positions = marker_names(names, LEAP_JOINTS, positions)
     known = np.isfinite(stamps)
     first = stamps[known][0] if known.any() else 0.0
@@ -47,7 +47,7 @@ def read(document: Json, source: str) -> Recording:
         times=(stamps - first) * 1e-6 if known.any() else None,
         unit="mm",
         up="y",
-        up_is_sure=True,
+        up_is_defined=True,
         warnings=warnings,
     )
 
@@ -96,12 +96,12 @@ def hands_in(frame: dict[str, Json]) -> list[HandSample]:
         if isinstance(pointable, dict) and not pointable.get("tool"):
             fingers.setdefault(str(pointable.get("handId")), []).append(pointable)
     found = []
-    for hand in hands[:MOST_HANDS]:
+    for hand in hands[:MAX_HANDS]:
         if isinstance(hand, dict):
-            identity = str(hand.get("id"))
-            joints = _joints(hand, fingers.get(identity, []))
+            hand_id = str(hand.get("id"))
+            joints = _joints(hand, fingers.get(hand_id, []))
             if np.isfinite(joints).all(axis=-1).any():
-                found.append(HandSample.of(claim_from(hand.get("type")), joints, identity))
+                found.append(HandSample.of(claim_from(hand.get("type")), joints, hand_id))
     return found
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import CaptureError
 from ...hand.joints import DIGIT_JOINTS
-from ..hand_tracks import HandSample, follow, marker_names
+from ..hand_tracks import HandSample, marker_names, track_hands
 from ..markers import Floats
 from ..recording import Recording
-from .hand_json import MOST_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
+from .hand_json import MAX_HANDS, Json, claim_from, frames_of, points_from, rate_of, times_of
 
 # MediaPipe's fingers have no metacarpal: MCP, PIP, DIP, TIP.
 LANDMARKS: tuple[str, ...] = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[-4:]))
@@ -49,7 +49,7 @@ def read(document: Json, source: str) -> Recording:
         )
     rate = rate_of(document)
     times = times_of(frames, rate)
-    names, positions, warnings = follow(hands, source)
+    names, positions, warnings = track_hands(hands, source)
     if times is None and rate is None and len(frames) > 1:
         rate = CAMERA_RATE
         warnings += (f"neither times nor a frame rate in the file: taken as {rate:g} Hz",)
@@ -62,7 +62,7 @@ def read(document: Json, source: str) -> Recording:
         rate=rate,
         unit="m",
         up="-y",
-        up_is_sure=True,
+        up_is_defined=True,
         warnings=warnings,
     )
 
@@ -83,7 +83,7 @@ def _each(value: Json) -> list[Floats]:
     one = _points(value)
     if one is not None:
         return [one]
-    several = [_points(item) for item in value[:MOST_HANDS]] if isinstance(value, list) else []
+    several = [_points(item) for item in value[:MAX_HANDS]] if isinstance(value, list) else []
     return [points for points in several if points is not None]
 
 
@@ -97,11 +97,11 @@ def hands_in(frame: Json) -> list[HandSample]:
         plain = _each(frame)
         if plain:
             return [_detection("hand", points, None) for points in plain]
-        return [detection for hand in frame[:MOST_HANDS] if isinstance(hand, dict) for detection in hands_in(hand)]
+        return [detection for hand in frame[:MAX_HANDS] if isinstance(hand, dict) for detection in hands_in(hand)]
     if not isinstance(frame, dict):
         return []
     if isinstance(frame.get("hands"), list):
-        return [detection for hand in frame["hands"][:MOST_HANDS] for detection in hands_in(hand)]
+        return [detection for hand in frame["hands"][:MAX_HANDS] for detection in hands_in(hand)]
     holder = frame["hands"] if isinstance(frame.get("hands"), dict) else frame
     sides = [key for key in holder if key.lower() in {"left", "right", "left_hand", "right_hand"}]
     if sides:

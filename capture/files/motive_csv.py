@@ -8,9 +8,9 @@ import csv
 from dataclasses import dataclass, field
 
 from ...errors import CaptureError
-from ..marker_labels import duplicates, unique
+from ..marker_labels import duplicate_warning, unique
 from ..recording import Recording
-from .text_table import Table, count_notes, number_in, text_lines
+from .text_table import Table, count_warnings, parse_number, text_lines
 
 _TYPES = {"marker", "rigid body marker", "bone marker", "skeleton marker", "asset marker"}
 """Types of column that are markers: `marker` is measured, the others are placed on the solved body."""
@@ -52,17 +52,17 @@ def read(data: bytes, source: str) -> Recording:
     time_at = next((place for place, title in enumerate(titles) if title.startswith("time (")), None)
     order = [marker.axes[axis] for marker in markers for axis in "xyz"]
     settings = _settings(rows[0])
-    frames = number_in(settings.get("total exported frames", ""))
+    frames = parse_number(settings.get("total exported frames", ""))
     return Recording(
         format="Motive CSV",
         names=unique(labels),
         positions=numbers[:, order].reshape(len(numbers), len(labels), 3),
         times=numbers[:, time_at] if time_at is not None else None,
-        rate=number_in(settings.get("export frame rate", settings.get("capture frame rate", ""))),
+        rate=parse_number(settings.get("export frame rate", settings.get("capture frame rate", ""))),
         unit_text=settings.get("length units", ""),
         up="y",
-        up_is_sure=True,
-        warnings=notes + count_notes({"frames": (frames, len(numbers))}) + duplicates(labels),
+        up_is_defined=True,
+        warnings=notes + count_warnings({"frames": (frames, len(numbers))}) + duplicate_warning(labels),
     )
 
 

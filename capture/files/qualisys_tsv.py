@@ -7,9 +7,9 @@ the export.
 import numpy as np
 
 from ...errors import CaptureError
-from ..marker_labels import duplicates, shown, unique
+from ..marker_labels import duplicate_warning, quoted, unique
 from ..recording import Recording
-from .text_table import Table, blank, count_notes, number_in, text_lines
+from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
 _KEYS = ("NO_OF_FRAMES", "NO_OF_CAMERAS", "NO_OF_MARKERS", "MARKER_NAMES", "TRAJECTORY_TYPES", "DATA_INCLUDED")
 
@@ -28,19 +28,19 @@ def read(data: bytes, source: str) -> Recording:
         raise CaptureError(f"{source}: no names in a line MARKER_NAMES of the header, expected one a marker")
     included = _value(header, "DATA_INCLUDED").upper()
     if included not in {"", "3D", "2D3D"}:
-        raise CaptureError(f"{source}: the data included is {shown(included)}, expected 3D markers")
+        raise CaptureError(f"{source}: the data included is {quoted(included)}, expected 3D markers")
     labels = [name.strip() or f"marker_{index + 1}" for index, name in enumerate(header["MARKER_NAMES"])]
     titles = [cell.strip() for cell in lines[first].split("\t")] if first < len(lines) else []
     lead = _lead(titles, 3 * len(labels))
-    first += bool(titles) and number_in(titles[0]) is None
+    first += bool(titles) and parse_number(titles[0]) is None
     width = lead + 3 * len(labels)
     table, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
     positions = table[:, lead:].reshape(len(table), len(labels), 3)
     missing = (positions == 0).all(axis=-1)
-    counts = count_notes(
+    counts = count_warnings(
         {
-            "frames": (number_in(_value(header, "NO_OF_FRAMES")), len(table)),
-            "markers": (number_in(_value(header, "NO_OF_MARKERS")), len(labels)),
+            "frames": (parse_number(_value(header, "NO_OF_FRAMES")), len(table)),
+            "markers": (parse_number(_value(header, "NO_OF_MARKERS")), len(labels)),
         }
     )
     return Recording(
@@ -48,11 +48,11 @@ def read(data: bytes, source: str) -> Recording:
         names=unique(labels),
         positions=np.where(missing[..., None], np.nan, positions),
         times=table[:, lead - 1] if lead == 2 else None,
-        rate=number_in(_value(header, "FREQUENCY")),
+        rate=parse_number(_value(header, "FREQUENCY")),
         unit="mm",
         up="z",
-        up_is_sure=True,
-        warnings=notes + counts + duplicates(labels),
+        up_is_defined=True,
+        warnings=notes + counts + duplicate_warning(labels),
     )
 
 
@@ -62,7 +62,7 @@ def _header(lines: list[str]) -> tuple[dict[str, list[str]], int]:
     for index, line in enumerate(lines):
         cells = line.split("\t")
         key = cells[0].strip().upper()
-        if blank(line):
+        if is_blank(line):
             continue
         if not key.isascii() or ("_" not in key and key not in {"FREQUENCY", "DESCRIPTION"}):
             return header, index
@@ -81,6 +81,6 @@ def _lead(titles: list[str], width: int) -> int:
     """The number of columns before the markers: 0, or 2 for Frame and Time."""
     while titles and not titles[-1]:
         titles.pop()
-    if titles and number_in(titles[0]) is None:
+    if titles and parse_number(titles[0]) is None:
         return 2 if titles[0].lower() == "frame" and len(titles) > 1 and titles[1].lower() == "time" else 0
     return 2 if len(titles) == width + 2 else 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import CaptureError
-from ..marker_labels import shown
+from ..marker_labels import quoted
 from ..markers import Floats
 
 _BLANKS = {
@@ -39,7 +39,7 @@ def text_lines(data: bytes) -> list[str]:
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def blank(line: str) -> bool:
+def is_blank(line: str) -> bool:
     """True for a line of nothing but separators."""
     return not line.strip("\t ,;\0")
 
@@ -69,7 +69,7 @@ class Table:
         A truncated last line is skipped. Raises CaptureError, naming the line.
         """
         values = array("d")
-        filled = [index for index in range(self.first, len(self.lines)) if not blank(self.lines[index])]
+        filled = [index for index in range(self.first, len(self.lines)) if not is_blank(self.lines[index])]
         warnings: tuple[str, ...] = ()
         for index in filled:
             # A file without a line break at the end may have been truncated.
@@ -96,7 +96,7 @@ class Table:
     def _cells(self, index: int, may_be_short: bool) -> list[str]:
         """The cells of a line, padded or trimmed to `width`."""
         cells = self._parts(index)
-        while len(cells) > self.width and blank(cells[-1]):
+        while len(cells) > self.width and is_blank(cells[-1]):
             cells.pop()
         short = self.width - len(cells)
         if short < 0 or 2 * short > self.width or short % 3 or (short and not may_be_short):
@@ -122,11 +122,11 @@ class Table:
             return float(text)
         except ValueError:
             raise CaptureError(
-                f"{self.source}, line {index + 1}, column {column + 1}: {shown(text)}, expected a number or a blank"
+                f"{self.source}, line {index + 1}, column {column + 1}: {quoted(text)}, expected a number or a blank"
             ) from None
 
 
-def number_in(text: str) -> float | None:
+def parse_number(text: str) -> float | None:
     """The finite number in a header's cell, or None."""
     try:
         value = float(text.strip(" \"'"))
@@ -135,7 +135,7 @@ def number_in(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def count_notes(says: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
+def count_warnings(says: dict[str, tuple[float | None, int]]) -> tuple[str, ...]:
     """A warning for each count on which header and data disagree; `says`: thing -> (count in header, in data)."""
     return tuple(
         f"the header says {stated:g} {thing}, the data holds {found}"

@@ -6,9 +6,9 @@ says which axis is up: OpenSim, Motive and Pose2Sim write Y, Motion Analysis Z.
 """
 
 from ...errors import CaptureError
-from ..marker_labels import duplicates, unique
+from ..marker_labels import duplicate_warning, unique
 from ..recording import Recording
-from .text_table import Table, blank, count_notes, number_in, text_lines
+from .text_table import Table, count_warnings, is_blank, parse_number, text_lines
 
 
 def sniff(head: bytes) -> bool:
@@ -31,10 +31,10 @@ def read(data: bytes, source: str) -> Recording:
         raise CaptureError(f"{source}, line {names_at + 1}: no labels after Frame# and Time, expected one a marker")
     width = 2 + 3 * len(labels)
     numbers, notes = Table(source, lines, first, "\t", width, f"{len(labels)} markers").numbers()
-    counts = count_notes(
+    counts = count_warnings(
         {
-            "frames": (number_in(fields.get("numframes", "")), len(numbers)),
-            "markers": (number_in(fields.get("nummarkers", "")), len(labels)),
+            "frames": (parse_number(fields.get("numframes", "")), len(numbers)),
+            "markers": (parse_number(fields.get("nummarkers", "")), len(labels)),
         }
     )
     return Recording(
@@ -42,10 +42,10 @@ def read(data: bytes, source: str) -> Recording:
         names=unique(labels),
         positions=numbers[:, 2:].reshape(len(numbers), len(labels), 3),
         times=numbers[:, 1],
-        rate=number_in(fields.get("datarate", "")),
+        rate=parse_number(fields.get("datarate", "")),
         unit_text=fields.get("units", ""),
-        likely_up="y",
-        warnings=notes + counts + extra + duplicates(labels),
+        default_up="y",
+        warnings=notes + counts + extra + duplicate_warning(labels),
     )
 
 
@@ -74,16 +74,16 @@ def _first_row(lines: list[str], start: int) -> int:
     """Index of the first line from `start` on that begins with a number."""
     for index in range(start, len(lines)):
         cells = lines[index].split()
-        if cells and number_in(cells[0]) is not None:
+        if cells and parse_number(cells[0]) is not None:
             return index
-        if cells and not blank(lines[index]) and not cells[0][0].isalpha():
+        if cells and not is_blank(lines[index]) and not cells[0][0].isalpha():
             return index
     return len(lines)
 
 
 def _with_unnamed(labels: list[str], rows: list[str]) -> tuple[list[str], tuple[str, ...]]:
     """The labels, with numbered ones for further markers in the rows, and warnings."""
-    columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not blank(row)), default=0)
+    columns = max((len(row.rstrip("\t \0").split("\t")) for row in rows if not is_blank(row)), default=0)
     more = (columns - 2) // 3 - len(labels)
     if more <= 0 or (columns - 2) % 3:
         return labels, ()

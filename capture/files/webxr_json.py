@@ -13,12 +13,12 @@ import numpy as np
 
 from ...errors import CaptureError
 from ...hand.joints import JOINTS
-from ..hand_tracks import HandSample, follow, marker_names
-from ..marker_labels import OPENXR_JOINTS, joint_from
+from ..hand_tracks import HandSample, marker_names, track_hands
+from ..marker_labels import OPENXR_JOINTS, parse_joint
 from ..markers import Floats
 from ..recording import Recording
-from .binary_floats import reals
-from .hand_json import MOST_HANDS, Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
+from .binary_floats import float32_values
+from .hand_json import MAX_HANDS, Json, claim_from, frames_of, point_from, points_from, rate_of, times_of
 
 _INDEX = {joint: index for index, joint in enumerate(OPENXR_JOINTS)}
 _JOINT_KEYS = ("joints", "jointTransforms", "jointPositions", "jointPoses", "hand_joints", "poses")
@@ -38,7 +38,7 @@ def read(document: Json, source: str) -> Recording:
     hands = [_hands(frame) for frame in frames]
     if times is not None:
         times, hands = _merged(times, hands)
-    names, positions, warnings = follow(hands, source)
+    names, positions, warnings = track_hands(hands, source)
     labels, positions = marker_names(names, OPENXR_JOINTS, positions)
     unit = _unit(hands)
     return Recording(
@@ -48,9 +48,9 @@ def read(document: Json, source: str) -> Recording:
         times=times,
         rate=rate,
         unit="m" if unit == "m" else None,
-        likely_unit=unit,
+        default_unit=unit,
         up="y",
-        up_is_sure=True,
+        up_is_defined=True,
         warnings=warnings,
     )
 
@@ -75,12 +75,12 @@ def _hands(frame: Json) -> list[HandSample]:
         joints = _joints(frame)
         if joints is not None:
             return [HandSample.of("hand", joints)]
-        return [detection for hand in frame[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
+        return [detection for hand in frame[:MAX_HANDS] for detection in _hand(hand, claim_from(hand))]
     if not isinstance(frame, dict):
         return []
     inside = frame.get("hands", frame.get("data"))
     if isinstance(inside, list):
-        return [detection for hand in inside[:MOST_HANDS] for detection in _hand(hand, claim_from(hand))]
+        return [detection for hand in inside[:MAX_HANDS] for detection in _hand(hand, claim_from(hand))]
     holder = inside if isinstance(inside, dict) else frame
     sides = [key for key in holder if key.lower().replace("hand", "").strip("_- ") in {"left", "right", "l", "r"}]
     if sides:
@@ -109,7 +109,7 @@ def _joints(value: Json) -> Floats | None:
         value = {name: item for item in value[:64] if isinstance(item, dict) and (name := _name(item))}
     if not isinstance(value, dict):
         return None
-    found = {joint: point for key, item in value.items() if (joint := joint_from(key)) and (point := point_from(item))}
+    found = {joint: point for key, item in value.items() if (joint := parse_joint(key)) and (point := point_from(item))}
     if len(found) < 3:
         return None
     joints = np.full((len(OPENXR_JOINTS), 3), np.nan)
@@ -129,7 +129,7 @@ def _named(value: list[Json]) -> bool:
 
 def _unit(frames: list[list[HandSample]]) -> str:
     """The unit in which the hands have the size of hands: some recorders write millimetres."""
-    sizes = [hand.reach for hands in frames for hand in hands if hand.reach > 0]
+    sizes = [hand.extent for hands in frames for hand in hands if hand.extent > 0]
     size = float(np.median(sizes)) if sizes else 0.2
     return "m" if size < 1.5 else "cm" if size < 40 else "mm"
 
@@ -147,7 +147,7 @@ def read_pose(data: bytes, source: str) -> Recording:
     need = 4 * (1 + 2 * _POSE_FLOATS + 2 * len(JOINTS))
     if len(data) != need:
         raise CaptureError(f"{source}: {len(data)} bytes, a handpose of two hands of {len(JOINTS)} joints has {need}")
-    values = reals(data)[1 : 1 + 2 * _POSE_FLOATS]
+    values = float32_values(data)[1 : 1 + 2 * _POSE_FLOATS]
     places = values.reshape(1, 2 * len(JOINTS), 16)[..., 12:15]
     return Recording(
         format="WebXR handpose",
@@ -155,6 +155,6 @@ def read_pose(data: bytes, source: str) -> Recording:
         positions=places,
         unit="m",
         up="y",
-        up_is_sure=True,
+        up_is_defined=True,
         warnings=("a pose without time: one frame, each hand in the space of its own wrist",),
     )

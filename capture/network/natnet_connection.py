@@ -12,27 +12,37 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...errors import StreamError
-from .sender import Outgoing
-from .transport import LARGEST_PACKET, TICK, Address, Packets, group_socket, received_from, refusal, route, udp_socket
+from .sender import OutgoingFrame
+from .transport import (
+    MAX_PACKET_SIZE,
+    TICK,
+    Address,
+    Packets,
+    multicast_socket,
+    receive_from,
+    route,
+    socket_error,
+    udp_socket,
+)
 
 CONNECT, INFO, DESCRIBE, DESCRIPTIONS, FRAME, KEEP_ALIVE = 0, 1, 4, 5, 7, 10
-GROUP = "239.255.42.99"
+DEFAULT_GROUP = "239.255.42.99"
 """Default multicast group of Motive."""
 DATA_PORT = 1511
-MULTICAST = range(224, 240)
+MULTICAST_FIRST_BYTES = range(224, 240)
 """First bytes of multicast addresses."""
-AGAIN = 1.0
+KEEP_ALIVE_INTERVAL_S = 1.0
 """s between messages to the server: Motive drops clients that are silent."""
-DESCRIBE_AGAIN = 10.0
+DESCRIBE_INTERVAL_S = 10.0
 """s between requests for the descriptions: models may be added while Motive runs."""
-PATIENCE = 4.0
+ANSWER_TIMEOUT_S = 4.0
 """Longest wait for the first answer in s."""
-SILENCE = 3.0
+SILENCE_TIMEOUT_S = 3.0
 """s without a packet after which the client connects again: a restarted server does not know it."""
 _HELLO = b"Knuckle".ljust(256, b"\0") + bytes(8)
 """A client's name, its version, and that of NatNet, where 0 means the server's own."""
-_IS_INFO, _IS_DESCRIPTIONS = (struct.pack("<H", kind) for kind in (INFO, DESCRIPTIONS))
-_DATA_AT, _DATA = 4 + 256 + 8 + 8, struct.Struct("<H?4s")
+_INFO_KIND, _DESCRIPTIONS_KIND = (struct.pack("<H", kind) for kind in (INFO, DESCRIPTIONS))
+_CONNECTION_OFFSET, _CONNECTION = 4 + 256 + 8 + 8, struct.Struct("<H?4s")
 """Offset and format of the connection's data in the server's info: port, whether multicast, and group."""
 
 
@@ -42,7 +52,7 @@ def message(kind: int, content: bytes = b"") -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class NatnetLink:
+class NatnetClient:
     """A Transport from a NatNet server, unicast or multicast as the server is set."""
 
     address: Address
@@ -50,28 +60,28 @@ class NatnetLink:
 
     def packets(self) -> Packets:
         """See Transport."""
-        talk = _Talk(self.address)
+        session = _Session(self.address)
         try:
-            yield from talk.packets()
+            yield from session.packets()
         finally:
-            talk.close()
+            session.close()
 
-    def said(self) -> str:
+    def status(self) -> str:
         """See Transport."""
         return f"asking NatNet at UDP {self.address}"
 
 
-class _Talk:
+class _Session:
     """A session with one server, from any local port; packets from other hosts are dropped."""
 
     def __init__(self, address: Address) -> None:
         """Raises StreamError."""
         self._address = address
-        self._here, self._there = route(address)
-        self._own = udp_socket(Address(self._here, 0))
+        self._local_host, self._server_host = route(address)
+        self._command_socket = udp_socket(Address(self._local_host, 0))
         self._sockets: list[socket.socket] = []
         self._ready = selectors.DefaultSelector()
-        self._listen(self._own)
+        self._add_socket(self._command_socket)
 
     def close(self) -> None:
         self._ready.close()
@@ -79,59 +89,60 @@ class _Talk:
             sock.close()
 
     def packets(self) -> Packets:
-        heard = began = time.monotonic()
-        spoken = asked = -math.inf
-        greeted = described = False
+        last_received = start = time.monotonic()
+        last_sent = last_described = -math.inf
+        connected = described = False
         while True:
             now = time.monotonic()
-            if now - spoken > AGAIN:
-                self._say(message(KEEP_ALIVE) if greeted and now - heard < SILENCE else message(CONNECT, _HELLO))
-                spoken = now
-            if greeted and now - asked > (DESCRIBE_AGAIN if described else AGAIN):
-                self._say(message(DESCRIBE))
-                asked = now
-            for packet in self._hear():
+            if now - last_sent > KEEP_ALIVE_INTERVAL_S:
+                silent = now - last_received >= SILENCE_TIMEOUT_S
+                self._send(message(CONNECT, _HELLO) if silent or not connected else message(KEEP_ALIVE))
+                last_sent = now
+            if connected and now - last_described > (DESCRIBE_INTERVAL_S if described else KEEP_ALIVE_INTERVAL_S):
+                self._send(message(DESCRIBE))
+                last_described = now
+            for packet in self._receive():
                 if packet is not None:
-                    heard, kind = now, packet[:2]
-                    described = described or kind == _IS_DESCRIPTIONS
-                    if kind == _IS_INFO:
-                        self._join(packet)
+                    last_received, kind = now, packet[:2]
+                    described = described or kind == _DESCRIPTIONS_KIND
+                    if kind == _INFO_KIND:
+                        self._join_group(packet)
                         # A restarted server may have other models.
-                        greeted, described, asked = True, False, -math.inf
+                        connected, described, last_described = True, False, -math.inf
                 yield packet
-            if not greeted and now - began > PATIENCE:
+            if not connected and now - start > ANSWER_TIMEOUT_S:
                 raise StreamError(
                     f"UDP {self._address} does not answer: is Motive streaming there (Edit, Settings, Streaming), "
                     "and does a firewall let it through?"
                 )
 
-    def _say(self, what: bytes) -> None:
+    def _send(self, packet: bytes) -> None:
         try:
-            self._own.sendto(what, (self._there, self._address.port))
+            self._command_socket.sendto(packet, (self._server_host, self._address.port))
         except OSError as error:
-            raise StreamError(refusal(f"UDP {self._address}", error)) from None
+            raise StreamError(socket_error(f"UDP {self._address}", error)) from None
 
-    def _hear(self) -> Iterator[bytes | None]:
+    def _receive(self) -> Iterator[bytes | None]:
         """The packets received; None for one from another host, and after a TICK without any."""
         ready = self._ready.select(TICK)
         for key, _ in ready:
             if isinstance(key.fileobj, socket.socket):
-                packet, sender = received_from(key.fileobj)
-                yield packet if sender == self._there else None
+                packet, sender = receive_from(key.fileobj)
+                yield packet if sender == self._server_host else None
         if not ready:
             yield None
 
-    def _join(self, info: bytes) -> None:
+    def _join_group(self, info: bytes) -> None:
         """Join the server's multicast group, if it has one that is not joined yet."""
-        content = info[_DATA_AT : _DATA_AT + _DATA.size]
-        if len(self._sockets) > 1 or len(content) < _DATA.size:
+        content = info[_CONNECTION_OFFSET : _CONNECTION_OFFSET + _CONNECTION.size]
+        if len(self._sockets) > 1 or len(content) < _CONNECTION.size:
             return
-        port, multicast, group = _DATA.unpack(content)
+        port, multicast, group = _CONNECTION.unpack(content)
         if multicast:
-            host = socket.inet_ntoa(group) if group[0] in MULTICAST else GROUP
-            self._listen(group_socket(Address(host, port or DATA_PORT), self._here))
+            host = socket.inet_ntoa(group) if group[0] in MULTICAST_FIRST_BYTES else DEFAULT_GROUP
+            self._add_socket(multicast_socket(Address(host, port or DATA_PORT), self._local_host))
 
-    def _listen(self, sock: socket.socket) -> None:
+    def _add_socket(self, sock: socket.socket) -> None:
         sock.settimeout(TICK)
         self._sockets.append(sock)
         self._ready.register(sock, selectors.EVENT_READ)
@@ -143,7 +154,7 @@ class NatnetServer(ABC):
     def __init__(self, address: Address) -> None:
         self._address = address
         self._clients: set[tuple[str, int]] = set()
-        self._moment: Outgoing | None = None
+        self._moment: OutgoingFrame | None = None
 
     def __enter__(self) -> Self:
         self._socket = udp_socket(self._address)
@@ -159,11 +170,11 @@ class NatnetServer(ABC):
         self._socket.close()
 
     @property
-    def waits(self) -> bool:
+    def has_no_client(self) -> bool:
         """See Sender."""
         return not self._clients
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """See Sender."""
         self._moment = moment
         frame = self.frame(moment)
@@ -173,7 +184,7 @@ class NatnetServer(ABC):
     def _answer(self) -> None:
         while not self._stop.is_set():
             try:
-                packet, client = self._socket.recvfrom(LARGEST_PACKET)
+                packet, client = self._socket.recvfrom(MAX_PACKET_SIZE)
             except (TimeoutError, ConnectionResetError, ConnectionRefusedError):
                 continue
             kind = int.from_bytes(packet[:2], "little")
@@ -188,9 +199,9 @@ class NatnetServer(ABC):
         """The server's info message."""
 
     @abstractmethod
-    def descriptions(self, moment: Outgoing) -> bytes:
+    def descriptions(self, moment: OutgoingFrame) -> bytes:
         """The message that describes the marker sets and skeletons of the frames."""
 
     @abstractmethod
-    def frame(self, moment: Outgoing) -> bytes:
+    def frame(self, moment: OutgoingFrame) -> bytes:
         """The message of one frame."""

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...errors import StreamError
-from .sender import Outgoing
-from .tcp import connected, listening
-from .transport import LARGEST_PACKET, TICK, Address, Packets
+from .sender import OutgoingFrame
+from .tcp import connect, listen
+from .transport import MAX_PACKET_SIZE, TICK, Address, Packets
 
 ERROR, COMMAND, XML, FRAME, NO_FRAMES, EVENT = 0, 1, 2, 3, 4, 6
 KINDS = 10
 HEADER = struct.Struct("<II")
-LONGEST = 1 << 22
+MAX_SIZE = 1 << 22
 """Most bytes of a packet; the parameters of some skeletons have half a million."""
 GREETING = b"QTM RT Interface connected"
 VERSIONS = ("1.25", "1.24", "1.23", "1.22", "1.21", "1.20", "1.19")
@@ -32,11 +32,11 @@ VERSIONS = ("1.25", "1.24", "1.23", "1.22", "1.21", "1.20", "1.19")
 PARAMETERS = (b"GetParameters 3D", b"GetParameters Skeleton:global")
 """Requested separately, because the request for skeletons fails if there are none."""
 STREAM = b"StreamFrames AllFrames 3D 3DNoLabels Skeleton:global Timecode"
-PATIENCE = 4.0
+ANSWER_TIMEOUT_S = 4.0
 """Longest wait for an answer in s."""
-AGAIN = 5.0
+PARAMETERS_INTERVAL_S = 5.0
 """s between requests for the parameters, which may change; the answers also show that QTM is alive."""
-SILENCE = 12.0
+SILENCE_TIMEOUT_S = 12.0
 """s without a packet after which the connection counts as lost."""
 
 
@@ -50,94 +50,96 @@ def command(text: bytes) -> bytes:
     return message(COMMAND, text + b"\0")
 
 
-def _messages(own: socket.socket, where: str) -> Iterator[bytes | None]:
+def _messages(sock: socket.socket, where: str) -> Iterator[bytes | None]:
     """The packets of a connection, None after a TICK without one. Raises StreamError if it ends or is not QTM's."""
-    begun = bytearray()
+    buffer = bytearray()
     while True:
         try:
-            said = own.recv(LARGEST_PACKET)
+            data = sock.recv(MAX_PACKET_SIZE)
         except TimeoutError:
             yield None
             continue
         except OSError:
-            said = b""
-        if not said:
-            raise StreamError(f"{where} hung up")
-        begun += said
+            data = b""
+        if not data:
+            raise StreamError(f"{where} closed the connection")
+        buffer += data
         # A packet that arrives in small pieces must not block the reader.
         yield None
-        while len(begun) >= HEADER.size:
-            size, kind = HEADER.unpack_from(begun)
-            if not HEADER.size <= size <= LONGEST or kind >= KINDS:
+        while len(buffer) >= HEADER.size:
+            size, kind = HEADER.unpack_from(buffer)
+            if not HEADER.size <= size <= MAX_SIZE or kind >= KINDS:
                 raise StreamError(f"what answers at {where} is not QTM: is it the port of QTM's real-time output?")
-            if len(begun) < size:
+            if len(buffer) < size:
                 break
-            packet = bytes(begun[:size])
-            del begun[:size]
+            packet = bytes(buffer[:size])
+            del buffer[:size]
             yield packet
 
 
 @dataclass(frozen=True, slots=True)
-class QtmLink:
+class QtmClient:
     """A Transport from QTM: all packets but greetings, answers and errors."""
 
     address: Address
 
     def packets(self) -> Packets:
         """See Transport."""
-        with connected(self.address) as own:
-            yield from _Talk(own, f"QTM at TCP {self.address}").packets()
+        with connect(self.address) as sock:
+            yield from _Session(sock, f"QTM at TCP {self.address}").packets()
 
-    def said(self) -> str:
+    def status(self) -> str:
         """See Transport."""
         return f"asking QTM at TCP {self.address}"
 
 
-class _Talk:
+class _Session:
     """A session with QTM."""
 
-    def __init__(self, own: socket.socket, where: str) -> None:
-        self._own, self._where = own, where
-        self._heard = _messages(own, where)
+    def __init__(self, sock: socket.socket, where: str) -> None:
+        self._socket, self._where = sock, where
+        self._messages = _messages(sock, where)
 
     def packets(self) -> Packets:
         greeting = yield from self._answer()
         if not greeting.startswith(GREETING):
-            raise StreamError(f"{self._where} does not greet as QTM does: is it the right port?")
-        yield from self._agree()
-        self._ask()
-        self._say(STREAM)
-        asked = word = time.monotonic()
-        streams, refused = False, ""
-        for packet in self._heard:
+            raise StreamError(f"{self._where} does not send QTM's greeting: is it the right port?")
+        yield from self._set_version()
+        self._request_parameters()
+        self._send(STREAM)
+        last_request = last_received = time.monotonic()
+        streaming, error_text = False, ""
+        for packet in self._messages:
             now, kind = time.monotonic(), -1 if packet is None else HEADER.unpack_from(packet)[1]
-            word = word if packet is None else now
-            streams = streams or kind in (FRAME, NO_FRAMES)
+            last_received = last_received if packet is None else now
+            streaming = streaming or kind in (FRAME, NO_FRAMES)
             if packet is not None and kind == ERROR:
-                refused = _said(packet)
+                error_text = _error_text(packet)
             yield packet if kind in (XML, FRAME, NO_FRAMES, EVENT) else None
             # Skeletons may be calibrated and markers named while QTM runs.
-            if kind == EVENT or now - asked > AGAIN:
-                self._ask()
-                asked = now
-            if now - word > SILENCE:
-                raise StreamError(f"{self._where} has said nothing for {SILENCE:.0f} s")
-            if refused and not streams and now - asked > PATIENCE:
-                raise StreamError(f"{self._where} sends no frames: {refused}")
+            if kind == EVENT or now - last_request > PARAMETERS_INTERVAL_S:
+                self._request_parameters()
+                last_request = now
+            if now - last_received > SILENCE_TIMEOUT_S:
+                raise StreamError(f"{self._where} has sent nothing for {SILENCE_TIMEOUT_S:.0f} s")
+            if error_text and not streaming and now - last_request > ANSWER_TIMEOUT_S:
+                raise StreamError(f"{self._where} sends no frames: {error_text}")
 
-    def _agree(self) -> Packets:
+    def _set_version(self) -> Packets:
         """Set the newest version of the protocol that QTM supports."""
         for version in VERSIONS:
-            self._say(f"Version {version}".encode())
+            self._send(f"Version {version}".encode())
             answer = yield from self._answer()
             if answer.startswith(b"Version set to"):
                 return
-        raise StreamError(f"{self._where} is too old, expected one that knows version {VERSIONS[-1]} of its protocol")
+        raise StreamError(
+            f"{self._where} is too old, expected one that supports version {VERSIONS[-1]} of its protocol"
+        )
 
     def _answer(self) -> Generator[None, None, bytes]:
         """Wait for the answer to a command, or its error."""
-        end = time.monotonic() + PATIENCE
-        for packet in self._heard:
+        end = time.monotonic() + ANSWER_TIMEOUT_S
+        for packet in self._messages:
             if packet is not None and HEADER.unpack_from(packet)[1] in (COMMAND, ERROR):
                 return packet[HEADER.size :]
             if time.monotonic() > end:
@@ -145,18 +147,18 @@ class _Talk:
             yield None
         raise StreamError(f"{self._where} does not answer")
 
-    def _ask(self) -> None:
-        for question in PARAMETERS:
-            self._say(question)
+    def _request_parameters(self) -> None:
+        for request in PARAMETERS:
+            self._send(request)
 
-    def _say(self, text: bytes) -> None:
+    def _send(self, text: bytes) -> None:
         try:
-            self._own.sendall(command(text))
+            self._socket.sendall(command(text))
         except OSError:
-            raise StreamError(f"{self._where} hung up") from None
+            raise StreamError(f"{self._where} closed the connection") from None
 
 
-def _said(packet: bytes) -> str:
+def _error_text(packet: bytes) -> str:
     """The text of an error packet."""
     words = packet[HEADER.size :].rstrip(b"\0").decode("ascii", "replace")[:200]
     return "".join(letter if letter.isprintable() else "?" for letter in words)
@@ -169,72 +171,73 @@ class QtmServer(ABC):
         self._address = address
         self._clients: set[socket.socket] = set()
         self._streaming: set[socket.socket] = set()
-        self._moment: Outgoing | None = None
+        self._moment: OutgoingFrame | None = None
         # Two threads send to the same client.
-        self._speaking = threading.Lock()
+        self._send_lock = threading.Lock()
 
     def __enter__(self) -> Self:
-        self._port = listening(self._address)
-        self._port.settimeout(TICK)
+        self._listener = listen(self._address)
+        self._listener.settimeout(TICK)
         self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._meet, name="knuckle sender", daemon=True)
+        self._thread = threading.Thread(target=self._accept, name="knuckle sender", daemon=True)
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
-        self._port.close()
+        self._listener.close()
         for client in list(self._clients):
-            self._let_go(client)
+            self._disconnect(client)
 
     @property
-    def waits(self) -> bool:
+    def has_no_client(self) -> bool:
         """See Sender."""
         return not self._clients
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """See Sender."""
         first, self._moment = self._moment is None, moment
         frame = self.frame(moment)
         for client in list(self._streaming):
             # The parameters can be requested from the first frame on.
-            self._say(client, message(EVENT, bytes([_STARTED])) + frame if first else frame)
+            self._send(client, message(EVENT, bytes([_STARTED])) + frame if first else frame)
 
-    def _meet(self) -> None:
+    def _accept(self) -> None:
         while not self._stop.is_set():
             with suppress(OSError):
-                client, _ = self._port.accept()
+                client, _ = self._listener.accept()
                 client.settimeout(TICK)
                 self._clients.add(client)
                 threading.Thread(target=self._serve, args=(client,), name="knuckle sender", daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        self._say(client, command(GREETING))
+        self._send(client, command(GREETING))
         try:
             for packet in _messages(client, "a client"):
                 if self._stop.is_set():
                     break
                 if packet is not None and HEADER.unpack_from(packet)[1] == COMMAND:
                     words = packet[HEADER.size :].rstrip(b"\0").decode("ascii", "replace")
-                    self._say(client, self._answer(client, words.lower().split()))
+                    self._send(client, self._answer(client, words.lower().split()))
         except StreamError:
             # The client disconnected.
             pass
-        self._let_go(client)
+        self._disconnect(client)
 
     def _answer(self, client: socket.socket, words: list[str]) -> bytes:
         moment = self._moment
         answer = _ANSWERS.get(" ".join(words), message(ERROR, b"Command not supported.\0"))
         match words:
-            case ["version", wanted]:
-                known = wanted in VERSIONS
-                answer = command(b"Version set to " + wanted.encode()) if known else message(ERROR, b"Not supported\0")
+            case ["version", version]:
+                answer = message(ERROR, b"Not supported\0")
+                if version in VERSIONS:
+                    answer = command(b"Version set to " + version.encode())
             case ["getstate"]:
                 answer = message(EVENT, bytes([_STARTED if moment else _CONNECTED]))
             case ["getparameters", *_]:
-                told = moment and self.parameters(moment)
-                answer = message(XML, told + b"\0") if told else message(ERROR, b"Parameters not available\0")
+                xml = moment and self.parameters(moment)
+                answer = message(XML, xml + b"\0") if xml else message(ERROR, b"Parameters not available\0")
             case ["getcurrentframe", *_]:
                 answer = self.frame(moment) if moment else message(NO_FRAMES)
             case ["streamframes", "stop"]:
@@ -245,25 +248,25 @@ class QtmServer(ABC):
                 answer = b"" if moment else message(NO_FRAMES)
         return answer
 
-    def _say(self, client: socket.socket, what: bytes) -> None:
+    def _send(self, client: socket.socket, packet: bytes) -> None:
         try:
-            with self._speaking:
-                client.sendall(what)
+            with self._send_lock:
+                client.sendall(packet)
         except OSError:
             # The client is gone or does not read; after an incomplete packet nothing more can be sent.
-            self._let_go(client)
+            self._disconnect(client)
 
-    def _let_go(self, client: socket.socket) -> None:
+    def _disconnect(self, client: socket.socket) -> None:
         self._streaming.discard(client)
         self._clients.discard(client)
         client.close()
 
     @abstractmethod
-    def parameters(self, moment: Outgoing) -> bytes:
+    def parameters(self, moment: OutgoingFrame) -> bytes:
         """The XML that describes the markers and skeletons of the frames."""
 
     @abstractmethod
-    def frame(self, moment: Outgoing) -> bytes:
+    def frame(self, moment: OutgoingFrame) -> bytes:
         """The packet of one frame."""
 
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ...errors import StreamError
 from ...hand.joints import Side
-from .transport import Address, refusal
+from .transport import Address, socket_error
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outgoing:
+class OutgoingFrame:
     """One frame of a capture: its markers and the hands solved from them."""
 
     number: int
@@ -40,11 +40,11 @@ class Sender(Protocol):
     def __exit__(self, *_: object) -> None: ...
 
     @property
-    def waits(self) -> bool:
+    def has_no_client(self) -> bool:
         """Whether it is a server without clients, so that frames sent now would be lost."""
         ...
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """Send one frame in the device's packets. Raises StreamError."""
         ...
 
@@ -52,7 +52,7 @@ class Sender(Protocol):
 class UdpSender(ABC):
     """A Sender of UDP datagrams."""
 
-    waits = False
+    has_no_client = False
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -64,7 +64,7 @@ class UdpSender(ABC):
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """See Sender."""
         for packet in self.packets(moment):
             try:
@@ -73,8 +73,8 @@ class UdpSender(ABC):
                 # Nothing listens at the address at the moment.
                 continue
             except OSError as error:
-                raise StreamError(refusal(f"UDP {self._address}", error)) from None
+                raise StreamError(socket_error(f"UDP {self._address}", error)) from None
 
     @abstractmethod
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """The datagrams of one frame."""

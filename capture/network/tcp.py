@@ -8,38 +8,38 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...errors import StreamError
-from .sender import Outgoing
-from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
+from .sender import OutgoingFrame
+from .transport import MAX_PACKET_SIZE, TICK, Address, Packets, socket_error
 
-MOST_CALLERS = 8
+MAX_CLIENTS = 8
 """Most connections at a time."""
-PATIENCE = 2.0
+CONNECT_TIMEOUT_S = 2.0
 """Longest wait for a connection in s."""
 
 
-def connected(address: Address) -> socket.socket:
+def connect(address: Address) -> socket.socket:
     """Connect to an address; reads time out after a TICK. Raises StreamError."""
     try:
-        own = socket.create_connection((address.host, address.port), timeout=PATIENCE)
+        sock = socket.create_connection((address.host, address.port), timeout=CONNECT_TIMEOUT_S)
     except OSError as error:
-        raise StreamError(refusal(f"TCP {address}", error)) from None
-    own.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    own.settimeout(TICK)
-    return own
+        raise StreamError(socket_error(f"TCP {address}", error)) from None
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.settimeout(TICK)
+    return sock
 
 
-def listening(address: Address) -> socket.socket:
+def listen(address: Address) -> socket.socket:
     """A socket that accepts connections at an address. Raises StreamError."""
-    own = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         # Allows a port to be reused right after its last connection has ended.
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        own.bind((address.host, address.port))
-        own.listen()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((address.host, address.port))
+        sock.listen()
     except OSError as error:
-        own.close()
-        raise StreamError(refusal(f"TCP {address}", error)) from None
-    return own
+        sock.close()
+        raise StreamError(socket_error(f"TCP {address}", error)) from None
+    return sock
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,103 +50,103 @@ class LineListener:
 
     def packets(self) -> Packets:
         """See Transport."""
-        with _Callers(listening(self.address)) as callers:
+        with _Clients(listen(self.address)) as clients:
             while True:
-                lines = callers.hear()
+                lines = clients.read_lines()
                 yield from lines
                 if not lines:
                     yield None
 
-    def said(self) -> str:
+    def status(self) -> str:
         """See Transport."""
         return f"listening on TCP {self.address}"
 
 
-class _Callers:
+class _Clients:
     """The connected clients and their incomplete lines."""
 
-    def __init__(self, port: socket.socket) -> None:
-        port.setblocking(False)
-        self._port = port
-        self._begun: dict[socket.socket, bytes] = {}
+    def __init__(self, listener: socket.socket) -> None:
+        listener.setblocking(False)
+        self._listener = listener
+        self._partial_lines: dict[socket.socket, bytes] = {}
         self._ready = selectors.DefaultSelector()
-        self._ready.register(port, selectors.EVENT_READ)
+        self._ready.register(listener, selectors.EVENT_READ)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for caller in list(self._begun):
-            self._hang_up(caller)
+        for client in list(self._partial_lines):
+            self._disconnect(client)
         self._ready.close()
-        self._port.close()
+        self._listener.close()
 
-    def hear(self) -> list[bytes]:
+    def read_lines(self) -> list[bytes]:
         """The lines completed within a TICK."""
         lines: list[bytes] = []
         for key, _ in self._ready.select(TICK):
-            if key.fileobj is self._port:
-                self._take()
-            elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._begun:
+            if key.fileobj is self._listener:
+                self._accept()
+            elif isinstance(key.fileobj, socket.socket) and key.fileobj in self._partial_lines:
                 lines += self._read(key.fileobj)
         return lines
 
-    def _take(self) -> None:
+    def _accept(self) -> None:
         try:
-            caller, _ = self._port.accept()
+            client, _ = self._listener.accept()
         except OSError:
             # The client disconnected before it was accepted.
             return
         # A headset that lost its network connects again while its old connection is still open.
-        if len(self._begun) >= MOST_CALLERS:
-            self._hang_up(next(iter(self._begun)))
-        caller.setblocking(False)
-        self._begun[caller] = b""
-        self._ready.register(caller, selectors.EVENT_READ)
+        if len(self._partial_lines) >= MAX_CLIENTS:
+            self._disconnect(next(iter(self._partial_lines)))
+        client.setblocking(False)
+        self._partial_lines[client] = b""
+        self._ready.register(client, selectors.EVENT_READ)
 
-    def _read(self, caller: socket.socket) -> list[bytes]:
+    def _read(self, client: socket.socket) -> list[bytes]:
         """The lines completed by a client's next data. Drops a client that disconnects or sends too long a line."""
         try:
-            said = caller.recv(LARGEST_PACKET)
+            data = client.recv(MAX_PACKET_SIZE)
         except BlockingIOError:
             return []
         except OSError:
-            said = b""
-        *lines, rest = (self._begun[caller] + said).split(b"\n")
-        self._begun[caller] = rest
-        if not said or len(rest) > LARGEST_PACKET:
-            self._hang_up(caller)
+            data = b""
+        *lines, rest = (self._partial_lines[client] + data).split(b"\n")
+        self._partial_lines[client] = rest
+        if not data or len(rest) > MAX_PACKET_SIZE:
+            self._disconnect(client)
         return [line for line in lines if line]
 
-    def _hang_up(self, caller: socket.socket) -> None:
-        del self._begun[caller]
-        self._ready.unregister(caller)
-        caller.close()
+    def _disconnect(self, client: socket.socket) -> None:
+        del self._partial_lines[client]
+        self._ready.unregister(client)
+        client.close()
 
 
 class LineSender(ABC):
     """A Sender that connects and sends lines of text."""
 
-    waits = False
+    has_no_client = False
 
     def __init__(self, address: Address) -> None:
         self._address = address
 
     def __enter__(self) -> Self:
-        self._socket = connected(self._address)
+        self._socket = connect(self._address)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """See Sender."""
         try:
             for packet in self.packets(moment):
                 self._socket.sendall(packet)
         except OSError:
-            raise StreamError(f"TCP {self._address} hung up") from None
+            raise StreamError(f"TCP {self._address} closed the connection") from None
 
     @abstractmethod
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """The lines of one frame, each with its line break."""

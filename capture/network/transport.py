@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ...errors import StreamError
-from ..marker_labels import shown
+from ..marker_labels import quoted
 
 TICK = 0.1
 """s without a packet after which a transport yields None, so that its reader can stop."""
-LARGEST_PACKET = 65_536
+MAX_PACKET_SIZE = 65_536
 """Most bytes of a UDP datagram; longer packets are not read."""
-BUFFER = 1 << 20
+RECEIVE_BUFFER_SIZE = 1 << 20
 """Size of a socket's receive buffer in bytes."""
 LOCAL = "127.0.0.1"
-LONGEST_HOST = 253
+MAX_HOST_LENGTH = 253
 _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?", re.ASCII)
 
 
@@ -36,10 +36,10 @@ class Address:
 
     def __post_init__(self) -> None:
         # An empty host would listen on all interfaces, and malformed names raise errors of many kinds.
-        if len(self.host) > LONGEST_HOST or not _HOST.fullmatch(self.host):
-            raise StreamError(f"{shown(self.host)} is no address, expected one as {LOCAL} or a machine's name")
+        if len(self.host) > MAX_HOST_LENGTH or not _HOST.fullmatch(self.host):
+            raise StreamError(f"{quoted(self.host)} is not an address, expected one such as {LOCAL} or a host's name")
         if not 0 <= self.port <= 65535:
-            raise StreamError(f"{self.port} is no port, expected a number from 1 to 65535")
+            raise StreamError(f"{self.port} is not a port, expected a number from 1 to 65535")
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
@@ -55,7 +55,7 @@ class Transport(Protocol):
         """
         ...
 
-    def said(self) -> str:
+    def status(self) -> str:
         """What it is doing, for the user: 'listening on UDP 127.0.0.1:39539'."""
         ...
 
@@ -71,9 +71,9 @@ class UdpListener:
         with udp_socket(self.address) as sock:
             sock.settimeout(TICK)
             while True:
-                yield received(sock)
+                yield receive(sock)
 
-    def said(self) -> str:
+    def status(self) -> str:
         """See Transport."""
         return f"listening on UDP {self.address}"
 
@@ -82,26 +82,26 @@ def udp_socket(address: Address, *, shared: bool = False) -> socket.socket:
     """A socket bound to an address, which other sockets may use, too, if `shared`. Raises StreamError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_SIZE)
         if shared:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((address.host, address.port))
     except OSError as error:
         sock.close()
-        raise StreamError(refusal(f"UDP {address}", error)) from None
+        raise StreamError(socket_error(f"UDP {address}", error)) from None
     return sock
 
 
-def group_socket(group: Address, here: str) -> socket.socket:
-    """A socket that joins a multicast group on the local interface with the address `here`. Raises StreamError."""
+def multicast_socket(group: Address, interface: str) -> socket.socket:
+    """A socket that joins a multicast group on the local interface with the given IP address. Raises StreamError."""
     # Binding to the group filters other datagrams out; Windows cannot bind to a group.
     sock = udp_socket(Address("0.0.0.0" if sys.platform == "win32" else group.host, group.port), shared=True)
     try:
-        member = socket.inet_aton(group.host) + socket.inet_aton(here)
+        member = socket.inet_aton(group.host) + socket.inet_aton(interface)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, member)
     except OSError as error:
         sock.close()
-        raise StreamError(refusal(f"the group {group} at {here}", error)) from None
+        raise StreamError(socket_error(f"the group {group} at {interface}", error)) from None
     return sock
 
 
@@ -113,21 +113,21 @@ def route(address: Address) -> tuple[str, str]:
             sock.connect((address.host, address.port))
             return str(sock.getsockname()[0]), str(sock.getpeername()[0])
         except OSError as error:
-            raise StreamError(refusal(f"UDP {address}", error)) from None
+            raise StreamError(socket_error(f"UDP {address}", error)) from None
 
 
-def received(sock: socket.socket) -> bytes | None:
+def receive(sock: socket.socket) -> bytes | None:
     """A datagram, None if none arrived in time."""
-    return received_from(sock)[0]
+    return receive_from(sock)[0]
 
 
-def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
+def receive_from(sock: socket.socket) -> tuple[bytes | None, str]:
     """A datagram and its sender's IP address, None if none arrived in time.
 
     Errors about earlier outgoing datagrams are ignored. Raises StreamError if the socket is lost.
     """
     try:
-        packet, sender = sock.recvfrom(LARGEST_PACKET)
+        packet, sender = sock.recvfrom(MAX_PACKET_SIZE)
         return packet, str(sender[0])
     except (TimeoutError, ConnectionResetError, ConnectionRefusedError):
         return None, ""
@@ -135,24 +135,24 @@ def received_from(sock: socket.socket) -> tuple[bytes | None, str]:
         raise StreamError(f"the socket was lost ({error.strerror or error})") from None
 
 
-def refusal(where: str, error: Exception) -> str:
+def socket_error(where: str, error: Exception) -> str:
     """A sentence on why an address cannot be used, and what to do."""
     number = errno.ETIMEDOUT if isinstance(error, TimeoutError) else getattr(error, "errno", None)
-    if number in _REFUSALS:
-        return f"{where} {_REFUSALS[number]}"
-    return f"{where} cannot be had ({getattr(error, 'strerror', None) or error})"
+    if number in _SOCKET_ERRORS:
+        return f"{where} {_SOCKET_ERRORS[number]}"
+    return f"{where} cannot be used ({getattr(error, 'strerror', None) or error})"
 
 
-_NOT_HERE = f"is no address of this machine: choose {LOCAL}, 0.0.0.0, or one that it has"
-_NO_NAME = "is no name that is known here: write the address in numbers, as 192.168.1.20"
+_NOT_LOCAL = f"is not an address of this machine: choose {LOCAL}, 0.0.0.0, or one that it has"
+_UNKNOWN_NAME = "is not a known host name: enter the IP address, such as 192.168.1.20"
 _NO_ANSWER = "does not answer: is the address right, and does a firewall let it through?"
-_REFUSALS: dict[int | None, str] = {
+_SOCKET_ERRORS: dict[int | None, str] = {
     errno.EADDRINUSE: "is in use by another program: close that program, or choose another port in both",
     errno.EACCES: "is not allowed to this user: choose a port above 1023",
-    errno.EADDRNOTAVAIL: _NOT_HERE,
-    socket.EAI_NONAME: _NO_NAME,
-    socket.EAI_AGAIN: _NO_NAME,
-    errno.ECONNREFUSED: "answers to nobody: is the program running, and its streaming switched on?",
+    errno.EADDRNOTAVAIL: _NOT_LOCAL,
+    socket.EAI_NONAME: _UNKNOWN_NAME,
+    socket.EAI_AGAIN: _UNKNOWN_NAME,
+    errno.ECONNREFUSED: "refuses the connection: is the program running, and its streaming switched on?",
     errno.ETIMEDOUT: _NO_ANSWER,
     errno.EHOSTUNREACH: _NO_ANSWER,
     errno.ENETUNREACH: _NO_ANSWER,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ...errors import StreamError
-from .tcp import MOST_CALLERS
-from .transport import LARGEST_PACKET, TICK, Address, Packets, refusal
+from .tcp import MAX_CLIENTS
+from .transport import MAX_PACKET_SIZE, TICK, Address, Packets, socket_error
 
 if TYPE_CHECKING:
     # Imported only where it is used, because it takes long and few need it.
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
     from websockets.sync.server import Server, ServerConnection
 
-QUIET = logging.getLogger(__name__)
+SILENT_LOGGER = logging.getLogger(__name__)
 """Disabled, so that clients that vanish or send malformed data leave no traceback in the console."""
-QUIET.disabled = True
-WAITING = 256
+SILENT_LOGGER.disabled = True
+QUEUE_LENGTH = 256
 """Length of the queue of messages; when it is full, the oldest are dropped."""
-OPENING = 2
+HANDSHAKE_TIMEOUT_S = 2
 """Longest time for a handshake in s."""
 
 
 @contextmanager
-def connected(where: str) -> "Iterator[ClientConnection]":
+def connect_websocket(url: str) -> "Iterator[ClientConnection]":
     """Connect to a WebSocket, ws://host:port/path. Raises StreamError, also if the connection is closed later."""
     from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage
     from websockets.sync.client import connect
@@ -38,18 +38,23 @@ def connected(where: str) -> "Iterator[ClientConnection]":
     try:
         with (
             connect(
-                where, compression=None, max_size=LARGEST_PACKET, open_timeout=OPENING, close_timeout=1, proxy=None
-            ) as own,
+                url,
+                compression=None,
+                max_size=MAX_PACKET_SIZE,
+                open_timeout=HANDSHAKE_TIMEOUT_S,
+                close_timeout=1,
+                proxy=None,
+            ) as connection,
             # Without it, closing a generator inside would report an error to the other end.
-            closing(own),
+            closing(connection),
         ):
-            yield own
+            yield connection
     except ConnectionClosed:
-        raise StreamError(f"{where} hung up") from None
+        raise StreamError(f"{url} closed the connection") from None
     except (InvalidHandshake, InvalidMessage):
-        raise StreamError(f"what answers at {where} is no WebSocket: is it the right port?") from None
+        raise StreamError(f"what answers at {url} is not a WebSocket: is it the right port?") from None
     except OSError as error:
-        raise StreamError(refusal(where, error)) from None
+        raise StreamError(socket_error(url, error)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +68,18 @@ class WebSocketClient:
 
     def packets(self) -> Packets:
         """See Transport."""
-        with connected(f"ws://{self.address}{self.path}") as own:
+        with connect_websocket(f"ws://{self.address}{self.path}") as connection:
             for greeting in self.greetings:
-                own.send(greeting)
+                connection.send(greeting)
             while True:
-                yield _next(own)
+                yield _receive(connection)
 
-    def said(self) -> str:
+    def status(self) -> str:
         """See Transport."""
         return f"asking ws://{self.address}{self.path}"
 
 
-def _next(connection: "ClientConnection") -> bytes | None:
+def _receive(connection: "ClientConnection") -> bytes | None:
     """A message, None if none arrived in time. Raises ConnectionClosed."""
     try:
         message = connection.recv(TICK)
@@ -94,22 +99,22 @@ class WebSocketListener:
         """See Transport."""
         from websockets.exceptions import ConnectionClosed
 
-        came: queue.Queue[bytes] = queue.Queue(WAITING)
+        messages: queue.Queue[bytes] = queue.Queue(QUEUE_LENGTH)
 
-        def take(connection: "ServerConnection") -> None:
+        def receive(connection: "ServerConnection") -> None:
             # A client that loses its network or breaks the protocol is disconnected, and may connect again.
             with suppress(ConnectionClosed):
                 for message in connection:
-                    _put(came, message.encode() if isinstance(message, str) else message)
+                    _enqueue(messages, message.encode() if isinstance(message, str) else message)
 
-        with _serving(self, take):
+        with _serve(self, receive):
             while True:
                 try:
-                    yield came.get(timeout=TICK)
+                    yield messages.get(timeout=TICK)
                 except queue.Empty:
                     yield None
 
-    def said(self) -> str:
+    def status(self) -> str:
         """See Transport."""
         return f"open http://{self.address}/ in the headset's browser"
 
@@ -130,38 +135,37 @@ class WebSocketListener:
         return None
 
 
-def _put(came: "queue.Queue[bytes]", message: bytes) -> None:
+def _enqueue(messages: "queue.Queue[bytes]", message: bytes) -> None:
     """Queue a message, dropping the oldest if the queue is full. Safe with several producers and consumers."""
     while True:
         try:
-            came.put_nowait(message)
+            messages.put_nowait(message)
         except queue.Full:
             with suppress(queue.Empty):
-                came.get_nowait()
+                messages.get_nowait()
         else:
             return
 
 
 @contextmanager
-def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], None]") -> "Iterator[Server]":
+def _serve(listener: WebSocketListener, receive: "Callable[[ServerConnection], None]") -> "Iterator[Server]":
     from websockets.sync.server import serve
 
-    where = f"TCP {listener.address}"
     try:
         server = serve(
-            take,
+            receive,
             listener.address.host,
             listener.address.port,
             process_request=listener.answer,
-            logger=QUIET,
+            logger=SILENT_LOGGER,
             compression=None,
-            max_size=LARGEST_PACKET,
-            open_timeout=OPENING,
+            max_size=MAX_PACKET_SIZE,
+            open_timeout=HANDSHAKE_TIMEOUT_S,
             close_timeout=1,
         )
     except OSError as error:
-        raise StreamError(refusal(where, error)) from None
-    server.handler = _of_few(server.handler)
+        raise StreamError(socket_error(f"TCP {listener.address}", error)) from None
+    server.handler = _limit_clients(server.handler)
     thread = threading.Thread(target=server.serve_forever, name="knuckle pages", daemon=True)
     thread.start()
     try:
@@ -171,20 +175,20 @@ def _serving(listener: WebSocketListener, take: "Callable[[ServerConnection], No
         thread.join()
 
 
-def _of_few(serving: "Callable[[socket.socket, Any], None]") -> "Callable[[socket.socket, Any], None]":
-    """Limit a connection handler to MOST_CALLERS clients at a time; further ones are disconnected."""
-    free = threading.Semaphore(MOST_CALLERS)
+def _limit_clients(handler: "Callable[[socket.socket, Any], None]") -> "Callable[[socket.socket, Any], None]":
+    """Limit a connection handler to MAX_CLIENTS clients at a time; further ones are disconnected."""
+    slots = threading.Semaphore(MAX_CLIENTS)
 
-    def serve_if_free(caller: socket.socket, address: Any) -> None:
-        taken = free.acquire(blocking=False)
-        if not taken:
+    def limited(client: socket.socket, address: Any) -> None:
+        admitted = slots.acquire(blocking=False)
+        if not admitted:
             # The handler then finds nothing to read and returns at once.
             with suppress(OSError):
-                caller.shutdown(socket.SHUT_RDWR)
+                client.shutdown(socket.SHUT_RDWR)
         try:
-            serving(caller, address)
+            handler(client, address)
         finally:
-            if taken:
-                free.release()
+            if admitted:
+                slots.release()
 
-    return serve_if_free
+    return limited

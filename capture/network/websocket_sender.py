@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Self
 
 from ...errors import StreamError
-from .sender import Outgoing
-from .transport import Address, refusal
-from .websocket import QUIET, connected
+from .sender import OutgoingFrame
+from .transport import Address, socket_error
+from .websocket import SILENT_LOGGER, connect_websocket
 
 if TYPE_CHECKING:
     from websockets.sync.server import ServerConnection
@@ -23,16 +23,18 @@ class WebSocketSender(ABC):
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._connected: set[ServerConnection] = set()
+        self._clients: set[ServerConnection] = set()
 
     def __enter__(self) -> Self:
         from websockets.sync.server import serve
 
         where = f"TCP {self._address}"
         try:
-            self._server = serve(self._meet, self._address.host, self._address.port, compression=None, logger=QUIET)
+            self._server = serve(
+                self._accept, self._address.host, self._address.port, compression=None, logger=SILENT_LOGGER
+            )
         except OSError as error:
-            raise StreamError(refusal(where, error)) from None
+            raise StreamError(socket_error(where, error)) from None
         threading.Thread(target=self._server.serve_forever, name="knuckle sender", daemon=True).start()
         return self
 
@@ -40,39 +42,39 @@ class WebSocketSender(ABC):
         self._server.shutdown()
 
     @property
-    def waits(self) -> bool:
+    def has_no_client(self) -> bool:
         """See Sender."""
-        return not self._connected
+        return not self._clients
 
-    def _meet(self, connection: "ServerConnection") -> None:
+    def _accept(self, connection: "ServerConnection") -> None:
         connection.send(self.greeting)
-        self._connected.add(connection)
+        self._clients.add(connection)
         try:
             for _ in connection:
                 pass
         finally:
-            self._connected.discard(connection)
+            self._clients.discard(connection)
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """See Sender."""
         from websockets.exceptions import ConnectionClosed
 
         for message in self.messages(moment):
-            for connection in list(self._connected):
+            for connection in list(self._clients):
                 try:
                     connection.send(message)
                 except ConnectionClosed:
-                    self._connected.discard(connection)
+                    self._clients.discard(connection)
 
     @abstractmethod
-    def messages(self, moment: Outgoing) -> Iterator[str]:
+    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
         """The messages of one frame."""
 
 
-class WebSocketCaller(ABC):
+class WebSocketClientSender(ABC):
     """A Sender that connects to a WebSocket, as a web page does."""
 
-    waits = False
+    has_no_client = False
     path = "/"
 
     def __init__(self, address: Address) -> None:
@@ -80,22 +82,22 @@ class WebSocketCaller(ABC):
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
-        self._own = self._stack.enter_context(connected(f"ws://{self._address}{self.path}"))
+        self._connection = self._stack.enter_context(connect_websocket(f"ws://{self._address}{self.path}"))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         """See Sender."""
         from websockets.exceptions import ConnectionClosed
 
         try:
             for message in self.messages(moment):
-                self._own.send(message)
+                self._connection.send(message)
         except ConnectionClosed:
-            raise StreamError(f"ws://{self._address} hung up") from None
+            raise StreamError(f"ws://{self._address} closed the connection") from None
 
     @abstractmethod
-    def messages(self, moment: Outgoing) -> Iterator[str]:
+    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
         """The messages of one frame."""

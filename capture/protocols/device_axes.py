@@ -16,7 +16,7 @@ def unity_points(points: Floats) -> Floats:
     return result
 
 
-def unity_turns(xyzw: Floats) -> Floats:
+def unity_rotations(xyzw: Floats) -> Floats:
     """(..., 4) wxyz from Unity's xyzw: the vector part is mapped as points are, and negated for the reflection."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, z, -y], axis=-1)
@@ -29,8 +29,8 @@ def to_unity_points(points: Floats) -> Floats:
     return result
 
 
-def to_unity_turns(wxyz: Floats) -> Floats:
-    """(..., 4) xyzw, inverse of unity_turns."""
+def to_unity_rotations(wxyz: Floats) -> Floats:
+    """(..., 4) xyzw, inverse of unity_rotations."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, -z, y, w], axis=-1)
     return result
@@ -42,7 +42,7 @@ def y_up_points(points: Floats) -> Floats:
     return result
 
 
-def y_up_turns(xyzw: Floats) -> Floats:
+def y_up_rotations(xyzw: Floats) -> Floats:
     """(..., 4) wxyz from xyzw in right-handed axes, Y up."""
     x, y, z, w = np.moveaxis(xyzw, -1, 0)
     result: Floats = np.stack([w, x, -z, y], axis=-1)
@@ -55,8 +55,8 @@ def to_y_up_points(points: Floats) -> Floats:
     return result
 
 
-def to_y_up_turns(wxyz: Floats) -> Floats:
-    """(..., 4) xyzw, inverse of y_up_turns."""
+def to_y_up_rotations(wxyz: Floats) -> Floats:
+    """(..., 4) xyzw, inverse of y_up_rotations."""
     w, x, y, z = np.moveaxis(wxyz, -1, 0)
     result: Floats = np.stack([x, z, -y, w], axis=-1)
     return result

@@ -7,29 +7,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PacketError
-from ..timestamps import LATEST
+from ..timestamps import MAX_TIME_S
 
 Floats = NDArray[np.float64]
 
-FARTHEST = 1e4
+MAX_COORDINATE_M = 1e4
 """m: a coordinate beyond it is damaged."""
 
 
-def places(values: Sequence[float], what: str) -> Floats:
+def valid_positions(values: Sequence[float], what: str) -> Floats:
     """Positions (N, 3) in m from 3 N numbers. Raises PacketError for one that is not finite or too far away."""
     result = np.array(values, np.float64).reshape(-1, 3)
-    if not (np.abs(result) < FARTHEST).all():
-        raise PacketError(f"{what}: a coordinate is not a number below {FARTHEST:g} m")
+    if not (np.abs(result) < MAX_COORDINATE_M).all():
+        raise PacketError(f"{what}: a coordinate is not a number below {MAX_COORDINATE_M:g} m")
     return result
 
 
-def known_places(points: Floats, what: str) -> Floats:
-    """Positions (N, 3) in m, of which some may be missing (NaN). Raises PacketError as `places` does."""
-    told = np.all(np.isfinite(points), axis=-1)
-    return np.where(told[:, None], places(np.where(told[:, None], points, 0.0).ravel().tolist(), what), np.nan)
+def known_positions(points: Floats, what: str) -> Floats:
+    """Positions (N, 3) in m, of which some may be missing (NaN). Raises PacketError as valid_positions does."""
+    known = np.all(np.isfinite(points), axis=-1)
+    return np.where(
+        known[:, None], valid_positions(np.where(known[:, None], points, 0.0).ravel().tolist(), what), np.nan
+    )
 
 
-def turns(values: Sequence[float], what: str) -> Floats:
+def unit_quaternions(values: Sequence[float], what: str) -> Floats:
     """Unit quaternions (N, 4) from 4 N numbers, in their order. Raises PacketError if a length is far from 1."""
     result = np.array(values, np.float64).reshape(-1, 4)
     length = np.sqrt(np.einsum("nk,nk->n", result, result))
@@ -40,16 +42,16 @@ def turns(values: Sequence[float], what: str) -> Floats:
     return unit
 
 
-def place(values: Sequence[float], what: str) -> tuple[float, float, float]:
-    """One position in plain floats, for devices that send each bone separately; see `places`."""
+def valid_position(values: Sequence[float], what: str) -> tuple[float, float, float]:
+    """One position in plain floats, for devices that send each bone separately; see valid_positions."""
     x, y, z = values
-    if not (abs(x) < FARTHEST and abs(y) < FARTHEST and abs(z) < FARTHEST):
-        raise PacketError(f"{what}: a coordinate is not a number below {FARTHEST:g} m")
+    if not (abs(x) < MAX_COORDINATE_M and abs(y) < MAX_COORDINATE_M and abs(z) < MAX_COORDINATE_M):
+        raise PacketError(f"{what}: a coordinate is not a number below {MAX_COORDINATE_M:g} m")
     return float(x), float(y), float(z)
 
 
-def turn(values: Sequence[float], what: str) -> tuple[float, float, float, float]:
-    """One unit quaternion in plain floats; see `turns`."""
+def unit_quaternion(values: Sequence[float], what: str) -> tuple[float, float, float, float]:
+    """One unit quaternion in plain floats; see unit_quaternions."""
     a, b, c, d = values
     length = math.sqrt(a * a + b * b + c * c + d * d)
     if not 0.5 < length < 2.0:
@@ -59,10 +61,10 @@ def turn(values: Sequence[float], what: str) -> tuple[float, float, float, float
 
 def seconds(value: object) -> float | None:
     """A time in s, None if it is not a finite number or implausibly large."""
-    return value if isinstance(value, float) and abs(value) < LATEST else None
+    return value if isinstance(value, float) and abs(value) < MAX_TIME_S else None
 
 
-def real(text: str, what: str) -> float:
+def finite_float(text: str, what: str) -> float:
     """Parse a finite number. Raises PacketError if it is not one."""
     try:
         value = float(text)

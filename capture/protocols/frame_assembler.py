@@ -1,6 +1,6 @@
 """Assembly of frames from hands that a device sends one after the other."""
 
-from ..frame import Frame, together
+from ..frame import Frame, concatenate_frames
 
 
 class FrameAssembler:
@@ -12,25 +12,25 @@ class FrameAssembler:
     """
 
     def __init__(self) -> None:
-        self._here: dict[str, Frame] = {}
+        self._hands: dict[str, Frame] = {}
         self._order: list[str] = []
         """The hands of a frame, in order of arrival."""
 
     def add(self, hand: str, frame: Frame) -> list[Frame]:
         """Add one hand's part of a frame; return the frames that it completes. hand: a name from a small set."""
-        done: list[Frame] = []
-        if hand in self._here:
-            self._order = list(self._here)
-            done.append(self._close())
-        elif any(other.number != frame.number for other in self._here.values()):
-            self._order = [*(other for other in self._order if other not in self._here), *self._here]
-            done.append(self._close())
+        completed: list[Frame] = []
+        if hand in self._hands:
+            self._order = list(self._hands)
+            completed.append(self._close())
+        elif any(part.number != frame.number for part in self._hands.values()):
+            self._order = [*(name for name in self._order if name not in self._hands), *self._hands]
+            completed.append(self._close())
         if hand not in self._order:
             self._order.append(hand)
-        self._here[hand] = frame
-        return [*done, self._close()] if hand == self._order[-1] else done
+        self._hands[hand] = frame
+        return [*completed, self._close()] if hand == self._order[-1] else completed
 
     def _close(self) -> Frame:
-        parts = tuple(self._here[hand] for hand in sorted(self._here))
-        self._here = {}
-        return parts[0] if len(parts) == 1 else together(parts)
+        parts = tuple(self._hands[hand] for hand in sorted(self._hands))
+        self._hands = {}
+        return parts[0] if len(parts) == 1 else concatenate_frames(parts)

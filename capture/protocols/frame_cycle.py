@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
-REMEMBERED = 0b1111
+HISTORY_MASK = 0b1111
 """Mask of the last four frames in the history."""
-REGULAR = 3
+EXPECTED_AFTER = 3
 """In how many of them a message must have arrived to be expected in the next frame."""
-DOUBTED = 3
+MAX_SPLIT_CYCLES = 3
 """Cycles in a row that may span more than one frame before the order is learnt again: it was learnt from incomplete
 frames, or the sender has changed.
 """
@@ -23,59 +23,61 @@ class FrameCycle:
         """first: chooses the message with which a frame starts, from the keys of one cycle in order of arrival; each
         value says whether the message was the first of its packet.
         """
-        self.round = 0
+        self.frame = 0
         """Number of the current frame."""
         self._first = first
         self._window: dict[str, bool] = {}
         """The messages since the last repetition: one cycle."""
         self._stale = True
-        self._place: dict[str, int] = {}
+        self._position: dict[str, int] = {}
         self._history: dict[str, int] = {}
         """For each message, one bit per frame, the newest lowest: whether it arrived."""
-        self._here: set[str] = set()
-        self._at, self._end, self._ended = 0, 0, False
-        self._begun, self._doubt = 0, 0
+        self._arrived: set[str] = set()
+        self._last_position, self._last_expected, self._complete = 0, 0, False
+        self._started, self._split_cycles = 0, 0
         """Frames started in the window, and windows in a row with more than one."""
 
-    def comes(self, thing: str, begins: bool) -> tuple[bool, bool]:
+    def advance(self, key: str, first_of_packet: bool) -> tuple[bool, bool]:
         """Take the next message; return whether a frame ended before it, and whether one ends with it.
 
-        thing: a key from a small set; begins: whether the message is the first of its packet.
+        key: a key from a small set; first_of_packet: whether the message is the first of its packet.
         """
-        if thing in self._window:
-            self._doubt = self._doubt + 1 if self._begun > 1 else 0
-            if self._stale or self._doubt == DOUBTED:
+        if key in self._window:
+            self._split_cycles = self._split_cycles + 1 if self._started > 1 else 0
+            if self._stale or self._split_cycles == MAX_SPLIT_CYCLES:
                 self._learn()
-            self._window, self._begun = {}, 0
-        self._window[thing] = begins
-        if thing not in self._place:
+            self._window, self._started = {}, 0
+        self._window[key] = first_of_packet
+        if key not in self._position:
             self._stale = True
             return False, False
-        place = self._place[thing]
-        overdue = place <= self._at and not self._ended
-        if place <= self._at:
-            self._turn_over()
-        self._at = place
-        self._here.add(thing)
-        ends = place >= self._end and not self._ended
-        self._ended = self._ended or ends
-        return overdue, ends
+        position = self._position[key]
+        ended_before = position <= self._last_position and not self._complete
+        if position <= self._last_position:
+            self._start_frame()
+        self._last_position = position
+        self._arrived.add(key)
+        ends = position >= self._last_expected and not self._complete
+        self._complete = self._complete or ends
+        return ended_before, ends
 
     def _learn(self) -> None:
         """Learn the order from the window, which is one cycle."""
-        things = list(self._window)
-        begin = things.index(self._first(self._window))
-        self._place = {thing: place for place, thing in enumerate(things[begin:] + things[:begin])}
-        self._history = {thing: self._history.get(thing, REMEMBERED >> 1) for thing in things}
-        self._stale, self._doubt = False, 0
+        keys = list(self._window)
+        start = keys.index(self._first(self._window))
+        self._position = {key: position for position, key in enumerate(keys[start:] + keys[:start])}
+        self._history = {key: self._history.get(key, HISTORY_MASK >> 1) for key in keys}
+        self._stale, self._split_cycles = False, 0
         # A window that does not start with a frame spans two.
-        self._at, self._ended = self._place[things[-1]], self._ended or begin > 0
+        self._last_position, self._complete = self._position[keys[-1]], self._complete or start > 0
 
-    def _turn_over(self) -> None:
-        self.round += 1
-        self._begun += 1
-        for thing, past in self._history.items():
-            self._history[thing] = (past << 1 | (thing in self._here)) & REMEMBERED
-        regular = [self._place[thing] for thing, past in self._history.items() if past.bit_count() >= REGULAR]
-        self._end = max(regular, default=0)
-        self._here, self._ended = set(), False
+    def _start_frame(self) -> None:
+        self.frame += 1
+        self._started += 1
+        for key, history in self._history.items():
+            self._history[key] = (history << 1 | (key in self._arrived)) & HISTORY_MASK
+        expected = [
+            self._position[key] for key, history in self._history.items() if history.bit_count() >= EXPECTED_AFTER
+        ]
+        self._last_expected = max(expected, default=0)
+        self._arrived, self._complete = set(), False

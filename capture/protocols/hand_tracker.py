@@ -6,9 +6,9 @@ import numpy as np
 
 from ..hand_tracks import HandSample
 
-STEP = 0.5
+MAX_STEP = 0.5
 """Farthest that a hand may move between two packets and count as the same, as a multiple of its size."""
-FORGET = 30
+FORGET_AFTER = 30
 """Packets without a hand after which it is forgotten."""
 
 
@@ -16,40 +16,44 @@ class HandTracker:
     """Gives each hand of each packet a name: 'left', 'right', 'right#2'."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[HandSample, int]] = {}
+        self._tracked: dict[str, tuple[HandSample, int]] = {}
         """Name -> its last sample, and the number of that packet."""
         self._packet = 0
 
-    def of(self, hands: list[HandSample]) -> tuple[str, ...]:
+    def names_of(self, hands: list[HandSample]) -> tuple[str, ...]:
         """Names of the hands of a packet: those of the hands that they continue, else by the sender's claim."""
         self._packet += 1
-        self._known = {name: known for name, known in self._known.items() if self._packet - known[1] <= FORGET}
-        away = sorted(
-            (_away(known, hand), name, index)
-            for name, (known, _) in self._known.items()
+        self._tracked = {
+            name: tracked for name, tracked in self._tracked.items() if self._packet - tracked[1] <= FORGET_AFTER
+        }
+        candidates = sorted(
+            (_distance(tracked, hand), name, index)
+            for name, (tracked, _) in self._tracked.items()
             for index, hand in enumerate(hands)
         )
-        owners: dict[int, str] = {}
-        for far, name, index in away:
-            if far < STEP and index not in owners and name not in owners.values():
-                owners[index] = name
+        names: dict[int, str] = {}
+        for distance, name, index in candidates:
+            if distance < MAX_STEP and index not in names and name not in names.values():
+                names[index] = name
         for index, hand in enumerate(hands):
-            if index not in owners:
-                owners[index] = _free(hand.claim, set(owners.values()))
-        self._known |= {owners[index]: (hand, self._packet) for index, hand in enumerate(hands)}
-        return tuple(owners[index] for index in range(len(hands)))
+            if index not in names:
+                names[index] = _free_name(hand.claim, set(names.values()))
+        self._tracked |= {names[index]: (hand, self._packet) for index, hand in enumerate(hands)}
+        return tuple(names[index] for index in range(len(hands)))
 
 
-def _away(known: HandSample, hand: HandSample) -> float:
+def _distance(tracked: HandSample, hand: HandSample) -> float:
     """Distance of two samples in sizes of a hand, plus 0.1 if their claims differ; -1 if their ids agree."""
-    if hand.identity and hand.identity == known.identity:
+    if hand.hand_id and hand.hand_id == tracked.hand_id:
         return -1.0
-    if known.place.shape != hand.place.shape:
+    if tracked.position.shape != hand.position.shape:
         return np.inf
-    return float(np.linalg.norm(known.place - hand.place)) / max(hand.size, 1e-9) + 0.1 * (known.claim != hand.claim)
+    return float(np.linalg.norm(tracked.position - hand.position)) / max(hand.size, 1e-9) + 0.1 * (
+        tracked.claim != hand.claim
+    )
 
 
-def _free(claim: str, taken: set[str]) -> str:
+def _free_name(claim: str, taken: set[str]) -> str:
     """A free name for a new hand: its claim, the other side if that is taken, or the claim with a number."""
     other = {"left": "right", "right": "left"}.get(claim, claim)
     return next(name for name in chain((claim, other), (f"{claim}#{n}" for n in count(2))) if name not in taken)

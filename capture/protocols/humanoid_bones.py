@@ -9,10 +9,10 @@ from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
-Place = tuple[Vector, Quaternion]
+Transform = tuple[Vector, Quaternion]
 """Position in m and unit quaternion wxyz of a bone, in its parent or in the world."""
 
-HERE: Place = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+IDENTITY: Transform = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
 ROOT = "root"
 TRUNK = ("Hips", "Spine", "Chest", "UpperChest")
 ARM = ("Shoulder", "UpperArm", "LowerArm", "Hand")
@@ -24,8 +24,8 @@ def _hand(side: Side) -> dict[str, str]:
     """The 16 bones of a hand, parents first -> the joint at which each starts: 'LeftThumbProximal' at the CMC."""
     name = side.capitalize()
     bones = {f"{name}Hand": "wrist"}
-    for said, joints in zip(DIGIT_BONES, CHAIN_JOINTS.values(), strict=True):
-        bones |= {f"{name}{said}{part}": joint for part, joint in zip(PHALANGES, joints, strict=False)}
+    for digit, joints in zip(DIGIT_BONES, CHAIN_JOINTS.values(), strict=True):
+        bones |= {f"{name}{digit}{part}": joint for part, joint in zip(PHALANGES, joints, strict=False)}
     return bones
 
 
@@ -35,31 +35,31 @@ def _parents() -> dict[str, str]:
     for name in (side.capitalize() for side in SIDES):
         arm = [f"{name}{part}" for part in ARM]
         parents |= dict(zip(arm, (TRUNK[-1], *arm), strict=False))
-        for said in DIGIT_BONES:
-            chain = [f"{name}{said}{part}" for part in PHALANGES]
+        for digit in DIGIT_BONES:
+            chain = [f"{name}{digit}{part}" for part in PHALANGES]
             parents |= dict(zip(chain, (arm[-1], *chain), strict=False))
     return parents
 
 
-HANDS: dict[Side, dict[str, str]] = {side: _hand(side) for side in SIDES}
-COLUMNS = [JOINT_INDEX[joint] for joint in HANDS["left"].values()]
+HAND_BONES: dict[Side, dict[str, str]] = {side: _hand(side) for side in SIDES}
+JOINT_INDICES = [JOINT_INDEX[joint] for joint in HAND_BONES["left"].values()]
 """(16,) index of each bone's joint among the 25."""
 PARENTS = _parents()
 
 
-def worlds(local: Mapping[str, Place]) -> dict[str, Place]:
+def world_transforms(local: Mapping[str, Transform]) -> dict[str, Transform]:
     """World transforms of all bones from their local ones.
 
     A missing bone has the transform of its parent, so that its children are attached to that: hands that come without a
     body are attached to the root.
     """
-    found = {ROOT: local.get(ROOT, HERE)}
+    transforms = {ROOT: local.get(ROOT, IDENTITY)}
     for bone, parent in PARENTS.items():
-        found[bone] = within(found[parent], local[bone]) if bone in local else found[parent]
-    return found
+        transforms[bone] = compose(transforms[parent], local[bone]) if bone in local else transforms[parent]
+    return transforms
 
 
-def within(outer: Place, inner: Place) -> Place:
+def compose(outer: Transform, inner: Transform) -> Transform:
     """Compose two transforms: that of a parent in the world and that of a bone in its parent."""
     (x, y, z), (aw, ax, ay, az) = outer
     (px, py, pz), (bw, bx, by, bz) = inner

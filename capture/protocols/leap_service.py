@@ -15,20 +15,20 @@ from ...errors import PacketError
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, JOINTS
 from ..files.hand_json import Json
 from ..files.leap_json import LEAP_JOINTS, hands_in
-from ..frame import Frame, names_of
-from ..network.sender import Outgoing
+from ..frame import Frame, hand_joint_names
+from ..network.sender import OutgoingFrame
 from ..network.websocket_sender import WebSocketSender
 from .device_axes import to_y_up_points, y_up_points
-from .finite_numbers import known_places
+from .finite_numbers import known_positions
 from .hand_tracker import HandTracker
-from .json_packet import document_of
+from .json_packet import decode_json
 from .parser import Parser
 
 PATH = "/v6.json"
 GREETINGS = ('{"focused": true}', '{"background": true}')
-COLUMNS = [LEAP_JOINTS.index(joint) for joint in JOINTS]
+JOINT_INDICES = [LEAP_JOINTS.index(joint) for joint in JOINTS]
 MILLIMETRE = 0.001
-MOST_HANDS = 8
+MAX_HANDS = 8
 """Most hands in a frame: those of four people."""
 
 
@@ -36,27 +36,29 @@ class LeapParser(Parser):
     """Yields a frame for each packet with hands. A hand keeps its name while its id does not change."""
 
     def __init__(self) -> None:
-        self._owners = HandTracker()
+        self._tracker = HandTracker()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        document = document_of(packet, "a frame of Leap's")
+        document = decode_json(packet, "a Leap frame")
         if not isinstance(document, dict):
-            raise PacketError("JSON that is no object, expected a frame of Leap's with 'hands' and 'pointables'")
+            raise PacketError("JSON that is not an object, expected a Leap frame with 'hands' and 'pointables'")
         if "pointables" not in document:
             if document.keys() & {"version", "event"}:
                 return []
-            raise PacketError("JSON without 'pointables', expected a frame of Leap's")
-        hands = hands_in(document)[:MOST_HANDS]
+            raise PacketError("JSON without 'pointables', expected a Leap frame")
+        hands = hands_in(document)[:MAX_HANDS]
         if not hands:
             return []
-        places = [y_up_points(MILLIMETRE * known_places(hand.joints[COLUMNS], "a joint")) for hand in hands]
-        stamp, number = _counted(document.get("timestamp")), _counted(document.get("id"))
-        time = None if stamp is None else stamp * 1e-6
-        return [Frame(names_of(*self._owners.of(hands)), np.concatenate(places), time=time, number=number)]
+        positions = [y_up_points(MILLIMETRE * known_positions(hand.joints[JOINT_INDICES], "a joint")) for hand in hands]
+        timestamp, number = _count_or_none(document.get("timestamp")), _count_or_none(document.get("id"))
+        time = None if timestamp is None else timestamp * 1e-6
+        return [
+            Frame(hand_joint_names(*self._tracker.names_of(hands)), np.concatenate(positions), time=time, number=number)
+        ]
 
 
-def _counted(value: Json) -> int | None:
+def _count_or_none(value: Json) -> int | None:
     return int(value) if isinstance(value, float) and 0 <= value < 1e15 else None
 
 
@@ -66,16 +68,16 @@ class LeapSender(WebSocketSender):
     path = PATH
     greeting = '{"version": 6, "serviceVersion": "0"}'
 
-    def messages(self, moment: Outgoing) -> Iterator[str]:
+    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
         """See WebSocketSender."""
         hands, pointables = [], []
         for number, (side, joints) in enumerate(moment.hands.items(), 1):
-            places = (to_y_up_points(joints[:, :3, 3]) / MILLIMETRE).tolist()
-            hands.append({"id": number, "type": side, "wrist": places[0]})
-            for kind, (digit, own) in enumerate(DIGIT_JOINTS.items()):
-                of_bones = [places[JOINT_INDEX[joint]] for joint in own]
+            positions = (to_y_up_points(joints[:, :3, 3]) / MILLIMETRE).tolist()
+            hands.append({"id": number, "type": side, "wrist": positions[0]})
+            for kind, (digit, digit_joints) in enumerate(DIGIT_JOINTS.items()):
+                points = [positions[JOINT_INDEX[joint]] for joint in digit_joints]
                 # The thumb's first bone has zero length.
-                carp, mcp, pip, dip, tip = [of_bones[0], *of_bones] if digit == "thumb" else of_bones
+                carp, mcp, pip, dip, tip = [points[0], *points] if digit == "thumb" else points
                 pointables.append(
                     {
                         "id": 10 * number + kind,

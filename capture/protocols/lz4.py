@@ -14,86 +14,86 @@ from ...errors import PacketError
 
 MAGIC = b"\x04\x22\x4d\x18"
 
-_VERSION, _EACH_BLOCK_ALONE, _BLOCK_CHECKSUM, _LENGTH, _CHECKSUM, _DICTIONARY = 0xC0, 0x20, 0x10, 0x08, 0x04, 0x01
+_VERSION, _BLOCK_INDEPENDENT, _BLOCK_CHECKSUM, _LENGTH, _CHECKSUM, _DICTIONARY = 0xC0, 0x20, 0x10, 0x08, 0x04, 0x01
 _SHORTEST_MATCH = 4
-_MORE = 15
+_CONTINUED = 15
 """A 4-bit length that continues in further bytes, the last of which is below 255."""
 
 
-def unpack(frame: bytes, most: int) -> bytes:
-    """Decompress a frame. Raises PacketError if it is damaged or expands to more than `most` bytes."""
+def decompress(frame: bytes, max_size: int) -> bytes:
+    """Decompress a frame. Raises PacketError if it is damaged or expands to more than `max_size` bytes."""
     try:
-        return _unpacked(frame, most)
+        return _decompress(frame, max_size)
     except (IndexError, struct.error):
-        raise PacketError(f"an LZ4 frame of {len(frame)} bytes ends before its end") from None
+        raise PacketError(f"an LZ4 frame is truncated at {len(frame)} bytes") from None
 
 
-def _unpacked(frame: bytes, most: int) -> bytes:
+def _decompress(frame: bytes, max_size: int) -> bytes:
     if not frame.startswith(MAGIC):
         raise PacketError(f"begins {frame[:4]!r}, expected an LZ4 frame")
     flags = frame[4]
     if flags & _VERSION != 0x40 or flags & _DICTIONARY:
         raise PacketError(f"an LZ4 frame with the flags {flags:#x}, expected version 1 without a dictionary")
-    out = bytearray()
-    place = 7 + (8 if flags & _LENGTH else 0)
-    while size := struct.unpack_from("<I", frame, place)[0]:
-        place, end = place + 4, place + 4 + (size & 0x7FFFFFFF)
+    output = bytearray()
+    index = 7 + (8 if flags & _LENGTH else 0)
+    while size := struct.unpack_from("<I", frame, index)[0]:
+        index, end = index + 4, index + 4 + (size & 0x7FFFFFFF)
         if end > len(frame):
             raise IndexError
         if size >> 31:
-            if len(out) + end - place > most:
-                raise too_much(most)
-            out += frame[place:end]
+            if len(output) + end - index > max_size:
+                raise _too_large(max_size)
+            output += frame[index:end]
         else:
-            _block(frame[place:end], out, most, len(out) if flags & _EACH_BLOCK_ALONE else 0)
-        place = end + (4 if flags & _BLOCK_CHECKSUM else 0)
-    return bytes(out)
+            _decompress_block(frame[index:end], output, max_size, len(output) if flags & _BLOCK_INDEPENDENT else 0)
+        index = end + (4 if flags & _BLOCK_CHECKSUM else 0)
+    return bytes(output)
 
 
-def _block(data: bytes, out: bytearray, most: int, farthest: int) -> None:
-    """Decompress a block to the end of `out`; its matches may refer to bytes of `out` from index `farthest` on."""
-    place = 0
+def _decompress_block(data: bytes, output: bytearray, max_size: int, start: int) -> None:
+    """Decompress a block to the end of `output`; its matches may refer to bytes of `output` from index `start` on."""
+    index = 0
     while True:
-        token = data[place]
-        place += 1
+        token = data[index]
+        index += 1
         length = token >> 4
-        if length == _MORE:
-            length, place = _longer(data, place)
-        if place + length > len(data):
+        if length == _CONTINUED:
+            length, index = _continued_length(data, index)
+        if index + length > len(data):
             raise IndexError
-        out += data[place : place + length]
-        place += length
-        if place == len(data):
+        output += data[index : index + length]
+        index += length
+        if index == len(data):
             break
-        back = data[place] | data[place + 1] << 8
-        place += 2
+        offset = data[index] | data[index + 1] << 8
+        index += 2
         length = token & 15
-        if length == _MORE:
-            length, place = _longer(data, place)
+        if length == _CONTINUED:
+            length, index = _continued_length(data, index)
         length += _SHORTEST_MATCH
-        begin = len(out) - back
-        if not back or begin < farthest:
-            raise PacketError(f"an LZ4 block repeats what is {back} bytes back, after {len(out) - farthest}")
-        if len(out) + length > most:
-            raise too_much(most)
-        if length <= back:
-            out += out[begin : begin + length]
+        begin = len(output) - offset
+        if not offset or begin < start:
+            raise PacketError(f"an LZ4 match is {offset} bytes back, but there are only {len(output) - start}")
+        if len(output) + length > max_size:
+            raise _too_large(max_size)
+        if length <= offset:
+            output += output[begin : begin + length]
         else:
             # A match may overlap its own output.
-            out += (out[begin:] * (length // back + 1))[:length]
-    if len(out) > most:
-        raise too_much(most)
+            output += (output[begin:] * (length // offset + 1))[:length]
+    if len(output) > max_size:
+        raise _too_large(max_size)
 
 
-def _longer(data: bytes, place: int) -> tuple[int, int]:
-    """A length that continues at `place`, and the index after it."""
-    length = _MORE
-    while data[place] == 255:
+def _continued_length(data: bytes, index: int) -> tuple[int, int]:
+    """A length that continues at `index`, and the index after it."""
+    length = _CONTINUED
+    while data[index] == 255:
         length += 255
-        place += 1
-    return length + data[place], place + 1
+        index += 1
+    return length + data[index], index + 1
 
 
-def too_much(most: int) -> PacketError:
-    """The error for a frame that expands to more than `most` bytes."""
-    return PacketError(f"an LZ4 frame holds more than {most} bytes")
+def _too_large(max_size: int) -> PacketError:
+    """The error for a frame that expands to more than `max_size` bytes."""
+    return PacketError(f"an LZ4 frame expands to more than {max_size} bytes")

@@ -19,34 +19,34 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, DIGITS, JOINT_INDEX, JOINTS, SIDES, Side
-from ..frame import Frame, interned, joint_names
+from ..frame import Frame, intern_names, joint_names
 from ..marker_labels import unique
 from ..network.natnet_connection import DESCRIPTIONS, FRAME, INFO, NatnetServer, message
-from ..network.sender import Outgoing
-from .device_axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
-from .finite_numbers import FARTHEST, seconds
+from ..network.sender import OutgoingFrame
+from .device_axes import to_y_up_points, to_y_up_rotations, y_up_points, y_up_rotations
+from .finite_numbers import MAX_COORDINATE_M, seconds
 from .packet_reader import PacketReader
 from .parser import Parser
 
 Floats = NDArray[np.float64]
 Version = tuple[int, int]
 
-OLDEST: Version = (3, 0)
+OLDEST_VERSION: Version = (3, 0)
 MARKER_SET, RIGID_BODY, SKELETON = 0, 1, 2
-SEEN = 1
+TRACKED = 1
 """The bit of a rigid body's flags for a valid tracking."""
-ALL = "all"
+ALL_MARKERS = "all"
 """The marker set that repeats the markers of all others."""
-MOST_POINTS = 4096
-NAME = 256
+MAX_POINTS = 4096
+NAME_SIZE = 256
 """Bytes reserved for the server's name."""
-END_OF_3, END_OF_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIhI")
-SET, PERFORMER = "Markers", "Hands"
+END_SIZE_3, END_SIZE_4 = struct.calcsize("<IId3QhI"), struct.calcsize("<IId3QIIhI")
+SENDER_MARKER_SET, SENDER_SKELETON = "Markers", "Hands"
 """The sender's names for its marker set and its skeleton."""
-LEAST_OF_A_HAND = 4
+MIN_HAND_BONES = 4
 """Fewest bones of a hand in a skeleton for the hand to be read."""
 
-_PARTS = {digit: joints[:-1] if digit == "thumb" else joints[1:-1] for digit, joints in DIGIT_JOINTS.items()}
+_DIGIT_JOINTS = {digit: joints[:-1] if digit == "thumb" else joints[1:-1] for digit, joints in DIGIT_JOINTS.items()}
 BONES: dict[str, tuple[Side, str]] = {
     f"{side[0].upper()}{name}": (side, joint)
     for side in SIDES
@@ -55,12 +55,12 @@ BONES: dict[str, tuple[Side, str]] = {
         *(
             (f"{digit.split('-')[0].capitalize()}{number}", joint)
             for digit in DIGITS
-            for number, joint in enumerate(_PARTS[digit], 1)
+            for number, joint in enumerate(_DIGIT_JOINTS[digit], 1)
         ),
     )
 }
 """Motive's bones of a hand -> side and joint: LHand, LThumb1 to 3 from the CMC, LIndex1 to 3 from the MCP."""
-STANDS: dict[Side, Floats] = {
+BONE_FROM_JOINT: dict[Side, Floats] = {
     side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (1.0, -1.0), strict=True)
 }
@@ -69,7 +69,7 @@ the world, the left hand points along +X, and the backs of the hands face up."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Described:
+class _Descriptions:
     """Names from the descriptions."""
 
     skeletons: dict[int, tuple[str, dict[int, str]]]
@@ -83,7 +83,7 @@ class NatnetParser(Parser):
 
     def __init__(self) -> None:
         self._version: Version | None = None
-        self._described = _Described({}, {})
+        self._descriptions = _Descriptions({}, {})
         self._packets: dict[int, bytes] = {}
 
     def context(self) -> tuple[bytes, ...]:
@@ -92,122 +92,124 @@ class NatnetParser(Parser):
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        reader = PacketReader(packet, "a message of NatNet's")
-        kind, size = reader.whole("H"), reader.whole("H")
+        reader = PacketReader(packet, "a NatNet message")
+        kind, size = reader.integer("H"), reader.integer("H")
         # The size of a larger message wraps at 16 bits.
         if kind > 0x0FFF or (size & 0xFFFF) != (reader.left & 0xFFFF):
-            raise PacketError(f"message {kind} of {size} bytes in a packet of {len(packet)}, which is not NatNet's")
+            raise PacketError(f"message {kind} of {size} bytes in a packet of {len(packet)}, which is not NatNet")
         if kind == INFO:
             self._version = _version(reader)
             self._packets = {INFO: packet}
         elif kind == DESCRIPTIONS and self._version is not None:
-            self._described = _descriptions(reader, self._version)
+            self._descriptions = _descriptions(reader, self._version)
             self._packets[DESCRIPTIONS] = packet
         elif kind == FRAME and self._version is not None:
             return self._frame(reader, self._version)
         return []
 
     def _frame(self, reader: PacketReader, version: Version) -> list[Frame]:
-        number = reader.whole("i")
+        number = reader.integer("i")
         sets = {}
         for _ in _section(reader, version, 5):
-            name = reader.text()
-            sets[name] = reader.reals(reader.count(12), 3)
+            name = reader.string()
+            sets[name] = reader.floats(reader.count(12), 3)
         for _ in _section(reader, version, 12):
             reader.take(12)
         for _ in _section(reader, version, 38):
             reader.take(38)
         skeletons = {}
         for _ in _section(reader, version, 8):
-            own = reader.whole("i")
-            skeletons[own] = [_body(reader) for _ in range(reader.count(38))]
-        time, timecode = _end(reader.take(reader.left), version)
+            skeleton = reader.integer("i")
+            skeletons[skeleton] = [_body(reader) for _ in range(reader.count(38))]
+        time, timecode = _time_and_timecode(reader.take(reader.left), version)
         hands = self._hands(skeletons)
         names, positions, rotations = hands if hands[0] else self._markers(sets)
-        if not names or len(names) > MOST_POINTS:
+        if not names or len(names) > MAX_POINTS:
             return []
-        return [Frame(interned(names), y_up_points(positions), rotations, time, number, timecode)]
+        return [Frame(intern_names(names), y_up_points(positions), rotations, time, number, timecode)]
 
     def _hands(self, skeletons: "dict[int, list[_Body]]") -> "tuple[tuple[str, ...], Floats, Floats | None]":
         """Names (J,), positions (J, 3) and rotations (J, 4) of the joints of all hands with fingers, 25 per hand."""
         names: list[str] = []
-        places, turns = [], []
+        positions, rotations = [], []
         # The first skeleton gets no name, so that its hands' names do not change when another appears.
-        first = next(iter(self._described.skeletons), None)
-        for own, bodies in skeletons.items():
-            performer, bones = self._described.skeletons.get(own, ("", {}))
-            found: dict[Side, dict[str, _Body]] = {}
+        first = next(iter(self._descriptions.skeletons), None)
+        for skeleton, bodies in skeletons.items():
+            performer, bones = self._descriptions.skeletons.get(skeleton, ("", {}))
+            hands: dict[Side, dict[str, _Body]] = {}
             for body in bodies:
-                bone = bones.get(body.own & 0xFFFF, "")
+                bone = bones.get(body.id & 0xFFFF, "")
                 if bone in BONES and body.seen:
                     side, joint = BONES[bone]
-                    found.setdefault(side, {})[joint] = body
-            for side, joints in found.items():
-                if len(joints) >= LEAST_OF_A_HAND:
-                    names += joint_names(side, "" if own == first else performer)
-                    places.append(_filled(joints, "place", 3))
-                    turns.append(rot.multiply(y_up_turns(_filled(joints, "turn", 4)), STANDS[side]))
+                    hands.setdefault(side, {})[joint] = body
+            for side, joints in hands.items():
+                if len(joints) >= MIN_HAND_BONES:
+                    names += joint_names(side, "" if skeleton == first else performer)
+                    positions.append(_to_array({joint: body.position for joint, body in joints.items()}, 3))
+                    bones_xyzw = _to_array({joint: body.rotation for joint, body in joints.items()}, 4)
+                    rotations.append(rot.multiply(y_up_rotations(bones_xyzw), BONE_FROM_JOINT[side]))
         if not names:
             return (), np.zeros((0, 3)), None
-        return tuple(names), np.concatenate(places), np.concatenate(turns)
+        return tuple(names), np.concatenate(positions), np.concatenate(rotations)
 
     def _markers(self, sets: dict[str, Floats]) -> "tuple[tuple[str, ...], Floats, Floats | None]":
         """Names (M,) and positions (M, 3) of the markers of all marker sets; those at the origin are not tracked."""
         names: list[str] = []
-        places = []
+        positions = []
         for name, points in sets.items():
-            if name == ALL or not len(points):
+            if name == ALL_MARKERS or not len(points):
                 continue
-            told = self._described.sets.get(name, ())
-            labels = told if len(told) == len(points) else tuple(str(n) for n in range(1, len(points) + 1))
+            labels = self._descriptions.sets.get(name, ())
+            if len(labels) != len(points):
+                labels = tuple(str(number) for number in range(1, len(points) + 1))
             names += [f"{name}:{label}" for label in labels]
-            sane = np.all(np.abs(points) < FARTHEST, axis=1) & np.any(points, axis=1)
-            places.append(np.where(sane[:, None], points, np.nan))
+            tracked = np.all(np.abs(points) < MAX_COORDINATE_M, axis=1) & np.any(points, axis=1)
+            positions.append(np.where(tracked[:, None], points, np.nan))
         if len(set(names)) < len(names):
-            raise PacketError("two markers of a frame have one name")
-        return tuple(names), np.concatenate(places) if places else np.zeros((0, 3)), None
+            raise PacketError("two markers of a frame have the same name")
+        return tuple(names), np.concatenate(positions) if positions else np.zeros((0, 3)), None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Body:
     """A rigid body or a bone."""
 
-    own: int
-    place: Floats
-    turn: Floats
+    id: int
+    position: Floats
+    rotation: Floats
     """xyzw"""
     seen: bool
 
 
 def _body(reader: PacketReader) -> _Body:
     """Read a rigid body of a frame; it is not seen if it is not tracked or its numbers are damaged."""
-    own, values, flags = reader.whole("i"), reader.reals(8), reader.whole("h")
+    body_id, values, flags = reader.integer("i"), reader.floats(8), reader.integer("h")
     length = float(np.linalg.norm(values[3:7]))
-    seen = float(np.abs(values[:3]).max()) < FARTHEST and 0.5 < length < 2.0 and flags & SEEN != 0
-    return _Body(own, values[:3], values[3:7] / (length if seen else 1.0), seen)
+    seen = float(np.abs(values[:3]).max()) < MAX_COORDINATE_M and 0.5 < length < 2.0 and flags & TRACKED != 0
+    return _Body(body_id, values[:3], values[3:7] / (length if seen else 1.0), seen)
 
 
-def _filled(joints: dict[str, _Body], what: str, width: int) -> Floats:
+def _to_array(joints: dict[str, Floats], width: int) -> Floats:
     """(25, width) values of the joints, NaN for missing ones."""
     result = np.full((len(JOINTS), width), np.nan)
-    for joint, body in joints.items():
-        result[JOINT_INDEX[joint]] = getattr(body, what)
+    for joint, values in joints.items():
+        result[JOINT_INDEX[joint]] = values
     return result
 
 
 def _section(reader: PacketReader, version: Version, each: int) -> range:
     """Read a section's header: the range of its items, each of at least `each` bytes."""
-    count = reader.whole("i")
+    count = reader.integer("i")
     if version >= (4, 1):
-        reader.whole("i")
+        reader.integer("i")
     if not 0 <= count * each <= reader.left:
-        raise PacketError(f"a section of {count} things of {each} bytes and more, {reader.left} bytes are left")
+        raise PacketError(f"a section of {count} items of {each} bytes or more, {reader.left} bytes are left")
     return range(count)
 
 
-def _end(content: bytes, version: Version) -> tuple[float | None, str]:
+def _time_and_timecode(content: bytes, version: Version) -> tuple[float | None, str]:
     """Time in s and timecode from the last bytes of a frame; what precedes them depends on the version."""
-    size = END_OF_4 if version >= (4, 0) else END_OF_3
+    size = END_SIZE_4 if version >= (4, 0) else END_SIZE_3
     if len(content) < size:
         raise PacketError(f"a frame of {len(content)} bytes, its end alone has {size}")
     code, _, time = struct.unpack_from("<IId", content, len(content) - size)
@@ -217,53 +219,53 @@ def _end(content: bytes, version: Version) -> tuple[float | None, str]:
 
 def _version(reader: PacketReader) -> Version:
     """NatNet's version from the server info. Raises PacketError if it is too old."""
-    reader.take(NAME + 4)
+    reader.take(NAME_SIZE + 4)
     major, minor, _, _ = reader.take(4)
-    if (major, minor) < OLDEST:
+    if (major, minor) < OLDEST_VERSION:
         raise PacketError(f"NatNet {major}.{minor}, expected 3.0 or later: Motive 2.0 and later have it")
     return major, minor
 
 
-def _descriptions(reader: PacketReader, version: Version) -> _Described:
+def _descriptions(reader: PacketReader, version: Version) -> _Descriptions:
     """Names of marker sets and skeletons. Reading stops at a description of unknown kind that has no size."""
     skeletons: dict[int, tuple[str, dict[int, str]]] = {}
     sets: dict[str, tuple[str, ...]] = {}
     for _ in range(reader.count(8)):
-        kind = reader.whole("i")
-        own = PacketReader(reader.take(reader.whole("i")), "a description") if version >= (4, 1) else reader
+        kind = reader.integer("i")
+        item = PacketReader(reader.take(reader.integer("i")), "a description") if version >= (4, 1) else reader
         if kind == MARKER_SET:
-            name = own.text()
-            sets[name] = tuple(own.text() for _ in range(own.count(1)))
+            name = item.string()
+            sets[name] = tuple(item.string() for _ in range(item.count(1)))
         elif kind == RIGID_BODY:
-            _bone(own, version)
+            _bone(item, version)
         elif kind == SKELETON:
-            name, number = own.text(), own.whole("i")
-            bones = (_bone(own, version) for _ in range(own.count(20)))
-            skeletons[number] = (name, {bone: called.removeprefix(f"{name}_") for bone, called in bones})
-        elif own is reader:
+            name, skeleton = item.string(), item.integer("i")
+            bones = (_bone(item, version) for _ in range(item.count(20)))
+            skeletons[skeleton] = (name, {bone: bone_name.removeprefix(f"{name}_") for bone, bone_name in bones})
+        elif item is reader:
             break
     names = unique(name for name, _ in skeletons.values())
-    return _Described(
-        {own: (name, bones) for (own, (_, bones)), name in zip(skeletons.items(), names, strict=True)}, sets
+    return _Descriptions(
+        {skeleton: (name, bones) for (skeleton, (_, bones)), name in zip(skeletons.items(), names, strict=True)}, sets
     )
 
 
 def _bone(reader: PacketReader, version: Version) -> tuple[int, str]:
     """Id and name from the description of a rigid body or bone."""
-    name, own = reader.text(), reader.whole("i")
+    name, bone = reader.string(), reader.integer("i")
     reader.take(4 + 12 + (16 if version >= (4, 2) else 0))
     markers = reader.count(16)
     reader.take(16 * markers)
     if version >= (4, 0):
         for _ in range(markers):
-            reader.text()
-    return own & 0xFFFF, name
+            reader.string()
+    return bone & 0xFFFF, name
 
 
 class NatnetSender(NatnetServer):
     """Imitates Motive in NatNet 4.1: the markers are one set, the hands are bones of one skeleton."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """Server info, descriptions and the frame."""
         yield self.info()
         yield self.descriptions(moment)
@@ -271,44 +273,45 @@ class NatnetSender(NatnetServer):
 
     def info(self) -> bytes:
         """See NatnetServer."""
-        content = b"Knuckle".ljust(NAME, b"\0") + bytes([3, 0, 0, 0, 4, 1, 0, 0])
+        content = b"Knuckle".ljust(NAME_SIZE, b"\0") + bytes([3, 0, 0, 0, 4, 1, 0, 0])
         return message(INFO, content + struct.pack("<QHB4s", 10_000_000, 0, 0, bytes(4)))
 
-    def descriptions(self, moment: Outgoing) -> bytes:
+    def descriptions(self, moment: OutgoingFrame) -> bytes:
         """See NatnetServer."""
         names = [name.replace(":", "_") for name in moment.names]
-        markers = _text(SET) + struct.pack("<i", len(names)) + b"".join(map(_text, names))
+        markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(names)) + b"".join(map(_encode_name, names))
         bones = [name for name, (side, _) in BONES.items() if side in moment.hands]
         body = b"".join(
-            _text(bone) + struct.pack("<ii3fi", own, 0, 0.0, 0.0, 0.0, 0) for own, bone in enumerate(bones, 1)
+            _encode_name(bone) + struct.pack("<ii3fi", number, 0, 0.0, 0.0, 0.0, 0)
+            for number, bone in enumerate(bones, 1)
         )
-        skeleton = _text(PERFORMER) + struct.pack("<ii", 1, len(bones)) + body
+        skeleton = _encode_name(SENDER_SKELETON) + struct.pack("<ii", 1, len(bones)) + body
         parts = [(MARKER_SET, markers), (SKELETON, skeleton)] if names else [(SKELETON, skeleton)]
-        told = b"".join(struct.pack("<ii", kind, len(part)) + part for kind, part in parts)
-        return message(DESCRIPTIONS, struct.pack("<i", len(parts)) + told)
+        data = b"".join(struct.pack("<ii", kind, len(part)) + part for kind, part in parts)
+        return message(DESCRIPTIONS, struct.pack("<i", len(parts)) + data)
 
-    def frame(self, moment: Outgoing) -> bytes:
+    def frame(self, moment: OutgoingFrame) -> bytes:
         """See NatnetServer."""
         points = np.nan_to_num(to_y_up_points(moment.markers), nan=0.0).astype("<f4").tobytes()
-        markers = _text(SET) + struct.pack("<i", len(moment.names)) + points
+        markers = _encode_name(SENDER_MARKER_SET) + struct.pack("<i", len(moment.names)) + points
         bones = [(side, joint) for side, joint in BONES.values() if side in moment.hands]
+        poses = [_pose_numbers(side, moment.hands[side][JOINT_INDEX[joint]]) for side, joint in bones]
         body = b"".join(
-            struct.pack("<i8fh", 1 << 16 | own, *_sent(side, moment.hands[side][JOINT_INDEX[joint]]), 0.0, SEEN)
-            for own, (side, joint) in enumerate(bones, 1)
+            struct.pack("<i8fh", 1 << 16 | number, *pose, 0.0, TRACKED) for number, pose in enumerate(poses, 1)
         )
         skeleton = struct.pack("<ii", 1, len(bones)) + body
         # Marker sets, other markers, rigid bodies, skeletons, assets, labelled markers, force plates, devices.
         sections = [[markers] if moment.names else [], [], [], [skeleton], [], [], [], []]
-        told = b"".join(struct.pack("<ii", len(parts), sum(map(len, parts))) + b"".join(parts) for parts in sections)
+        data = b"".join(struct.pack("<ii", len(parts), sum(map(len, parts))) + b"".join(parts) for parts in sections)
         end = struct.pack("<IId3QIIhI", 0, 0, moment.time, 0, 0, 0, 0, 0, 0, 0)
-        return message(FRAME, struct.pack("<i", moment.number) + told + end)
+        return message(FRAME, struct.pack("<i", moment.number) + data + end)
 
 
-def _sent(side: Side, joint: Floats) -> list[float]:
+def _pose_numbers(side: Side, joint: Floats) -> list[float]:
     """Seven numbers from a joint's frame (4, 4): its position, and the rotation xyzw of its bone."""
-    own = rot.multiply(rot.from_matrix(joint[:3, :3]), rot.conjugate(STANDS[side]))
-    return [*to_y_up_points(joint[:3, 3]).tolist(), *to_y_up_turns(own).tolist()]
+    bone = rot.multiply(rot.from_matrix(joint[:3, :3]), rot.conjugate(BONE_FROM_JOINT[side]))
+    return [*to_y_up_points(joint[:3, 3]).tolist(), *to_y_up_rotations(bone).tolist()]
 
 
-def _text(name: str) -> bytes:
+def _encode_name(name: str) -> bytes:
     return name.encode() + b"\0"

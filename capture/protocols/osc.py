@@ -18,16 +18,16 @@ from ...errors import PacketError
 Argument = float | str
 
 BUNDLE = b"#bundle\0"
-AT_ONCE = b"\0\0\0\0\0\0\0\1"
+IMMEDIATELY = b"\0\0\0\0\0\0\0\1"
 """The time of a bundle that takes effect immediately."""
-DEEPEST = 8
+MAX_DEPTH = 8
 """Most levels of nested bundles; known senders use two."""
-MOST_TAGS = 64
+MAX_TAGS = 64
 """Bytes of a message's type tags that are read."""
 
 _SIZE = struct.Struct(">I")
 _NUMBERS = {"i": "i", "f": "f", "h": "q", "d": "d"}
-_RUN = re.compile(rf"s|[{''.join(_NUMBERS)}]+")
+_TAG_RUN = re.compile(rf"s|[{''.join(_NUMBERS)}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,39 +39,39 @@ class OscMessage:
     """Numbers and strings, up to the first of another type."""
 
 
-def read(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
+def decode(packet: bytes, wanted: Container[bytes]) -> list[OscMessage]:
     """The messages of a datagram to the wanted addresses, in order. Raises PacketError if it is not OSC."""
-    found: list[OscMessage] = []
+    messages: list[OscMessage] = []
     pending = [(0, len(packet), 0)]
     while pending:
         start, end, depth = pending.pop()
         if packet.startswith(BUNDLE, start, end):
             pending += reversed(_elements(packet, start, end, depth + 1))
             continue
-        address, begin = _string(packet, start, end)
+        address, arguments_start = _read_string(packet, start, end)
         if not address.startswith(b"/"):
             raise PacketError(f"byte {start} begins {address[:12]!r}, expected an OSC message or bundle")
         if address in wanted:
-            found.append(OscMessage(address, _arguments(packet, begin, end)))
-    return found
+            messages.append(OscMessage(address, _decode_arguments(packet, arguments_start, end)))
+    return messages
 
 
-def message(address: bytes, *arguments: Argument) -> bytes:
+def encode_message(address: bytes, *arguments: Argument) -> bytes:
     """Encode a message, integers as 32-bit ones and other numbers as 32-bit floats."""
-    tags, said = b",", b""
+    tags, data = b",", b""
     for argument in arguments:
         if isinstance(argument, str):
-            tags, said = tags + b"s", said + _padded(argument.encode())
+            tags, data = tags + b"s", data + _padded(argument.encode())
         elif isinstance(argument, int):
-            tags, said = tags + b"i", said + struct.pack(">i", argument)
+            tags, data = tags + b"i", data + struct.pack(">i", argument)
         else:
-            tags, said = tags + b"f", said + struct.pack(">f", argument)
-    return _padded(address) + _padded(tags) + said
+            tags, data = tags + b"f", data + struct.pack(">f", argument)
+    return _padded(address) + _padded(tags) + data
 
 
-def bundle(*elements: bytes) -> bytes:
+def encode_bundle(*elements: bytes) -> bytes:
     """Encode a bundle of encoded messages."""
-    return BUNDLE + AT_ONCE + b"".join(_SIZE.pack(len(element)) + element for element in elements)
+    return BUNDLE + IMMEDIATELY + b"".join(_SIZE.pack(len(element)) + element for element in elements)
 
 
 def _padded(text: bytes) -> bytes:
@@ -80,23 +80,23 @@ def _padded(text: bytes) -> bytes:
 
 def _elements(packet: bytes, start: int, end: int, depth: int) -> list[tuple[int, int, int]]:
     """Start, end and depth of each element of a bundle."""
-    if depth > DEEPEST:
-        raise PacketError(f"bundles are {depth} deep at byte {start}, expected {DEEPEST} at most")
-    found = []
-    place = start + len(BUNDLE) + len(AT_ONCE)
-    if place > end:
+    if depth > MAX_DEPTH:
+        raise PacketError(f"bundles are {depth} deep at byte {start}, expected {MAX_DEPTH} at most")
+    elements = []
+    position = start + len(BUNDLE) + len(IMMEDIATELY)
+    if position > end:
         raise PacketError(f"the bundle at byte {start} ends before its time")
-    while place < end:
-        size = _SIZE.unpack_from(packet, place)[0] if place + _SIZE.size <= end else 0
-        place += _SIZE.size
-        if not 0 < size <= end - place or size % 4:
-            raise PacketError(f"an element of {size} bytes at byte {place}, where {max(end - place, 0)} are left")
-        found.append((place, place + size, depth))
-        place += size
-    return found
+    while position < end:
+        size = _SIZE.unpack_from(packet, position)[0] if position + _SIZE.size <= end else 0
+        position += _SIZE.size
+        if not 0 < size <= end - position or size % 4:
+            raise PacketError(f"an element of {size} bytes at byte {position}, where {max(end - position, 0)} are left")
+        elements.append((position, position + size, depth))
+        position += size
+    return elements
 
 
-def _string(packet: bytes, start: int, end: int) -> tuple[bytes, int]:
+def _read_string(packet: bytes, start: int, end: int) -> tuple[bytes, int]:
     """A string and the index after its padding. Elements, and so strings, start at multiples of 4."""
     stop = packet.find(b"\0", start, end)
     if stop < 0:
@@ -104,30 +104,30 @@ def _string(packet: bytes, start: int, end: int) -> tuple[bytes, int]:
     return packet[start:stop], (stop + 4) & ~3
 
 
-def _arguments(packet: bytes, begin: int, end: int) -> tuple[Argument, ...]:
-    if begin >= end:
+def _decode_arguments(packet: bytes, start: int, end: int) -> tuple[Argument, ...]:
+    if start >= end:
         return ()
-    tags, place = _string(packet, begin, end)
+    tags, position = _read_string(packet, start, end)
     if not tags.startswith(b","):
-        raise PacketError(f"type tags begin {tags[:12]!r} at byte {begin}, expected ','")
+        raise PacketError(f"type tags begin {tags[:12]!r} at byte {start}, expected ','")
     values: list[Argument] = []
-    for numbers in _plan(tags[:MOST_TAGS]):
+    for numbers in _argument_formats(tags[:MAX_TAGS]):
         if numbers is None:
-            text, place = _string(packet, place, end)
+            text, position = _read_string(packet, position, end)
             values.append(text.decode("utf-8", "replace"))
-        elif place + numbers.size > end:
-            raise PacketError(f"arguments {tags[:20]!r} need {place + numbers.size - end} bytes more")
+        elif position + numbers.size > end:
+            raise PacketError(f"arguments {tags[:20]!r} need {position + numbers.size - end} bytes more")
         else:
-            values += numbers.unpack_from(packet, place)
-            place += numbers.size
+            values += numbers.unpack_from(packet, position)
+            position += numbers.size
     return tuple(values)
 
 
 @lru_cache(maxsize=64)
-def _plan(tags: bytes) -> tuple[struct.Struct | None, ...]:
+def _argument_formats(tags: bytes) -> tuple[struct.Struct | None, ...]:
     """How to decode the arguments, up to an unknown tag: None for a string, a Struct for a run of numbers."""
-    text, plan, place = tags.decode("latin-1"), list[struct.Struct | None](), 1
-    while run := _RUN.match(text, place):
-        plan.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))
-        place = run.end()
-    return tuple(plan)
+    text, formats, position = tags.decode("latin-1"), list[struct.Struct | None](), 1
+    while run := _TAG_RUN.match(text, position):
+        formats.append(None if run[0] == "s" else struct.Struct(">" + "".join(_NUMBERS[tag] for tag in run[0])))
+        position = run.end()
+    return tuple(formats)

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PacketError
-from ..frame import label
-from .finite_numbers import real
+from ..frame import safe_label
+from .finite_numbers import finite_float
 
 Floats = NDArray[np.float64]
 
-MOST_THINGS = 4096
+MAX_ITEMS = 4096
 """Most labels, skeletons and segments together."""
-DEEPEST = 64
+MAX_DEPTH = 64
 """Most levels of nested elements; a finger's last segment is about 15 deep."""
-LONGEST_NAME = 256
+MAX_NAME_LENGTH = 256
 UPWARDS = {"+X": "x", "-X": "-x", "+Y": "y", "-Y": "-y", "+Z": "z", "-Z": "-z"}
 """QTM's name of the axis that points up -> that of conventions.to_z_up."""
 
@@ -34,7 +34,7 @@ class Segment:
     """A bone of a skeleton."""
 
     name: str
-    own: int
+    id: int
     """Its id in frames."""
     end: Floats | None = None
     """(3,) its end in mm, in its own frame; None if not given."""
@@ -59,71 +59,73 @@ class QtmParameters:
     skeletons: list[Skeleton] | None = None
 
 
-def parameters_of(text: bytes) -> QtmParameters:
+def parse_parameters(text: bytes) -> QtmParameters:
     """Parse the XML of the parameters. Raises PacketError if it is malformed, too large, or has a type definition."""
-    reading = _Reading()
+    handlers = _Handlers()
     parser = expat.ParserCreate()
     parser.buffer_text = True
-    parser.StartElementHandler = reading.begin
-    parser.EndElementHandler = reading.end
-    parser.CharacterDataHandler = reading.text
-    parser.StartDoctypeDeclHandler = reading.refuse
+    parser.StartElementHandler = handlers.begin
+    parser.EndElementHandler = handlers.end
+    parser.CharacterDataHandler = handlers.text
+    parser.StartDoctypeDeclHandler = handlers.reject_doctype
     try:
         parser.Parse(text.decode("utf-8", "replace"), True)
     except expat.ExpatError as error:
-        raise PacketError(f"QTM's parameters are no XML that is understood ({error})") from None
-    return reading.found
+        raise PacketError(f"QTM's parameters cannot be parsed as XML ({error})") from None
+    return handlers.parameters
 
 
-class _Reading:
+class _Handlers:
     """Handlers and state of the XML parser."""
 
     def __init__(self) -> None:
-        self.found = QtmParameters()
+        self.parameters = QtmParameters()
         self._path: list[str] = []
         self._segments: list[Segment] = []
         """The segments that are open, outermost first."""
         self._text = ""
-        self._things = 0
+        self._item_count = 0
 
-    def refuse(self, *_: object) -> None:
+    def reject_doctype(self, *_: object) -> None:
         raise PacketError("QTM's parameters come with a type definition, which QTM does not send")
 
-    def begin(self, name: str, said: dict[str, str]) -> None:
+    def begin(self, name: str, attributes: dict[str, str]) -> None:
         self._path.append(name)
         self._text = ""
-        if len(self._path) > DEEPEST:
-            raise PacketError(f"QTM's parameters are nested deeper than {DEEPEST} elements")
+        if len(self._path) > MAX_DEPTH:
+            raise PacketError(f"QTM's parameters are nested deeper than {MAX_DEPTH} elements")
         if name == "The_3D":
-            self.found.labels = []
+            self.parameters.labels = []
         elif name == "Skeletons":
-            self.found.skeletons = []
-        elif name == "Skeleton" and self.found.skeletons is not None:
-            self._count()
-            self.found.skeletons.append(Skeleton(label(said.get("Name", ""), LONGEST_NAME)))
-        elif name == "Segment" and self.found.skeletons:
-            self._count()
-            own = int(real(said.get("ID", ""), "a segment's ID"))
-            self._segments.append(Segment(label(said.get("Name", ""), LONGEST_NAME), own))
-            self.found.skeletons[-1].segments.append(self._segments[-1])
+            self.parameters.skeletons = []
+        elif name == "Skeleton" and self.parameters.skeletons is not None:
+            self._count_item()
+            self.parameters.skeletons.append(Skeleton(safe_label(attributes.get("Name", ""), MAX_NAME_LENGTH)))
+        elif name == "Segment" and self.parameters.skeletons:
+            self._count_item()
+            segment_id = int(finite_float(attributes.get("ID", ""), "a segment's ID"))
+            self._segments.append(Segment(safe_label(attributes.get("Name", ""), MAX_NAME_LENGTH), segment_id))
+            self.parameters.skeletons[-1].segments.append(self._segments[-1])
         elif name == "Endpoint" and self._segments:
-            self._segments[-1].end = np.array([real(said.get(axis, ""), "an end point") for axis in "XYZ"])
+            self._segments[-1].end = np.array(
+                [finite_float(attributes.get(axis, ""), "an end point") for axis in "XYZ"]
+            )
 
     def end(self, name: str) -> None:
         self._path.pop()
         if name == "Segment" and self._segments:
             self._segments.pop()
-        elif name == "Name" and self._path[-1:] == ["Label"] and self.found.labels is not None:
-            self._count()
-            self.found.labels.append(label(self._text, LONGEST_NAME))
+        elif name == "Name" and self._path[-1:] == ["Label"] and self.parameters.labels is not None:
+            self._count_item()
+            self.parameters.labels.append(safe_label(self._text, MAX_NAME_LENGTH))
         elif name == "AxisUpwards":
-            self.found.up = UPWARDS.get(self._text.strip(), "")
+            self.parameters.up = UPWARDS.get(self._text.strip(), "")
 
     def text(self, piece: str) -> None:
-        if len(self._text) < LONGEST_NAME:
-            self._text += piece[:LONGEST_NAME]
+        if len(self._text) < MAX_NAME_LENGTH:
+            self._text += piece[:MAX_NAME_LENGTH]
 
-    def _count(self) -> None:
-        self._things += 1
-        if self._things > MOST_THINGS:
-            raise PacketError(f"QTM's parameters tell of more than {MOST_THINGS} markers and segments")
+    def _count_item(self) -> None:
+        self._item_count += 1
+        if self._item_count > MAX_ITEMS:
+            raise PacketError(f"QTM's parameters have more than {MAX_ITEMS} markers and segments")

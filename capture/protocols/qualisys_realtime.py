@@ -23,32 +23,32 @@ from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ..conventions import to_z_up
-from ..frame import Frame, interned, joint_names, unseen
+from ..frame import Frame, intern_names, joint_names, unseen_hand
 from ..marker_labels import unique
 from ..network.qtm_connection import FRAME, HEADER, KINDS, XML, QtmServer, message
-from ..network.sender import Outgoing
-from .finite_numbers import FARTHEST, seconds
+from ..network.sender import OutgoingFrame
+from .finite_numbers import MAX_COORDINATE_M, seconds
 from .packet_reader import PacketReader
 from .parser import Parser
-from .qtm_parameters import QtmParameters, Segment, parameters_of
+from .qtm_parameters import QtmParameters, Segment, parse_parameters
 
 Floats = NDArray[np.float64]
 Segments = NDArray[np.void]
 
 MARKERS, UNLABELLED, TIMECODES, SKELETONS = (1, 9), (2, 10), 17, 18
-SEGMENT = np.dtype([("own", "<i4"), ("place", "<f4", 3), ("turn", "<f4", 4)])
-MM = 0.001
-MOST_POINTS = 4096
-MOST_COMPONENTS = 64
+SEGMENT = np.dtype([("id", "<i4"), ("position", "<f4", 3), ("rotation", "<f4", 4)])
+M_PER_MM = 0.001
+MAX_POINTS = 4096
+MAX_COMPONENTS = 64
 """Most components of a frame; QTM has about 25 kinds."""
-LONGEST_BONE = 0.2
+MAX_BONE_LENGTH_M = 0.2
 """m: a longer segment is not a finger's last bone."""
-LEAST_OF_A_HAND = 4
+MIN_HAND_BONES = 4
 """Fewest segments of a hand in a skeleton for the hand to be read."""
-PERFORMER = "Hands"
+SENDER_SKELETON = "Hands"
 """The sender's name for its skeleton."""
 
-_SAID = dict(zip(DIGIT_JOINTS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))
+_DIGIT_NAMES = dict(zip(DIGIT_JOINTS, ("Thumb", "Index", "Middle", "Ring", "Pinky"), strict=True))
 
 
 def _bones() -> dict[str, tuple[Side, str]]:
@@ -57,16 +57,16 @@ def _bones() -> dict[str, tuple[Side, str]]:
     for side in SIDES:
         name = side.capitalize()
         bones[f"{name}Hand"] = (side, "wrist")
-        for digit, said in _SAID.items():
-            first = [] if digit == "thumb" else [f"{name}InHand{said}"]
-            parts = [*first, *(f"{name}Hand{said}{number}" for number in (1, 2, 3))]
+        for digit, digit_name in _DIGIT_NAMES.items():
+            first = [] if digit == "thumb" else [f"{name}InHand{digit_name}"]
+            parts = [*first, *(f"{name}Hand{digit_name}{number}" for number in (1, 2, 3))]
             bones |= {part: (side, joint) for part, joint in zip(parts, DIGIT_JOINTS[digit], strict=False)}
     return bones
 
 
 BONES = _bones()
 """QTM's segments of a hand -> side and joint. A thumb's InHand segment is at the wrist and is not used."""
-STANDS: dict[Side, Floats] = {
+BONE_FROM_JOINT: dict[Side, Floats] = {
     side: rot.from_matrix(rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])))
     for side, out in zip(SIDES, (-1.0, 1.0), strict=True)
 }
@@ -94,74 +94,76 @@ class QualisysParser(Parser):
         self._labels: tuple[str, ...] = ()
         self._hands: tuple[_Hand, ...] = ()
         self._hand_names: tuple[str, ...] = ()
-        self._axes, self._up = np.eye(3), rot.IDENTITY
-        self._told: dict[str, bytes] = {}
-        self._last: tuple[int, int] | None = None
+        self._axes, self._up_rotation = np.eye(3), rot.IDENTITY
+        self._context: dict[str, bytes] = {}
+        self._last_frame: tuple[int, int] | None = None
         """Timestamp in us and number of the previous frame."""
 
     def context(self) -> tuple[bytes, ...]:
         """See Parser."""
-        return tuple(dict.fromkeys(self._told.values()))
+        return tuple(dict.fromkeys(self._context.values()))
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        reader = PacketReader(packet, "a packet of QTM's")
-        size, kind = reader.whole("I"), reader.whole("I")
+        reader = PacketReader(packet, "a QTM packet")
+        size, kind = reader.integer("I"), reader.integer("I")
         if size != len(packet) or kind >= KINDS:
-            raise PacketError(f"packet {kind} of {size} bytes in one of {len(packet)}, which is not QTM's")
-        if kind == XML and packet not in self._told.values():
-            self._heed(parameters_of(packet[HEADER.size :].rstrip(b"\0")), packet)
+            raise PacketError(f"packet {kind} of {size} bytes in one of {len(packet)}, which is not a QTM packet")
+        if kind == XML and packet not in self._context.values():
+            self._update(parse_parameters(packet[HEADER.size :].rstrip(b"\0")), packet)
         return self._frame(reader) if kind == FRAME else []
 
-    def _heed(self, parameters: QtmParameters, packet: bytes) -> None:
+    def _update(self, parameters: QtmParameters, packet: bytes) -> None:
         if parameters.labels is not None:
-            self._labels = interned(unique(parameters.labels))
+            self._labels = intern_names(unique(parameters.labels))
             self._axes = to_z_up(np.eye(3), parameters.up or "z").T
-            self._up = rot.from_matrix(self._axes)
-            self._told["3D"] = packet
+            self._up_rotation = rot.from_matrix(self._axes)
+            self._context["3D"] = packet
         if parameters.skeletons is not None:
             names = unique(skeleton.name for skeleton in parameters.skeletons)
-            found = [
+            hands = [
                 (name, hand)
                 for index, (name, skeleton) in enumerate(zip(names, parameters.skeletons, strict=True))
                 for hand in _hands(index, skeleton.segments, f"{skeleton.name}_")
             ]
-            self._hands = tuple(hand for _, hand in found)
+            self._hands = tuple(hand for _, hand in hands)
             # The first skeleton gets no name, so that its hands' names do not change when another appears.
-            owned = [("" if name == found[0][0] else name, hand.side) for name, hand in found]
-            self._hand_names = interned(tuple(joint for name, side in owned for joint in joint_names(side, name)))
-            self._told["Skeletons"] = packet
+            performers = [("" if name == hands[0][0] else name, hand.side) for name, hand in hands]
+            self._hand_names = intern_names(
+                tuple(joint for performer, side in performers for joint in joint_names(side, performer))
+            )
+            self._context["Skeletons"] = packet
 
     def _frame(self, reader: PacketReader) -> list[Frame]:
-        stamp, number = reader.whole("q"), reader.whole("I")
-        found = {}
-        components = reader.count(8)
-        if components > MOST_COMPONENTS:
-            raise PacketError(f"a frame of {components} components, expected {MOST_COMPONENTS} at most")
-        for _ in range(components):
-            size, kind = reader.whole("i"), reader.whole("i")
-            found[kind] = PacketReader(reader.take(size - 8), f"a component of kind {kind}")
-        read = self._points(found)
-        if read is None:
+        timestamp, number = reader.integer("q"), reader.integer("I")
+        components = {}
+        count = reader.count(8)
+        if count > MAX_COMPONENTS:
+            raise PacketError(f"a frame of {count} components, expected {MAX_COMPONENTS} at most")
+        for _ in range(count):
+            size, kind = reader.integer("i"), reader.integer("i")
+            components[kind] = PacketReader(reader.take(size - 8), f"a component of kind {kind}")
+        points = self._points(components)
+        if points is None:
             return []
-        names, positions, rotations = read
-        timecode = _timecode(found[TIMECODES]) if TIMECODES in found else ""
+        names, positions, rotations = points
+        timecode = _timecode(components[TIMECODES]) if TIMECODES in components else ""
         # In live mode the number can stay at 1; while no camera sees markers, the time stays as well.
-        before, self._last = self._last, (stamp, number)
-        time = None if before is not None and before[0] == stamp else seconds(stamp / 1e6)
-        told = None if before is not None and before[1] == number else number
-        return [Frame(names, positions, rotations, time, told, timecode)]
+        last, self._last_frame = self._last_frame, (timestamp, number)
+        time = None if last is not None and last[0] == timestamp else seconds(timestamp / 1e6)
+        new_number = None if last is not None and last[1] == number else number
+        return [Frame(names, positions, rotations, time, new_number, timecode)]
 
-    def _points(self, found: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
+    def _points(self, components: dict[int, PacketReader]) -> tuple[tuple[str, ...], Floats, Floats | None] | None:
         """Names, positions and rotations of hands, else of labelled or of unlabelled markers; None without any."""
-        if SKELETONS in found and self._hands:
-            return self._hand_names, *self._joints(found[SKELETONS])
+        if SKELETONS in components and self._hands:
+            return self._hand_names, *self._joints(components[SKELETONS])
         for kind in MARKERS:
-            if kind in found and self._labels:
-                return self._labels, self._markers(found[kind], kind), None
+            if kind in components and self._labels:
+                return self._labels, self._markers(components[kind], kind), None
         for kind in UNLABELLED:
-            if kind in found:
-                return self._unlabelled(found[kind], kind)
+            if kind in components:
+                return self._unlabelled(components[kind], kind)
         return None
 
     def _joints(self, reader: PacketReader) -> tuple[Floats, Floats]:
@@ -170,41 +172,41 @@ class QualisysParser(Parser):
             np.frombuffer(reader.take(SEGMENT.itemsize * reader.count(SEGMENT.itemsize)), SEGMENT)
             for _ in range(min(reader.count(4), 1 + max(hand.skeleton for hand in self._hands)))
         ]
-        places, turns = [], []
+        all_positions, all_rotations = [], []
         for hand in self._hands:
-            there, turned = unseen()
+            positions, rotations = unseen_hand()
             if hand.skeleton < len(skeletons):
-                _fill(hand, skeletons[hand.skeleton], there, turned)
-            places.append(there @ self._axes.T)
-            turns.append(rot.multiply(rot.multiply(self._up, turned), STANDS[hand.side]))
-        return np.concatenate(places), np.concatenate(turns)
+                _fill(hand, skeletons[hand.skeleton], positions, rotations)
+            all_positions.append(positions @ self._axes.T)
+            all_rotations.append(rot.multiply(rot.multiply(self._up_rotation, rotations), BONE_FROM_JOINT[hand.side]))
+        return np.concatenate(all_positions), np.concatenate(all_rotations)
 
     def _markers(self, reader: PacketReader, kind: int) -> Floats:
         """(M, 3) in m, NaN where not seen. Raises PacketError if there are not as many markers as labels."""
         each = 3 if kind == MARKERS[0] else 4
         count = reader.count(4 * each)
         if count != len(self._labels):
-            raise PacketError(f"{count} markers in a frame, {len(self._labels)} labels were told")
+            raise PacketError(f"{count} markers in a frame, expected one for each of {len(self._labels)} labels")
         reader.take(4)
-        return self._sane(reader.reals(count, each)[:, :3])
+        return self._in_metres(reader.floats(count, each)[:, :3])
 
     def _unlabelled(self, reader: PacketReader, kind: int) -> tuple[tuple[str, ...], Floats, None] | None:
         """The unlabelled markers, named by their ids; None without any."""
         width = 16 if kind == UNLABELLED[0] else 20
         count = reader.count(width)
         reader.take(4)
-        if not 0 < count <= MOST_POINTS:
+        if not 0 < count <= MAX_POINTS:
             return None
-        own = np.frombuffer(
-            reader.take(width * count), np.dtype([("place", "<f4", 3), ("own", "<i4"), ("rest", f"V{width - 16}")])
+        markers = np.frombuffer(
+            reader.take(width * count), np.dtype([("position", "<f4", 3), ("id", "<i4"), ("rest", f"V{width - 16}")])
         )
-        names = interned(unique(f"unlabelled {number}" for number in own["own"].tolist()))
-        return names, self._sane(own["place"].astype(np.float64)), None
+        names = intern_names(unique(f"unlabelled {number}" for number in markers["id"].tolist()))
+        return names, self._in_metres(markers["position"].astype(np.float64)), None
 
-    def _sane(self, mm: Floats) -> Floats:
+    def _in_metres(self, mm: Floats) -> Floats:
         """(N, 3) in m, Z up, NaN where a marker is not seen or implausibly far away."""
-        near = np.all(np.abs(mm) * MM < FARTHEST, axis=1)
-        return MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
+        near = np.all(np.abs(mm) * M_PER_MM < MAX_COORDINATE_M, axis=1)
+        return M_PER_MM * np.where(near[:, None], mm, np.nan) @ self._axes.T
 
 
 def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
@@ -217,39 +219,39 @@ def _hands(index: int, segments: list[Segment], prefix: str) -> Iterator[_Hand]:
             if bone is None or bone[0] != side:
                 continue
             column = JOINT_INDEX[bone[1]]
-            columns[segment.own] = column
+            columns[segment.id] = column
             if bone[1].endswith("distal") and segment.end is not None:
-                end = MM * segment.end
-                if 0 < float(np.abs(end).max()) < LONGEST_BONE:
+                end = M_PER_MM * segment.end
+                if 0 < float(np.abs(end).max()) < MAX_BONE_LENGTH_M:
                     # A digit's tip follows its last bone.
                     tips.append((column + 1, column, end))
-        if len(columns) >= LEAST_OF_A_HAND:
+        if len(columns) >= MIN_HAND_BONES:
             yield _Hand(side, index, columns, tuple(tips))
 
 
-def _fill(hand: _Hand, segments: Segments, there: Floats, turned: Floats) -> None:
+def _fill(hand: _Hand, segments: Segments, positions: Floats, rotations: Floats) -> None:
     """Write a skeleton's segments and their tips into a hand's positions (25, 3) in m and rotations (25, 4)."""
     rows, columns = [], []
-    for row, own in enumerate(segments["own"].tolist()):
-        if own in hand.columns:
+    for row, segment_id in enumerate(segments["id"].tolist()):
+        if segment_id in hand.columns:
             rows.append(row)
-            columns.append(hand.columns[own])
+            columns.append(hand.columns[segment_id])
     # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
     with np.errstate(invalid="ignore"):
-        place = MM * segments["place"][rows].astype(np.float64)
-        turn = segments["turn"][rows].astype(np.float64)[:, [3, 0, 1, 2]]
-    length = np.sqrt(np.einsum("nk,nk->n", turn, turn))
-    seen = np.all(np.abs(place) < FARTHEST, axis=1) & (length > 0.5) & (length < 2.0)
-    there[columns] = np.where(seen[:, None], place, np.nan)
-    turned[columns] = np.where(seen[:, None], turn / np.where(seen, length, 1.0)[:, None], np.nan)
+        position = M_PER_MM * segments["position"][rows].astype(np.float64)
+        rotation = segments["rotation"][rows].astype(np.float64)[:, [3, 0, 1, 2]]
+    length = np.sqrt(np.einsum("nk,nk->n", rotation, rotation))
+    seen = np.all(np.abs(position) < MAX_COORDINATE_M, axis=1) & (length > 0.5) & (length < 2.0)
+    positions[columns] = np.where(seen[:, None], position, np.nan)
+    rotations[columns] = np.where(seen[:, None], rotation / np.where(seen, length, 1.0)[:, None], np.nan)
     for tip, joint, end in hand.tips:
-        there[tip] = there[joint] + rot.rotate(turned[joint], end)
+        positions[tip] = positions[joint] + rot.rotate(rotations[joint], end)
 
 
 def _timecode(reader: PacketReader) -> str:
     """The first SMPTE timecode."""
     for _ in range(reader.count(12)):
-        kind, _, low = reader.whole("i"), reader.whole("I"), reader.whole("I")
+        kind, _, low = reader.integer("i"), reader.integer("I"), reader.integer("I")
         if kind == 0:
             hours, minutes, seconds, frames = low & 31, low >> 5 & 63, low >> 11 & 63, low >> 17 & 31
             return f"{hours:02}:{minutes:02}:{seconds:02}:{frames:02}"
@@ -259,21 +261,21 @@ def _timecode(reader: PacketReader) -> str:
 class QualisysSender(QtmServer):
     """Imitates QTM in version 1.25: labelled markers, and the hands as segments of one skeleton."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """The parameters, then a frame."""
         yield message(XML, self.parameters(moment) + b"\0")
         yield self.frame(moment)
 
-    def parameters(self, moment: Outgoing) -> bytes:
+    def parameters(self, moment: OutgoingFrame) -> bytes:
         """See QtmServer."""
         labels = "".join(f"<Label><Name>{escape(name, quote=False)}</Name></Label>" for name in moment.names)
         segments = "".join(
-            f'<Segment Name="{bone}" ID="{own}">{_endpoint(moment, side, joint)}</Segment>'
-            for own, (bone, (side, joint)) in enumerate(BONES.items(), 2)
+            f'<Segment Name="{bone}" ID="{segment_id}">{_endpoint_xml(moment, side, joint)}</Segment>'
+            for segment_id, (bone, (side, joint)) in enumerate(BONES.items(), 2)
             if side in moment.hands
         )
         skeleton = f'<Segments><Segment Name="Hips" ID="1">{segments}</Segment></Segments>'
-        skeletons = f'<Skeleton Name="{PERFORMER}">{skeleton}</Skeleton>' if moment.hands else ""
+        skeletons = f'<Skeleton Name="{SENDER_SKELETON}">{skeleton}</Skeleton>' if moment.hands else ""
         return (
             "<QTM_Parameters_Ver_1.25>"
             f"<The_3D><AxisUpwards>+Z</AxisUpwards><Labels>{len(moment.names)}</Labels>{labels}</The_3D>"
@@ -281,36 +283,36 @@ class QualisysSender(QtmServer):
             "</QTM_Parameters_Ver_1.25>"
         ).encode()
 
-    def frame(self, moment: Outgoing) -> bytes:
+    def frame(self, moment: OutgoingFrame) -> bytes:
         """See QtmServer."""
         # Missing coordinates have all bits set.
-        mm = (moment.markers / MM).astype("<f4")
+        mm = (moment.markers / M_PER_MM).astype("<f4")
         bits = np.where(np.isnan(mm), np.uint32(0xFFFFFFFF), mm.view("<u4")).astype("<u4")
         components = [(MARKERS[0], struct.pack("<Ihh", len(moment.names), 0, 0) + bits.tobytes())]
         if moment.hands:
-            segments = _sent(moment)
+            segments = _segments(moment)
             components.append((SKELETONS, struct.pack("<II", 1, len(segments)) + segments.tobytes()))
-        told = b"".join(struct.pack("<II", 8 + len(content), kind) + content for kind, content in components)
-        head = struct.pack("<qII", round(1e6 * moment.time), moment.number, len(components))
-        return message(FRAME, head + told)
+        data = b"".join(struct.pack("<II", 8 + len(content), kind) + content for kind, content in components)
+        header = struct.pack("<qII", round(1e6 * moment.time), moment.number, len(components))
+        return message(FRAME, header + data)
 
 
-def _sent(moment: Outgoing) -> Segments:
+def _segments(moment: OutgoingFrame) -> Segments:
     """The segments of the skeleton: the hips at the origin, and the hands."""
-    bones = [(own, *bone) for own, bone in enumerate(BONES.values(), 2) if bone[0] in moment.hands]
+    bones = [(segment_id, *bone) for segment_id, bone in enumerate(BONES.values(), 2) if bone[0] in moment.hands]
     segments = np.zeros(1 + len(bones), SEGMENT)
     segments[0] = (1, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
-    for row, (own, side, joint) in enumerate(bones, 1):
+    for row, (segment_id, side, joint) in enumerate(bones, 1):
         frame = moment.hands[side][JOINT_INDEX[joint]]
-        turn = rot.multiply(rot.from_matrix(frame[:3, :3]), rot.conjugate(STANDS[side]))
-        segments[row] = (own, frame[:3, 3] / MM, turn[[1, 2, 3, 0]])
+        rotation = rot.multiply(rot.from_matrix(frame[:3, :3]), rot.conjugate(BONE_FROM_JOINT[side]))
+        segments[row] = (segment_id, frame[:3, 3] / M_PER_MM, rotation[[1, 2, 3, 0]])
     return segments
 
 
-def _endpoint(moment: Outgoing, side: Side, joint: str) -> str:
+def _endpoint_xml(moment: OutgoingFrame, side: Side, joint: str) -> str:
     """The XML of a segment's end in its own frame, in mm; only for the last segment of a digit."""
     if not joint.endswith("distal"):
         return ""
     last, tip = moment.hands[side][JOINT_INDEX[joint]], moment.hands[side][JOINT_INDEX[joint] + 1]
-    along = rot.rotate(STANDS[side], last[:3, :3].T @ (tip[:3, 3] - last[:3, 3])) / MM
-    return '<Endpoint X="{:.6f}" Y="{:.6f}" Z="{:.6f}"/>'.format(*along)
+    end_mm = rot.rotate(BONE_FROM_JOINT[side], last[:3, :3].T @ (tip[:3, 3] - last[:3, 3])) / M_PER_MM
+    return '<Endpoint X="{:.6f}" Y="{:.6f}" Z="{:.6f}"/>'.format(*end_mm)

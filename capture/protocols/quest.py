@@ -18,22 +18,22 @@ from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import JOINT_INDEX, Side
 from ..files.mediapipe_json import LANDMARKS
-from ..frame import Frame, names_of, unseen
-from ..network.sender import Outgoing, UdpSender
+from ..frame import Frame, hand_joint_names, unseen_hand
+from ..network.sender import OutgoingFrame, UdpSender
 from ..network.tcp import LineSender
-from .device_axes import to_unity_points, to_unity_turns, unity_points, unity_turns
-from .finite_numbers import places, real, seconds, turns
+from .device_axes import to_unity_points, to_unity_rotations, unity_points, unity_rotations
+from .finite_numbers import finite_float, seconds, unit_quaternions, valid_positions
 from .frame_assembler import FrameAssembler
 from .parser import Parser
 
 Floats = NDArray[np.float64]
 
-COLUMNS = [JOINT_INDEX[joint] for joint in LANDMARKS]
-LONGEST = 8192
+JOINT_INDICES = [JOINT_INDEX[joint] for joint in LANDMARKS]
+MAX_PACKET_SIZE = 8192
 """Most bytes of a datagram; the four lines of a frame have about 2600 with all digits."""
-MOST_LINES = 16
+MAX_LINES = 16
 
-WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
+DEVICE_FROM_WRIST = rot.from_matrix(np.array([[-1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0]]))
 """Rotation from HandModel's wrist frame to the device's, in Blender's axes: +Y, to the fingers, is Unity's Z, so −Y."""
 
 _LABEL = re.compile(r"(Left|Right) (wrist|landmarks)")
@@ -57,38 +57,40 @@ class QuestParser(Parser):
 
     def __init__(self) -> None:
         self._wrists: dict[Side, tuple[Floats, Floats]] = {}
-        self._rounds = FrameAssembler()
+        self._assembler = FrameAssembler()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        if len(packet) > LONGEST:
-            raise PacketError(f"{len(packet)} bytes, lines of a hand have {LONGEST} at most")
+        if len(packet) > MAX_PACKET_SIZE:
+            raise PacketError(f"{len(packet)} bytes, lines of a hand have {MAX_PACKET_SIZE} at most")
         try:
             lines = packet.decode("ascii").split("\n")
         except UnicodeDecodeError as error:
-            raise PacketError(f"byte {error.start} is no ASCII, expected lines such as 'Left wrist:, ...'") from None
-        if len(lines) > MOST_LINES:
-            raise PacketError(f"{len(lines)} lines, expected {MOST_LINES} at most")
+            raise PacketError(f"byte {error.start} is not ASCII, expected lines such as 'Left wrist:, ...'") from None
+        if len(lines) > MAX_LINES:
+            raise PacketError(f"{len(lines)} lines, expected {MAX_LINES} at most")
         # All lines are parsed before any is used, so that a malformed packet changes nothing.
-        read = [line for line in map(_line, lines) if line is not None]
-        return [frame for line in read for frame in self._heeded(line)]
+        parsed = [line for line in map(_parse_line, lines) if line is not None]
+        return [frame for line in parsed for frame in self._handle(line)]
 
-    def _heeded(self, line: _Line) -> list[Frame]:
+    def _handle(self, line: _Line) -> list[Frame]:
         if line.kind == "wrist":
-            place, turn = places(line.values[:3], line.label)[0], turns(line.values[3:], line.label)[0]
-            self._wrists[line.side] = (unity_points(place), unity_turns(turn))
+            position = unity_points(valid_positions(line.values[:3], line.label)[0])
+            rotation = unity_rotations(unit_quaternions(line.values[3:], line.label)[0])
+            self._wrists[line.side] = (position, rotation)
             return []
         if line.side not in self._wrists:
             return []
-        place, turn = self._wrists[line.side]
-        positions, rotations = unseen()
-        positions[COLUMNS] = place + rot.rotate(turn, unity_points(places(line.values, line.label)))
-        rotations[0] = rot.multiply(turn, WRIST)
-        frame = Frame(names_of(line.side), positions, rotations, line.time, line.number)
-        return self._rounds.add(line.side, frame)
+        position, rotation = self._wrists[line.side]
+        landmarks = unity_points(valid_positions(line.values, line.label))
+        positions, rotations = unseen_hand()
+        positions[JOINT_INDICES] = position + rot.rotate(rotation, landmarks)
+        rotations[0] = rot.multiply(rotation, DEVICE_FROM_WRIST)
+        frame = Frame(hand_joint_names(line.side), positions, rotations, line.time, line.number)
+        return self._assembler.add(line.side, frame)
 
 
-def _line(text: str) -> _Line | None:
+def _parse_line(text: str) -> _Line | None:
     """Parse a line, None if it is empty or about the head. Raises PacketError."""
     head, _, rest = text.partition(":")
     label, *notes = head.split("|")
@@ -97,12 +99,12 @@ def _line(text: str) -> _Line | None:
         if not text.strip() or head.startswith("Head"):
             return None
         raise PacketError(f"a line begins {text[:20]!r}, expected 'Left wrist:', 'Right landmarks:' and such")
-    said = {found[1]: found[2] for found in map(_NUMBER.fullmatch, notes) if found}
-    values = [real(word, label) for word in rest.split(",") if word.strip()]
+    fields = {found[1]: found[2] for found in map(_NUMBER.fullmatch, notes) if found}
+    values = [finite_float(word, label) for word in rest.split(",") if word.strip()]
     kind = match[2]
     if len(values) != _COUNTS[kind]:
         raise PacketError(f"{label.strip()}: {len(values)} numbers, expected {_COUNTS[kind]}")
-    number, nanoseconds = said.get("f"), said.get("t")
+    number, nanoseconds = fields.get("f"), fields.get("t")
     return _Line(
         label=label.strip(),
         side="left" if match[1] == "Left" else "right",
@@ -116,25 +118,25 @@ def _line(text: str) -> _Line | None:
 class QuestSender(UdpSender):
     """Imitates a headset: wrist and landmarks of each hand, with number and time."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
-        return _lines(moment)
+        return _encode_lines(moment)
 
 
 class QuestTcpSender(LineSender):
     """The same over TCP, where the headset connects."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See LineSender."""
-        return _lines(moment)
+        return _encode_lines(moment)
 
 
-def _lines(moment: Outgoing) -> Iterator[bytes]:
+def _encode_lines(moment: OutgoingFrame) -> Iterator[bytes]:
     for side, joints in moment.hands.items():
-        turn = rot.multiply(rot.from_matrix(joints[0, :3, :3]), rot.conjugate(WRIST))
-        local = rot.rotate(rot.conjugate(turn), joints[COLUMNS, :3, 3] - joints[0, :3, 3])
+        rotation = rot.multiply(rot.from_matrix(joints[0, :3, :3]), rot.conjugate(DEVICE_FROM_WRIST))
+        local = rot.rotate(rot.conjugate(rotation), joints[JOINT_INDICES, :3, 3] - joints[0, :3, 3])
         meta = f"| f={moment.number} | t={round(moment.time * 1e9)}:"
-        wrist = [*to_unity_points(joints[0, :3, 3]), *to_unity_turns(turn)]
+        wrist = [*to_unity_points(joints[0, :3, 3]), *to_unity_rotations(rotation)]
         for kind, values in (("wrist", wrist), ("landmarks", to_unity_points(local).ravel())):
             numbers = ", ".join(f"{value:.9g}" for value in values)
             yield f"{side.capitalize()} {kind} {meta}, {numbers}\n".encode()

@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import CHAIN_JOINTS, JOINT_INDEX, SIDES, Side
-from ..frame import Frame, hand_of, label, names_of, unseen
-from ..network.sender import Outgoing, UdpSender
+from ..frame import Frame, hand_joint_names, hand_name, safe_label, unseen_hand
+from ..network.sender import OutgoingFrame, UdpSender
 from . import lz4
-from .device_axes import to_unity_points, to_unity_turns, unity_points, unity_turns
-from .finite_numbers import places, seconds, turns
+from .device_axes import to_unity_points, to_unity_rotations, unity_points, unity_rotations
+from .finite_numbers import seconds, unit_quaternions, valid_positions
 from .parser import Parser
 
 Floats = NDArray[np.float64]
 
-LARGEST = 1 << 18
+MAX_JSON_SIZE = 1 << 18
 """Most bytes of JSON in a packet; an actor with fingers and face has about 20 000. Decoding blocks other threads."""
-MOST_ACTORS = 8
-LONGEST_NAME = 40
+MAX_ACTORS = 8
+MAX_NAME_LENGTH = 40
 
 BONES = (
     "Hand",
@@ -42,12 +42,12 @@ BONES = (
     ),
 )
 """Names of a hand's bones without the side."""
-COLUMNS = [0, *(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)]
+JOINT_INDICES = [0, *(JOINT_INDEX[joint] for joints in CHAIN_JOINTS.values() for joint in joints)]
 """(21,) index of the joint at which each starts, from the thumb's metacarpal and the fingers' MCP on."""
-STANDS = rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), -np.pi / 2)
+BONE_FROM_JOINT = rot.from_axis_angle(np.array([1.0, 0.0, 0.0]), -np.pi / 2)
 """Rotation from HandModel's joint frame to the bone's, in Blender's axes, where the bone's −Y is −Z and its −Z is Y."""
 
-Owner = tuple[str, Side]
+HandKey = tuple[str, Side]
 
 
 class RokokoParser(Parser):
@@ -58,21 +58,21 @@ class RokokoParser(Parser):
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        clock, actors = _read(lz4.unpack(packet, LARGEST) if packet.startswith(lz4.MAGIC) else packet)
-        hands: dict[Owner, tuple[Floats, Floats]] = {}
-        for actor in actors[:MOST_ACTORS]:
+        clock, actors = _decode(lz4.decompress(packet, MAX_JSON_SIZE) if packet.startswith(lz4.MAGIC) else packet)
+        hands: dict[HandKey, tuple[Floats, Floats]] = {}
+        for actor in actors[:MAX_ACTORS]:
             name = _name(actor)
-            hands |= {(name, side): _hand(bones) for side, bones in _gloves(actor) if (name, side) not in hands}
+            hands |= {(name, side): _hand(bones) for side, bones in _gloved_hands(actor) if (name, side) not in hands}
         # A repeated timestamp is not the time of this frame.
         time, self._clock = None if clock == self._clock else clock, clock
         if not hands:
             return []
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands.values(), strict=True))
-        names = names_of(*(hand_of(side, name) for name, side in hands))
+        names = hand_joint_names(*(hand_name(side, name) for name, side in hands))
         return [Frame(names, positions, rotations, time)]
 
 
-def _read(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
+def _decode(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
     """Time in s and the actors. Raises PacketError."""
     try:
         # Integers are parsed as floats because they may have any number of digits.
@@ -89,53 +89,56 @@ def _read(text: bytes) -> tuple[float | None, list[dict[str, Any]]]:
 def _name(actor: dict[str, Any]) -> str:
     """An actor's name, usable in labels."""
     name = actor.get("name")
-    return label(" ".join(name.replace(":", " ").split()), LONGEST_NAME) if isinstance(name, str) else ""
+    return safe_label(" ".join(name.replace(":", " ").split()), MAX_NAME_LENGTH) if isinstance(name, str) else ""
 
 
-def _gloves(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, Any] | None]]]:
+def _gloved_hands(actor: dict[str, Any]) -> Iterator[tuple[Side, list[dict[str, Any] | None]]]:
     """The sides whose fingers are tracked, each with the data of its BONES, None if missing. Raises PacketError."""
     body, meta = actor.get("body", actor), actor.get("meta")
     if not isinstance(body, dict):
-        raise PacketError("an actor's body is no object, expected its bones")
-    said = meta if isinstance(meta, dict) else {}
+        raise PacketError("an actor's body is not an object, expected its bones")
+    flags = meta if isinstance(meta, dict) else {}
     for side in SIDES:
-        if said.get("hasGloves") is False or said.get(f"has{side.capitalize()}Glove") is False:
+        if flags.get("hasGloves") is False or flags.get(f"has{side.capitalize()}Glove") is False:
             continue
         bones = [body.get(f"{side}{bone}") for bone in BONES]
         if not all(bone is None or isinstance(bone, dict) for bone in bones):
-            raise PacketError(f"a bone of the {side} hand is no object, expected its position and rotation")
+            raise PacketError(f"a bone of the {side} hand is not an object, expected its position and rotation")
         if any(bone is not None for bone in bones[1:]):
             yield side, bones
 
 
 def _hand(bones: list[dict[str, Any] | None]) -> tuple[Floats, Floats]:
     """Positions (25, 3) in m and rotations (25, 4) wxyz of joints, NaN where a bone is missing. Raises PacketError."""
-    told = [(column, bone) for column, bone in zip(COLUMNS, bones, strict=True) if bone is not None]
-    columns = [column for column, _ in told]
-    positions, rotations = unseen()
-    at = places([number for _, bone in told for number in _numbers(bone, "position", "xyz")], "a bone")
-    turned = turns([number for _, bone in told for number in _numbers(bone, "rotation", "xyzw")], "a bone")
-    positions[columns] = unity_points(at)
-    rotations[columns] = rot.multiply(unity_turns(turned), STANDS)
+    sent = {joint: bone for joint, bone in zip(JOINT_INDICES, bones, strict=True) if bone is not None}
+    positions, rotations = unseen_hand()
+    xyz = valid_positions([number for bone in sent.values() for number in _numbers(bone, "position", "xyz")], "a bone")
+    xyzw = unit_quaternions(
+        [number for bone in sent.values() for number in _numbers(bone, "rotation", "xyzw")], "a bone"
+    )
+    positions[list(sent)] = unity_points(xyz)
+    rotations[list(sent)] = rot.multiply(unity_rotations(xyzw), BONE_FROM_JOINT)
     return positions, rotations
 
 
 def _numbers(bone: dict[str, Any], what: str, axes: str) -> list[float]:
-    said = bone.get(what)
-    given = [said.get(axis) for axis in axes] if isinstance(said, dict) else []
-    numbers = [number for number in given if isinstance(number, float)]
+    vector = bone.get(what)
+    values = [vector.get(axis) for axis in axes] if isinstance(vector, dict) else []
+    numbers = [value for value in values if isinstance(value, float)]
     if len(numbers) != len(axes):
-        raise PacketError(f"a bone's {what} is {str(said)[:40]!r}, expected the numbers {', '.join(axes)}")
+        raise PacketError(f"a bone's {what} is {str(vector)[:40]!r}, expected the numbers {', '.join(axes)}")
     return numbers
 
 
 class RokokoSender(UdpSender):
     """Imitates Studio in version 3, uncompressed: one actor with gloves and no name."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         gloves = {f"has{side.capitalize()}Glove": side in moment.hands for side in SIDES}
-        body = {bone: told for side, joints in moment.hands.items() for bone, told in _body(side, joints).items()}
+        body: dict[str, object] = {}
+        for side, joints in moment.hands.items():
+            body |= _encode_hand(side, joints)
         actor = {
             "name": "",
             "meta": {"hasGloves": bool(moment.hands), **gloves, "hasBody": False, "hasFace": False},
@@ -146,14 +149,16 @@ class RokokoSender(UdpSender):
         yield json.dumps({"version": "3,0", "fps": 60, "scene": scene}, separators=(",", ":")).encode()
 
 
-def _body(side: Side, joints: Floats) -> dict[str, object]:
+def _encode_hand(side: Side, joints: Floats) -> dict[str, object]:
     """JSON-ready bones of a hand from its joints (25, 4, 4)."""
-    at = to_unity_points(joints[COLUMNS, :3, 3])
-    turned = to_unity_turns(rot.multiply(rot.from_matrix(joints[COLUMNS, :3, :3]), rot.conjugate(STANDS)))
+    positions = to_unity_points(joints[JOINT_INDICES, :3, 3])
+    rotations = to_unity_rotations(
+        rot.multiply(rot.from_matrix(joints[JOINT_INDICES, :3, :3]), rot.conjugate(BONE_FROM_JOINT))
+    )
     return {
         f"{side}{bone}": {
-            "position": dict(zip("xyz", place.tolist(), strict=True)),
-            "rotation": dict(zip("xyzw", turn.tolist(), strict=True)),
+            "position": dict(zip("xyz", position.tolist(), strict=True)),
+            "rotation": dict(zip("xyzw", rotation.tolist(), strict=True)),
         }
-        for bone, place, turn in zip(BONES, at, turned, strict=True)
+        for bone, position, rotation in zip(BONES, positions, rotations, strict=True)
     }

@@ -17,29 +17,29 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import SIDES, Side
-from ..frame import Frame, names_of, unseen
-from ..network.sender import Outgoing, UdpSender
+from ..frame import Frame, hand_joint_names, unseen_hand
+from ..network.sender import OutgoingFrame, UdpSender
 from . import osc, vrm_t_pose
-from .device_axes import to_unity_points, to_unity_turns
-from .finite_numbers import place, seconds, turn
+from .device_axes import to_unity_points, to_unity_rotations
+from .finite_numbers import seconds, unit_quaternion, valid_position
 from .frame_cycle import FrameCycle
-from .humanoid_bones import COLUMNS, HANDS, PARENTS, ROOT, Place, worlds
+from .humanoid_bones import HAND_BONES, JOINT_INDICES, PARENTS, ROOT, Transform, Vector, world_transforms
 from .parser import Parser
 
 Floats = NDArray[np.float64]
 
 BONE, ROOT_POSE, CLOCK, READY = b"/VMC/Ext/Bone/Pos", b"/VMC/Ext/Root/Pos", b"/VMC/Ext/T", b"/VMC/Ext/OK"
 TIME = "T"
-HEEDED = frozenset({BONE, ROOT_POSE, CLOCK})
-KEPT, BODY_KEPT = 10, 600
+ADDRESSES = frozenset({BONE, ROOT_POSE, CLOCK})
+HAND_LIFETIME, BODY_LIFETIME = 10, 600
 """Frames for which a bone of a hand, or of the body, keeps its last transform. This bridges lost packets but not lost
 hands; a body may be sent rarely, and by another sender.
 """
-UNTOLD = 1e-4
+MIN_OFFSET_M = 1e-4
 """m: closer to its parent, a bone's position counts as not sent."""
-SAME = 1e-5
+OFFSET_TOLERANCE_M = 1e-5
 """m by which bones' offsets may change before their axes are computed again."""
-BUNDLED = 12
+BUNDLE_SIZE = 12
 """Messages in a bundle, which then fits into 1200 bytes."""
 
 
@@ -47,99 +47,111 @@ class VmcParser(Parser):
     """Yields a frame with the message that ended the previous one; see FrameCycle."""
 
     def __init__(self) -> None:
-        self._cycle = FrameCycle(_first)
-        self._bones: dict[str, Place] = {}
-        self._told: dict[str, int] = {}
+        self._cycle = FrameCycle(_first_key)
+        self._bones: dict[str, Transform] = {}
+        self._last_sent: dict[str, int] = {}
         """Bone -> number of the frame in which it was last sent."""
         self._clock: float | None = None
-        self._clock_before: float | None = None
-        self._stands: dict[Side, tuple[Floats, Floats]] = {}
+        self._last_clock: float | None = None
+        self._bone_from_joint: dict[Side, tuple[Floats, Floats]] = {}
         """The offsets of each hand's bones, and the joint frames in them that were computed for these."""
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
         # All messages are parsed before any is used, so that a malformed packet changes nothing.
-        said = [told for told in map(_understood, osc.read(packet, HEEDED)) if told is not None]
-        return [frame for number, told in enumerate(said) for frame in self._heeded(*told, begins=number == 0)]
+        parsed = [message for message in map(_parse, osc.decode(packet, ADDRESSES)) if message is not None]
+        return [
+            frame
+            for index, (key, value) in enumerate(parsed)
+            for frame in self._apply(key, value, first_of_packet=index == 0)
+        ]
 
-    def _heeded(self, thing: str, value: Place | float, begins: bool) -> Iterator[Frame]:
-        before = self._cycle.round
-        overdue, ends = self._cycle.comes(thing, begins)
-        if overdue:
-            yield from self._frame(before)
+    def _apply(self, key: str, value: Transform | float, first_of_packet: bool) -> Iterator[Frame]:
+        last_frame = self._cycle.frame
+        ended_before, ends = self._cycle.advance(key, first_of_packet)
+        if ended_before:
+            yield from self._frame(last_frame)
         if isinstance(value, float):
             self._clock = value
         else:
-            self._bones[thing], self._told[thing] = value, self._cycle.round
+            self._bones[key], self._last_sent[key] = value, self._cycle.frame
         if ends:
-            yield from self._frame(self._cycle.round)
+            yield from self._frame(self._cycle.frame)
 
     def _frame(self, number: int) -> Iterator[Frame]:
         """The frame with the given number, if any bone of a hand was sent in it."""
-        self._bones = {bone: at for bone, at in self._bones.items() if number - self._told[bone] <= _kept(bone)}
-        sides = tuple(side for side in SIDES if not self._bones.keys().isdisjoint(HANDS[side]))
+        self._bones = {
+            bone: transform
+            for bone, transform in self._bones.items()
+            if number - self._last_sent[bone] <= _lifetime(bone)
+        }
+        sides = tuple(side for side in SIDES if not self._bones.keys().isdisjoint(HAND_BONES[side]))
         # A repeated timestamp is not the time of this frame.
-        time = None if self._clock == self._clock_before else self._clock
-        self._clock_before = self._clock
-        if not sides or all(told < number for bone, told in self._told.items() if bone != ROOT):
+        time = None if self._clock == self._last_clock else self._clock
+        self._last_clock = self._clock
+        if not sides or all(sent < number for bone, sent in self._last_sent.items() if bone != ROOT):
             return
-        local = {bone: (_offset(bone, at), at[1]) for bone, at in self._bones.items()}
-        found = worlds(local)
-        hands = [self._hand(side, local, found) for side in sides]
+        local = {bone: (_offset(bone, position), rotation) for bone, (position, rotation) in self._bones.items()}
+        world = world_transforms(local)
+        hands = [self._hand(side, local, world) for side in sides]
         positions, rotations = (np.concatenate(parts) for parts in zip(*hands, strict=True))
-        yield Frame(names_of(*sides), positions, rotations, time)
+        yield Frame(hand_joint_names(*sides), positions, rotations, time)
 
-    def _hand(self, side: Side, local: dict[str, Place], found: dict[str, Place]) -> tuple[Floats, Floats]:
+    def _hand(self, side: Side, local: dict[str, Transform], world: dict[str, Transform]) -> tuple[Floats, Floats]:
         """Positions (25, 3) in m and rotations (25, 4) wxyz of a hand's joints, NaN where its bones are missing."""
-        positions, rotations = unseen()
-        bones = list(HANDS[side])
+        positions, rotations = unseen_hand()
+        bones = list(HAND_BONES[side])
         # If a sender sends only fingers, the wrist has the transform of their parent.
-        told = [bone in local for bone in bones]
-        told[0] = True
-        rows = np.array(COLUMNS)[told]
-        turned = rot.multiply(np.array([found[bone][1] for bone in bones]), self._standing(side, bones, local))
-        positions[rows] = np.array([found[bone][0] for bone in bones])[told]
-        rotations[rows] = turned[told]
+        sent = [bone in local for bone in bones]
+        sent[0] = True
+        joints = np.array(JOINT_INDICES)[sent]
+        joint_rotations = rot.multiply(
+            np.array([world[bone][1] for bone in bones]), self._cached_bone_from_joint(side, bones, local)
+        )
+        positions[joints] = np.array([world[bone][0] for bone in bones])[sent]
+        rotations[joints] = joint_rotations[sent]
         return positions, rotations
 
-    def _standing(self, side: Side, bones: list[str], local: dict[str, Place]) -> Floats:
-        """vrm_t_pose.stands, recomputed only when the bones' offsets change."""
-        offsets = np.array([local[bone][0] if bone in local else vrm_t_pose.USUAL[bone] for bone in bones])
-        known = self._stands.get(side)
-        if known is None or np.abs(offsets[1:] - known[0][1:]).max() > SAME:
-            self._stands[side] = known = (offsets, vrm_t_pose.stands(side, offsets))
-        return known[1]
+    def _cached_bone_from_joint(self, side: Side, bones: list[str], local: dict[str, Transform]) -> Floats:
+        """vrm_t_pose.bone_from_joint, computed again only when the bones' offsets change."""
+        offsets = np.array([local[bone][0] if bone in local else vrm_t_pose.ADULT_OFFSETS[bone] for bone in bones])
+        cached = self._bone_from_joint.get(side)
+        if cached is None or np.abs(offsets[1:] - cached[0][1:]).max() > OFFSET_TOLERANCE_M:
+            self._bone_from_joint[side] = cached = (offsets, vrm_t_pose.bone_from_joint(side, offsets))
+        return cached[1]
 
 
-def _first(things: Mapping[str, bool]) -> str:
+def _first_key(cycle: Mapping[str, bool]) -> str:
     """The message with which a frame starts, from the messages of one cycle: see FrameCycle.
 
     Senders send the time first or last: packets of several messages show which; it is assumed to be last in packets of
     one. Without it, a frame starts with the bone nearest to the hips, or with the root if that comes just before it.
     """
-    order, begin = list(things), [thing for thing, begins in things.items() if begins]
-    if TIME in things:
-        at = order.index(TIME)
-        turned = order[at + 1 :] + order[: at + 1]
-        return turned[0] if things[turned[0]] else next((one for one in reversed(turned) if things[one]), TIME)
+    order, packet_starts = list(cycle), [key for key, first_of_packet in cycle.items() if first_of_packet]
+    if TIME in cycle:
+        index = order.index(TIME)
+        after_time = order[index + 1 :] + order[: index + 1]
+        if cycle[after_time[0]]:
+            return after_time[0]
+        return next((key for key in reversed(after_time) if cycle[key]), TIME)
     ranks = {bone: rank for rank, bone in enumerate(PARENTS)}
-    first = min(begin or order, key=lambda thing: ranks.get(thing, len(ranks)))
+    first = min(packet_starts or order, key=lambda key: ranks.get(key, len(ranks)))
     before = order[order.index(first) - 1]
-    return ROOT if before == ROOT and things[ROOT] else first
+    return ROOT if before == ROOT and cycle[ROOT] else first
 
 
-def _kept(bone: str) -> int:
+def _lifetime(bone: str) -> int:
     """Frames for which a bone keeps its last transform."""
-    return KEPT if any(bone in hand for hand in HANDS.values()) else BODY_KEPT
+    return HAND_LIFETIME if any(bone in hand for hand in HAND_BONES.values()) else BODY_LIFETIME
 
 
-def _offset(bone: str, at: Place) -> tuple[float, float, float]:
+def _offset(bone: str, position: Vector) -> Vector:
     """A bone's position in its parent in m: as sent, else an adult's."""
-    x, y, z = at[0]
-    return vrm_t_pose.USUAL.get(bone, at[0]) if abs(x) + abs(y) + abs(z) < UNTOLD else at[0]
+    x, y, z = position
+    return vrm_t_pose.ADULT_OFFSETS.get(bone, position) if abs(x) + abs(y) + abs(z) < MIN_OFFSET_M else position
 
 
-def _understood(message: osc.OscMessage) -> tuple[str, Place | float] | None:
+def _parse(message: osc.OscMessage) -> tuple[str, Transform | float] | None:
     """The key and value of a message: a bone and its transform, or TIME and s; None for other bones.
 
     Raises PacketError.
@@ -147,7 +159,7 @@ def _understood(message: osc.OscMessage) -> tuple[str, Place | float] | None:
     if message.address == CLOCK:
         (value,) = _numbers(message, 0, 1)
         if seconds(value) is None:
-            raise PacketError(f"{CLOCK.decode()} is {value:g} s, which is no time")
+            raise PacketError(f"{CLOCK.decode()} is {value:g} s, which is not a plausible time")
         return TIME, value
     name = message.arguments[0] if message.arguments else None
     if not isinstance(name, str):
@@ -157,9 +169,9 @@ def _understood(message: osc.OscMessage) -> tuple[str, Place | float] | None:
     elif name not in PARENTS:
         return None
     px, py, pz, qx, qy, qz, qw = _numbers(message, 1, 7)
-    x, y, z = place((px, py, pz), name)
-    i, j, k, w = turn((qx, qy, qz, qw), name)
-    # device_axes.unity_points and unity_turns, for one bone.
+    x, y, z = valid_position((px, py, pz), name)
+    i, j, k, w = unit_quaternion((qx, qy, qz, qw), name)
+    # device_axes.unity_points and unity_rotations, for one bone.
     return name, ((-x, -z, y), (w, i, k, -j))
 
 
@@ -174,26 +186,26 @@ def _numbers(message: osc.OscMessage, start: int, count: int) -> list[float]:
 class VmcSender(UdpSender):
     """Imitates a VMC performer: hands without a body, attached to the root, in bundles."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
-        messages = [osc.message(READY, 1), osc.message(ROOT_POSE, ROOT, *_numbers_of(np.eye(4)))]
+        messages = [osc.encode_message(READY, 1), osc.encode_message(ROOT_POSE, ROOT, *_numbers_of(np.eye(4)))]
         for side, joints in moment.hands.items():
-            bones = dict(zip(HANDS[side], _bone_frames(side, joints), strict=True))
+            bones = dict(zip(HAND_BONES[side], _bone_frames(side, joints), strict=True))
             for bone, frame in bones.items():
                 local = np.linalg.inv(bones.get(PARENTS[bone], np.eye(4))) @ frame
-                messages.append(osc.message(BONE, bone, *_numbers_of(local)))
-        messages.append(osc.message(CLOCK, moment.time))
-        for start in range(0, len(messages), BUNDLED):
-            yield osc.bundle(*messages[start : start + BUNDLED])
+                messages.append(osc.encode_message(BONE, bone, *_numbers_of(local)))
+        messages.append(osc.encode_message(CLOCK, moment.time))
+        for start in range(0, len(messages), BUNDLE_SIZE):
+            yield osc.encode_bundle(*messages[start : start + BUNDLE_SIZE])
 
 
 def _bone_frames(side: Side, joints: Floats) -> Floats:
     """(16, 4, 4) T_world_bone from joints (25, 4, 4), aligned with the world when the hand is in the T-pose."""
-    frames = joints[COLUMNS].copy()
-    frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.STANDS[side], 1, 2)
+    frames = joints[JOINT_INDICES].copy()
+    frames[:, :3, :3] = frames[:, :3, :3] @ np.swapaxes(vrm_t_pose.T_POSE_FRAMES[side], 1, 2)
     return frames
 
 
 def _numbers_of(frame: Floats) -> list[float]:
     """Position and rotation xyzw of a frame (4, 4) as they are sent."""
-    return [*to_unity_points(frame[:3, 3]), *to_unity_turns(rot.from_matrix(frame[:3, :3]))]
+    return [*to_unity_points(frame[:3, 3]), *to_unity_rotations(rot.from_matrix(frame[:3, :3]))]

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from ...hand import proportions
 from ...hand import rotations as rot
 from ...hand.joints import SIDES, Side
-from .humanoid_bones import ARM, COLUMNS, DIGIT_BONES, HANDS, PHALANGES, TRUNK, Vector
+from .humanoid_bones import ARM, DIGIT_BONES, HAND_BONES, JOINT_INDICES, PHALANGES, TRUNK, Vector
 
 Floats = NDArray[np.float64]
 
-ALONG = 0.8
+MIN_ALIGNMENT = 0.8
 """Least cosine between the expected and the actual direction of a bone that is aligned with the world."""
-BODY = 1.7
+BODY_HEIGHT_M = 1.7
 """Height of the default body in m."""
 # As fractions of the height: Drillis & Contini (1966) in Winter, Biomechanics and Motor Control of Human Movement, 4.1.
 _SPINE, _SHOULDER, _UPPER_ARM, _FOREARM = 0.818 - 0.530, 0.129, 0.186, 0.146
@@ -27,22 +27,22 @@ _THUMB, _INDEX, _MIDDLE, _LITTLE = 1, 4, 7, 13
 """Row of each digit's first bone."""
 
 
-def _stands(side: Side) -> Floats:
+def _t_pose_frames(side: Side) -> Floats:
     """(16, 3, 3) HandModel's joint frames in the T-pose."""
     out = 1.0 if side == "left" else -1.0
     fingers = rot.frame_from_yz(np.array([out, 0.0, 0.0]), np.array([0.0, 0.0, 1.0]))
-    frames: Floats = np.tile(fingers, (len(COLUMNS), 1, 1))
+    frames: Floats = np.tile(fingers, (len(JOINT_INDICES), 1, 1))
     frames[_THUMB:_INDEX] = rot.frame_from_yz(np.array([out, -1.0, 0.0]), np.array([-out, -1.0, 0.0]))
     return frames
 
 
-STANDS: dict[Side, Floats] = {side: _stands(side) for side in SIDES}
+T_POSE_FRAMES: dict[Side, Floats] = {side: _t_pose_frames(side) for side in SIDES}
 
 
-def _usual_hand(side: Side) -> Floats:
+def _adult_hand_offsets(side: Side) -> Floats:
     """(16, 3) positions of an adult hand's bones in their parents in m. The wrist's row is zero."""
-    frames, adult = STANDS[side], proportions.adult(side)
-    offsets: Floats = proportions.rest_frames_in_wrist(adult)[COLUMNS, :3, 3] @ frames[0].T
+    frames, adult = T_POSE_FRAMES[side], proportions.adult(side)
+    offsets: Floats = proportions.rest_frames_in_wrist(adult)[JOINT_INDICES, :3, 3] @ frames[0].T
     for digit in range(len(DIGIT_BONES)):
         first = _THUMB + digit * len(PHALANGES)
         for bone in range(1, len(PHALANGES)):
@@ -50,62 +50,64 @@ def _usual_hand(side: Side) -> Floats:
     return offsets
 
 
-def _usual() -> dict[str, Vector]:
-    up = BODY * _SPINE / len(TRUNK)
-    usual: dict[str, Vector] = dict.fromkeys(TRUNK[1:], (0.0, 0.0, up))
+def _adult_offsets() -> dict[str, Vector]:
+    up = BODY_HEIGHT_M * _SPINE / len(TRUNK)
+    offsets: dict[str, Vector] = dict.fromkeys(TRUNK[1:], (0.0, 0.0, up))
     for side in SIDES:
-        out = BODY if side == "left" else -BODY
+        out = BODY_HEIGHT_M if side == "left" else -BODY_HEIGHT_M
         arm = (
             (0.3 * out * _SHOULDER, 0.0, up),
             *((out * r, 0.0, 0.0) for r in (0.7 * _SHOULDER, _UPPER_ARM, _FOREARM)),
         )
-        usual |= {f"{side.capitalize()}{part}": place for part, place in zip(ARM, arm, strict=True)}
-        hand = [(float(x), float(y), float(z)) for x, y, z in _usual_hand(side)]
-        usual |= dict(zip(list(HANDS[side])[_DIGITS], hand[_DIGITS], strict=True))
-    return usual
+        offsets |= {f"{side.capitalize()}{part}": offset for part, offset in zip(ARM, arm, strict=True)}
+        hand = [(float(x), float(y), float(z)) for x, y, z in _adult_hand_offsets(side)]
+        offsets |= dict(zip(list(HAND_BONES[side])[_DIGITS], hand[_DIGITS], strict=True))
+    return offsets
 
 
-USUAL = _usual()
+ADULT_OFFSETS = _adult_offsets()
 """An adult's bones -> position in the parent in m, in the T-pose: for senders that send only rotations."""
 
 
-def stands(side: Side, offsets: Floats) -> Floats:
+def bone_from_joint(side: Side, offsets: Floats) -> Floats:
     """(16, 4) wxyz rotations from HandModel's joint frames to the bones'; NaN where they cannot be determined.
 
     offsets: (16, 3) positions of the bones in their parents in m. Frames of bones that are aligned with the world in
     the T-pose follow from their directions. In avatars with other axes only the wrist's frame can be determined, from
     the knuckles.
     """
-    frames = STANDS[side]
-    if not _as_the_world(side, offsets):
-        turns = np.full((len(COLUMNS), 4), np.nan)
-        turns[0] = _by_knuckles(side, offsets)
-        return turns
-    along = np.empty_like(offsets)
-    along[0] = frames[0, :, 1]
+    frames = T_POSE_FRAMES[side]
+    if not _is_world_aligned(side, offsets):
+        rotations = np.full((len(JOINT_INDICES), 4), np.nan)
+        rotations[0] = _wrist_from_knuckles(side, offsets)
+        return rotations
+    directions = np.empty_like(offsets)
+    directions[0] = frames[0, :, 1]
     # The last bone of a digit has no child; it continues the one before.
     bones = offsets[_DIGITS].reshape(len(DIGIT_BONES), len(PHALANGES), 3)
-    along[_DIGITS] = bones[:, [1, 2, 2]].reshape(-1, 3)
-    elsewhere = ~_points(along, frames[:, :, 1])
-    along[elsewhere] = frames[elsewhere, :, 1]
-    turns = rot.from_matrix(rot.frame_from_yz(along, frames[:, :, 2]))
-    turns[elsewhere] = np.nan
-    return turns
+    directions[_DIGITS] = bones[:, [1, 2, 2]].reshape(-1, 3)
+    misaligned = ~_aligned(directions, frames[:, :, 1])
+    directions[misaligned] = frames[misaligned, :, 1]
+    rotations = rot.from_matrix(rot.frame_from_yz(directions, frames[:, :, 2]))
+    rotations[misaligned] = np.nan
+    return rotations
 
 
-def _points(seen: Floats, wanted: Floats) -> NDArray[np.bool_]:
+def _aligned(actual: Floats, expected: Floats) -> NDArray[np.bool_]:
     """(N,) whether vectors (N, 3) of any length are roughly parallel to unit vectors (N, 3)."""
-    pointing: NDArray[np.bool_] = np.einsum("nk,nk->n", seen, wanted) > ALONG * np.linalg.norm(seen, axis=1)
-    return pointing
+    aligned: NDArray[np.bool_] = np.einsum("nk,nk->n", actual, expected) > MIN_ALIGNMENT * np.linalg.norm(
+        actual, axis=1
+    )
+    return aligned
 
 
-def _as_the_world(side: Side, offsets: Floats) -> bool:
+def _is_world_aligned(side: Side, offsets: Floats) -> bool:
     """Whether the hand's bone is aligned with the world in the T-pose, judged by its knuckles."""
-    seen = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
-    return bool(_points(seen, np.stack([STANDS[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
+    actual = np.stack([offsets[_MIDDLE], offsets[_INDEX] - offsets[_LITTLE]])
+    return bool(_aligned(actual, np.stack([T_POSE_FRAMES[side][0, :, 1], [0.0, -1.0, 0.0]])).all())
 
 
-def _by_knuckles(side: Side, offsets: Floats) -> Floats:
+def _wrist_from_knuckles(side: Side, offsets: Floats) -> Floats:
     """(4,) wxyz of the wrist's frame from the knuckles, NaN if they are collinear with it."""
     to_little = offsets[_LITTLE] - offsets[_INDEX]
     right = to_little if side == "right" else -to_little

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from ...errors import PacketError
 from ...hand import rotations as rot
 from ...hand.joints import JOINTS, SIDES, Side
-from ..frame import Frame, names_of
-from ..network.sender import Outgoing
-from ..network.websocket_sender import WebSocketCaller
-from .device_axes import to_y_up_points, to_y_up_turns, y_up_points, y_up_turns
-from .finite_numbers import places, seconds, turns
-from .json_packet import document_of
+from ..frame import Frame, hand_joint_names
+from ..network.sender import OutgoingFrame
+from ..network.websocket_sender import WebSocketClientSender
+from .device_axes import to_y_up_points, to_y_up_rotations, y_up_points, y_up_rotations
+from .finite_numbers import seconds, unit_quaternions, valid_positions
+from .json_packet import decode_json
 from .parser import Parser
 
 Floats = NDArray[np.float64]
@@ -41,29 +41,28 @@ class WebxrParser(Parser):
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
-        document = document_of(packet, "hands of a headset")
+        document = decode_json(packet, "hands of a headset")
         hands = document.get("hands") if isinstance(document, dict) else None
         if not isinstance(hands, dict):
             raise PacketError("JSON without 'hands', expected what Knuckle's page for headsets sends")
         seen = {side: _hand(side, hands[side]) for side in SIDES if side in hands}
         if not seen:
             return []
-        parts = [seen[side] for side in SIDES if side in seen]
         return [
             Frame(
-                names_of(*(side for side in SIDES if side in seen)),
-                np.concatenate([positions for positions, _ in parts]),
-                np.concatenate([rotations for _, rotations in parts]),
+                hand_joint_names(*seen),
+                np.concatenate([positions for positions, _ in seen.values()]),
+                np.concatenate([rotations for _, rotations in seen.values()]),
                 seconds(document.get("time")),
-                _whole(document.get("number")),
+                _frame_number(document.get("number")),
             )
         ]
 
 
 def _hand(side: Side, hand: Any) -> tuple[Floats, Floats]:
     """Positions (25, 3) in m and rotations (25, 4) wxyz in Blender's axes. Raises PacketError."""
-    where, turned = (_numbers(side, hand, name, count) for name, count in (("places", 3), ("turns", 4)))
-    return y_up_points(places(where, f"{side} hand")), y_up_turns(turns(turned, f"{side} hand"))
+    xyz, xyzw = _numbers(side, hand, "places", 3), _numbers(side, hand, "turns", 4)
+    return y_up_points(valid_positions(xyz, f"{side} hand")), y_up_rotations(unit_quaternions(xyzw, f"{side} hand"))
 
 
 def _numbers(side: Side, hand: Any, name: str, each: int) -> list[float]:
@@ -74,20 +73,20 @@ def _numbers(side: Side, hand: Any, name: str, each: int) -> list[float]:
     return values
 
 
-def _whole(value: Any) -> int | None:
+def _frame_number(value: Any) -> int | None:
     return int(value) if isinstance(value, float) and 0 <= value < 2**53 else None
 
 
-class WebxrSender(WebSocketCaller):
+class WebxrSender(WebSocketClientSender):
     """Imitates the page."""
 
-    def messages(self, moment: Outgoing) -> Iterator[str]:
-        """See WebSocketCaller."""
+    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
+        """See WebSocketClientSender."""
         hands = {}
         for side, joints in moment.hands.items():
             hands[side] = {
                 "places": to_y_up_points(joints[:, :3, 3]).ravel().tolist(),
-                "turns": to_y_up_turns(rot.from_matrix(joints[:, :3, :3])).ravel().tolist(),
+                "turns": to_y_up_rotations(rot.from_matrix(joints[:, :3, :3])).ravel().tolist(),
                 "radii": [0.008] * len(JOINTS),
             }
         yield json.dumps({"number": moment.number, "time": moment.time, "hands": hands})

@@ -21,9 +21,9 @@ from ...hand import kinematics, proportions
 from ...hand import rotations as rot
 from ...hand.joints import DIGIT_JOINTS, JOINT_INDEX, SIDES, Side
 from ...hand.kinematics import Pose
-from ..frame import Frame, joint_names, together, unseen
-from ..network.sender import Outgoing, UdpSender
-from .finite_numbers import places, turns
+from ..frame import Frame, concatenate_frames, joint_names, unseen_hand
+from ..network.sender import OutgoingFrame, UdpSender
+from .finite_numbers import unit_quaternions, valid_positions
 from .frame_assembler import FrameAssembler
 from .parser import Parser
 
@@ -31,22 +31,22 @@ Floats = NDArray[np.float64]
 Segments = NDArray[np.void]
 
 HEADER = struct.Struct(">6sIBBIBBBB2xH")
-ITEM = np.dtype([("id", ">i4"), ("place", ">f4", 3), ("turn", ">f4", 4)])
-LAST = 0x80
-BODY, FINGERS = 23, 40
-MOST_ITEMS = 255
-PER_DATAGRAM = 62
+ITEM = np.dtype([("id", ">i4"), ("position", ">f4", 3), ("rotation", ">f4", 4)])
+LAST_DATAGRAM = 0x80
+BODY_SEGMENTS, FINGER_SEGMENTS = 23, 40
+MAX_SEGMENTS = 255
+SEGMENTS_PER_DATAGRAM = 62
 """Segments in a datagram, which then has at most 2040 bytes."""
-MOST_CHARACTERS = 8
-LARGEST_HAND = 1.0
+MAX_CHARACTERS = 8
+MAX_HAND_SIZE_M = 1.0
 """m: a larger hand is in cm."""
 SEGMENTS = ("wrist", *(joint for joints in DIGIT_JOINTS.values() for joint in joints[:-1]))
 """The 20 segments of a hand in order: the carpus, then each digit's from its metacarpal outwards."""
-COLUMNS = [JOINT_INDEX[joint] for joint in SEGMENTS]
+JOINT_INDICES = [JOINT_INDEX[joint] for joint in SEGMENTS]
 AXES = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """From MVN's axes to Blender's, where forwards is −Y and left is +X."""
-TURN = rot.from_matrix(AXES)
-REST: dict[Side, Floats] = {
+AXES_ROTATION = rot.from_matrix(AXES)
+SEGMENT_FROM_JOINT: dict[Side, Floats] = {
     # In the T-pose the palms face down; a left hand points along +Y of MVN, a right one along −Y.
     "left": rot.IDENTITY,
     "right": np.array([0.0, 0.0, 0.0, 1.0]),
@@ -68,7 +68,7 @@ class XsensParser(Parser):
 
     def __init__(self) -> None:
         self._samples: dict[int, _Sample] = {}
-        self._rounds = FrameAssembler()
+        self._assembler = FrameAssembler()
 
     def feed(self, packet: bytes) -> Iterable[Frame]:
         """See Parser."""
@@ -82,88 +82,86 @@ class XsensParser(Parser):
         content = packet[HEADER.size :]
         if len(content) != items * ITEM.itemsize or payload not in (0, len(content)):
             raise PacketError(f"{items} segments in {len(content)} bytes, each has {ITEM.itemsize}")
-        if fingers not in (0, FINGERS) or body + props + fingers > MOST_ITEMS or character >= MOST_CHARACTERS:
+        if fingers not in (0, FINGER_SEGMENTS) or body + props + fingers > MAX_SEGMENTS or character >= MAX_CHARACTERS:
             raise PacketError(
                 f"character {character} of {body} + {props} + {fingers} segments, expected 23 + props + 40"
             )
         if not fingers:
             return []
-        whole = self._whole(character, number, part, content)
-        if whole is None:
+        items_bytes = self._complete_items(character, number, part, content)
+        if items_bytes is None:
             return []
-        if not body or len(whole) != (body + props + fingers) * ITEM.itemsize:
-            raise PacketError(f"a sample of {len(whole) // ITEM.itemsize} segments, {body + props + fingers} were told")
-        segments = np.frombuffer(whole, ITEM)
+        if not body or len(items_bytes) != (body + props + fingers) * ITEM.itemsize:
+            raise PacketError(
+                f"a sample of {len(items_bytes) // ITEM.itemsize} segments, its header says {body + props + fingers}"
+            )
+        segments = np.frombuffer(items_bytes, ITEM)
         return self._frames(segments[body + props :], character, number, ms / 1000)
 
-    def _whole(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
+    def _complete_items(self, character: int, number: int, part: int, content: bytes) -> bytes | None:
         """The items of a sample once all its datagrams have arrived; an incomplete sample ends when the next starts."""
         sample = self._samples.setdefault(character, _Sample())
         if sample.number != number:
             sample.number, sample.parts, sample.last = number, {}, -1
-        index = part & (LAST - 1)
+        index = part & (LAST_DATAGRAM - 1)
         sample.parts[index] = content
-        if part & LAST:
+        if part & LAST_DATAGRAM:
             sample.last = index
-        if sample.last < 0 or any(wanted not in sample.parts for wanted in range(sample.last + 1)):
+        if sample.last < 0 or any(index not in sample.parts for index in range(sample.last + 1)):
             return None
         del self._samples[character]
-        return b"".join(sample.parts[wanted] for wanted in range(sample.last + 1))
+        return b"".join(sample.parts[index] for index in range(sample.last + 1))
 
     def _frames(self, hands: Segments, character: int, number: int, time: float) -> list[Frame]:
         # numpy warns when it converts a signalling 32-bit NaN to 64 bits.
         with np.errstate(invalid="ignore"):
-            place, turn = (hands[name].astype(np.float64).ravel().tolist() for name in ("place", "turn"))
-        seen = places(place, "a segment")
+            xyz, wxyz = (hands[name].astype(np.float64).ravel().tolist() for name in ("position", "rotation"))
+        points = valid_positions(xyz, "a segment")
         # The unit follows from the size of the left hand.
-        scale = 0.01 if np.ptp(seen[: len(SEGMENTS)], axis=0).max() > LARGEST_HAND else 1.0
-        positions = scale * seen @ AXES.T
-        rotations = rot.multiply(TURN, turns(turn, "a segment"))
-        parts = []
-        for side, names, first in zip(SIDES, self._named(character), (0, len(SEGMENTS)), strict=True):
-            rows = slice(first, first + len(SEGMENTS))
-            there, turned = unseen()
-            there[COLUMNS], turned[COLUMNS] = positions[rows], rot.multiply(rotations[rows], REST[side])
-            parts.append(Frame(names, there, turned, time, number))
-        return self._rounds.add(str(character), together(tuple(parts)))
-
-    def _named(self, character: int) -> tuple[tuple[str, ...], ...]:
-        """Names of the joints of a character's hands; the first character gets no performer's name."""
+        scale = 0.01 if np.ptp(points[: len(SEGMENTS)], axis=0).max() > MAX_HAND_SIZE_M else 1.0
+        points = scale * points @ AXES.T
+        quaternions = rot.multiply(AXES_ROTATION, unit_quaternions(wxyz, "a segment"))
+        # The first character gets no name, so that its hands' names do not change when another appears.
         performer = f"Performer {character + 1}" if character else ""
-        return tuple(joint_names(side, performer) for side in SIDES)
+        parts = []
+        for side, first in zip(SIDES, (0, len(SEGMENTS)), strict=True):
+            rows = slice(first, first + len(SEGMENTS))
+            positions, rotations = unseen_hand()
+            positions[JOINT_INDICES] = points[rows]
+            rotations[JOINT_INDICES] = rot.multiply(quaternions[rows], SEGMENT_FROM_JOINT[side])
+            parts.append(Frame(joint_names(side, performer), positions, rotations, time, number))
+        return self._assembler.add(str(character), concatenate_frames(tuple(parts)))
 
 
 class XsensSender(UdpSender):
     """Imitates MVN: a static body and its hands. A hand that the capture lacks rests beside the body."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
-        body = np.zeros(BODY, ITEM)
-        body["place"], body["turn"] = [0.0, 0.0, 1.0], rot.IDENTITY
+        body = np.zeros(BODY_SEGMENTS, ITEM)
+        body["position"], body["rotation"] = [0.0, 0.0, 1.0], rot.IDENTITY
         parts = [body]
         for side in SIDES:
             joints = moment.hands.get(side)
-            joints = _resting(side) if joints is None else joints
+            joints = _resting_frames(side) if joints is None else joints
             hand = np.zeros(len(SEGMENTS), ITEM)
-            hand["place"] = joints[COLUMNS, :3, 3] @ AXES
-            own = rot.multiply(rot.conjugate(TURN), rot.from_matrix(joints[COLUMNS, :3, :3]))
-            hand["turn"] = rot.multiply(own, rot.conjugate(REST[side]))
+            hand["position"] = joints[JOINT_INDICES, :3, 3] @ AXES
+            rotations = rot.multiply(rot.conjugate(AXES_ROTATION), rot.from_matrix(joints[JOINT_INDICES, :3, :3]))
+            hand["rotation"] = rot.multiply(rotations, rot.conjugate(SEGMENT_FROM_JOINT[side]))
             parts.append(hand)
         # Concatenation alone would change to the machine's byte order.
         items = np.concatenate(parts).astype(ITEM)
         items["id"] = np.arange(1, len(items) + 1)
         # MVN sends 63 segments in two datagrams.
-        for part, first in enumerate(range(0, len(items), PER_DATAGRAM)):
-            content = items[first : first + PER_DATAGRAM].tobytes()
-            last = LAST if first + PER_DATAGRAM >= len(items) else 0
+        for part, first in enumerate(range(0, len(items), SEGMENTS_PER_DATAGRAM)):
+            content = items[first : first + SEGMENTS_PER_DATAGRAM].tobytes()
+            last = LAST_DATAGRAM if first + SEGMENTS_PER_DATAGRAM >= len(items) else 0
             count, ms = len(content) // ITEM.itemsize, round(1000 * moment.time)
-            yield (
-                HEADER.pack(b"MXTP02", moment.number, part | last, count, ms, 0, BODY, 0, FINGERS, len(content))
-                + content
-            )
+            segments = (BODY_SEGMENTS, 0, FINGER_SEGMENTS)
+            yield HEADER.pack(b"MXTP02", moment.number, part | last, count, ms, 0, *segments, len(content)) + content
 
 
-def _resting(side: Side) -> Floats:
+def _resting_frames(side: Side) -> Floats:
     """(25, 4, 4) joint frames of a relaxed hand beside a standing body, fingers down."""
     hand = proportions.build(proportions.adult(side))
     sign = 1.0 if side == "left" else -1.0

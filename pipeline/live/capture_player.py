@@ -6,18 +6,18 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...capture.network.sender import Outgoing
+from ...capture.network.sender import OutgoingFrame
 from ...hand.kinematics import joint_frames
 from .. import job
 
 Floats = NDArray[np.float64]
 
 
-def moments(take: job.Take) -> list[Outgoing]:
+def moments(take: job.Take) -> list[OutgoingFrame]:
     """Convert a take to frames for sending: its markers and its solved joints."""
     frames = {solved.side: joint_frames(solved.hand, solved.pose) for solved in take.hands}
     return [
-        Outgoing(
+        OutgoingFrame(
             number=number,
             time=float(moment - take.times[0]),
             names=take.markers.names,
@@ -28,7 +28,7 @@ def moments(take: job.Take) -> list[Outgoing]:
     ]
 
 
-def played(moments: list[Outgoing], speed: float = 1.0, repeat: bool = False) -> Iterator[Outgoing]:
+def played(moments: list[OutgoingFrame], speed: float = 1.0, repeat: bool = False) -> Iterator[OutgoingFrame]:
     """Yield each frame when it is due. speed: 2.0 plays twice as fast as recorded.
 
     With `repeat`, times and frame numbers go on increasing, as a device's do.
@@ -39,7 +39,7 @@ def played(moments: list[Outgoing], speed: float = 1.0, repeat: bool = False) ->
         for moment in moments:
             due = began + (offset + moment.time) / speed
             time.sleep(max(0.0, due - time.perf_counter()))
-            yield Outgoing(number, offset + moment.time, moment.names, moment.markers, moment.hands)
+            yield OutgoingFrame(number, offset + moment.time, moment.names, moment.markers, moment.hands)
             number += 1
         if not repeat:
             return

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import solvers
-from ...capture.frame import KEPT, Frame
+from ...capture.frame import NAMES_CACHE_SIZE, Frame
 from ...errors import HandError, KnuckleError, MarkerMapError
 from ...hand.joints import Side
 from ...hand.kinematics import Pose
@@ -113,7 +113,7 @@ class Session:
         self._names: tuple[str, ...] = ()
         self._columns: dict[str, list[int]] = {}
         # Frames with and without a hand may alternate, and finding hands takes as long as solving them.
-        self._told = lru_cache(KEPT)(self._find)
+        self._told = lru_cache(NAMES_CACHE_SIZE)(self._find)
         self.came: list[str] = []
         """Names of the hands that have been seen, in order of appearance."""
         self.problems: dict[str, str] = {}

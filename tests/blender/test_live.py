@@ -11,7 +11,7 @@ import pytest
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.network.sender import Outgoing
+from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
 from knuckle.operators.live_device import Live, _tick, end
@@ -58,7 +58,7 @@ def makehuman(shared: Path) -> bpy.types.Object:
     return armature
 
 
-def play(run: LiveRun, port: int, sent: list[Outgoing], then: Callable[[int], None] = lambda _: None) -> None:
+def play(run: LiveRun, port: int, sent: list[OutgoingFrame], then: Callable[[int], None] = lambda _: None) -> None:
     """Sends moments and lets Blender take them, as its timer would."""
     with DEVICES[DEVICE].sender(Address("127.0.0.1", port)) as sender:
         for number, moment in enumerate(sent):
@@ -87,7 +87,7 @@ def directions(armature: bpy.types.Object, bones: list[str]) -> np.ndarray:
     return unit
 
 
-def wanted(sent: Outgoing, side: Side, joints: list[str]) -> np.ndarray:
+def wanted(sent: OutgoingFrame, side: Side, joints: list[str]) -> np.ndarray:
     return sent.hands[side][[JOINT_INDEX[joint] for joint in joints], :3, 1]
 
 
@@ -108,7 +108,7 @@ def test_new_hands_move_as_the_performers(followed, port):
     for hand, side in zip(sorted(hands, key=lambda hand: hand.name), SIDES, strict=True):
         assert apart(directions(hand, JOINTS), wanted(sent[-1], side, JOINTS)) < 6.0
     assert all(hand.animation_data is None for hand in hands), "nothing is keyed"
-    assert run.receiver.tally.malformed == run.receiver.tally.lost == 0
+    assert run.receiver.stats.malformed == run.receiver.stats.lost == 0
 
 
 def test_an_armature_moves_and_stands_again_as_before(followed, makehuman, port):

@@ -109,7 +109,7 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
             send(last, number / 60)
             time.sleep(0.004)
             run.step()
-        wait_for(lambda: run.receiver.tally.frames >= FRAMES - 1)
+        wait_for(lambda: run.receiver.stats.frames >= FRAMES - 1)
 
         def follows() -> bool:
             # Where the machine was busy, hands were away for a while and go over to where they are seen.
@@ -121,7 +121,7 @@ def test_a_makehuman_rig_moves_as_the_avatar(device, sender, followed, shared) -
         later, sides = itertools.count(FRAMES), [fingers(side) for side in ("Left", "Right")]
         wait_for(follows)
     assert not run.rigs.problems and len(run.shown) == 2
-    assert run.receiver.tally.malformed == run.receiver.tally.late == 0
+    assert run.receiver.stats.malformed == run.receiver.stats.late == 0
 
 
 def fingers(side: str) -> tuple[list[str], list[str]]:

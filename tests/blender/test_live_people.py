@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from knuckle.capture.network.sender import Outgoing
+from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.hand.joints import SIDES
 from knuckle.operators.live_device import heed_people
 from knuckle.operators.live_loop import LiveRun
@@ -48,7 +48,7 @@ def test_hands_that_cross_stay_the_same_hands(followed, port):
         assert np.linalg.norm(np.array(wrist) - sent[-1].hands[side][0, :3, 3]) < 0.005
 
 
-def crossed(moment: Outgoing, share: float) -> Outgoing:
+def crossed(moment: OutgoingFrame, share: float) -> OutgoingFrame:
     """The hands change places, and pass through each other on the way."""
     moved = {side: joints.copy() for side, joints in moment.hands.items()}
     moved["left"][:, 0, 3] -= 0.6 * share
@@ -68,9 +68,9 @@ def test_hands_that_the_device_calls_by_the_wrong_side_move_the_right_ones(follo
 
 def fed(run: LiveRun, sender: socket.socket, to: int, packets: list[bytes]) -> None:
     for packet in packets:
-        frames = run.receiver.tally.frames
+        frames = run.receiver.stats.frames
         sender.sendto(packet, ("127.0.0.1", to))
-        wait_for(lambda before=frames: run.receiver.tally.frames > before)
+        wait_for(lambda before=frames: run.receiver.stats.frames > before)
         run.step()
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.files.mediapipe_json import LANDMARKS
-from knuckle.capture.network.sender import Outgoing, UdpSender
+from knuckle.capture.network.sender import OutgoingFrame, UdpSender
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.leap_service import LeapSender
 from knuckle.errors import StreamError
@@ -154,7 +154,7 @@ def of_avatar(step: int) -> Hands:
 
 
 @cache
-def taken() -> list[Outgoing]:
+def taken() -> list[OutgoingFrame]:
     """Hands before the body that close, the left one farther."""
     wandering = moments(STEPS + 15)
     return [
@@ -188,7 +188,7 @@ def of_taken(told: tuple[str, ...], step: int) -> Hands:
 class LeapRecording(LeapSender):
     """The service's own frames."""
 
-    def messages(self, moment: Outgoing) -> Iterator[str]:
+    def messages(self, moment: OutgoingFrame) -> Iterator[str]:
         """See WebSocketSender."""
         frame = leap_frames()[int(moment.markers[0, 0])]
         yield json.dumps(frame | {"id": moment.number, "timestamp": round(1e6 * moment.time)})
@@ -211,7 +211,7 @@ def leap_frames() -> list[dict[str, Any]]:
 class CameraRecording(UdpSender):
     """A tracker's own frames."""
 
-    def packets(self, moment: Outgoing) -> Iterator[bytes]:
+    def packets(self, moment: OutgoingFrame) -> Iterator[bytes]:
         """See UdpSender."""
         frame = camera_frames()[int(moment.markers[0, 0])]
         yield json.dumps(frame | {"frame": moment.number, "t": moment.time}).encode()
@@ -227,7 +227,7 @@ def camera_frames() -> list[dict[str, Any]]:
 @contextmanager
 def recorded(kind: type[LeapRecording | CameraRecording], port: int) -> Iterator[Send]:
     with kind(Address("127.0.0.1", port)) as sender:
-        yield lambda count, step: sender.send(Outgoing(count, count / RATE, (), np.array([[step, 0.0, 0.0]]), {}))
+        yield lambda count, step: sender.send(OutgoingFrame(count, count / RATE, (), np.array([[step, 0.0, 0.0]]), {}))
 
 
 def of_leap(step: int) -> Hands:

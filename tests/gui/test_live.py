@@ -36,7 +36,7 @@ def vmc() -> Iterator[None]:
 
 def test_what_is_done_while_new_hands_follow_does_no_harm(play: Callable[[str], dict[str, Any]], vmc: None) -> None:
     seen = play("live")
-    assert "in use" in seen["port in use"] and "nothing has come" in seen["nobody sends"]
+    assert "in use" in seen["port in use"] and "nothing received" in seen["nobody sends"]
     assert_follows(seen["new"])
     assert seen["takes"] == ["Take 001"] and seen["keyed"] > RATE, seen
     assert all(seen["after"].values()), seen["after"]

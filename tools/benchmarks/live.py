@@ -115,7 +115,7 @@ def follow(rig: str, looks: str, options: argparse.Namespace) -> Result:
     scene.knuckle_live.device = options.device
     scene.knuckle_live.port = port
     run = LiveRun(plan_of(bpy.context), scene)
-    tally, latencies, busy, newest = run.receiver.tally, [], [], 0
+    tally, latencies, busy, newest = run.receiver.stats, [], [], 0
     drain = run.receiver.drain
 
     def noted(most: int) -> Any:

@@ -58,7 +58,7 @@ def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) ->
     chosen.device, chosen.port = "vmc", ports["taken"]
     start = yield from screen.button("knuckle.live_start")
     screen.click(*start)
-    yield from screen.wait_until(lambda: run() and run().receiver.trouble)
+    yield from screen.wait_until(lambda: run() and run().receiver.failed)
     yield 0.5
     screen.picture("live_port_in_use")
     told["port in use"] = run().receiver.state()
@@ -66,7 +66,7 @@ def complaints(screen: "Screen", ports: dict[str, int], told: dict[str, Any]) ->
         bpy.ops.knuckle.live_stop()
     chosen.port = ports["vmc"]
     screen.click(*start)
-    yield from screen.wait_until(lambda: run() and "nothing has come" in run().receiver.state(), 30)
+    yield from screen.wait_until(lambda: run() and "nothing received" in run().receiver.state(), 30)
     yield 0.5
     screen.picture("live_nobody_sends")
     told["nobody sends"] = run().receiver.state()
@@ -134,11 +134,11 @@ def deleted(screen: "Screen") -> "Steps":
 
 def recorded_to_the_end(screen: "Screen") -> "Steps":
     """Blender is left while a take is recorded: how many packets came in it, with those of the second before."""
-    before = run().receiver.tally.packets
+    before = run().receiver.stats.packets
     run().record(OUT / "live takes", "Last")
     yield 2.0
     screen.picture("live_left_while_recording")
-    return {"packets": run().receiver.tally.packets - before}
+    return {"packets": run().receiver.stats.packets - before}
 
 
 # What all live scenarios use.
@@ -219,18 +219,18 @@ def open_and_closed(screen: "Screen", name: str, sender: str, hands: Hands) -> "
         yield from held(screen, f"{sender} hold {step}")
         screen.picture(f"live_{name}_{state}")
         told[state] = curls(hands)
-    tally = run().receiver.tally
-    told["latency ms"] = [round(1000 * value, 1) for value in tally.latency()]
-    told["frames"], told["rate"], told["overrun"] = tally.frames, run().receiver.state(), tally.overrun
+    stats = run().receiver.stats
+    told["latency ms"] = [round(1000 * value, 1) for value in stats.latency()]
+    told["frames"], told["rate"], told["overrun"] = stats.frames, run().receiver.state(), stats.overrun
     return told
 
 
 def goes_on(moves: bool = True) -> Generator[float, None, bool]:
     """Whether frames are taken, and hands move within a turn of the sender's."""
-    frames, before = run().receiver.tally.frames, curls(hands_of("new"))["left"]
+    frames, before = run().receiver.stats.frames, curls(hands_of("new"))["left"]
     for _ in range(90):
         yield 0.1
         moved = abs(curls(hands_of("new"))["left"] - before) > 10
-        if run().receiver.tally.frames > frames + 20 and (moved or not moves):
+        if run().receiver.stats.frames > frames + 20 and (moved or not moves):
             return True
     return False

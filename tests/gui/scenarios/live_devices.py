@@ -48,8 +48,8 @@ def followed(screen: "Screen", rig: str, device: dict[str, Any]) -> "Steps":
         yield from measured_anew(screen)
     screen.picture(f"live_{rig}_{name}")
     told = {"bones": bones(screen), "problems": list(live.run().rigs.problems.values())}
-    tally = live.run().receiver.tally
-    told |= {count: getattr(tally, count) for count in ("frames", "malformed", "lost")}
+    stats = live.run().receiver.stats
+    told |= {count: getattr(stats, count) for count in ("frames", "malformed", "lost")}
     with screen.in_view():
         bpy.ops.knuckle.live_stop()
     if rig == "new":

@@ -44,10 +44,10 @@ def play(screen: "Screen") -> "Steps":
 
 def opened_while_recording() -> "Steps":
     """Another file is opened: whether anything is followed still, and how many packets came in the take."""
-    before, thread = live.run().receiver.tally.packets, live.run().receiver._thread
+    before, thread = live.run().receiver.stats.packets, live.run().receiver._thread
     live.run().record(OUT / "live takes", "Opened")
     yield 1.0
-    packets = live.run().receiver.tally.packets - before
+    packets = live.run().receiver.stats.packets - before
     bpy.ops.wm.open_mainfile(filepath=RIG, load_ui=False)
     yield 1.5
     return {"followed": live.run() is not None or thread.is_alive(), "packets": packets}

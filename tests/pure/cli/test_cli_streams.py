@@ -40,7 +40,7 @@ def test_what_cannot_be_listened_to_is_told(arguments, told, tmp_path, monkeypat
 def test_a_sender_that_is_connected_to_waits_for_somebody(device: str) -> None:
     address = free_address()
     with DEVICES[device].sender(address) as sender:
-        assert sender.waits
+        assert sender.has_no_client
         with following(device, address):
-            wait_for(lambda: not sender.waits)
+            wait_for(lambda: not sender.has_no_client)
             sender.send(moments(1)[0])

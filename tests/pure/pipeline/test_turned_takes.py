@@ -11,9 +11,9 @@ from scipy.spatial.transform import Rotation, Slerp
 from knuckle import capture as captures
 from knuckle.capture.cleaning import Cleaning, clean, resample
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, head_bytes, packet_bytes
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, header_bytes, packet_bytes
 from knuckle.capture.markers import Markers
-from knuckle.capture.network.sender import Outgoing, UdpSender
+from knuckle.capture.network.sender import OutgoingFrame, UdpSender
 from knuckle.capture.network.transport import Address
 from knuckle.errors import CaptureError
 from knuckle.hand import kinematics
@@ -25,7 +25,7 @@ from knuckle.pipeline.recipe import DRIVES, Recipe
 from knuckle.tests.pure.capture.devices.moments import moments
 
 
-def packets_of(device: str, take: Sequence[Outgoing]) -> list[Packet]:
+def packets_of(device: str, take: Sequence[OutgoingFrame]) -> list[Packet]:
     sender = DEVICES[device].sender(Address())
     assert isinstance(sender, UdpSender)
     return [Packet(moment.time, packet) for moment in take for packet in sender.packets(moment)]
@@ -36,19 +36,19 @@ def recorded(tmp_path: Path) -> Path:
     """Xsens: both hands close in 90 frames; turns of all joints, and no fingertips."""
     path = tmp_path / "closing.rawtake"
     packets = packets_of("xsens", moments(90))
-    path.write_bytes(head_bytes(RawTakeHeader("xsens")) + b"".join(map(packet_bytes, packets)))
+    path.write_bytes(header_bytes(RawTakeHeader("xsens")) + b"".join(map(packet_bytes, packets)))
     return path
 
 
 def test_places_and_turns_are_read_as_the_parser_gave_them(recorded: Path) -> None:
     markers, parser = captures.read(recorded), DEVICES["xsens"].parser()
     frames = [frame for packet in packets_of("xsens", moments(90)) for frame in parser.feed(packet.content)]
-    assert markers.turns is not None and len(frames) == len(markers.times) == 90
+    assert markers.rotations is not None and len(frames) == len(markers.times) == 90
     for number, frame in enumerate(frames):
         assert frame.rotations is not None
         rows = [frame.names.index(name) for name in markers.names]
         assert np.array_equal(markers.positions[number], frame.positions[rows], equal_nan=True)
-        assert np.array_equal(markers.turns[number], frame.rotations[rows], equal_nan=True)
+        assert np.array_equal(markers.rotations[number], frame.rotations[rows], equal_nan=True)
 
 
 def last_joints(recipe: Recipe) -> float:
@@ -73,7 +73,7 @@ def test_turns_tell_what_places_do_not(
     recipe = Recipe(capture=str(recorded), solver=solver, smoothing=smoothing, hand="both")
     by_turns = last_joints(recipe)
     read = captures.read
-    monkeypatch.setattr(captures, "read", lambda *some, **more: replace(read(*some, **more), turns=None))
+    monkeypatch.setattr(captures, "read", lambda *some, **more: replace(read(*some, **more), rotations=None))
     by_places = last_joints(recipe)
     assert by_turns < 1.0, f"{by_turns:.1f} degrees"
     assert by_places > 2.0, f"{by_places:.1f} degrees without, {by_turns:.1f} with turns"
@@ -98,32 +98,34 @@ def turning(frames: int = 40) -> Markers:
     # Either sign is the same turn.
     spun[::3] *= -1
     spun[10:14, 1] = np.nan
-    return Markers(("a", "b"), times, places, "a test", 30.0, "m", turns=spun)
+    return Markers(("a", "b"), times, places, "a test", 30.0, "m", rotations=spun)
 
 
 def test_turns_between_frames_lie_on_the_arc() -> None:
     markers = turning()
     finer = resample(markers, 77.0)
-    assert markers.turns is not None and finer.turns is not None
-    arc = Slerp(markers.times, Rotation.from_quat(markers.turns[:, 0, [1, 2, 3, 0]]))
-    away = arc(np.clip(finer.times, 0, markers.times[-1])).inv() * Rotation.from_quat(finer.turns[:, 0, [1, 2, 3, 0]])
+    assert markers.rotations is not None and finer.rotations is not None
+    arc = Slerp(markers.times, Rotation.from_quat(markers.rotations[:, 0, [1, 2, 3, 0]]))
+    away = arc(np.clip(finer.times, 0, markers.times[-1])).inv() * Rotation.from_quat(
+        finer.rotations[:, 0, [1, 2, 3, 0]]
+    )
     assert away.magnitude().max() < 1e-6
     gap = (finer.times > markers.times[9] + 1e-6) & (finer.times < markers.times[14] - 1e-6)
-    assert np.array_equal(np.isnan(finer.turns[:, 1]).all(axis=1), gap)
+    assert np.array_equal(np.isnan(finer.rotations[:, 1]).all(axis=1), gap)
 
 
 def test_cleaning_and_selecting_leave_turns_as_they_were() -> None:
     markers = turning()
     cleaned = clean(markers, Cleaning(gap_limit=1.0, cutoff=5.0))
-    assert markers.turns is not None and cleaned.turns is not None
-    assert np.array_equal(cleaned.turns, markers.turns, equal_nan=True)
-    part = markers.select(slice(5, 20)).turns
-    assert part is not None and np.array_equal(part, markers.turns[5:20], equal_nan=True)
+    assert markers.rotations is not None and cleaned.rotations is not None
+    assert np.array_equal(cleaned.rotations, markers.rotations, equal_nan=True)
+    part = markers.select(slice(5, 20)).rotations
+    assert part is not None and np.array_equal(part, markers.rotations[5:20], equal_nan=True)
 
 
 def test_turns_of_another_shape_are_refused() -> None:
     with pytest.raises(CaptureError, match=r"turns of shape \(40, 2, 3\), 40 frames of 2 markers need \(40, 2, 4\)"):
-        replace(turning(), turns=np.zeros((40, 2, 3)))
+        replace(turning(), rotations=np.zeros((40, 2, 3)))
 
 
 def test_halfway_is_halfway_and_neighbours_are_no_division_by_zero() -> None:
@@ -136,5 +138,5 @@ def test_halfway_is_halfway_and_neighbours_are_no_division_by_zero() -> None:
 def test_a_capture_without_turns_asks_for_none(shared: Path) -> None:
     recipe = Recipe(capture=str(shared / "data" / "captures" / "two_hands_glove.c3d"))
     markers = captures.read(recipe.capture)
-    assert markers.turns is None
+    assert markers.rotations is None
     assert assignment(recipe, markers).hands

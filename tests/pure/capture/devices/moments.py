@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from knuckle.capture.network.sender import Outgoing
+from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.hand import kinematics, poses, proportions
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import DIGITS, SIDES
@@ -18,7 +18,7 @@ def fist(hand: HandModel) -> Floats:
     return angles
 
 
-def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[Outgoing]:
+def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[OutgoingFrame]:
     """Hands that wander, turn and close from open to a fist; without markers."""
     hands = {side: proportions.build(proportions.adult(side)) for side in sides}
     result = []
@@ -31,5 +31,5 @@ def moments(count: int, rate: float = 60.0, sides=SIDES) -> list[Outgoing]:
             root[:3, 3] = [0.3 if side == "left" else -0.3, -0.4 + 0.1 * share, 1.1]
             angles = (1 - share) * poses.angles(hand, "open") + share * fist(hand)
             frames[side] = kinematics.joint_frames(hand, Pose(hand, root[None], angles[None]))[0]
-        result.append(Outgoing(number, number / rate, (), np.zeros((0, 3)), frames))
+        result.append(OutgoingFrame(number, number / rate, (), np.zeros((0, 3)), frames))
     return result

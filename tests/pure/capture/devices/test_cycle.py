@@ -17,7 +17,7 @@ def rounds(things: str, first: str) -> list[tuple[int, dict[str, int]]]:
     cycle, turns = FrameCycle(lambda window: first if first in window else next(iter(window))), dict[str, int]()
     found = []
     for count, thing in enumerate(things):
-        overdue, ends = cycle.comes(thing, True)
+        overdue, ends = cycle.advance(thing, True)
         if overdue:
             found.append((count, dict(turns)))
         turns[thing] = turns.get(thing, 0) + 1

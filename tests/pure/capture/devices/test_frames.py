@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from knuckle.capture.frame import Frame, hand_of
+from knuckle.capture.frame import Frame, hand_name
 from knuckle.capture.protocols.quest import QuestParser
 from knuckle.capture.protocols.webxr_stream import WebxrParser
 from knuckle.hand.joints import JOINT_INDEX, JOINTS
@@ -61,4 +61,4 @@ def test_webxr_joints_point_to_the_tip_by_their_minus_z_and_backwards_by_their_y
 def test_a_hand_tells_whose_it_is():
     hands = {"left": "", "Anna left": "Anna", "Anna B right": "Anna B", "left#2": "#2", "Anna left#3": "Anna#3"}
     assert {hand: person_of(hand) for hand in hands} == hands
-    assert person_of(hand_of("left", "Anna")) == "Anna"
+    assert person_of(hand_name("left", "Anna")) == "Anna"

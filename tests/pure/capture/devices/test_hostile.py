@@ -22,10 +22,10 @@ from knuckle.capture.network.qtm_connection import FRAME as QTM_FRAME
 from knuckle.capture.network.qtm_connection import HEADER
 from knuckle.capture.network.qtm_connection import message as of_qtm
 from knuckle.capture.network.sender import UdpSender
-from knuckle.capture.network.tcp import MOST_CALLERS
-from knuckle.capture.network.transport import LARGEST_PACKET, Address
+from knuckle.capture.network.tcp import MAX_CLIENTS
+from knuckle.capture.network.transport import MAX_PACKET_SIZE, Address
 from knuckle.capture.protocols.natnet import NatnetSender
-from knuckle.capture.protocols.qualisys_realtime import PERFORMER, QualisysSender
+from knuckle.capture.protocols.qualisys_realtime import SENDER_SKELETON, QualisysSender
 from knuckle.errors import PacketError, StreamError
 from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import following, listening, wait_for
@@ -68,7 +68,7 @@ def natnet(name: str) -> list[bytes]:
 def qualisys(name: str) -> list[bytes]:
     told, frame = QualisysSender(Address()).packets(MOMENT)
     safe = name.encode("ascii", "xmlcharrefreplace") if name.isprintable() else b"&#x85;&#x202e;"
-    text = told[HEADER.size :].replace(PERFORMER.encode(), safe)
+    text = told[HEADER.size :].replace(SENDER_SKELETON.encode(), safe)
     one = text[text.index(b"<Skeleton ") : text.index(b"</Skeletons>")]
     return [of_qtm(2, text.replace(one, one + one)), of_qtm(QTM_FRAME, twice(frame[HEADER.size :]))]
 
@@ -159,13 +159,13 @@ def test_pages_and_programs_that_say_nothing_leave_room_and_are_let_go(address):
             before = threading.active_count()
             silent = [socket.create_connection((address.host, address.port)) for _ in range(100)]
             time.sleep(0.5)
-            assert threading.active_count() - before <= 3 * MOST_CALLERS
+            assert threading.active_count() - before <= 3 * MAX_CLIENTS
             # Of those that are too many each is hung up.
-            for one in silent[MOST_CALLERS:]:
+            for one in silent[MAX_CLIENTS:]:
                 one.settimeout(10)
                 assert one.recv(1) == b""
             heard.send(json.dumps({"hands": {}}))
-            wait_for(lambda: receiver.tally.packets == 1)
+            wait_for(lambda: receiver.stats.packets == 1)
             for one in silent:
                 one.close()
 
@@ -181,10 +181,10 @@ def test_messages_that_are_too_long_end_their_connection_and_no_other(address, p
         wait_for(lambda: reached(address))
         with connect(f"ws://{address}/") as good:
             with pytest.raises(ConnectionClosed), connect(f"ws://{address}/") as bad:
-                bad.send("x" * (2 * LARGEST_PACKET // pieces) for _ in range(pieces))
+                bad.send("x" * (2 * MAX_PACKET_SIZE // pieces) for _ in range(pieces))
                 bad.recv(10)
             good.send(json.dumps({"hands": {}}))
-            wait_for(lambda: receiver.tally.packets == 1)
+            wait_for(lambda: receiver.stats.packets == 1)
 
 
 @pytest.mark.parametrize(
@@ -192,19 +192,19 @@ def test_messages_that_are_too_long_end_their_connection_and_no_other(address, p
 )
 def test_what_is_no_address_is_refused_before_anything_is_opened(host):
     """Of nothing at all the system takes all addresses of this machine."""
-    with pytest.raises(StreamError, match=r"is no address, expected one as 127.0.0.1") as told:
+    with pytest.raises(StreamError, match=r"is not an address, expected one such as 127.0.0.1") as told:
         Address(host, 9000)
     assert str(told.value).isprintable() and len(str(told.value)) < 120
 
 
 @pytest.mark.parametrize("port", [-1, 65536, 10**9])
 def test_what_is_no_port_is_refused(port):
-    with pytest.raises(StreamError, match=f"{port} is no port, expected a number from 1 to 65535"):
+    with pytest.raises(StreamError, match=f"{port} is not a port, expected a number from 1 to 65535"):
         Address("127.0.0.1", port)
 
 
 def came(receiver: Receiver, packets: int) -> bool:
-    return receiver.tally.packets == packets
+    return receiver.stats.packets == packets
 
 
 def test_connections_that_are_torn_leave_no_trace_in_the_console(address, caplog):
@@ -229,13 +229,13 @@ def test_connections_that_are_torn_leave_no_trace_in_the_console(address, caplog
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_name_that_nobody_has_is_told(device):
     with following(device, Address("no-such-host.invalid", 22223)) as receiver:
-        wait_for(lambda: "is no name that is known here" in receiver.state())
-        assert receiver.trouble and not ended(receiver)
+        wait_for(lambda: "is not a known host name" in receiver.state())
+        assert receiver.failed and not ended(receiver)
 
 
 def test_datagrams_of_any_size_are_taken_as_they_are(address):
     with listening("landmarks", address) as receiver, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for size in (0, 1, 65_507):
             sock.sendto(b"[" * size, (address.host, address.port))
-        wait_for(lambda: receiver.tally.malformed == 3)
-        assert receiver.tally.octets == 65_508
+        wait_for(lambda: receiver.stats.malformed == 3)
+        assert receiver.stats.bytes_received == 65_508

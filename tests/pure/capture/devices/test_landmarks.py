@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from knuckle.capture.network.sender import Outgoing
+from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.landmark_stream import LandmarksParser, LandmarksSender
 from knuckle.errors import PacketError
 from knuckle.tests.pure.capture.devices.moments import moments
 
 
-def packet(moment: Outgoing) -> dict[str, Any]:
+def packet(moment: OutgoingFrame) -> dict[str, Any]:
     sent: dict[str, Any] = json.loads(next(LandmarksSender(Address()).packets(moment)))
     return sent
 

@@ -15,10 +15,10 @@ from natnet.version import Version
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.raw_take import Packet, RawTakeHeader
-from knuckle.capture.devices.raw_take_recorder import Recorder, now
+from knuckle.capture.devices.raw_take_recorder import Recorder, utc_now
 from knuckle.capture.network import natnet_connection
-from knuckle.capture.network.sender import Outgoing
-from knuckle.capture.network.transport import Address, group_socket
+from knuckle.capture.network.sender import OutgoingFrame
+from knuckle.capture.network.transport import Address, multicast_socket
 from knuckle.capture.protocols.device_axes import to_y_up_points
 from knuckle.capture.protocols.natnet import BONES, NatnetParser, NatnetSender
 from knuckle.capture.summary import as_text, summary
@@ -28,7 +28,7 @@ from knuckle.tests.pure.capture.devices.moments import moments
 from knuckle.tests.pure.capture.devices.sockets import following, free_address, wait_for
 
 
-def marked(moment: Outgoing) -> Outgoing:
+def marked(moment: OutgoingFrame) -> OutgoingFrame:
     """A moment with markers, and without a hand that was solved."""
     names = ("LThumbTip", "LIndexTip", "lost")
     places = moment.hands["left"][[JOINT_INDEX["thumb-tip"], JOINT_INDEX["index-finger-tip"], 0], :3, 3].copy()
@@ -102,7 +102,7 @@ def test_the_time_code_is_read_where_there_is_one_and_kept_in_a_take(tmp_path):
     coded = frame[:-end] + struct.pack("<I", 10 << 24 | 20 << 16 | 30 << 8 | 5) + frame[-end + 4 :]
     (got,) = parser.feed(coded)
     assert got.timecode == "10:20:30:05"
-    recorder = Recorder(tmp_path / "coded.rawtake", RawTakeHeader("natnet", "coded", now()))
+    recorder = Recorder(tmp_path / "coded.rawtake", RawTakeHeader("natnet", "coded", utc_now()))
     for packet in (info, descriptions, coded):
         recorder.add(Packet(0.0, packet))
     recorder.close()
@@ -119,7 +119,7 @@ def test_an_old_server_is_refused_in_a_sentence():
 
 
 def test_the_link_finds_a_server_and_says_where_there_is_none(monkeypatch, address):
-    monkeypatch.setattr(natnet_connection, "PATIENCE", 0.5)
+    monkeypatch.setattr(natnet_connection, "ANSWER_TIMEOUT_S", 0.5)
     with following("natnet", address) as receiver:
         wait_for(lambda: "does not answer: is Motive streaming there" in receiver.state())
         sent = moments(400)
@@ -127,7 +127,7 @@ def test_the_link_finds_a_server_and_says_where_there_is_none(monkeypatch, addre
             for moment in sent:
                 sender.send(moment)
                 time.sleep(0.01)
-                if receiver.tally.frames > 5:
+                if receiver.stats.frames > 5:
                     break
         frame = receiver.drain()[-1].frame
         assert len(frame.names) == 50 and frame.number is not None
@@ -137,18 +137,18 @@ def test_the_link_finds_a_server_and_says_where_there_is_none(monkeypatch, addre
 
 def test_a_server_that_begins_anew_is_greeted_anew(monkeypatch, address):
     """One that was begun anew knows no client, and one by its name is found as well."""
-    monkeypatch.setattr(natnet_connection, "SILENCE", 0.3)
+    monkeypatch.setattr(natnet_connection, "SILENCE_TIMEOUT_S", 0.3)
     address, sent = replace(address, host="localhost"), moments(400)
     with following("natnet", address) as receiver:
         for _ in range(2):
-            before = receiver.tally.frames
+            before = receiver.stats.frames
             with DEVICES["natnet"].sender(address) as sender:
                 for moment in sent:
                     sender.send(moment)
                     time.sleep(0.01)
-                    if receiver.tally.frames > before + 5:
+                    if receiver.stats.frames > before + 5:
                         break
-            assert receiver.tally.frames > before + 5
+            assert receiver.stats.frames > before + 5
 
 
 class Multicasting(NatnetSender):
@@ -172,7 +172,7 @@ class Multicasting(NatnetSender):
         group = socket.inet_aton(self.group.host) if self.told else bytes(4)
         return super().info()[: -struct.calcsize("<HB4s")] + struct.pack("<HB4s", self.group.port, 1, group)
 
-    def send(self, moment: Outgoing) -> None:
+    def send(self, moment: OutgoingFrame) -> None:
         self._moment = moment
         self.data.sendto(self.frame(moment), (self.group.host, self.group.port))
 
@@ -184,18 +184,18 @@ def test_frames_that_go_to_a_group_all_come(host, told, address):
     stranger = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     stranger.bind(("127.0.0.2", 0))
     stranger.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
-    with Multicasting(address, group, told) as sender, group_socket(group, "127.0.0.1") as other, stranger:
+    with Multicasting(address, group, told) as sender, multicast_socket(group, "127.0.0.1") as other, stranger:
         sender.send(sent[0])
         with following("natnet", address) as receiver:
-            wait_for(lambda: receiver.tally.packets >= 2)
+            wait_for(lambda: receiver.stats.packets >= 2)
             begun = time.monotonic()
             for number, moment in enumerate(sent[1:121]):
                 time.sleep(max(begun + number / 120 - time.monotonic(), 0.0))
                 sender.send(moment)
                 stranger.sendto(sender.frame(sent[200]), (group.host, group.port))
-            wait_for(lambda: receiver.tally.frames >= 120)
+            wait_for(lambda: receiver.stats.frames >= 120)
             other.settimeout(1)
             assert other.recv(65_536)[:2] == struct.pack("<H", natnet_connection.FRAME)
     got = receiver.drain()
     assert [arrived.frame.number for arrived in got] == list(range(121 - len(got), 121))
-    assert receiver.tally.frames == 120 and receiver.tally.lost == receiver.tally.malformed == 0
+    assert receiver.stats.frames == 120 and receiver.stats.lost == receiver.stats.malformed == 0

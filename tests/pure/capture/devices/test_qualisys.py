@@ -19,7 +19,7 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
 from knuckle.capture.frame import Frame, joint_names
 from knuckle.capture.network.qtm_connection import COMMAND, ERROR, FRAME, GREETING, HEADER, XML, command, message
-from knuckle.capture.network.sender import Outgoing
+from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.qualisys_realtime import BONES, QualisysParser, QualisysSender
 from knuckle.errors import PacketError
@@ -30,7 +30,7 @@ from knuckle.tests.pure.capture.devices.sockets import following, wait_for
 
 
 @contextmanager
-def playing(address: Address, take: list[Outgoing]) -> Iterator[None]:
+def playing(address: Address, take: list[OutgoingFrame]) -> Iterator[None]:
     """Our sender, which sends a take over and over."""
     stop = threading.Event()
     with DEVICES["qualisys"].sender(address) as sender:
@@ -50,7 +50,7 @@ def playing(address: Address, take: list[Outgoing]) -> Iterator[None]:
             thread.join()
 
 
-def marked(count: int) -> list[Outgoing]:
+def marked(count: int) -> list[OutgoingFrame]:
     """Moments with three markers, of which one is lost."""
     result = []
     for moment in moments(count):
@@ -188,7 +188,7 @@ def test_markers_without_labels_come_by_their_numbers() -> None:
 
 def test_another_number_of_markers_than_labels_is_told() -> None:
     told = xml("<The_3D><Label><Name>a</Name></Label></The_3D>")
-    with pytest.raises(PacketError, match="2 markers in a frame, 1 labels were told"):
+    with pytest.raises(PacketError, match="2 markers in a frame, expected one for each of 1 labels"):
         frames_of(told, data((1, markers((1, 2, 3), (4, 5, 6)))))
 
 
@@ -198,7 +198,7 @@ def test_another_number_of_markers_than_labels_is_told() -> None:
         (message(XML, b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>\0'), "type definition"),
         (xml("<a>" * 10_000 + "</a>" * 10_000), "nested deeper"),
         (xml("<The_3D>" + "<Label><Name>a</Name></Label>" * 5000 + "</The_3D>"), "more than 4096"),
-        (xml("<The_3D><Label>"), "no XML that is understood"),
+        (xml("<The_3D><Label>"), "cannot be parsed as XML"),
         (xml('<Skeletons><Skeleton Name="a"><Segment Name="b" ID="nan"/></Skeleton></Skeletons>'), "not a number"),
     ],
 )
@@ -218,8 +218,8 @@ def test_a_count_and_a_clock_that_stick_lose_no_frame() -> None:
     from knuckle.capture.devices.stream_stats import StreamStats
 
     for frames in (stuck, dead):
-        tally = StreamStats()
-        assert all(tally.comes(got, 0.01 * n) for n, got in enumerate(frames))
+        stats = StreamStats()
+        assert all(stats.add(got, 0.01 * n) for n, got in enumerate(frames))
 
 
 def test_a_recording_begins_with_what_tells_the_names() -> None:
@@ -235,20 +235,20 @@ def test_a_recording_begins_with_what_tells_the_names() -> None:
 
 
 def come(receiver: Receiver, frames: int) -> bool:
-    return receiver.tally.frames >= frames
+    return receiver.stats.frames >= frames
 
 
 def test_the_link_follows_a_sender_that_ends_and_begins_again(address: Address) -> None:
     with following("qualisys", address) as receiver:
-        wait_for(lambda: "answers to nobody" in receiver.state())
+        wait_for(lambda: "refuses the connection" in receiver.state())
         for _ in range(2):
             take = marked(40)
             with playing(address, take):
-                wanted = receiver.tally.frames + 10
+                wanted = receiver.stats.frames + 10
                 wait_for(partial(come, receiver, wanted))
                 frame = receiver.drain()[-1].frame
-                assert len(frame.names) == 50 and receiver.tally.malformed == 0
-            wait_for(lambda: "hung up" in receiver.state() or "nobody" in receiver.state())
+                assert len(frame.names) == 50 and receiver.stats.malformed == 0
+            wait_for(lambda: "closed the connection" in receiver.state() or "refuses" in receiver.state())
 
 
 @contextmanager
@@ -278,8 +278,11 @@ def answering(address: Address, *answers: bytes) -> Iterator[list[bytes]]:
     ("answers", "said"),
     [
         ([b"HTTP/1.1 400 Bad Request\r\n\r\n"], "is not QTM: is it the port"),
-        ([command(b"Welcome")], "does not greet as QTM does"),
-        ([command(GREETING), *[message(ERROR, b"Version NOT supported\0")] * 7], "is too old, expected one that knows"),
+        ([command(b"Welcome")], "does not send QTM's greeting"),
+        (
+            [command(GREETING), *[message(ERROR, b"Version NOT supported\0")] * 7],
+            "is too old, expected one that supports",
+        ),
     ],
 )
 def test_what_is_no_qtm_or_too_old_is_told(address: Address, answers: list[bytes], said: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import read_head, read_packets
+from knuckle.capture.devices.raw_take import read_header, read_packets
 from knuckle.capture.devices.raw_take_recorder import free_path
 from knuckle.capture.devices.receiver import Receiver, TimedFrame
 from knuckle.capture.frame import Frame
@@ -54,16 +54,16 @@ def test_frames_come_in_their_order(receiver: Receiver, address: Address) -> Non
     numbers = [arrived.frame.number for arrived in got if len(arrived.frame.names) == 50]
     assert numbers == list(range(1, 30))
     assert "frames a second" in receiver.state()
-    assert receiver.tally.lost == receiver.tally.malformed == receiver.tally.overrun == 0
+    assert receiver.stats.lost == receiver.stats.malformed == receiver.stats.overrun == 0
 
 
 def test_newest_frames_win_when_nobody_takes_them(receiver: Receiver, address: Address) -> None:
     send(address, 100)
-    wait_for(lambda: receiver.tally.packets == 100 * PACKETS)
+    wait_for(lambda: receiver.stats.packets == 100 * PACKETS)
     got = receiver.drain()
     assert len(got) == 64
     assert got[-1].frame.number == 99
-    assert receiver.tally.overrun == receiver.tally.frames - 64
+    assert receiver.stats.overrun == receiver.stats.frames - 64
 
 
 def test_a_port_in_use_is_told_and_taken_once_it_is_free(address: Address) -> None:
@@ -83,16 +83,16 @@ def test_a_sender_that_begins_anew_is_followed(receiver: Receiver, address: Addr
     come(receiver, 30)
     send(address, 30)
     # Not so many frames but all packets: a busy machine's receiver is behind its sender.
-    wait_for(lambda: receiver.tally.packets == 60 * PACKETS)
+    wait_for(lambda: receiver.stats.packets == 60 * PACKETS)
     assert receiver.drain()[-1].frame.number == 29
-    assert 0 < receiver.tally.late < 6
+    assert 0 < receiver.stats.late < 6
 
 
 def test_another_protocol_is_told(receiver: Receiver, address: Address) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.sendto(b"\x00\x01hello\xff", (address.host, address.port))
-    wait_for(lambda: receiver.tally.malformed == 1)
-    assert receiver.state().startswith("what comes is not Quest Hand Tracking Streamer: byte 7 is no ASCII")
+    wait_for(lambda: receiver.stats.malformed == 1)
+    assert receiver.state().startswith("what arrives is not Quest Hand Tracking Streamer: byte 7 is not ASCII")
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -104,12 +104,12 @@ def test_a_reader_that_ended_by_a_fault_does_not_say_that_it_listens(
 
     monkeypatch.setattr(receiver._parser, "feed", faulty)
     send(address, 1)
-    wait_for(lambda: receiver.trouble and "nothing is read any more after a fault" in receiver.state())
+    wait_for(lambda: receiver.failed and "receiving stopped after an internal error" in receiver.state())
 
 
 def test_a_host_that_is_not_here_is_told() -> None:
     with following("quest", Address("203.0.113.7", 9123)) as receiver:
-        wait_for(lambda: "is no address of this machine" in receiver.state())
+        wait_for(lambda: "is not an address of this machine" in receiver.state())
 
 
 def test_a_raw_take_is_what_was_sent(receiver: Receiver, address: Address, tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_raw_take_is_what_was_sent(receiver: Receiver, address: Address, tmp_p
     path = free_path(tmp_path, "Tap", ".rawtake")
     receiver.record(path, "Tap")
     send(address, 2)  # numbers 0 and 1 again: late, and left out
-    wait_for(lambda: receiver.tally.late > 0)
+    wait_for(lambda: receiver.stats.late > 0)
     recorder = receiver.end_recording()
     assert recorder is not None and not recorder.problem
     markers = capture.read(path)
@@ -128,7 +128,7 @@ def test_a_raw_take_is_what_was_sent(receiver: Receiver, address: Address, tmp_p
     sent = [[dict(zip(frame.names, frame.positions, strict=True))[name] for name in markers.names] for frame in whole]
     assert np.array_equal(markers.positions[-len(whole) :], sent)
     assert np.allclose(np.diff(markers.times[-len(whole) :]), 1 / 60, atol=1e-6)
-    assert any("came too late" in warning for warning in markers.warnings)
+    assert any("arrived too late" in warning for warning in markers.warnings)
 
 
 def test_a_take_that_ends_in_the_midst_of_a_packet_is_read_up_to_there(
@@ -139,19 +139,19 @@ def test_a_take_that_ends_in_the_midst_of_a_packet_is_read_up_to_there(
     come(receiver, 5)
     receiver.end_recording()
     data = (tmp_path / "a.rawtake").read_bytes()
-    start = read_head(data, "a")[1]
+    start = read_header(data, "a")[1]
     count = len(list(read_packets(data, start)))
     assert count == 20
     assert len(list(read_packets(data[:-7], start))) == count - 1
     (tmp_path / "b.rawtake").write_bytes(data[:-7])
-    assert any("not written whole" in warning for warning in capture.read(tmp_path / "b.rawtake").warnings)
+    assert any("incomplete packet" in warning for warning in capture.read(tmp_path / "b.rawtake").warnings)
 
 
 def test_what_is_no_raw_take_is_refused_in_a_sentence(tmp_path: Path) -> None:
     for content, said in (
-        (b"KNUCKLE RAW TAKE 1\n{]\n", "its head is not understood"),
+        (b"KNUCKLE RAW TAKE 1\n{]\n", "its header cannot be read"),
         (b'KNUCKLE RAW TAKE 1\n{"device": "toaster"}\n', "recorded from 'toaster', expected one of"),
-        (b'KNUCKLE RAW TAKE 1\n{"device": "quest"}\n', "0 packets and no frame"),
+        (b'KNUCKLE RAW TAKE 1\n{"device": "quest"}\n', "no frame of a hand in 0 packets"),
     ):
         (tmp_path / "x.rawtake").write_bytes(content)
         with pytest.raises(CaptureError, match=f"x.rawtake: {said}"):
@@ -166,8 +166,8 @@ def test_a_take_that_names_other_points_all_the_time_is_refused_in_a_sentence(
     send(address, 10)
     come(receiver, 10)
     receiver.end_recording()
-    monkeypatch.setattr("knuckle.capture.devices.raw_take_reader.MOST_PLACES", 300)
-    with pytest.raises(CaptureError, match=r"wide.rawtake: \d+ frames of 42 points, expected 300 places at most"):
+    monkeypatch.setattr("knuckle.capture.devices.raw_take_reader.MAX_SAMPLES", 300)
+    with pytest.raises(CaptureError, match=r"wide.rawtake: \d+ frames of 42 points, expected 300 positions at most"):
         capture.read(tmp_path / "wide.rawtake")
 
 
@@ -191,7 +191,7 @@ def test_a_recording_begins_with_no_more_than_its_pre_roll_though_nothing_came_m
         time.sleep(0.4)
         receiver.record(tmp_path / "first.rawtake")
         send(address, 5)
-        wait_for(lambda: receiver.tally.packets == 35 * PACKETS)
+        wait_for(lambda: receiver.stats.packets == 35 * PACKETS)
         receiver.end_recording()
         # What the take before has is pre-roll of the next one as well.
         receiver.record(tmp_path / "second.rawtake")
@@ -204,8 +204,8 @@ def test_while_a_take_is_recorded_more_may_wait_and_all_can_be_had(address: Addr
     with listening("quest", address) as receiver:
         receiver.record(tmp_path / "take.rawtake")
         send(address, 200)
-        wait_for(lambda: receiver.tally.packets == 200 * PACKETS)
+        wait_for(lambda: receiver.stats.packets == 200 * PACKETS)
         first, rest = receiver.drain(50), receiver.drain()
-    assert len(first) == 50 and receiver.tally.overrun == 0
+    assert len(first) == 50 and receiver.stats.overrun == 0
     whole = [one.frame.number for one in [*first, *rest] if len(one.frame.names) == 50]
     assert whole == list(range(1, 200))

@@ -16,8 +16,8 @@ import pytest
 
 from knuckle import capture
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, packet_bytes, read_head, read_packets
-from knuckle.capture.devices.raw_take_recorder import EVERY, Recorder
+from knuckle.capture.devices.raw_take import Packet, RawTakeHeader, packet_bytes, read_header, read_packets
+from knuckle.capture.devices.raw_take_recorder import WRITE_INTERVAL_S, Recorder
 from knuckle.capture.devices.stream_stats import RESTART_RUN
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.vmc import VmcSender
@@ -38,10 +38,10 @@ sys.exit(main())
 
 
 @contextmanager
-def room_for(octets: int) -> Iterator[None]:
+def room_for(bytes_received: int) -> Iterator[None]:
     """No file of this process may be longer, as if the disk were full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (octets, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (bytes_received, hard))
     try:
         yield
     finally:
@@ -60,19 +60,19 @@ def test_a_full_disk_is_told_and_what_came_before_is_kept(address: Address, tmp_
             wait_for(lambda: receiver.recording is not None and receiver.recording.problem)
         for moment in moments(230)[200:]:
             sender.send(moment)
-        wait_for(lambda: receiver.tally.packets == 920)
-        time.sleep(2 * EVERY)
+        wait_for(lambda: receiver.stats.packets == 920)
+        time.sleep(2 * WRITE_INTERVAL_S)
         recorder = receiver.end_recording()
     assert recorder is not None and "nothing could be written after" in recorder.problem
-    assert "File too large" in recorder.problem and "what came before is kept" in recorder.problem
+    assert "File too large" in recorder.problem and "the take up to then is kept" in recorder.problem
     assert path.stat().st_size == room
     data = path.read_bytes()
-    packets = list(read_packets(data, read_head(data, "full")[1]))
+    packets = list(read_packets(data, read_header(data, "full")[1]))
     assert len(data) - packets[-1].end < 1500, "no more is lost than a packet that is not whole"
     take = capture.read(path)
     numbers = np.round(take.times * 60).astype(int)
     assert numbers.tolist() == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) > 40
-    assert any("was not written whole" in warning for warning in take.warnings)
+    assert any("incomplete packet" in warning for warning in take.warnings)
 
 
 def test_a_disk_that_is_full_from_the_beginning_leaves_no_file(tmp_path: Path) -> None:
@@ -83,13 +83,13 @@ def test_a_disk_that_is_full_from_the_beginning_leaves_no_file(tmp_path: Path) -
 
 
 def test_a_disk_that_does_not_keep_up_ends_the_take_and_keeps_what_waits(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("knuckle.capture.devices.raw_take_recorder.MOST_WAITING", 10_000)
+    monkeypatch.setattr("knuckle.capture.devices.raw_take_recorder.MAX_QUEUED_BYTES", 10_000)
     recorder = Recorder(tmp_path / "slow.rawtake", RawTakeHeader("quest"))
     told = [Packet(number / 100, bytes(1000)) for number in range(20)]
     for packet in told:
         recorder.add(packet)
     recorder.close()
-    assert recorder.problem == "slow.rawtake: the disk does not keep up, the take ended after 0.1 s"
+    assert recorder.problem == "slow.rawtake: the disk is too slow, the take ended after 0.1 s"
     assert recorder.packets == 11 and recorder.path.read_bytes().endswith(b"".join(map(packet_bytes, told[:11])))
 
 

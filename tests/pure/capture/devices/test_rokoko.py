@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.frame import Frame, joint_names
 from knuckle.capture.network.transport import Address
-from knuckle.capture.protocols.rokoko import MOST_ACTORS, RokokoParser
+from knuckle.capture.protocols.rokoko import MAX_ACTORS, RokokoParser
 from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
@@ -151,7 +151,7 @@ def test_actors_keep_apart_and_their_names_fit_into_labels() -> None:
     owners = ["Anna", "Ben the second", "x" * 40]
     assert frame.names == tuple(label for owner in owners for label in joint_names("left", owner))
     crowd = seen(version_3(*(actor(str(number), bones) for number in range(20))))
-    assert len(crowd.names) == 25 * MOST_ACTORS
+    assert len(crowd.names) == 25 * MAX_ACTORS
 
 
 def test_bones_that_are_not_told_are_not_there() -> None:
@@ -180,10 +180,13 @@ GOOD = actor("", body(Avatar({}), ("right",)))
         (b'{"version": 1}', "JSON without actors"),
         (b'{"scene": {"actors": [3]}}', "JSON without actors"),
         (lz4.frame.compress(b"{}"), "JSON without actors"),
-        (lz4.frame.compress(b"{}")[:-5], "ends before its end"),
+        (lz4.frame.compress(b"{}")[:-5], "is truncated"),
         (lz4.frame.compress(b" " * (1 << 21)), "more than 262144 bytes"),
-        (version_3(GOOD | {"body": []}), "an actor's body is no object"),
-        (version_3(GOOD | {"body": {"rightHand": {}, "rightThumbTip": 4}}), "a bone of the right hand is no object"),
+        (version_3(GOOD | {"body": []}), "an actor's body is not an object"),
+        (
+            version_3(GOOD | {"body": {"rightHand": {}, "rightThumbTip": 4}}),
+            "a bone of the right hand is not an object",
+        ),
         (version_3(GOOD | {"body": {"rightThumbTip": {"rotation": {}}}}), "a bone's position is 'None'"),
         (version_3(GOOD).replace(b'"w": ', b'"w": 1e9, "was": '), "a quaternion has the length"),
         (version_3(GOOD).replace(b'"x": ', b'"x": NaN, "was": '), "a coordinate is not a number"),
@@ -205,7 +208,7 @@ def test_packed_frames_come_over_a_socket(address: Address) -> None:
         for moment in sent:
             for packet in sender.packets(moment):  # type: ignore[attr-defined]
                 sock.sendto(lz4.frame.compress(packet), (address.host, address.port))
-        wait_for(lambda: receiver.tally.frames >= len(sent))
+        wait_for(lambda: receiver.stats.frames >= len(sent))
     frames = [arrived.frame for arrived in receiver.drain()]
     assert [frame.time for frame in frames] == [moment.time for moment in sent]
-    assert receiver.tally.malformed == 0
+    assert receiver.stats.malformed == 0

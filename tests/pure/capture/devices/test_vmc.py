@@ -22,7 +22,7 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.devices.receiver import Receiver
 from knuckle.capture.frame import Frame, joint_names
 from knuckle.capture.network.transport import Address
-from knuckle.capture.protocols.vmc import KEPT, VmcParser
+from knuckle.capture.protocols.vmc import HAND_LIFETIME, VmcParser
 from knuckle.errors import PacketError
 from knuckle.hand import rotations as rot
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
@@ -273,7 +273,7 @@ def test_a_hand_that_leaves_is_gone_and_comes_back_at_once() -> None:
     for _ in range(3):
         frames = list(parser.feed(both))
     assert frames[-1].names == joint_names("left") + joint_names("right")
-    for _ in range(KEPT + 2):
+    for _ in range(HAND_LIFETIME + 2):
         frames = list(parser.feed(one))
     assert frames[-1].names == joint_names("right")
     frames = [frame for _ in range(2) for frame in parser.feed(both)]
@@ -376,10 +376,10 @@ def arrived(receiver: Receiver, packets: int, frames: int) -> list[Frame]:
 
     def enough() -> bool:
         got.extend(one.frame for one in receiver.drain())
-        return receiver.tally.packets >= packets and len(got) >= frames
+        return receiver.stats.packets >= packets and len(got) >= frames
 
     wait_for(enough)
-    assert (receiver.tally.malformed, receiver.tally.late) == (0, 0), receiver.tally.problem
+    assert (receiver.stats.malformed, receiver.stats.late) == (0, 0), receiver.stats.problem
     return got
 
 

@@ -44,7 +44,7 @@ def all_come(receiver: Receiver, got: list[TimedFrame], count: int) -> bool:
 
 
 def more_packets(receiver: Receiver, before: int) -> bool:
-    return receiver.tally.packets > before
+    return receiver.stats.packets > before
 
 
 def answers(address: Address) -> bool:
@@ -92,16 +92,18 @@ def test_pages_of_others_may_not_connect(address):
 
 def test_a_service_that_hangs_up_is_told_and_met_again(address):
     with following("leap", address) as receiver:
-        wait_for(lambda: "answers to nobody" in receiver.state())
+        wait_for(lambda: "refuses the connection" in receiver.state())
         for _ in range(2):
             got: list[TimedFrame] = []
             with DEVICES["leap"].sender(address) as sender:
-                greeted = receiver.tally.packets
+                greeted = receiver.stats.packets
                 wait_for(partial(more_packets, receiver, greeted))
                 for moment in moments(5):
                     sender.send(moment)
                 wait_for(partial(all_come, receiver, got, 5))
-            wait_for(lambda: "hung up" in receiver.state() or "answers to nobody" in receiver.state())
+            wait_for(
+                lambda: "closed the connection" in receiver.state() or "refuses the connection" in receiver.state()
+            )
 
 
 class _Plain(http.server.BaseHTTPRequestHandler):
@@ -119,5 +121,5 @@ def test_what_is_no_websocket_is_told(address):
     with http.server.ThreadingHTTPServer((address.host, address.port), _Plain) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         with following("leap", address) as receiver:
-            wait_for(lambda: "is no WebSocket" in receiver.state())
+            wait_for(lambda: "is not a WebSocket" in receiver.state())
         server.shutdown()

@@ -12,7 +12,7 @@ from knuckle.capture.frame import Frame, joint_names
 from knuckle.capture.network.sender import UdpSender
 from knuckle.capture.network.tcp import LineSender
 from knuckle.capture.network.transport import Address
-from knuckle.capture.network.websocket_sender import WebSocketCaller, WebSocketSender
+from knuckle.capture.network.websocket_sender import WebSocketClientSender, WebSocketSender
 from knuckle.capture.protocols.natnet import NatnetSender
 from knuckle.capture.protocols.qualisys_realtime import QualisysSender
 from knuckle.errors import PacketError
@@ -25,7 +25,7 @@ EACH = pytest.mark.parametrize("device", DEVICES)
 def sent(device: str, many: int = 12) -> list[bytes]:
     """The datagrams in which a device sends some moments."""
     sender = DEVICES[device].sender(Address())
-    if isinstance(sender, WebSocketSender | WebSocketCaller):
+    if isinstance(sender, WebSocketSender | WebSocketClientSender):
         return [message.encode() for moment in moments(many) for message in sender.messages(moment)]
     assert isinstance(sender, UdpSender | LineSender | NatnetSender | QualisysSender)
     return [packet for moment in moments(many) for packet in sender.packets(moment)]

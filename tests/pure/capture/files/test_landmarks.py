@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from knuckle import capture
-from knuckle.capture.marker_labels import OPENXR_JOINTS, joint_from
+from knuckle.capture.marker_labels import OPENXR_JOINTS, parse_joint
 from knuckle.errors import CaptureError
 from knuckle.hand.joints import JOINTS
 from knuckle.tests.pure.capture.files import samples
@@ -37,9 +37,9 @@ def joints_of(markers: capture.Markers, track: str, names: tuple[str, ...] = JOI
 def test_joints_are_known_by_other_spellings(spelling: str) -> None:
     for joint in OPENXR_JOINTS:
         name = joint.replace("-finger", "").replace("pinky", "little").replace("-phalanx", "").replace("-", "_")
-        assert joint_from(spelling.format(name.upper())) == joint
-    assert joint_from("indexFingerPhalanxProximal") == "index-finger-phalanx-proximal"
-    assert [joint_from(text) for text in ("elbow", "thumb", "thumb-intermediate", "")] == [None] * 4
+        assert parse_joint(spelling.format(name.upper())) == joint
+    assert parse_joint("indexFingerPhalanxProximal") == "index-finger-phalanx-proximal"
+    assert [parse_joint(text) for text in ("elbow", "thumb", "thumb-intermediate", "")] == [None] * 4
 
 
 # --- Leap ---------------------------------------------------------------------------------------------------------

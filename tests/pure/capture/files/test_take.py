@@ -13,7 +13,7 @@ from knuckle.capture.conventions import UPS, to_z_up, unit_from
 from knuckle.capture.marker_labels import unique
 from knuckle.capture.recording import Recording, to_markers
 from knuckle.capture.summary import as_text, summary
-from knuckle.capture.timestamps import tidy
+from knuckle.capture.timestamps import clean_timestamps
 from knuckle.errors import CaptureError
 from knuckle.tests.pure.capture.files import samples
 
@@ -81,26 +81,26 @@ def test_positions_that_no_place_can_have_are_gaps() -> None:
 def test_one_wild_time_costs_one_frame() -> None:
     times = np.arange(10.0)
     times[4] = 1e9
-    clock = tidy(times, None, 10, "test")
-    assert clock.kept.tolist() == [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    clock = clean_timestamps(times, None, 10, "test")
+    assert clock.frames.tolist() == [0, 1, 2, 3, 5, 6, 7, 8, 9]
     assert "1 of 10 frames were dropped" in clock.warnings[0]
 
 
 def test_repeated_and_backward_times_are_dropped() -> None:
-    clock = tidy(np.array([0.0, 0.1, 0.1, 0.2, 0.15, 0.3, np.nan]), None, 7, "test")
+    clock = clean_timestamps(np.array([0.0, 0.1, 0.1, 0.2, 0.15, 0.3, np.nan]), None, 7, "test")
     assert (np.diff(clock.times) > 0).all()
-    assert len(clock.kept) == 4
+    assert len(clock.frames) == 4
     assert "3 of 7 frames were dropped" in clock.warnings[0]
 
 
 def test_the_rate_is_that_of_frames_that_follow_each_other() -> None:
     """A clock of whole milliseconds at 60 Hz, every tenth frame lost."""
     times = np.floor(np.delete(np.arange(600), np.arange(5, 600, 10)) / 60 * 1000) / 1000
-    assert tidy(times, None, len(times), "test").rate == pytest.approx(60.0, rel=0.005)
+    assert clean_timestamps(times, None, len(times), "test").rate == pytest.approx(60.0, rel=0.005)
 
 
 def test_without_times_and_rate_a_rate_is_assumed_and_told() -> None:
-    clock = tidy(None, None, 5, "test")
+    clock = clean_timestamps(None, None, 5, "test")
     assert clock.rate == 60.0
     assert "taken as 60 Hz" in clock.warnings[0]
 

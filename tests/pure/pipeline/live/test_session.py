@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from knuckle.capture.devices.device_table import DEVICES
-from knuckle.capture.frame import Frame, joint_names, together
-from knuckle.capture.network.sender import Outgoing, UdpSender
+from knuckle.capture.frame import Frame, concatenate_frames, joint_names
+from knuckle.capture.network.sender import OutgoingFrame, UdpSender
 from knuckle.capture.network.transport import Address
 from knuckle.capture.protocols.vmc import VmcParser, VmcSender
 from knuckle.errors import RecipeError
@@ -27,7 +27,9 @@ from knuckle.tests.pure.capture.devices.moments import fist, moments
 from knuckle.tests.pure.hand.people import someone
 
 
-def frame(moment: Outgoing, performer: str = "", hands: Iterable[str] = ("left", "right"), shift: float = 0.0) -> Frame:
+def frame(
+    moment: OutgoingFrame, performer: str = "", hands: Iterable[str] = ("left", "right"), shift: float = 0.0
+) -> Frame:
     """All joints of a moment, with their turns."""
     parts = tuple(
         Frame(
@@ -40,7 +42,7 @@ def frame(moment: Outgoing, performer: str = "", hands: Iterable[str] = ("left",
         for side, joints in moment.hands.items()
         if side in hands
     )
-    return together(parts)
+    return concatenate_frames(parts)
 
 
 def fed(session: Session, frames: list[Frame]) -> Session:
@@ -113,7 +115,7 @@ def test_last_bones_whose_tips_are_not_sent_turn_as_told():
 
 def test_two_people_keep_their_own_hands():
     sent = moments(80)
-    frames = [together((frame(moment, "Anna"), frame(moment, "Ben", shift=1.0))) for moment in sent]
+    frames = [concatenate_frames((frame(moment, "Anna"), frame(moment, "Ben", shift=1.0))) for moment in sent]
     names = frames[0].names
     frames = [Frame(names, one.positions, one.rotations, one.time, one.number) for one in frames]
     session = fed(Session(Recipe("quest")), frames)
@@ -276,7 +278,7 @@ def longest_step(places: np.ndarray) -> float:
     return float(np.linalg.norm(np.diff(places, axis=0), axis=-1).max())
 
 
-def held(moment: Outgoing, count: int, start: float, labels: Iterable[str] = JOINTS) -> list[Frame]:
+def held(moment: OutgoingFrame, count: int, start: float, labels: Iterable[str] = JOINTS) -> list[Frame]:
     """Frames of a right hand that stands still; labels: the joints that are named."""
     whole = frame(moment, hands=("right",))
     columns = [JOINTS.index(label) for label in labels]
@@ -326,7 +328,7 @@ def test_a_hand_that_moved_while_it_was_away_for_a_moment_goes_there_and_does_no
 def test_two_hands_of_one_side_are_not_both_shown_on_it():
     sent = moments(80, sides=("right",))
     second = [replace(frame(moment, shift=0.5), names=joint_names("left")) for moment in sent]
-    frames = [together((frame(moment), other)) for moment, other in zip(sent, second, strict=True)]
+    frames = [concatenate_frames((frame(moment), other)) for moment, other in zip(sent, second, strict=True)]
     session = fed(Session(Recipe("quest")), frames)
     assert len(session.hands()) == 1
     assert "has the shape of a right hand" in " ".join(session.problems.values())
