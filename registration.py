@@ -38,6 +38,7 @@ from .operators import (
     solver_settings,
     touch_and_follow,
 )
+from .operators.session import SESSION
 from .panels import (
     algebra_overlay,
     algebra_panel,
@@ -54,6 +55,8 @@ from .panels import (
     sidebar,
     sliders_panel,
 )
+from .rig import detection_cache
+from .rig.posing import posable_cache
 
 MODULES: tuple[ModuleType, ...] = (
     solver_settings,
@@ -113,12 +116,6 @@ def _command(arguments: list[str]) -> int:
     return cli.main(arguments)
 
 
-class _Registered:
-    """State that unregister() needs from register()."""
-
-    command: Any = None
-
-
 def register() -> None:
     """Register classes, properties, menus, handlers, overlays, the tool and the shell command."""
     for cls in defined("CLASSES"):
@@ -132,14 +129,14 @@ def register() -> None:
             module.register()
     for handlers, handler in defined("HANDLERS"):
         handlers.append(handler)
-    _Registered.command = bpy.utils.register_cli_command("knuckle", _command)
+    SESSION.command = bpy.utils.register_cli_command("knuckle", _command)
 
 
 def unregister() -> None:
     """Undo register() in reverse order."""
     # A running stream ends first, while the settings it needs still exist.
     live_device.end_and_key()
-    bpy.utils.unregister_cli_command(_Registered.command)
+    bpy.utils.unregister_cli_command(SESSION.command)
     for handlers, handler in defined("HANDLERS"):
         handlers.remove(handler)
     for module in reversed(MODULES):
@@ -151,3 +148,6 @@ def unregister() -> None:
         delattr(owner, name)
     for cls in reversed(list(defined("CLASSES"))):
         bpy.utils.unregister_class(cls)
+    SESSION.clear()
+    detection_cache.forget()
+    posable_cache.forget()

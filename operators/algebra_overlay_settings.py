@@ -1,38 +1,30 @@
-"""What is shown of the algebra. Nothing of it is kept in a file."""
+"""The settings of the algebra overlay. None of them is saved in a file."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
 from ..hand.joints import DIGITS, digit_label
 from ..rig.posing.algebra import PARTS
+from .session import SESSION
 from .setting_properties import FIXED
 
-STEPS = 5
-"""The most that a part has."""
+MAX_STEPS = 5
+"""The most steps that a part of the hand has."""
 ABOUT = {
     "arm": "Shoulder, elbow and wrist, where the hand hangs on an arm",
     "palm": "The palm's plane and the knuckles on it",
 } | {digit: f"The {digit_label(digit)}" for digit in DIGITS}
 
 
-class Showing:
-    """Whether it is shown: until Blender is closed, whatever file is open."""
-
-    on: ClassVar[bool] = False
-    switched: ClassVar[Callable[[bool], None]] = staticmethod(lambda _on: None)
-    """What draws, to be told."""
-
-
 def _show(_group: Any) -> bool:
-    return Showing.on
+    return SESSION.algebra_shown
 
 
 def _set_show(_group: Any, on: bool) -> None:
-    Showing.on = on
-    Showing.switched(on)
+    SESSION.algebra_shown = on
+    SESSION.draw_algebra(on)
 
 
 def _redraw(_group: Any, context: Any) -> None:
@@ -43,7 +35,7 @@ def _redraw(_group: Any, context: Any) -> None:
 
 
 class KnuckleAlgebra(bpy.types.PropertyGroup):
-    """How the solver is shown at work."""
+    """The settings of the algebra overlay."""
 
     show: BoolProperty(
         name="Show the Algebra",
@@ -68,7 +60,7 @@ class KnuckleAlgebra(bpy.types.PropertyGroup):
         name="Step",
         description="Which step of the solver; 0 shows all of them at once",
         min=0,
-        max=STEPS,
+        max=MAX_STEPS,
         default=0,
         update=_redraw,
         options=FIXED,

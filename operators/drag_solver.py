@@ -1,4 +1,4 @@
-"""Which solver bends the digits of a hand that is dragged: for the scene, and for one drag."""
+"""The solver of drags, as a setting of the scene and of a drag."""
 
 from typing import Any
 
@@ -9,6 +9,6 @@ from .setting_properties import choice_number
 
 
 def solver_property(**more: Any) -> Any:
-    """What bends the digits."""
+    """Return the property; more: further arguments of EnumProperty."""
     items = [(name, label.name, label.about, "NONE", choice_number(name)) for name, label in LABELS.items()]
     return EnumProperty(name="Solver", description="What bends the digits", items=items, default=NEAREST, **more)

@@ -9,11 +9,12 @@ from ..rig.armature_hands import find_hands
 from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
 from ..rig.keys.keyframes import check_keyable
-from .live_device import Live, WhileFollowing, begin, end, people_of, redraw
+from .live_device import WhileFollowing, begin, end, people_of, redraw
 from .live_loop import LiveRun, LiveSetup
 from .live_settings import address_of
 from .live_takes import key_taken
 from .scene_recipe import recipe_for
+from .session import SESSION
 from .solve_take import target
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
     def poll(cls, context: "Context") -> bool:
         """Available if no device is running, and an armature is chosen if one is to be driven."""
         chosen = context.scene.knuckle
-        if Live.run is not None:
+        if SESSION.live.run is not None:
             cls.poll_message_set("A device is followed already, stop that first")
         elif chosen.rig == "ARMATURE" and not is_armature(chosen.armature):
             cls.poll_message_set("Choose the armature that the hands drive, or new hands")
@@ -61,7 +62,7 @@ class KNUCKLE_OT_live_start(bpy.types.Operator):
         """Connect to the device and start the timer."""
         try:
             plan = plan_of(context)
-            begin(LiveRun(plan, context.scene, Live.places.setdefault(plan.device, {})))
+            begin(LiveRun(plan, context.scene, SESSION.live.places.setdefault(plan.device, {})))
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -93,8 +94,8 @@ class KNUCKLE_OT_live_recentre(WhileFollowing, bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Recentre from the next frame on."""
-        assert Live.run is not None
-        Live.run.recentre()
+        assert SESSION.live.run is not None
+        SESSION.live.run.recentre()
         return {"FINISHED"}
 
 
@@ -106,8 +107,8 @@ class KNUCKLE_OT_live_measure(WhileFollowing, bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Measure on the frames of the next second."""
-        assert Live.run is not None
-        Live.run.session.measure_again()
+        assert SESSION.live.run is not None
+        SESSION.live.run.session.measure_again()
         return {"FINISHED"}
 
 
@@ -123,7 +124,7 @@ class KNUCKLE_OT_live_forget_performer(bpy.types.Operator):
     @classmethod
     def poll(cls, context: "Context") -> bool:
         """Available while no device is running, since performers that are seen get a row again."""
-        if Live.run is not None:
+        if SESSION.live.run is not None:
             cls.poll_message_set("Stop first: whoever comes has a row")
             return False
         return True

@@ -7,8 +7,9 @@ import bpy
 
 from ..errors import KnuckleError
 from ..pipeline.live.take_buffer import MOST
-from .live_device import Live, WhileFollowing, end_take, unkeyed
+from .live_device import WhileFollowing, end_take, unkeyed
 from .live_loop import EndedTake
+from .session import SESSION
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
@@ -24,14 +25,14 @@ class KNUCKLE_OT_live_record(WhileFollowing, bpy.types.Operator):
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
         """Begin or end a take."""
-        assert Live.run is not None
-        if Live.run.receiver.recording is not None:
-            taken = end_take(Live.run)
+        assert SESSION.live.run is not None
+        if SESSION.live.run.receiver.recording is not None:
+            taken = end_take(SESSION.live.run)
             if taken is not None:
                 key_taken(self, taken)
             return {"FINISHED"}
         try:
-            Live.run.record(folder_of(context), context.scene.knuckle_live.take_name or "Take")
+            SESSION.live.run.record(folder_of(context), context.scene.knuckle_live.take_name or "Take")
         except KnuckleError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

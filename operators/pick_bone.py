@@ -1,4 +1,4 @@
-"""The eyedropper: a bone is clicked in a 3D view, in Object Mode or Pose Mode."""
+"""The eyedropper for bones: click one in a 3D view, in Object Mode or Pose Mode."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,20 +13,14 @@ from ..rig.mapping_corrections import filled, is_shown, outward
 from ..rig.pointing import bone_at
 from .job import looks, redraw_views
 from .rig_hands import SIDE_ITEMS, can_correct, correct, driven_armature
+from .session import SESSION, PickedBone
 
 if TYPE_CHECKING:
     from bpy.stub_internal.rna_enums import OperatorReturnItems
-    from bpy.types import Area, Context, Event, Object, Region
+    from bpy.types import Context, Event, Object, Region
 
-WITHIN = 25.0
-"""pixels at a scale of 1 from the mouse, within which a bone is meant."""
-
-
-class PickedBone:
-    """The bone under the eyedropper, by names, for the overlay to show; empty where there is none."""
-
-    armature = ""
-    bone = ""
+PICK_RADIUS = 25.0
+"""Pixels at a UI scale of 1 from the mouse, within which a bone is picked."""
 
 
 class KNUCKLE_OT_pick_bone(bpy.types.Operator):
@@ -44,14 +38,14 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: "Context") -> bool:
-        """With an armature that may be changed and is posed or looked at, not edited."""
+        """Available with an editable armature in Object Mode or Pose Mode."""
         if context.mode not in ("OBJECT", "POSE"):
             cls.poll_message_set("Bones are picked in Object Mode and Pose Mode")
             return False
         return can_correct(cls, context)
 
     def execute(self, context: "Context") -> "set[OperatorReturnItems]":
-        """Gives the joint or the digit the bone."""
+        """Map the joint, or the chain of the digit, to the bone."""
         armature = driven_armature(context.scene)
         assert armature is not None, "poll"
         if self.bone not in armature.data.bones:
@@ -70,7 +64,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
         return picked(mapping, self.what, self.bone)
 
     def invoke(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """Waits for the click."""
+        """Wait for the click."""
         armature = driven_armature(context.scene)
         assert armature is not None, "poll"
         if not armature.visible_get():
@@ -82,7 +76,7 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: "Context", event: "Event") -> "set[OperatorReturnItems]":
-        """A click on a bone picks it, Escape and the right button leave all as it was, views can be turned."""
+        """Pick the bone that is clicked; Escape and the right button cancel; views can be navigated."""
         if driven_armature(context.scene) is None or event.type in ("ESC", "RIGHTMOUSE"):
             self.cancel(context)
             return {"CANCELLED"}
@@ -90,16 +84,17 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
             self._point(context, event)
         if event.type == "LEFTMOUSE" and event.value == "PRESS":
             self._point(context, event)
-            if not PickedBone.bone:
+            picked = SESSION.picked_bone
+            if picked is None or not picked.bone:
                 return {"RUNNING_MODAL"}
-            self.bone = PickedBone.bone
+            self.bone = picked.bone
             self.cancel(context)
             return self.execute(context)
         return {"PASS_THROUGH"} if looks(event) else {"RUNNING_MODAL"}
 
     def cancel(self, context: "Context") -> None:
-        """The mouse and the status bar as they were."""
-        PickedBone.armature = PickedBone.bone = ""
+        """Restore the cursor and the status bar."""
+        SESSION.picked_bone = None
         # Blender also calls this while it loads another file, which may leave no window.
         if context.window:
             context.window.cursor_modal_restore()
@@ -108,51 +103,49 @@ class KNUCKLE_OT_pick_bone(bpy.types.Operator):
 
     def _point(self, context: "Context", event: "Event") -> None:
         armature = driven_armature(context.scene)
-        before, bone = PickedBone.bone, bone_under(context, armature, event.mouse_x, event.mouse_y) if armature else ""
-        PickedBone.armature, PickedBone.bone = armature.name if armature else "", bone
+        before, bone = SESSION.picked_bone, ""
+        if armature is not None:
+            bone = bone_under(context, armature, event.mouse_x, event.mouse_y)
+        SESSION.picked_bone = PickedBone(armature.name, bone) if armature is not None else None
         what = self.what.replace("-", " ")
         context.workspace.status_text_set(
             f"{self.side.capitalize()} {what}: {bone or 'no bone here'}     Click to pick it, Esc to leave it as it is"
         )
-        if bone != before:
+        if SESSION.picked_bone != before:
             redraw_views(context)
 
 
 def bone_under(context: "Context", armature: "Object", x: int, y: int) -> str:
-    """The shown bone of an armature at a point of the window in pixels, empty if there is none."""
-    spot = _view_at(context, x, y)
+    """Return the visible bone of an armature at a point of the window in pixels, empty if there is none."""
+    seen = _view_at(context, x, y)
     names = [bone.name for bone in armature.pose.bones if is_shown(armature, bone.name)]
-    if spot is None or not names:
+    if seen is None or not names:
         return ""
-    region, view = spot
+    region, view = seen
     bones = [armature.pose.bones[name] for name in names]
     matrix = np.array(view.perspective_matrix @ armature.matrix_world)
     mouse = np.array([x - region.x, y - region.y], float)
-    within = WITHIN * context.preferences.system.ui_scale
+    within = PICK_RADIUS * context.preferences.system.ui_scale
     ends = np.array([[bone.head for bone in bones], [bone.tail for bone in bones]])
     found = bone_at(ends, matrix, (region.width, region.height), mouse, within)
     return names[found] if found >= 0 else ""
 
 
 def _view_at(context: "Context", x: int, y: int) -> "tuple[Region, Any] | None":
-    """The 3D view's region at a point of the window, and how it looks; the sidebar over a view is not the view."""
+    """Return the region of the 3D view at a point of the window, and its view; None over a sidebar."""
     for area in context.window.screen.areas:
         if area.type != "VIEW_3D":
             continue
-        if any(region.type != "WINDOW" and _holds(region, x, y) for region in area.regions):
+        if any(region.type != "WINDOW" and _contains(region, x, y) for region in area.regions):
             continue
         for region in area.regions:
-            if region.type == "WINDOW" and _holds(region, x, y):
-                return region, _look(area, region)
+            if region.type == "WINDOW" and _contains(region, x, y):
+                # Each quarter of a quad view has its own.
+                return region, region.data or area.spaces.active.region_3d
     return None
 
 
-def _look(area: "Area", region: "Region") -> Any:
-    # Each quarter of a quad view looks by itself.
-    return region.data or area.spaces.active.region_3d
-
-
-def _holds(region: "Region", x: int, y: int) -> bool:
+def _contains(region: "Region", x: int, y: int) -> bool:
     inside = region.x <= x < region.x + region.width and region.y <= y < region.y + region.height
     return inside and region.width > 1 and region.height > 1
 

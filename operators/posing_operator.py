@@ -11,7 +11,7 @@ from ..rig.posing.channel_diff import Channels, channels_of, moved_since, scaled
 from ..rig.posing.rig_hand import RigHand
 from .auto_key import key_posed, takes_no_keys
 from .pin_properties import pins_along
-from .pose_sliders import forget_shown
+from .pose_sliders import forget_values
 from .posed_hands import can_pose, check_posable, hands_asked, posed_armatures
 from .rig_hands import SIDE_ITEMS
 
@@ -51,7 +51,7 @@ class PosesHands:
             told = told or _unkeyed(context)
         if told:
             operator.report({"WARNING"}, told)
-        forget_shown()
+        forget_values()
         return {"FINISHED"}
 
     def change(self, context: "Context") -> str:

@@ -1,7 +1,7 @@
-"""A slider being dragged: the hand goes from how it stood when that began, so that there and back leaves no trace."""
+"""Dragging a slider: every value is reached from the state in which the drag began, so that it leaves no trace."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -12,140 +12,111 @@ from ..hand.kinematics import Pose
 from ..hand.model import HandModel
 from ..posing.sliders import Slider, Sliders
 from ..rig.posing import channel_diff
-from ..rig.posing.channel_diff import Channels
 from ..rig.posing.pin_compensation import Pinned, pose_pinned, take_pinned
 from ..rig.posing.pin_reach import as_they_stand
 from ..rig.posing.posable_cache import held_hand
 from ..rig.posing.rig_hand import HandState, RigHand
 from .auto_key import bones_of, key_hand
-from .auto_key_undo import KeysBefore, give_back, keys_before, keys_now
-from .pin_properties import Spots, pins_along, pins_of, put_pins_back, spots_of
+from .auto_key_undo import give_back, keys_before, keys_now
+from .pin_properties import pins_along, pins_of, put_pins_back, spots_of
 from .posed_hands import hand_to_pose
+from .session import SESSION, SliderDrag
 
 if TYPE_CHECKING:
     from bpy.types import Context, Object
 
-ROUNDING = 2e-4
+SNAP = 2e-4
 """A slider that is nearer than this to an end, or to zero, is there."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Before:
-    """What a drag changes, as it was. Names and numbers."""
-
-    channels: dict[str, Channels]
-    spots: Spots
-    keys: KeysBefore | None
-    """None without auto-keying."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Slid:
-    """A slider that was moved: where it began."""
-
-    slider: Slider
-    began: HandState
-    pinned: Pinned | None
-    """The same with its pins, where it has any."""
-    at: float
-    """Where the slider was then, in 32 bits as Blender has it."""
-    before: _Before
-    left: Hashable = None
-    """How the bones and the pins of which hand stood after it, on which frame; with auto-keying, its keys."""
-
-
-class _Now:
-    """May be forgotten at any time: the next drag begins anew."""
-
-    slid: _Slid | None = None
-
-
 @persistent  # type: ignore[untyped-decorator]  # Blender's own
-def forget_slid(*_of_handler: Any) -> None:
-    """No slider is being dragged: the same bones in another file are others."""
-    _Now.slid = None
+def forget_slider_drag(*_of_handler: Any) -> None:
+    """Forget the drag of a slider: the bones of another file are others, even with the same names."""
+    SESSION.slider_drag = None
 
 
 @lru_cache(maxsize=8)
 def sliders_of(hand: HandModel, locked: bool) -> Sliders:
-    """The sliders of a hand."""
+    """Return the sliders of a hand. Cached, since hands are immutable."""
     return Sliders(hand, locked)
 
 
-def settled(value: float) -> float:
-    """Bones have 32 bits: an end of a slider would be read a little beyond it, and nothing as -0.0."""
-    return round(value) + 0.0 if abs(value - round(value)) < ROUNDING else value
+def snapped(value: float) -> float:
+    """Return a slider's value without the rounding of bones, which have 32 bits: no 1.0001, no -0.0."""
+    return round(value) + 0.0 if abs(value - round(value)) < SNAP else value
 
 
 def slide(context: "Context", slider: Slider, to: float) -> None:
-    """Brings the chosen hand to where a slider stands at a value, keyed as auto-keying would.
+    """Pose the chosen hand with a slider at a value, and auto-key it.
 
     Raises RigError where there is no such hand, or it cannot be posed.
     """
     armature, side = hand_to_pose(context)
-    held, slid = held_hand(armature, side), _Now.slid
-    if slid is None or slid.slider != slider or slid.left != _left(context, armature, held):
-        slid = _begun(context, armature, held, slider)
-    elif to == slid.at:
-        # Escape gives back where it began, and Blender tells nothing else of it.
-        _put_back(armature, slid.before)
-        _Now.slid = replace(slid, left=_left(context, armature, held))
+    held, drag = held_hand(armature, side), SESSION.slider_drag
+    if drag is None or drag.slider != slider or drag.left != _fingerprint(context, armature, held):
+        drag = _begun(context, armature, held, slider)
+    elif to == drag.at:
+        # Escape sets the value at the beginning, which is all that Blender tells of it.
+        channel_diff.give_back(armature, drag.channels)
+        put_pins_back(armature, drag.pins)
+        if drag.keys is not None:
+            give_back(armature, drag.keys)
+        SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, held))
         return
-    joints = _pose(context, held, slid, to)
+    joints = _pose(context, held, drag, to)
     key_hand(context, held, joints)
-    _Now.slid = replace(slid, left=_left(context, armature, held))
+    SESSION.slider_drag = replace(drag, left=_fingerprint(context, armature, held))
 
 
-def _begun(context: "Context", armature: "Object", held: RigHand, slider: Slider) -> _Slid:
-    stands, dip_lock = held.read(), context.scene.knuckle_posing.dip_lock
-    at = float(np.float32(settled(sliders_of(held.hand, dip_lock).read(stands.pose.angles[0], slider))))
+def _begun(context: "Context", armature: "Object", held: RigHand, slider: Slider) -> SliderDrag:
+    state, dip_lock = held.read(), context.scene.knuckle_posing.dip_lock
+    at = float(np.float32(snapped(sliders_of(held.hand, dip_lock).read(state.pose.angles[0], slider))))
     bones = bones_of(held, held.binding.mapped)[0]
-    before = _Before(
-        channel_diff.channels_of(armature, bones), spots_of(armature), keys_before(context, armature, bones)
+    return SliderDrag(
+        slider,
+        state,
+        _pinned(context, armature, held, state, slider),
+        at,
+        channel_diff.channels_of(armature, bones),
+        spots_of(armature),
+        keys_before(context, armature, bones),
     )
-    return _Slid(slider, stands, _pinned(context, armature, held, stands, slider), at, before)
 
 
-def _pose(context: "Context", held: RigHand, slid: _Slid, to: float) -> frozenset[int]:
-    """The joints that were posed."""
-    sliders, began = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), slid.began
-    angles = sliders.write(began.pose.angles[0], slid.slider, to)[None]
-    # Wherever the arm has gone meanwhile.
+def _pose(context: "Context", held: RigHand, drag: SliderDrag, to: float) -> frozenset[int]:
+    """Pose the hand; return the joints that were posed."""
+    sliders, began = sliders_of(held.hand, context.scene.knuckle_posing.dip_lock), drag.began
+    angles = sliders.write(began.pose.angles[0], drag.slider, to)[None]
+    # The arm may have moved since the drag began.
     root = held.seen_frames()[:1]
-    joints = frozenset(held.reached({int(held.hand.axis_joint[dof]) for dof in sliders.moves(slid.slider)}))
-    if slid.pinned is None:
+    joints = frozenset(held.reached({int(held.hand.axis_joint[dof]) for dof in sliders.moves(drag.slider)}))
+    if drag.pinned is None:
         _only(held, joints).write(HandState(Pose(held.hand, root, angles), began.beyond))
         return joints
-    posed = pose_pinned(slid.pinned, Pose(slid.pinned.held.hand, root, angles), joints)
-    pins_along(held, [slid.pinned.driven] if slid.pinned.driven else [])
+    posed = pose_pinned(drag.pinned, Pose(drag.pinned.held.hand, root, angles), joints)
+    pins_along(held, [drag.pinned.driven] if drag.pinned.driven else [])
     return posed
-
-
-def _put_back(armature: "Object", before: _Before) -> None:
-    channel_diff.give_back(armature, before.channels)
-    put_pins_back(armature, before.spots)
-    if before.keys is not None:
-        give_back(armature, before.keys)
 
 
 @lru_cache(maxsize=8)
 def _only(held: RigHand, joints: frozenset[int]) -> RigHand:
-    """What a drag of a slider works out in each of its steps."""
+    """Return RigHand.only, cached for the steps of a drag."""
     return held.only(joints)
 
 
-def _pinned(context: "Context", armature: "Object", held: RigHand, stands: HandState, slider: Slider) -> Pinned | None:
-    """A hand with pinned fingertips before a slider is moved; None where nothing is pinned."""
+def _pinned(context: "Context", armature: "Object", held: RigHand, state: HandState, slider: Slider) -> Pinned | None:
+    """Return a hand with pinned fingertips before a slider moves; None where none is pinned."""
     pins = as_they_stand(held, pins_of(armature, held.hand.side))
     driven = "thumb" if slider.word == "oppose" else slider.digit
     if not pins:
         return None
-    return take_pinned(held, stands, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
+    return take_pinned(held, state, pins, driven, coupled=context.scene.knuckle_posing.dip_lock)
 
 
-def _left(context: "Context", armature: "Object", held: RigHand) -> Hashable:
+def _fingerprint(context: "Context", armature: "Object", held: RigHand) -> Hashable:
+    """Return what differs once somebody else has changed the hand: its bones, pins, frame or keys."""
     names = bones_of(held, held.binding.mapped)[0]
-    stood = np.array([armature.pose.bones[name].matrix_basis for name in names]).tobytes()
+    bases = np.array([armature.pose.bones[name].matrix_basis for name in names]).tobytes()
     keys = keys_now(armature, names) if context.scene.tool_settings.use_keyframe_insert_auto else None
     pins = tuple(sorted(spots_of(armature).items()))
-    return armature.session_uid, held.hand.side, context.scene.frame_current_final, stood, pins, keys
+    return armature.session_uid, held.hand.side, context.scene.frame_current_final, bases, pins, keys

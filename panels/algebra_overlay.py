@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from ..errors import KnuckleError
 from ..hand.joints import Side
-from ..operators.algebra_overlay_settings import Showing
 from ..operators.posed_hands import chosen_hand
+from ..operators.session import SESSION
 from ..posing.algebra_shapes.line_drawing import Strokes, View, strokes
 from ..posing.algebra_shapes.shapes import Kind, Shape, Trace
 from ..rig.detection_cache import DetectedHands
-from ..rig.posing.algebra import AlgebraOf
 from .detection_refresh import known_or_looked_for
 from .text_format import DIGIT_NAMES
 
@@ -40,37 +39,35 @@ ABOVE = 70
 """Pixels from the bottom, to stay clear of the panel of the last operator."""
 TEXT = 16.0
 """Text size in pixels at a UI scale of 1."""
-
-_handles: list[Any] = []
-_of = AlgebraOf()
-_named: list[tuple[Shape, Floats]] = []
-"""Named shapes of the view that is being drawn, and where their names go."""
+OVERLAY = "algebra"
 
 
 def register() -> None:
     """Let the settings switch the overlay on and off."""
-    Showing.switched = staticmethod(_switch)
+    SESSION.draw_algebra = _switch
 
 
 def unregister() -> None:
     """Switch the overlay off."""
-    Showing.on = False
+    SESSION.algebra_shown = False
     _switch(False)
 
 
 def is_drawn() -> bool:
     """Whether draw handlers are registered."""
-    return bool(_handles)
+    return OVERLAY in SESSION.draw_handlers
 
 
 def _switch(on: bool) -> None:
-    if on and not _handles:
-        for draw, when in ((draw_shapes, "POST_VIEW"), (draw_names, "POST_PIXEL")):
-            _handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when))
-    while _handles and not on:
-        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    if on and not is_drawn():
+        SESSION.draw_handlers[OVERLAY] = [
+            bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when)
+            for draw, when in ((draw_shapes, "POST_VIEW"), (draw_names, "POST_PIXEL"))
+        ]
     if not on:
-        _of.forget()
+        for handle in SESSION.draw_handlers.pop(OVERLAY, []):
+            bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
+        SESSION.algebra.forget()
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
             if area.type == "VIEW_3D":
@@ -78,14 +75,16 @@ def _switch(on: bool) -> None:
 
 
 def traces(armature: "Object", known: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
-    """Return the traces that are drawn, see AlgebraOf.traces."""
-    return _of.traces(armature, known, side, parts)
+    """Return the traces that are drawn, see TraceCache.traces."""
+    targets = SESSION.drag_targets
+    dragged = targets is not None and (targets.armature, targets.side) == (armature.name, side)
+    return SESSION.algebra.traces(armature, known, side, parts, targets.tips if targets and dragged else None)
 
 
 def draw_shapes() -> None:
     """Draw the shapes. Called by Blender for each 3D view, in world space."""
     context = bpy.context
-    _named.clear()
+    SESSION.algebra_names.clear()
     shown = _shown(context)
     if not shown:
         return
@@ -95,7 +94,7 @@ def draw_shapes() -> None:
         made = strokes(shape, view, along)
         drawn.add(shape, made, colours[shape.kind])
         if shape.name:
-            _named.append((shape, made.name))
+            SESSION.algebra_names.append((shape, made.name))
     gpu.state.blend_set("ALPHA")
     gpu.state.depth_mask_set(False)
     for test, share in (("GREATER", HIDDEN), ("LESS_EQUAL", 1.0)):
@@ -118,7 +117,7 @@ def draw_names() -> None:
     if chosen.names:
         colours = _colours(context)
         taken: list[tuple[float, float]] = []
-        for shape, place in _named:
+        for shape, place in SESSION.algebra_names:
             _write(context, taken, shape, place, colours[shape.kind])
     if chosen.step:
         lines = [

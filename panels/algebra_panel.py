@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import bpy
 
 from ..errors import KnuckleError
-from ..operators.algebra_overlay_settings import STEPS
+from ..operators.algebra_overlay_settings import MAX_STEPS
 from ..operators.posed_hands import chosen_hand
 from ..rig.posing.algebra import PARTS
 from . import algebra_overlay
@@ -58,7 +58,7 @@ def _told(layout: "UILayout", context: "Context", chosen: Any) -> None:
     except KnuckleError as error:
         paragraph(layout, context, sentence(str(error)), "INFO")
         return
-    steps = range(STEPS) if chosen.step == 0 and len(traces) == 1 else [chosen.step - 1]
+    steps = range(MAX_STEPS) if chosen.step == 0 and len(traces) == 1 else [chosen.step - 1]
     for trace in traces:
         for step in steps:
             if 0 <= step < len(trace.steps):

@@ -13,8 +13,8 @@ from mathutils import Vector
 from numpy.typing import NDArray
 
 from ..hand.joints import DIGITS, Side
-from ..operators.pick_bone import PickedBone
 from ..operators.rig_hands import driven_armature
+from ..operators.session import SESSION
 from ..rig.armature_hands import FoundHand
 from ..rig.binding import posed_frames
 from ..rig.hand_axes import HandAxes, arrow_head, hand_axes, named_places
@@ -49,20 +49,20 @@ WIDTH = 2.5
 """Line width in pixels at a UI scale of 1."""
 TEXT = 13.0
 """Text size in pixels at a UI scale of 1."""
-
-_handles: list[Any] = []
+OVERLAY = "axes"
 
 
 def register() -> None:
     """Register the draw handlers."""
     for draw, when in ((draw_lines, "POST_VIEW"), (draw_names, "POST_PIXEL")):
-        _handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when))
+        handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when)
+        SESSION.draw_handlers.setdefault(OVERLAY, []).append(handle)
 
 
 def unregister() -> None:
     """Remove the draw handlers."""
-    while _handles:
-        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
+    for handle in SESSION.draw_handlers.pop(OVERLAY, []):
+        bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
     stop()
 
 
@@ -119,7 +119,8 @@ def _shown(context: "Context") -> "Object | None":
     assert isinstance(space, bpy.types.SpaceView3D), "drawn for these only"
     if armature is None or armature.mode == "EDIT" or not space.overlay.show_overlays:
         return None
-    wanted = context.scene.knuckle_rig.axes or PickedBone.armature == armature.name
+    picked = SESSION.picked_bone
+    wanted = context.scene.knuckle_rig.axes or (picked is not None and picked.armature == armature.name)
     return armature if wanted and armature.visible_in_viewport_get(space) else None
 
 
@@ -142,9 +143,18 @@ def _names(context: "Context", armature: "Object") -> Iterator[tuple[Floats, str
             yield tip, label(found, digit), COLOURS[digit] if sure else UNSURE
         if len(normal):
             yield normal[-1], _palm_label(found.side), PALM
-    bone: PoseBone | None = armature.pose.bones.get(PickedBone.bone)
-    if PickedBone.armature == armature.name and bone is not None:
+    bone = _picked(armature)
+    if bone is not None:
         yield np.array(bone.center), bone.name, POINTED
+
+
+def _picked(armature: "Object") -> "PoseBone | None":
+    """Return the bone of the armature that is under the eyedropper."""
+    picked = SESSION.picked_bone
+    bone: PoseBone | None = None
+    if picked is not None and picked.armature == armature.name:
+        bone = armature.pose.bones.get(picked.bone)
+    return bone
 
 
 def _palm_label(side: Side) -> str:
@@ -209,6 +219,6 @@ def _paint_arrow(line: Floats, across: Floats, lines: _Painted, colour: Colour) 
 
 
 def _paint_pointed(armature: "Object", lines: _Painted) -> None:
-    bone: PoseBone | None = armature.pose.bones.get(PickedBone.bone)
-    if PickedBone.armature == armature.name and bone is not None:
+    bone = _picked(armature)
+    if bone is not None:
         lines.chain(np.array([bone.head, bone.tail]), POINTED)

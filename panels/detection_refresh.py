@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import bpy
 
 from ..operators.job import redraw_views
+from ..operators.session import SESSION
 from ..rig import detection_cache
 from ..rig.binding import is_armature
 from ..rig.data_reference import DataReference
@@ -14,15 +15,11 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 
-_wanted: set[DataReference] = set()
-"""Armatures whose hands are detected next."""
-
-
 def known_or_looked_for(armature: "Object") -> DetectedHands | None:
     """Return the detected hands of an armature. If none are cached yet, return None, detect them and redraw."""
     known = detection_cache.known(armature)
     if known is None:
-        _wanted.add(DataReference.of(armature))
+        SESSION.armatures_to_detect.add(DataReference.of(armature))
         if not bpy.app.timers.is_registered(_look):
             bpy.app.timers.register(_look, first_interval=0.0)
     return known
@@ -30,14 +27,14 @@ def known_or_looked_for(armature: "Object") -> DetectedHands | None:
 
 def stop() -> None:
     """Cancel detection."""
-    _wanted.clear()
+    SESSION.armatures_to_detect.clear()
     if bpy.app.timers.is_registered(_look):
         bpy.app.timers.unregister(_look)
 
 
 def _look() -> None:
-    while _wanted:
-        armature: Object | None = _wanted.pop().among(bpy.data.objects)
+    while SESSION.armatures_to_detect:
+        armature: Object | None = SESSION.armatures_to_detect.pop().among(bpy.data.objects)
         if is_armature(armature) and detection_cache.known(armature) is None:
             detection_cache.look(armature)
     redraw_views(bpy.context)

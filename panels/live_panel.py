@@ -7,8 +7,8 @@ import bpy
 
 from ..capture.devices.device_table import DEVICES
 from ..capture.devices.stream_stats import StreamStats
-from ..operators.live_device import Live
 from ..operators.live_loop import LiveRun
+from ..operators.session import SESSION
 from ..pipeline.live.take_buffer import MOST
 from .text_format import pair, paragraph, sentence
 
@@ -28,7 +28,7 @@ class KNUCKLE_PT_live(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw the device and, while it is running, its state."""
-        layout, chosen, run = self.layout, context.scene.knuckle_live, Live.run
+        layout, chosen, run = self.layout, context.scene.knuckle_live, SESSION.live.run
         layout.use_property_split = True
         layout.use_property_decorate = False
         column = layout.column()
@@ -41,8 +41,8 @@ class KNUCKLE_PT_live(bpy.types.Panel):
         row.scale_y = 1.4
         if run is None:
             row.operator("knuckle.live_start", icon="PLAY")
-            if Live.problem:
-                paragraph(layout, context, sentence(Live.problem), "ERROR")
+            if SESSION.live.problem:
+                paragraph(layout, context, sentence(SESSION.live.problem), "ERROR")
             _people(layout, chosen, run)
             return
         row.operator("knuckle.live_stop", icon="SNAP_FACE")
@@ -165,7 +165,7 @@ class KNUCKLE_PT_live_takes(bpy.types.Panel):
 
     def draw(self, context: "Context") -> None:
         """Draw what is being recorded, the list of takes, and the settings of recording."""
-        layout, chosen, run = self.layout, context.scene.knuckle_live, Live.run
+        layout, chosen, run = self.layout, context.scene.knuckle_live, SESSION.live.run
         layout.use_property_split = True
         layout.use_property_decorate = False
         recorder = run.receiver.recording if run is not None else None

@@ -6,7 +6,7 @@ import bpy
 
 from ..errors import KnuckleError
 from ..hand.joints import SIDES, Side
-from ..operators.pose_sliders import setting, show_anew_if_not
+from ..operators.pose_sliders import forget_values_of_others, setting
 from ..operators.posed_hands import check_shown, chosen_hand, posed_armature, posed_armatures, sides_of
 from ..operators.slider_drag import sliders_of
 from ..posing.sliders import SLIDERS, Slider, Sliders, Word
@@ -50,7 +50,7 @@ class KNUCKLE_PT_posing(bpy.types.Panel):
         for one in SIDES:
             row.prop_enum(asked, "side", one)
         known = detection_cache.now(armature)
-        show_anew_if_not(known)
+        forget_values_of_others(known)
         try:
             held = held_hand(armature, side, known)
         except KnuckleError as error:

@@ -20,7 +20,6 @@ from .binding import RigBinding
 from .bound_hand import bound_hand
 from .mapping import PROPERTIES, check_whole, kept_text
 from .mapping_corrections import own_mapping, to_correct
-from .posing.rig_hand import RigHand
 
 if TYPE_CHECKING:
     from bpy.types import Object
@@ -46,8 +45,6 @@ class DetectedHands:
     """Why a hand cannot be keyed, a sentence; the other one may be."""
     refused: str = ""
     """Why the last thing that a person asked of them was not done, a sentence; told until they are looked at again."""
-    held: dict[Side, tuple[Hashable, RigHand | str]] = field(default_factory=dict)
-    """What `held_known` remembers of them."""
 
     @property
     def usable(self) -> tuple[Side, ...]:
@@ -113,7 +110,7 @@ def with_turns(armature: "Object", known: DetectedHands, side: Side, turns: Mapp
     """
     found = replace(known.hands[side], turns=dict(turns))
     bindings = {**known.bindings, side: _bound(armature, found)}
-    return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="", held={})
+    return replace(known, hands={**known.hands, side: found}, bindings=bindings, refused="")
 
 
 def forget() -> None:

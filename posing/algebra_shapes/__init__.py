@@ -9,7 +9,6 @@ See docs/how-to/posing.md.
     rigid_palm.py      a hand with a rigid palm, as the solver assumes
     arm_shapes.py      an arm: shoulder, elbow and wrist
     line_drawing.py    shapes as lines and triangles
-    watched_solve.py   the targets for which a tool is currently solving
 
 Nothing is solved here: the solvers run again, and their intermediate objects are recorded. Tests check that the
 solutions lie on the shapes.
@@ -20,6 +19,5 @@ from .digit_shapes import Tracer
 from .palm_shapes import trace_palm
 from .rigid_palm import firm
 from .shapes import Kind, Shape, Trace
-from .watched_solve import Watched, forget, watch
 
-__all__ = ["Kind", "Shape", "Trace", "Tracer", "Watched", "firm", "forget", "trace_arm", "trace_palm", "watch"]
+__all__ = ["Kind", "Shape", "Trace", "Tracer", "firm", "trace_arm", "trace_palm"]

@@ -166,8 +166,8 @@ class Drag:
 
     def tip_targets(self, step: DragStep) -> dict[str, Floats]:
         """Digit -> (3,) m in the world, the target that the solver was given for its tip."""
-        names = {self.hand.site_index(joints[-1]): digit for digit, joints in CHAIN_JOINTS.items()}
-        return {names[site]: target for site, target in step.targets.items() if site in names}
+        named = {self.start.hand.sites[site].name: target for site, target in step.targets.items()}
+        return {digit: named[joints[-1]] for digit, joints in CHAIN_JOINTS.items() if joints[-1] in named}
 
     def _within_reach(self, goal: Floats) -> Floats:
         """The goal, brought to where the point can nearly come; that of a knuckle, to the sphere on which it moves."""

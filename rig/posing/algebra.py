@@ -1,6 +1,6 @@
 """What the solvers make in the algebra for a rig's hand as it stands or is dragged, remembered while it stays so."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from ...hand import kinematics
 from ...hand.joints import CHAIN_JOINTS, DIGITS, Side
 from ...hand.kinematics import Pose
 from ...hand.model import HandModel
-from ...posing.algebra_shapes import Trace, Tracer, Watched, firm, trace_arm, trace_palm
+from ...posing.algebra_shapes import Trace, Tracer, firm, trace_arm, trace_palm
 from ...solvers import arm as arms
 from ..detection_cache import DetectedHands
 from ..keys.arm_keys import arm_led
@@ -38,26 +38,41 @@ class _Answer:
     traces: tuple[Trace, ...]
 
 
-class AlgebraOf:
-    """The traces of one hand at a time. Holds names and numbers only, and may be forgotten at any time."""
+class TraceCache:
+    """The last traces of one hand. Holds names and numbers only, and may be forgotten at any time."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """It is worked out anew when it is asked for next."""
+        """Compute them anew next time."""
         self._hand: tuple[RigHand, Follower] | None = None
         self._tracer: Tracer | None = None
         self._answer: _Answer | None = None
 
-    def traces(self, armature: "Object", known: DetectedHands, side: Side, parts: Collection[str]) -> tuple[Trace, ...]:
-        """What the solvers make of a known hand as Blender evaluated it last, for some of PARTS, in their order.
+    def traces(
+        self,
+        armature: "Object",
+        known: DetectedHands,
+        side: Side,
+        parts: Collection[str],
+        targets: Mapping[str, Floats] | None = None,
+    ) -> tuple[Trace, ...]:
+        """Return the traces of a hand's pose as Blender evaluated it last.
 
-        Raises RigError and HandError for a hand that cannot be taken hold of or solved.
+        Args:
+            armature: the armature.
+            known: its detected hands.
+            side: which of them.
+            parts: some of PARTS; the traces are in the order of PARTS.
+            targets: digit -> (3,) m in the world, its tip's target in the drag that made the pose.
+
+        Raises:
+            RigError, HandError: the hand cannot be posed or solved.
         """
         who = self._taken(armature, known, side)
         pose, seen = who.held.read_pose(), who.held.seen_frames()[:, :3, 3]
-        goals = Watched.goals if (Watched.armature, Watched.side) == (armature.name, side) else {}
+        goals = targets or {}
         elbow = standing_arm(who) if "arm" in parts else None
         told = [pose.root.tobytes(), seen.tobytes(), *(place.tobytes() for place in goals.values())]
         told += [place.tobytes() for place in (elbow or ())[1:]]

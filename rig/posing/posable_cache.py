@@ -1,6 +1,8 @@
-"""The hands of an armature taken hold of, remembered: taking hold anew takes too long for what is drawn and dragged."""
+"""The hands of armatures as RigHands, cached: making one takes too long while drawing and dragging."""
 
+from collections import OrderedDict
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,44 +23,65 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 
-def held_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
-    """The hand of a side with all that it moves, metacarpals as well.
+MOST = 32
+"""Hands that are cached, those that were used last."""
 
-    known: what `known_hands` knows of the armature as it is now. Raises RigError where there is none that can be posed.
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    found: FoundHand
+    key: Hashable
+    """All that the answer depends on besides the hand found."""
+    answer: RigHand | str
+    """The hand, or why it cannot be posed, a sentence."""
+
+
+_cached: OrderedDict[int, _Entry] = OrderedDict()
+"""By the identity of the hand found."""
+
+
+def held_hand(armature: "Object", side: Side, known: DetectedHands | None = None) -> RigHand:
+    """Return the hand of a side with all joints that it can move, metacarpals as well.
+
+    known: the armature's present detection. Raises RigError where there is no hand that can be posed.
     """
     known = known or detection_cache.now(armature)
     found = detection_cache.found(armature, side, known)
-    key = tuple(_depends_on(armature, known, side))
-    remembered, answer = known.held.get(side, (None, ""))
-    if remembered != key:
-        answer = _taken(armature, found)
-        known.held[side] = key, answer
-    if isinstance(answer, str):
-        raise RigError(answer)
-    return answer
+    key, entry = tuple(_depends_on(armature, found)), _cached.get(id(found))
+    if entry is None or entry.found is not found or entry.key != key:
+        entry = _cached[id(found)] = _Entry(found, key, _made(armature, found))
+    _cached.move_to_end(id(found))
+    while len(_cached) > MOST:
+        _cached.popitem(last=False)
+    if isinstance(entry.answer, str):
+        raise RigError(entry.answer)
+    return entry.answer
+
+
+def forget() -> None:
+    """Empty the cache."""
+    _cached.clear()
 
 
 def held_follower(armature: "Object", side: Side, known: DetectedHands | None = None) -> Follower:
-    """The same hand, and what carries it. Raises RigError as held_hand does."""
+    """Return the same hand with what carries it. Raises RigError as held_hand does."""
     known = known or detection_cache.now(armature)
     held = held_hand(armature, side, known)
     return follower(armature, known.hands[side], held=held)
 
 
-def _taken(armature: "Object", found: FoundHand) -> RigHand | str:
+def _made(armature: "Object", found: FoundHand) -> RigHand | str:
     try:
         return take(armature, found, further=ARCH)
     except KnuckleError as error:
         return str(error)
 
 
-def _depends_on(armature: "Object", known: DetectedHands, side: Side) -> Iterator[Hashable]:
-    """All that a held hand depends on beside what known hands do: which object the armature is, how large it is, and
-    its bones' limits.
-    """
-    # The same armature of another file, or opened again, is another object.
+def _depends_on(armature: "Object", found: FoundHand) -> Iterator[Hashable]:
+    """Yield what a hand depends on besides its detection: the armature object, its size, and its bones' limits."""
+    # The same armature in another file, or opened again, is another object.
     yield armature.session_uid
     world = np.array(armature.matrix_world)[:3, :3]
     yield float(f"{np.trace(world.T @ world):.4g}")
-    for name, limits in read_limits(armature, known.hands[side].bones.values()).items():
+    for name, limits in read_limits(armature, found.bones.values()).items():
         yield name, hashable_content(limits.parts)

@@ -14,8 +14,9 @@ from knuckle.capture.devices.device_table import DEVICES
 from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.capture.network.transport import Address
 from knuckle.hand.joints import JOINT_INDEX, SIDES, Side
-from knuckle.operators.live_device import Live, _tick, end
+from knuckle.operators.live_device import _tick, end
 from knuckle.operators.live_loop import LiveRun
+from knuckle.operators.session import SESSION
 from knuckle.pipeline.live.dropout_blend import HOLD
 from knuckle.pipeline.live.live_hand import LiveHand
 from knuckle.rig.keys.nla_layers import TAKE
@@ -39,10 +40,10 @@ def followed(extension, port: int, tmp_path: Path) -> Iterator[Callable[..., Liv
         chosen.device, chosen.folder = device, str(tmp_path)
         chosen.port = port
         assert bpy.ops.knuckle.live_start() == {"FINISHED"}
-        assert Live.run is not None
-        wait_for(lambda: Live.run.receiver.state().startswith("listening"))
+        assert SESSION.live.run is not None
+        wait_for(lambda: SESSION.live.run.receiver.state().startswith("listening"))
         time.sleep(0.1)
-        return Live.run
+        return SESSION.live.run
 
     yield begin
     end(put_back=False)
@@ -200,7 +201,7 @@ def test_opening_a_file_ends_it(followed, port):
     run = followed()
     play(run, port, moments(60))
     bpy.ops.wm.read_homefile(use_empty=True)
-    assert Live.run is None and not bpy.app.timers.is_registered(_tick)
+    assert SESSION.live.run is None and not bpy.app.timers.is_registered(_tick)
     assert not run.receiver._thread.is_alive()
 
 

@@ -16,8 +16,9 @@ from vmcp.protocol import bone_transform
 from vmcp.protocol import time as clock
 from vmcp.typing import Bone, CoordinateVector, Quaternion, Timestamp
 
-from knuckle.operators.live_device import Live, end
+from knuckle.operators.live_device import end
 from knuckle.operators.live_loop import LiveRun
+from knuckle.operators.session import SESSION
 from knuckle.tests.pure.capture.devices.avatar import PARTS, Avatar, blender, fist, turn
 from knuckle.tests.pure.capture.devices.sockets import free_address, wait_for
 from knuckle.tests.pure.capture.devices.speaking_vmc import speaking
@@ -78,7 +79,7 @@ def followed(extension, tmp_path: Path) -> Iterator[Callable[[str], tuple[LiveRu
         chosen.device, chosen.folder = device, str(tmp_path)
         chosen.port = port
         assert bpy.ops.knuckle.live_start() == {"FINISHED"}
-        run = Live.run
+        run = SESSION.live.run
         assert run is not None
         wait_for(lambda: run.receiver.state().startswith("listening"))
         time.sleep(0.1)

@@ -12,8 +12,9 @@ from mathutils import Matrix
 import knuckle
 from knuckle.hand.kinematics import Pose
 from knuckle.hand.proportions import adult, build
-from knuckle.operators.live_device import Live, _tick, heed_people
+from knuckle.operators.live_device import _tick, update_people
 from knuckle.operators.live_loop import LiveRun
+from knuckle.operators.session import SESSION
 from knuckle.pipeline.live import take_buffer as kept_module
 from knuckle.pipeline.live.session import DisplayedHand
 from knuckle.rig.keys.fcurves import curves_of
@@ -47,7 +48,7 @@ def recording(followed: Follow, port: int, armature: bpy.types.Object) -> tuple[
 
 def is_kept(armature: bpy.types.Object) -> None:
     """The take is listed and keyed."""
-    assert Live.run is None
+    assert SESSION.live.run is None
     assert bpy.context.scene.knuckle_live.takes.keys() == ["Take 001"]
     take = armature.animation_data.action
     assert take[TAKE] and take.frame_range[1] - take.frame_range[0] > 10
@@ -73,7 +74,7 @@ def test_switching_the_extension_off_keeps_the_take(followed, makehuman, port):
     path = bpy.context.scene.knuckle_live.folder
     knuckle.unregister()
     try:
-        assert Live.run is None and stands(makehuman) == before
+        assert SESSION.live.run is None and stands(makehuman) == before
         assert makehuman.animation_data.action[TAKE]
         takes = [found.name for found in Path(path).glob("*.rawtake")]
     finally:
@@ -100,9 +101,9 @@ def test_an_error_ends_it_with_a_sentence_and_keeps_the_take(followed, makehuman
         _tick()
     is_kept(makehuman)
     assert stands(makehuman) == before
-    assert "a mistake" in Live.problem and "Take 001" in Live.problem
+    assert "a mistake" in SESSION.live.problem and "Take 001" in SESSION.live.problem
     followed()
-    assert not Live.problem
+    assert not SESSION.live.problem
 
 
 def test_a_file_is_saved_with_the_bones_as_they_stood_before(followed, makehuman, port, tmp_path):
@@ -138,7 +139,7 @@ def test_a_scene_that_is_gone_ends_it_with_a_sentence(followed, port):
     bpy.data.scenes.remove(scene)
     other.frame_set(3)
     assert _tick() is None
-    assert Live.run is None and "is gone" in Live.problem
+    assert SESSION.live.run is None and "is gone" in SESSION.live.problem
 
 
 def test_recentring_in_the_midst_of_a_take_moves_no_frame_before(followed, port):
@@ -240,7 +241,7 @@ def test_the_first_performer_is_who_came_first(followed, port):
     run.session.came += ["Ben right", "Anna left"]
     run._driven("Anna left")
     assert run.rigs.performers == ["Ben", "Anna"], "whoever is measured first"
-    heed_people(run, bpy.context.scene)
+    update_people(run, bpy.context.scene)
     assert bpy.context.scene.knuckle_live.people.keys() == ["Ben", "Anna"]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from knuckle.capture.network.sender import OutgoingFrame
 from knuckle.hand.joints import SIDES
-from knuckle.operators.live_device import heed_people
+from knuckle.operators.live_device import update_people
 from knuckle.operators.live_loop import LiveRun
 from knuckle.rig.keys.take_report import TIMECODE
 from knuckle.tests.pure.capture.devices.avatar import Avatar, fist
@@ -92,18 +92,18 @@ def test_two_people_drive_two_armatures_and_each_can_be_given_another(followed, 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         fed(run, sock, port, [two_people((0.5, 0.2), number / 60) for number in range(40)])
         wait_for(lambda: len(run.session.hands()) == 4 or bool(fed(run, sock, port, [two_people((0.5, 0.2), 1.0)])))
-        heed_people(run, scene)
+        update_people(run, scene)
         people = scene.knuckle_live.people
         assert people.keys() == ["Anna", "Ben"], "each has a row"
         assert hands() == ["Left Hand", "Other", "Right Hand", makehuman.name], "Ben has new hands"
         people["Ben"].armature = other
-        heed_people(run, scene)
+        update_people(run, scene)
         # A hand that was not seen while others were built was away, and goes over to where it is seen.
         later = (2.0 + number / 60 for number in itertools.count())
         wait_for(lambda: bend(makehuman) > 50 or bool(fed(run, sock, port, [two_people((1.0, 0.0), next(later))])))
         wait_for(lambda: bend(other) > 50 or bool(fed(run, sock, port, [two_people((0.0, 1.0), next(later))])))
         people["Ben"].armature = None
-        heed_people(run, scene)
+        update_people(run, scene)
         assert all(bone.matrix_basis == rest[bone.name] for bone in other.pose.bones), "as before"
     assert not run.rigs.problems
 

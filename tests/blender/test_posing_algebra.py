@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX
-from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, firm, forget, watch
+from knuckle.posing.algebra_shapes import Shape, Trace, Tracer, firm
 from knuckle.rig import detection_cache
 from knuckle.rig.binding import posed_frames
 from knuckle.rig.keys.take_scene import new_hand
-from knuckle.rig.posing.algebra import PARTS, AlgebraOf
+from knuckle.rig.posing.algebra import PARTS, TraceCache
 from knuckle.rig.posing.dragging import begin, move
 from knuckle.rig.posing.posable_cache import held_follower
 from knuckle.tests.blender import rigs
@@ -41,7 +41,7 @@ def named(trace: Trace, name: str, kind: str = "point") -> Shape:
 
 def test_what_is_shown_of_each_digit_lies_where_the_bones_are(armature: bpy.types.Object) -> None:
     known = detection_cache.look(armature)
-    traces = AlgebraOf().traces(armature, known, "right", DIGITS)
+    traces = TraceCache().traces(armature, known, "right", DIGITS)
     assert [trace.part for trace in traces] == list(DIGITS)
     frames = posed_frames(armature, known.bindings["right"])
     world = np.array(armature.matrix_world)
@@ -60,11 +60,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
     course = move(of, of.position + way, course)
     bpy.context.view_layer.update()
     goals = of.drag.tip_targets(course)
-    watch(armature.name, "right", goals)
-    try:
-        (trace,) = AlgebraOf().traces(armature, known, "right", ["index-finger"])
-    finally:
-        forget()
+    (trace,) = TraceCache().traces(armature, known, "right", ["index-finger"], goals)
     assert np.linalg.norm(named(trace, "T").centre - goals["index-finger"]) < 1e-6
     held = held_follower(armature, "right", known).held
     stands = firm(held.read_pose(), held.seen_frames()[:, :3, 3])
@@ -73,7 +69,7 @@ def test_what_is_shown_of_a_digit_that_cga_drags_is_how_it_bends(armature: bpy.t
 
 
 def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) -> None:
-    known, algebra = detection_cache.look(armature), AlgebraOf()
+    known, algebra = detection_cache.look(armature), TraceCache()
     algebra.traces(armature, known, "right", ("palm", "pinky-finger"))
     name = known.hands["right"].bones["pinky-finger-metacarpal"]
     bone = armature.pose.bones[name]
@@ -89,7 +85,7 @@ def test_a_hollow_palm_is_shown_where_its_bones_are(armature: bpy.types.Object) 
 
 
 def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
-    known, algebra = detection_cache.look(armature), AlgebraOf()
+    known, algebra = detection_cache.look(armature), TraceCache()
 
     def ranges() -> list[float]:
         (trace,) = algebra.traces(armature, known, "right", {"index-finger"})
@@ -112,7 +108,7 @@ def test_a_limit_that_is_set_is_shown(armature: bpy.types.Object) -> None:
 
 
 def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
-    traces = AlgebraOf().traces(armature, detection_cache.look(armature), "right", PARTS)
+    traces = TraceCache().traces(armature, detection_cache.look(armature), "right", PARTS)
     armed = "lowerarm01.R" in armature.pose.bones
     assert (traces[0].part == "arm") == armed
     assert "palm" in [trace.part for trace in traces]
@@ -123,15 +119,11 @@ def test_an_arm_is_shown_where_there_is_one(armature: bpy.types.Object) -> None:
 
 
 def test_a_pose_that_stays_is_not_worked_out_again_and_a_drag_is_shown(armature: bpy.types.Object) -> None:
-    known, algebra = detection_cache.look(armature), AlgebraOf()
+    known, algebra = detection_cache.look(armature), TraceCache()
     first = algebra.traces(armature, known, "right", {"index-finger"})
     assert algebra.traces(armature, known, "right", {"index-finger"}) is first
     goal = named(first[0], "T").centre + [0.0, 0.0, 0.004]
-    watch(armature.name, "right", {"index-finger": goal})
-    try:
-        (dragged,) = algebra.traces(armature, known, "right", {"index-finger"})
-    finally:
-        forget()
+    (dragged,) = algebra.traces(armature, known, "right", {"index-finger"}, {"index-finger": goal})
     np.testing.assert_allclose(named(dragged, "T").centre, goal, atol=1e-9)
     assert algebra.traces(armature, known, "right", {"index-finger"})[0].part == "index-finger"
     bone = armature.pose.bones[known.hands["right"].bones["index-finger-phalanx-proximal"]]
@@ -162,13 +154,13 @@ def test_nothing_listens_while_it_is_off_and_nothing_in_the_file_is_changed(arma
 
 
 def test_it_is_off_once_the_extension_is(extension: None) -> None:
-    from knuckle.operators.algebra_overlay_settings import Showing
+    from knuckle.operators.session import SESSION
     from knuckle.panels import algebra_overlay
 
     bpy.context.window_manager.knuckle_algebra.show = True
     algebra_overlay.unregister()
     assert not algebra_overlay.is_drawn()
-    assert not Showing.on
+    assert not SESSION.algebra_shown
 
 
 def test_an_arm_in_ik_is_shown_where_its_bones_are() -> None:
@@ -176,7 +168,7 @@ def test_an_arm_in_ik_is_shown_where_its_bones_are() -> None:
     armature.pose.bones["hand_ik.R"].location = (0.1, -0.05, 0.12)
     bpy.context.view_layer.update()
     known = detection_cache.look(armature)
-    (trace,) = AlgebraOf().traces(armature, known, "right", ["arm"])
+    (trace,) = TraceCache().traces(armature, known, "right", ["arm"])
     for name, bone in (("P₀", "DEF-upper_arm.R"), ("P₁", "DEF-forearm.R"), ("P₂", "DEF-hand.R")):
         off = np.linalg.norm(
             named(trace, name).centre - np.array(armature.matrix_world @ armature.pose.bones[bone].head)

@@ -14,7 +14,7 @@ from knuckle.hand import proportions
 from knuckle.hand.joints import CHAIN_JOINTS, DIGITS, JOINT_INDEX, SIDES
 from knuckle.operators.rig_hands import correct
 from knuckle.operators.rig_properties import setting
-from knuckle.panels import axes_overlay
+from knuckle.operators.session import SESSION, PickedBone
 from knuckle.panels.axes_overlay import label
 from knuckle.panels.text_format import SURE
 from knuckle.rig import detection_cache
@@ -343,13 +343,16 @@ def test_a_take_points_a_turned_digit_where_it_pointed_and_rolls_it_by_the_turn(
             assert angle == pytest.approx(turn, abs=0.1)
 
 
-def test_nothing_is_drawn_any_more_once_the_extension_is_switched_off() -> None:
-    drawn = len(axes_overlay._handles)
+def test_nothing_is_left_once_the_extension_is_switched_off() -> None:
+    drawn = len(SESSION.draw_handlers["axes"])
     assert drawn > 0
+    SESSION.picked_bone = PickedBone("Armature", "Bone")
+    bpy.context.window_manager.knuckle_algebra.show = True
     knuckle.unregister()
-    assert not axes_overlay._handles
+    assert not SESSION.draw_handlers and SESSION.command is None
+    assert SESSION.picked_bone is None and not SESSION.algebra_shown
     knuckle.register()
-    assert len(axes_overlay._handles) == drawn
+    assert len(SESSION.draw_handlers["axes"]) == drawn
 
 
 def test_nothing_is_changed_by_a_correction_that_does_not_fit() -> None:

@@ -48,7 +48,7 @@ def test_hands_are_dragged_beside_pins_keys_other_armatures_and_the_algebra(
     algebra = told["algebra"]
     assert algebra["pixels off"] < 3 and algebra["undone"] and algebra["left as before"]
     assert algebra["asked"].keys() == {"index-finger"} and algebra["asked"]["index-finger"] < 0.5
-    assert algebra["drawn"] > 3 and algebra["after"] == {}
+    assert algebra["drawn"] > 3 and algebra["after"] is None
     assert algebra["header"].endswith("Solver: CGA")
     surface = told["surface"]
     assert abs(surface["gap"]) < 0.5, f"{surface['gap']} mm between skin and ball"

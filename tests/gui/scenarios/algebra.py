@@ -41,7 +41,7 @@ def play(screen: "Screen") -> "Steps":
     told["handlers at first"] = drawn()
     shown.show = True
     # Its hands are looked for once it is drawn.
-    yield from screen.wait_until(lambda: overlay()._named)
+    yield from screen.wait_until(lambda: session().algebra_names)
     for step in told.setdefault("steps", [0, 1, 2, 3, 5]):
         shown.step = step
         yield 0.6
@@ -75,12 +75,12 @@ def body(screen: "Screen", rig: str) -> "Steps":
 
 def drawn() -> int:
     """How many of the overlay's functions Blender calls."""
-    return len(overlay()._handles)
+    return len(session().draw_handlers.get("algebra", []))
 
 
-def overlay() -> Any:
-    """The extension's own module, whatever it is called here."""
-    return next(module for name, module in sys.modules.items() if name.endswith(".algebra_overlay"))
+def session() -> Any:
+    """The extension's own session, whatever the package is called here."""
+    return next(module for name, module in sys.modules.items() if name.endswith(".operators.session")).SESSION
 
 
 def look(screen: "Screen", armature: bpy.types.Object, root: str, turn: tuple[float, float, float]) -> None:

@@ -146,7 +146,7 @@ def recorded_to_the_end(screen: "Screen") -> "Steps":
 
 def run() -> Any:
     """What is followed, None where nothing is."""
-    return __import__(f"{PACKAGE}.operators.live", fromlist=["Live"]).Live.run
+    return __import__(f"{PACKAGE}.operators.session", fromlist=["SESSION"]).SESSION.live.run
 
 
 def ask(sender: str) -> None:

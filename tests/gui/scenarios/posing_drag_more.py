@@ -118,18 +118,18 @@ def by_algebra(screen: "Screen") -> "Steps":
     before, shown = hands.channels(screen), bpy.context.window_manager.knuckle_algebra
     screen.scene.knuckle_posing.solver = "cga"
     shown.parts, shown.step, shown.show = {"index-finger"}, 0, True
-    watched = hands.ours("posing.algebra_shapes.watched_solve").Watched
+    session = hands.ours("operators.session").SESSION
     told: dict[str, Any] = {}
 
     def meanwhile() -> None:
         tip = hands.place(screen, INDEX)
-        told["asked"] = {digit: hands.apart(goal, tip) for digit, goal in watched.goals.items()}
-        told["drawn"] = len(hands.ours("panels.algebra_overlay")._named)
+        told["asked"] = {digit: hands.apart(goal, tip) for digit, goal in session.drag_targets.tips.items()}
+        told["drawn"] = len(session.algebra_names)
         screen.picture("drag_more_algebra")
 
     with header_texts() as texts:
         told |= yield from hands.drag(screen, INDEX, (25, 40), meanwhile=meanwhile)
-    told |= {"header": texts[-2], "after": dict(watched.goals)}
+    told |= {"header": texts[-2], "after": session.drag_targets}
     yield from hands.undone(screen)
     told["undone"] = hands.channels(screen) == before
     yield from hands.drag(screen, INDEX, (25, 40), left=True)

@@ -1,0 +1,128 @@
+"""What outlives an operator while the extension is on, in one object.
+
+Draw handlers, timers, and the callbacks of properties have no object of their own, and Blender drops an operator that
+has ended. registration.py clears the session when the extension is switched off.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..hand.joints import Side
+from ..posing.algebra_shapes.shapes import Shape
+from ..posing.sliders import Slider
+from ..rig.data_reference import DataReference
+from ..rig.detection_cache import DetectedHands
+from ..rig.posing.algebra import TraceCache
+from ..rig.posing.channel_diff import Channels
+from ..rig.posing.pin_compensation import Pinned
+from ..rig.posing.rig_hand import HandState
+from .auto_key_undo import KeysBefore
+from .live_loop import EndedTake, LiveRun
+from .pin_properties import Spots
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)
+class LiveState:
+    """The device that is followed. A socket and a thread are none of Blender's data: they outlive undo."""
+
+    run: LiveRun | None = None
+    """The only one."""
+    drawn: float = 0.0
+    """s on time.monotonic's clock, when the panel was drawn last."""
+    problem: str = ""
+    """Why the last run ended by itself, a sentence."""
+    places: dict[str, dict[str, Floats]] = field(default_factory=dict)
+    """Device -> LiveRun.places, so that performers who are followed again in this file are where they were."""
+    unkeyed: EndedTake | None = None
+    """The take that was recorded when a file was opened: keyed if opening fails."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DragTargets:
+    """What the solver is given for the hand that is dragged, for the algebra overlay."""
+
+    armature: str
+    """The armature object's name."""
+    side: str
+    tips: Mapping[str, Floats]
+    """Digit -> (3,) m in the world, the target of its tip."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickedBone:
+    """The bone under the eyedropper, for the axes overlay."""
+
+    armature: str
+    """The armature object's name."""
+    bone: str
+    """Its name; empty where there is none under the mouse."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliderDrag:
+    """A slider that is dragged: the state in which it began, from which each of its values is reached."""
+
+    slider: Slider
+    began: HandState
+    pinned: Pinned | None
+    """The hand with its pins, where it has any."""
+    at: float
+    """The slider's value, in 32 bits as Blender has it."""
+    channels: dict[str, Channels]
+    """Bone -> its channels."""
+    pins: Spots
+    keys: KeysBefore | None
+    """None without auto-keying."""
+    left: Hashable = None
+    """A fingerprint of the hand after the last value; if it differs, another drag begins."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SliderValues:
+    """The values that sliders show until Blender evaluates something."""
+
+    chosen: tuple[str, Side, bool]
+    """Armature, hand and DIP lock."""
+    known: DetectedHands
+    values: Mapping[Slider, float]
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """The only object of the extension that operators, panels and handlers change."""
+
+    live: LiveState = field(default_factory=LiveState)
+    drag_targets: DragTargets | None = None
+    picked_bone: PickedBone | None = None
+    slider_drag: SliderDrag | None = None
+    """May be forgotten at any time, as what follows: the next drag begins anew."""
+    slider_values: SliderValues | None = None
+    algebra_shown: bool = False
+    """Whether the algebra overlay is on, in all files until Blender is closed."""
+    draw_algebra: Callable[[bool], None] = lambda _on: None
+    """Switches its drawing on and off."""
+    algebra: TraceCache = field(default_factory=TraceCache)
+    """What it drew last."""
+    algebra_names: list[tuple[Shape, Floats]] = field(default_factory=list)
+    """The names of what it drew last and their positions, for the same view right after."""
+    draw_handlers: dict[str, list[Any]] = field(default_factory=dict)
+    """Overlay -> Blender's handles of its draw functions."""
+    armatures_to_detect: set[DataReference] = field(default_factory=set)
+    """Those whose hands are detected after drawing."""
+    command: Any = None
+    """Blender's handle of the shell command."""
+
+    def clear(self) -> None:
+        """Forget everything."""
+        fresh = Session()
+        for each in fields(self):
+            setattr(self, each.name, getattr(fresh, each.name))
+
+
+SESSION = Session()
