@@ -1,4 +1,4 @@
-"""What the solvers make in the algebra for a rig's hand as it stands or is dragged, remembered while it stays so."""
+"""Traces of the solvers' geometric algebra for a rig's hand, cached while its pose stays."""
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 PARTS = ("arm", "palm", *DIGITS)
-"""What can be shown."""
+"""Parts of a hand that have traces."""
 ROUNDING = 1e-5
-"""m and parts of a turn: palms that differ by less are the same."""
+"""Largest difference between the rest frames of equal palms, in m and elements of rotation matrices."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """What was shown last, and of what."""
+    """The last traces."""
 
     of: Hashable
     traces: tuple[Trace, ...]
@@ -87,11 +87,11 @@ class TraceCache:
         return self._answer.traces
 
     def _taken(self, armature: "Object", known: DetectedHands, side: Side) -> Follower:
-        """What carries a hand is looked for where the hand is another than before."""
+        """Return the hand with its arm, which is searched only if the hand is another one than before."""
         held = held_hand(armature, side, known)
         if self._hand is None or self._hand[0] is not held:
             who = held_follower(armature, side, known)
-            # An arm in IK is drawn as it stands as well.
+            # An arm in IK is drawn too.
             self._hand = held, replace(who, arm=who.arm or arm_led(armature, known.hands[side]))
             self._tracer = None
         return self._hand[1]
@@ -106,7 +106,7 @@ class TraceCache:
 
 
 def _same_palm(hand: HandModel, other: HandModel) -> bool:
-    """Whether the palms of a hand that stands in two ways are alike."""
+    """Whether a hand has the same palm in two poses."""
     return np.allclose(hand.rest, other.rest, rtol=0.0, atol=ROUNDING)
 
 

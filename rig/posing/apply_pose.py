@@ -1,4 +1,4 @@
-"""A hand of a rig posed as it is now, without keys: what live solving shows."""
+"""Pose hands of rigs without keys, as live solving does."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
@@ -26,13 +26,13 @@ Floats = NDArray[np.float64]
 
 
 def begin(armature: "Object", found: FoundHand | None, hand: HandModel, *, limited: bool = True) -> RigHand:
-    """A hand of an armature; found is None for one that add_hand built. Raises RigError as bound_hand does."""
+    """Return a hand of an armature; found: None for one that add_hand built. Raises RigError as bound_hand does."""
     binding = bound_hand(armature, found, hand, limited=limited) if found else default_binding(armature, hand)
     return begin_bound(armature, binding, hand)
 
 
 def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits: tuple[str, ...] = DIGITS) -> RigHand:
-    """A hand of an armature that is bound already. Raises RigError where a bone hangs on a bone further out."""
+    """Return a hand of an armature from its binding. Raises RigError if a bone is a child of a bone further out."""
     names = [str(binding.bones[joint]) for joint in binding.mapped]
     return RigHand(
         armature=DataReference.of(armature),
@@ -48,15 +48,14 @@ def begin_bound(armature: "Object", binding: RigBinding, hand: HandModel, digits
 
 
 def pose(hands: Sequence[tuple[RigHand, Pose]]) -> bool:
-    """Poses the bones of hands as their poses of one frame, in the scene's world, say; whether there was any to pose.
+    """Pose the bones of hands by poses of one frame in the world; whether there was any to pose.
 
-    All is read before anything is moved: Blender evaluates
-    what was moved when it is asked next.
+    Everything is read before anything is written, since reading makes Blender evaluate what was written.
     """
     motions = []
     for posed, solved in hands:
         armature = posed.find_armature()
-        # While bones are edited, Blender shows none as posed.
+        # In Edit Mode Blender shows no pose.
         if armature is not None and not armature.data.is_editmode:
             motions.append((armature, posed, posed.motion(armature, solved)))
     for armature, posed, motion in motions:
@@ -65,7 +64,7 @@ def pose(hands: Sequence[tuple[RigHand, Pose]]) -> bool:
 
 
 def state(posed: RigHand) -> Literal["there", "edited", "gone"]:
-    """Whether the armature and all bones of the hand are there, and whether they are being edited."""
+    """Return whether the armature and all bones of the hand exist, and whether they are in Edit Mode."""
     armature = posed.find_armature()
     if armature is None:
         return "gone"
@@ -73,9 +72,9 @@ def state(posed: RigHand) -> Literal["there", "edited", "gone"]:
 
 
 def recentred(poses: Mapping[Side, Pose], rests: Mapping[Side, Floats]) -> Floats:
-    """(4, 4) what moves the performer's hands to where a rig's hands are at rest, turned about the vertical only.
+    """Return the transform (4, 4) that takes the performer's hands to the rest position of a rig's hands.
 
-    poses: one frame of each hand; rests: (4, 4) of each wrist in the world at rest, of the same hands.
+    It rotates about the vertical only. poses: one frame of each hand. rests: (4, 4) T_world_wrist of each hand at rest.
     """
     sides = [side for side in poses if side in rests]
     own = np.mean([poses[side].root[0, :3, 3] for side in sides], axis=0)

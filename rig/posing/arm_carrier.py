@@ -1,4 +1,4 @@
-"""The arm that brings a rig's hand to a grasp: the one that keys move, or the one that goes along with its control."""
+"""The arm that carries a rig's hand to a grasp: posed by keys, or by inverse kinematics with the hand's control."""
 
 from typing import TYPE_CHECKING
 
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 AROUND = 0.9
-"""Hand lengths from an object's nearest place to where the rig is asked for its elbow."""
+"""Hand lengths around the object's nearest point, at which the rig's elbow is sampled."""
 REACHED = 0.35, 0.95
-"""Arm lengths from the shoulder: nearer or farther a wrist is not brought to ask; a stretched arm tells no side."""
+"""Arm lengths from the shoulder between which the wrist is sampled; a stretched arm has no elbow side."""
 
 
 def carrier(who: Follower, found: FoundHand, near: Floats) -> Carrier | None:
-    """The arm that carries a hand, as it stands; None for a hand that hangs on none.
+    """Return the arm that carries a hand; None without one.
 
-    near (3,) m: what is grasped. Of an arm in IK, whose elbow is where the rig has it, the hand is brought there to see
-    where that is, and back. Raises RigError where the hand is gone.
+    near: (3,) m, the nearest point of the object. The elbow of an arm in IK is decided by the rig, so the hand is moved
+    around this point to sample it, and back. Raises RigError where the hand is gone.
     """
     if who.arm is None:
         led = arm_led(who.held.armature_object(), found)
-        return _led(who, led, near) if led else None
+        return _sampled(who, led, near) if led else None
     shoulder = following.shoulder(who, None)
     assert shoulder is not None, "it has an arm"
     base = arms.shoulder_frames(shoulder.base, 1)[0, :3, 3]
     return Carrier(base, shoulder.arm.upper, shoulder.arm.fore, following.elbow(who)[1], who.held.hand.side)
 
 
-def _led(who: Follower, bones: ArmBones, near: Floats) -> Carrier | None:
+def _sampled(who: Follower, bones: ArmBones, near: Floats) -> Carrier | None:
     armature, wrist = who.held.armature_object(), who.held.binding.rest[0, :3, 3]
     world = np.array(armature.matrix_world)
     rests = np.array([armature.data.bones[name].head_local for name in (bones.upper, bones.fore)])
@@ -54,13 +54,13 @@ def _led(who: Follower, bones: ArmBones, near: Floats) -> Carrier | None:
     ways = far / size
     wrists = base + ways * np.clip(size, *((upper + fore) * np.array(REACHED)))
     out = _seen_elbows(who, bones, wrists) - base
-    # Of each the side alone: how far out an elbow is, goes by how far the wrist is.
+    # Only the direction of each elbow: its distance follows from that of the wrist.
     sides = base + out - (out * ways).sum(axis=1, keepdims=True) * ways
     return Carrier(base, float(upper), float(fore), sides, who.held.hand.side, wrists, RIGID)
 
 
 def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
-    """(K, 3) m, where the rig has the elbow with the wrist at places (K, 3); the hand is then as it was."""
+    """Return the rig's elbow (K, 3) m for wrist positions (K, 3). The hand's pose is restored."""
     armature, stands = who.held.armature_object(), who.held.read()
     before = channels_of(armature, [name for name, _ in following.posed_bones(who)])
     elbows, wrist = np.empty_like(wrists), who.held.only([0])
@@ -78,13 +78,13 @@ def _seen_elbows(who: Follower, bones: ArmBones, wrists: Floats) -> Floats:
 
 
 def _heads(armature: "Object", bones: ArmBones) -> Floats:
-    """(2, 3) m, where shoulder and elbow are in the world as evaluated."""
+    """Return the evaluated shoulder and elbow (2, 3) m in the world."""
     seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return np.array([seen.matrix_world @ seen.pose.bones[name].head for name in (bones.upper, bones.fore)])
 
 
 def _directions() -> Floats:
-    """(13, 3) the twelve corners of an icosahedron, and none."""
+    """Return zero and the twelve corners (13, 3) of an icosahedron."""
     golden = (1 + np.sqrt(5)) / 2
     corners = [np.roll([0.0, a, b * golden], k) for k in range(3) for a in (-1, 1) for b in (-1, 1)]
     return np.array([np.zeros(3), *(corner / np.linalg.norm(corner) for corner in corners)])

@@ -1,8 +1,8 @@
-"""By what a pose asset that Knuckle made is known again, so that only such are ever keyed anew.
+"""Recognise the pose assets that Knuckle made, so that only these are ever keyed again.
 
-Blender copies custom properties with what it copies. A mark therefore says what its action was called and how it was
-keyed: an action that a person edited, or a copy beside the one that was made, is the person's. An armature is known by
-an identifier that stays when it is renamed; a copy of it is another one.
+Blender copies custom properties with a data-block. The mark of an action therefore holds its name and a digest of its
+keys: an action that a person edited, or a copy of it, belongs to the person. An armature has an identifier that
+survives renaming; a copy of the armature counts as another one.
 """
 
 import hashlib
@@ -19,29 +19,28 @@ if TYPE_CHECKING:
     from bpy.types import Action, Object
 
 MARK = "knuckle_pose"
-"""The custom property of an action: the pose, its side, the armature, and the action's name and keys as they were made.
-"""
+"""Custom property of an action: the pose, its side, the armature, and the action's name and keys when it was made."""
 KEPT = "knuckle_poses"
-"""The custom property of an armature object whose poses were made assets: its identifier, and its name then."""
+"""Custom property of an armature object whose poses were made assets: its identifier, and its name then."""
 
 
 def identifier(armature: "Object") -> str:
-    """Of an armature whose poses are made assets, kept on it from the first time on."""
+    """Return the identifier of an armature, which it keeps from the first call on."""
     own = _own(armature) or _left_behind(armature.name) or uuid4().hex
     armature[KEPT] = {"id": own, "name": armature.name}
     return own
 
 
 def mark(action: "Action", armature: "Object", pose: str, side: Side) -> None:
-    """Says that an action was made so for an armature that has an identifier, as it is now."""
+    """Mark an action as made for an armature that has an identifier."""
     kept = {"pose": pose, "side": side, "of": armature[KEPT]["id"], "armature": armature.name}
     action[MARK] = kept | {"name": action.name, "keys": _keys(action)}
 
 
 def made_before(own: str, pose: str, side: Side) -> "Action | None":
-    """The asset of a pose of an armature, by its identifier, that is as it was made, whatever its name.
+    """Return the unchanged asset of a pose of the armature with an identifier, even if it was renamed.
 
-    None where there is none, or where a copy of it may be it as well.
+    None where there is none, or where it cannot be told from a copy.
     """
     of = pose, side, own
     marked = {action: kept for action, kept in _marked() if (kept["pose"], kept["side"], kept["of"]) == of}
@@ -53,7 +52,7 @@ def made_before(own: str, pose: str, side: Side) -> "Action | None":
 
 
 def _own(armature: "Object") -> str | None:
-    """What an armature was called by, None for one that is a copy of another or that was never called."""
+    """Return the identifier on an armature; None without one, or if the armature is a copy of another."""
     kept = _table(armature, KEPT)
     if kept is None:
         return None
@@ -63,7 +62,7 @@ def _own(armature: "Object") -> str | None:
 
 
 def _left_behind(name: str) -> str | None:
-    """What an armature of this name was called by that is gone: a library override forgets it with each loading."""
+    """Return the identifier of a missing armature of this name: library overrides lose theirs on loading."""
     there = {kept["id"] for obj in bpy.data.objects if (kept := _table(obj, KEPT)) is not None}
     gone = (str(kept["of"]) for _, kept in _marked() if kept["armature"] == name and kept["of"] not in there)
     return next(gone, None)
@@ -77,7 +76,7 @@ def _marked() -> "Iterator[tuple[Action, dict[str, Any]]]":
 
 
 def _table(block: "bpy.types.ID", name: str) -> dict[str, Any] | None:
-    """A custom property that is one of these tables, None for anything else."""
+    """Return a custom property that has the expected entries, None otherwise."""
     kept: Any = block.get(name)
     table = kept.to_dict() if hasattr(kept, "to_dict") else {}
     expected = {"pose", "side", "of", "armature", "name", "keys"} if name == MARK else {"id", "name"}
@@ -85,7 +84,7 @@ def _table(block: "bpy.types.ID", name: str) -> dict[str, Any] | None:
 
 
 def _keys(action: "Action") -> str:
-    """A digest of what its curves say: whose channels they are, whether they are mute or modified, and their keys."""
+    """Return a digest of an action's F-curves: their channels, keys, modifiers, and whether they are muted."""
     digest = hashlib.sha256()
     bags = (bag for layer in action.layers for strip in layer.strips for bag in getattr(strip, "channelbags", ()))
     for curve in (curve for bag in bags for curve in bag.fcurves):

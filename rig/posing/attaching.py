@@ -1,4 +1,4 @@
-"""An object goes along with the hand that holds it, by a Child Of constraint, until the hand lets go of it."""
+"""Attach an object to the hand that holds it, by a Child Of constraint, and release it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from bpy.types import Constraint, FCurve, Object
 
 NAME = "Held"
-"""How the constraint is called: one of a person's own is left alone."""
+"""Prefix of the constraint's name; others are left alone."""
 
 
 def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
-    """Raises RigError for an object that cannot go along with a hand from a frame on, or not only with that."""
+    """Raise RigError for an object that cannot follow a hand from a frame on, or that something else moves as well."""
     armature = who.held.armature_object()
     if not obj.is_editable:
         raise RigError(f"'{obj.name}' is linked from another file, make a library override of it first to attach it")
@@ -35,7 +35,7 @@ def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
     now = bpy.context.scene.frame_current_final
     if any(differ(curve.evaluate(now), _value(obj, curve)) for curve in transform_curves(obj)):
         raise RigError(f"'{obj.name}' is not where its own keys have it, key it where it is first")
-    # What carries both would carry the object twice.
+    # An ancestor of both would move the object twice.
     both = [parent for _, parent in parents(obj) if parent == armature or parent in _above(armature)]
     parent = moving_parent(obj, frame) or next(iter(both), None)
     if parent is not None:
@@ -43,13 +43,16 @@ def check_attachable(who: Follower, obj: "Object", frame: float) -> None:
 
 
 def has_keys(obj: "Object") -> bool:
-    """Whether an object was somewhere else before, by keys of its own."""
+    """Whether keys of its own move an object."""
     return any(changes(curve, curve.range()[0]) for curve in transform_curves(obj))
 
 
 def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = None) -> "Constraint":
-    """An object goes along with a hand as the hand stands now; frames: the last one on which it does not yet, and the
-    one from which on it does, else for ever. Raises RigError where the hand is gone."""
+    """Attach an object to a hand in its present pose.
+
+    frames: the last one on which it is not attached yet, and the first one on which it is; always by default. Raises
+    RigError where the hand is gone.
+    """
     armature, bone = who.held.armature_object(), _bone_of(who)
     assert bone is not None, "check_attachable"
     seen = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -65,7 +68,7 @@ def attach(who: Follower, obj: "Object", frames: tuple[float, float] | None = No
 
 
 def held_by(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
-    """The objects that go along with a hand now, and what makes them. Raises RigError where the hand is gone."""
+    """Yield the objects that are attached to a hand with their constraints. Raises RigError where the hand is gone."""
     armature, bone = who.held.armature_object(), _bone_of(who)
     for obj in bpy.context.view_layer.objects:
         for held in _holds(obj):
@@ -74,15 +77,17 @@ def held_by(who: Follower) -> "Iterator[tuple[Object, Constraint]]":
 
 
 def check_loose(obj: "Object", held: "Constraint", frame: float) -> None:
-    """Raises RigError for an object that would not stay where it is from a frame on, were it let go of."""
+    """Raise RigError for an object that would not stay where it is if it were released on a frame."""
     if _path(held) in {curve.data_path for curve in played(obj) if changes(curve, frame)}:
         raise RigError(f"'{obj.name}' is let go of by keys after frame {frame:g} already, take those away first")
     check_still(obj, frame, _holds(obj))
 
 
 def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
-    """An object that check_loose lets pass stays from now on where it is; on a frame, with what is keyed before left as
-    it is, if it was attached by keys or has its own."""
+    """Release an object that passes check_loose, so that it stays where it is.
+
+    If it was attached by keys or has keys of its own, it is released on a frame, and earlier keys stay.
+    """
     world = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world.copy()
     if not (_is_keyed(obj, held) or transform_curves(obj)):
         obj.constraints.remove(held)
@@ -102,7 +107,7 @@ def let_go(obj: "Object", held: "Constraint", frame: float) -> None:
 
 
 def _bone_of(who: Follower) -> str | None:
-    """What carries a hand: not its control, which stands aside where another moves the hand."""
+    """Return the bone that carries a hand: not its control, which stays aside where another one moves the hand."""
     binding = who.held.binding
     return binding.carrier or binding.bones[0]
 
@@ -112,7 +117,7 @@ def _holds(obj: "Object") -> "list[Constraint]":
 
 
 def _above(armature: "Object") -> "set[Object]":
-    """The objects on which an armature hangs: those above it, and those to which it or its bones are constrained."""
+    """Return the objects that move an armature: its ancestors, and targets of its and its bones' constraints."""
     found: set[Object] = set()
     left: list[Any] = [armature]
     while left:
@@ -140,7 +145,7 @@ def _is_keyed(obj: "Object", held: "Constraint") -> bool:
 
 
 def _keep_before(obj: "Object", path: str, frame: float) -> None:
-    """What a channel's curves are before a frame, they stay, whatever is keyed on that."""
+    """Keep the values of a channel before a frame, whatever is keyed on the frame."""
     there = {curve.array_index: curve for curve in played(obj) if curve.data_path == path}
     for index in range(len(getattr(obj, path))):
         if index not in there:
@@ -149,10 +154,10 @@ def _keep_before(obj: "Object", path: str, frame: float) -> None:
         points = there[index].keyframe_points
         earlier = [key for key in points if key.co[0] < frame - SAME_FRAME]
         if len(earlier) < len(points) or not earlier:
-            # It comes to a key on this very frame, or has no other.
+            # The only key is on this frame, or the curve has none before it.
             points.insert(frame - 1, there[index].evaluate(frame - 1))
         else:
-            # A handle that Blender sets would turn with the key that is next.
+            # An automatic handle would rotate with the next key.
             earlier[-1].handle_left_type = earlier[-1].handle_right_type = "FREE"
             earlier[-1].interpolation = "CONSTANT"
     _hold_key(obj, path, frame - 1)
@@ -164,7 +169,7 @@ def _key_held(obj: "Object", held: "Constraint", frame: float) -> None:
 
 
 def _hold_key(obj: "Object", path: str, frame: float) -> None:
-    """What is keyed on a frame stays until the next key."""
+    """Make a channel constant from a frame to the next key."""
     for curve in played(obj):
         key = key_on(curve, frame) if curve.data_path == path else None
         if key is not None:

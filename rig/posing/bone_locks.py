@@ -1,4 +1,4 @@
-"""Bones put back to rest; what a person has locked of them stays."""
+"""Put bones back to rest, except for their locked channels."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 REST = {"QUATERNION": (1.0, 0.0, 0.0, 0.0), "AXIS_ANGLE": (0.0, 0.0, 1.0, 0.0)}
-"""Of a rotation mode; Euler angles are zero."""
+"""Rotation mode -> its values at rest; Euler angles are zero."""
 
 
 def turn(bone: "PoseBone", values: Floats) -> Floats:
-    """What to set a bone's rotation to, of values (4,) or (3,) in its own mode: all but what is locked.
+    """Return a rotation (4,) or (3,) in a bone's own mode with the locked components as they are now.
 
-    Blender locks modes of four numbers by their XYZ angles, or with *4D* the parts of the quaternion, of which the
-    others then make the whole one long.
+    In modes of four numbers Blender locks the XYZ angles, or with *4D* the components of the quaternion; the others are
+    then scaled so that it has unit length.
     """
     mode, locked = bone.rotation_mode, np.array(bone.lock_rotation)
     whole = bone.lock_rotation_w if bone.lock_rotations_4d else False
@@ -32,7 +32,7 @@ def turn(bone: "PoseBone", values: Floats) -> Floats:
         return _kept(now, values, locked)
     before, wanted = _turn(now, mode), _turn(values, mode)
     if bone.lock_rotations_4d:
-        # The axis of axis and angle points along Y at rest: its Y says nothing.
+        # Axis and angle has its axis along Y at rest, so that a locked Y constrains nothing.
         merged = _merged(before, wanted, np.array([whole, locked[0], locked[1] and mode == "QUATERNION", locked[2]]))
     else:
         turned = rotation_channels.least_eulers(rot.to_matrix(before[None]), "XYZ")
@@ -42,7 +42,7 @@ def turn(bone: "PoseBone", values: Floats) -> Floats:
 
 
 def to_rest(bone: "PoseBone") -> None:
-    """Puts a bone back to rest, as Blender's Clear Transforms does."""
+    """Put a bone back to rest, as Blender's Clear Transforms does."""
     mode = bone.rotation_mode
     bone.location = _kept(bone.location, np.zeros(3), bone.lock_location).tolist()
     bone.scale = _kept(bone.scale, np.ones(3), bone.lock_scale).tolist()
@@ -55,7 +55,7 @@ def _kept(now: Any, values: Floats, locked: Any) -> Floats:
 
 
 def _merged(before: Floats, wanted: Floats, locked: NDArray[np.bool_]) -> Floats:
-    """(4,) a unit quaternion with the locked parts of one, and the others in the proportions of another."""
+    """Return a unit quaternion (4,) with the locked components of one, and the others in the ratio of another."""
     wanted = wanted * (-1.0 if wanted @ before < 0 else 1.0)
     free = np.where(locked, 0.0, wanted)
     size, left = np.linalg.norm(free), 1.0 - float(np.sum(before[locked] ** 2))
@@ -65,7 +65,7 @@ def _merged(before: Floats, wanted: Floats, locked: NDArray[np.bool_]) -> Floats
 
 
 def _turn(values: Floats, mode: str) -> Floats:
-    """(4,) a unit quaternion, of a quaternion or an angle and its axis (4,)."""
+    """Return the unit quaternion (4,) of a quaternion or an angle and axis (4,)."""
     if mode == "AXIS_ANGLE":
         angle, axis = values[0], values[1:] / max(float(np.linalg.norm(values[1:])), 1e-9)
         return np.array([np.cos(angle / 2), *(np.sin(angle / 2) * axis)])

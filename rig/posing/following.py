@@ -1,4 +1,4 @@
-"""A rig's hand that touches a point or follows a course with its wrist or a fingertip, by the arm that carries it."""
+"""Move a rig's hand so that its wrist or a fingertip touches a point or follows a course, by its arm."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,43 +29,43 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Courses = Callable[[Tool], Course]
-"""The course that a hand takes from where it stands."""
+"""Makes the course of a hand from its present pose."""
 
 AS_IT_IS: Mapping[str, Floats] = MappingProxyType({})
 ROUNDS = 3
-"""Times that an arm is placed anew where bones in it that are no shoulder or elbow leave the wrist off its place."""
+"""Iterations of posing an arm in which other bones than shoulder and elbow shift the wrist."""
 NEAR = 1e-5
-"""m at which a wrist is there."""
+"""m between a wrist and its goal at which it is reached."""
 BENT = 0.01
-"""Of an arm's length: an elbow nearer than this to the line from shoulder to wrist says nothing of its side."""
+"""Arm lengths from the line between shoulder and wrist within which an elbow has no side."""
 FAR = 20.0
-"""Of an arm's length, how far away its pole is."""
+"""Arm lengths from the shoulder to the pole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """A hand of an armature that follows. Holds names and numbers, so that it outlives undo."""
+    """A hand of an armature with its arm. Holds names and numbers, so that it stays valid after undo."""
 
     held: RigHand
     arm: ArmBones | None
-    """What carries its wrist; None where it hangs on no arm that keys move."""
+    """The arm that carries its wrist; None without one that keys move."""
     fixed: str
-    """Why its wrist stays where it is, a sentence; empty where it goes along."""
+    """Why its wrist cannot be moved, a sentence; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Followed:
-    """What a hand does on its course."""
+    """A hand's poses on its course."""
 
     brought: Brought
     stands: HandState
-    """How it stood before."""
+    """The state before."""
 
 
 def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held: RigHand | None = None) -> Follower:
-    """A hand that was found, and what carries it; held: the hand, where it is known already.
+    """Return a detected hand with its arm; held: its RigHand, if there is one already.
 
-    Raises RigError and HandError as held.take does.
+    Raises RigError and HandError as posable_hand.take does.
     """
     held = held or take(armature, found, limited=limited)
     try:
@@ -81,10 +81,18 @@ def follower(armature: "Object", found: FoundHand, *, limited: bool = True, held
 
 
 def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None, *, alone: bool = False) -> Followed:
-    """The poses of a hand whose `joint`, the wrist or a tip, goes along a course, at scene frames (N,) or now.
+    """Return the poses of a hand whose wrist or tip follows a course.
 
-    alone: only the digit moves. Raises RigError for a hand that is gone, a digit that the rig lacks and a wrist that
-    stays where it is, SolverError and HandError as courses and solvers do.
+    Args:
+        who: the hand.
+        joint: the wrist, or a tip.
+        course: the course.
+        frames: (N,) scene frames; by default the present one.
+        alone: whether only the digit moves.
+
+    Raises:
+        RigError: the hand is gone, lacks the digit, or has a wrist that cannot be moved.
+        SolverError, HandError: as courses and solvers do.
     """
     held, digit = who.held, digit_of(joint)
     if digit is not None and digit not in held.digits:
@@ -101,7 +109,7 @@ def go(who: Follower, joint: str, course: Courses, frames: Floats | None = None,
 
 
 def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
-    """The arm as large as it is in the world, and where its shoulder and elbow (3,) m are; None for a hand without."""
+    """Return the arm in world size, and its shoulder and elbow (3,) m; None without an arm."""
     carried = shoulder(who, None)
     if carried is None:
         return None
@@ -109,32 +117,32 @@ def standing_arm(who: Follower) -> tuple[arms.Arm, Floats, Floats] | None:
 
 
 def pose(who: Follower, followed: Followed) -> None:
-    """Poses arm and hand as the first step has them, without keys. Raises RigError where the hand is gone."""
+    """Pose arm and hand at the first step, without keys. Raises RigError where the hand is gone."""
     held, first = who.held, followed.brought.pose
     wanted = Pose(held.hand, first.root[:1], first.angles[:1])
     if who.arm:
-        # The hand stays on the arm, also where that does not quite bring it there.
+        # The hand stays on the arm, even if that does not quite reach the goal.
         wanted = Pose(held.hand, _with_place(wanted.root, pose_arm(who, pointed(who), wanted)), wanted.angles)
     held.write(HandState(wanted, followed.stands.beyond))
     bpy.context.view_layer.update()
 
 
 def posed_bones(who: Follower) -> list[tuple[str, bool]]:
-    """The bones of hand and arm that `pose` poses, and whether they are moved as well as turned."""
+    """Return the bones of hand and arm that `pose` poses, and whether their locations are posed too."""
     binding = who.held.binding
     bones = [(str(binding.bones[joint]), bool(binding.placed[joint])) for joint in binding.mapped]
     return [*((name, False) for name in ((who.arm.upper, who.arm.fore) if who.arm else ())), *bones]
 
 
 def key(who: Follower, followed: Followed, frames: Floats, name: str) -> "Action":
-    """Keys a course at scene frames (N,) into a new action, as key_hands does. Raises RigError."""
+    """Key a course at scene frames (N,) in a new action, as key_hands does. Raises RigError."""
     held, arm = who.held, pointed(who) if who.arm else None
     keyed = KeyedHand(held.binding, held.hand, followed.brought.pose, arm, followed.stands.beyond)
     return key_hands(held.armature_object(), [keyed], frames, name)
 
 
 def _as_seen(held: RigHand, stands: HandState, joint: str) -> tuple[Tool, End]:
-    """The hand as it stands, and what of it follows: a tip is where the rig's last bone ends."""
+    """Return the hand as a tool in its present pose, and its end; a tip is the end of the rig's last bone."""
     root, angles = stands.pose.root[0], stands.pose.angles
     model = joint_position(Pose.at_origin(held.hand, angles), joint)[0]
     armature = held.armature_object()
@@ -145,7 +153,7 @@ def _as_seen(held: RigHand, stands: HandState, joint: str) -> tuple[Tool, End]:
 
 
 def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
-    """The arm in the world, as large as it is there, now or at scene frames (N,)."""
+    """Return the arm in world size and its base, now or at scene frames (N,); None without an arm."""
     if who.arm is None:
         return None
     world, carried = _carried(who, frames)
@@ -157,7 +165,7 @@ def shoulder(who: Follower, frames: Floats | None) -> Shoulder | None:
 
 
 def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Floats]:
-    """T_world_armature, and where the upper arm's rest is carried to: (4, 4), or (N, 4, 4) where they move."""
+    """Return T_world_armature and the upper arm's rest as its parents carry it: (4, 4), or (N, 4, 4) if they move."""
     assert who.arm is not None
     armature, name = who.held.armature_object(), who.arm.upper
     rest = np.array(armature.data.bones[name].matrix_local)
@@ -169,11 +177,11 @@ def _carried(who: Follower, frames: Floats | None = None) -> tuple[Floats, Float
 
 
 def pointed(who: Follower) -> ArmBones:
-    """The arm with its elbow on the side on which it is now, or to where that was told.
+    """Return the arm with a pole that keeps its elbow on the present side; a pole that is set stays.
 
-    The elbow is turned about the line from shoulder to wrist by an angle from where the arm's own pole has it: down,
-    and to the side of the little finger. The pole is turned by as much, and far away: so an elbow that is as a
-    person's stays so, wherever the wrist goes. An arm that is straight says nothing of it.
+    The arm's own pole points down and to the side of the little finger. It is rotated about the line from shoulder to
+    wrist by the angle between its elbow and the present one, and moved far away, so that a natural elbow stays natural
+    wherever the wrist goes. A straight arm keeps its own pole.
     """
     assert who.arm is not None
     if who.arm.pole is not None:
@@ -194,7 +202,7 @@ def pointed(who: Follower) -> ArmBones:
 
 
 def elbow(who: Follower) -> tuple[Floats, Floats]:
-    """(3,) where the elbow of a hand's arm is now in armature space, and (3,) m in the world."""
+    """Return the present elbow (3,) in armature space, and (3,) m in the world."""
     assert who.arm is not None
     armature = who.held.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
@@ -203,9 +211,9 @@ def elbow(who: Follower) -> tuple[Floats, Floats]:
 
 
 def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Floats] = AS_IT_IS) -> Floats:
-    """Turns the arm's bones so that the wrist comes to where a pose has it; (3,) m in the world, where it then is.
+    """Rotate the arm's bones so that the wrist reaches its position in a pose; return where it is, (3,) m in the world.
 
-    beyond: bone -> (4,) wxyz, how it is turned on top of that.
+    beyond: bone -> (4,) wxyz, its rotation on top of that.
     """
     held, armature = who.held, who.held.armature_object()
     world, carried = _carried(who)
@@ -228,7 +236,7 @@ def pose_arm(who: Follower, arm: ArmBones, wanted: Pose, beyond: Mapping[str, Fl
 
 
 def arm_beyond(who: Follower, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
-    """Bone -> (4,) wxyz, how an arm's bones are turned on top of what brings the wrist to where a pose has it."""
+    """Return bone -> (4,) wxyz, the rotation of an arm's bone on top of what brings the wrist to a pose."""
     armature = who.held.armature_object()
     world, carried = _carried(who)
     motion = move_arm(armature, arm, who.held.binding, pose, world=world, carried=carried)
@@ -239,7 +247,7 @@ def arm_beyond(who: Follower, arm: ArmBones, pose: Pose) -> dict[str, Floats]:
 
 
 def _seen_wrist(held: RigHand) -> Floats:
-    """(3,) m, where the wrist is in the world as evaluated."""
+    """Return the evaluated wrist (3,) m in the world."""
     armature = held.armature_object()
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     place: Floats = (np.array(evaluated.matrix_world) @ posed_frames(evaluated, held.binding)[0, :, 3])[:3]

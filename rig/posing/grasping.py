@@ -1,4 +1,4 @@
-"""A rig's hand that takes hold of an object: planned on the evaluated mesh, closed on the skin that is seen."""
+"""Grasp an object with a rig's hand: planned on the evaluated mesh, closed with the evaluated skin."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -36,38 +36,45 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 DEEPEST = 0.9e-3
-"""m: skin that is pressed in further, once it is evaluated, is closed anew."""
+"""m: if the evaluated skin is deeper inside the object, the hand is closed again."""
 ROUNDS = 3
-"""How often."""
+"""The most times that it is closed."""
 REACHED = 2e-3
-"""m: an arm that lacks less reaches."""
+"""m: an arm that is too short by less than this reaches."""
 STRAIGHT, CLOSING = 0.25, 0.25
-"""Parts of a whole approach: how long the open hand comes straight, and how long it then closes."""
+"""Parts of the approach in which the open hand moves straight to the object, and in which it then closes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grasped:
-    """A hand that has taken hold of an object."""
+    """A hand that holds an object."""
 
     who: Follower
     hold: Hold
     way: Pose
-    """From how the hand stood, by where it is open in front of the object, to how it holds."""
+    """From the hand's pose before, by the open hand in front of the object, to the hold."""
     parts: Floats
-    """(N,) 0..1, when it is there."""
+    """(N,) 0..1, the time of each pose."""
     deepest: float
-    """m, the distance of the skin that is furthest inside the object, as it is evaluated; below 0 inside."""
+    """m, the least signed distance of the evaluated skin from the object; negative inside."""
     before: dict[str, Channels]
-    """Bone of hand or arm -> how it stood."""
+    """Bone of hand or arm -> its channels before."""
     elbow: tuple[float, float, float] | None
-    """Where the arm's elbow was, in armature space."""
+    """Position of the arm's elbow before, in armature space."""
 
 
 def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None = None, *, steps: int = 8) -> Grasped:
-    """Takes hold of an object: the hand is posed, without keys, the arm that carries it too.
+    """Grasp an object: pose the hand and the arm that carries it, without keys.
 
-    grip: how, None for the grip that suits the object; steps: in how many the hand comes. Raises RigError and
-    HandError for what is no object to hold, is too large, out of reach, or for a hand whose wrist cannot be moved.
+    Args:
+        armature: the armature.
+        found: its hand.
+        obj: a mesh object.
+        grip: the grip; None for the one that suits the object.
+        steps: number of poses on the way to the object.
+
+    Raises:
+        RigError, HandError: the object cannot be held, is too large or out of reach, or the wrist cannot be moved.
     """
     who = following.follower(armature, found)
     if who.fixed:
@@ -96,9 +103,10 @@ def grasp(armature: "Object", found: FoundHand, obj: "Object", grip: Name | None
 
 
 def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
-    """The way of a hand to how it holds, and when (N,) 0..1 it is where.
+    """Return the poses of a hand on its way to a hold, and their times (N,) 0..1.
 
-    By places `there` (M, 4, 4) to where it is open in front of the object, straight on until it touches, and closed.
+    The open hand moves along wrist poses `there` (M, 4, 4) to the front of the object, then straight on until it
+    touches, and then closes.
     """
     steps = len(there) - 1
     last = max(1, steps // 3)
@@ -117,7 +125,7 @@ def approach(stands: Pose, hold: Hold, there: Floats) -> tuple[Pose, Floats]:
 
 
 def pose(grasped: Grasped, step: int) -> None:
-    """Poses arm and hand as a step of the way has them, without keys; the first as they stood.
+    """Pose arm and hand at a step of the way, without keys; step 0 is the pose before.
 
     Raises RigError where the hand is gone.
     """
@@ -134,10 +142,9 @@ def pose(grasped: Grasped, step: int) -> None:
 
 
 def key(grasped: Grasped, frames: Mapping[int, float]) -> None:
-    """Keys steps of the way, each on its frame, into the action that the armature plays; after the last step the hand
-    holds. Keys of its bones between the first frame and the last, through which it would go, are taken away.
+    """Key steps of the way on their frames, in the action that the armature plays.
 
-    Raises RigError where the hand is gone.
+    Other keys of its bones between the first frame and the last are removed. Raises RigError where the hand is gone.
     """
     armature = grasped.who.held.armature_object()
     _clear_between(grasped, min(frames.values()), max(frames.values()))
@@ -171,10 +178,10 @@ def _pose(who: Follower, root: Floats, angles: Floats) -> None:
 
 
 def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Hold) -> tuple[Hold, float]:
-    """The hold as the evaluated skin has it, and how deep that is.
+    """Return the hold corrected for the evaluated skin, and its least distance in m.
 
-    What the skin's modifiers do beside carrying it is known where the hand stands: closed anew with the skin as it is
-    seen there, it is as deep as it may be.
+    The effect of the skin's other modifiers is known only in the pose itself, so the hand is closed again with the skin
+    that is seen there.
     """
     armature = who.held.armature_object()
     deepest = -np.inf
@@ -194,7 +201,7 @@ def _settled(who: Follower, found: FoundHand, solid: Solid, task: Task, hold: Ho
 
 
 def _with_elbow(who: Follower, carrier: Carrier | None, root: Floats) -> Follower:
-    """The hand on an arm whose elbow goes where the wrist bends least."""
+    """Return the hand on an arm whose elbow is where the wrist bends least."""
     if carrier is None or who.arm is None:
         return who
     place = carrier.strain(root[None])[1][0]

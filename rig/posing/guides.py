@@ -1,4 +1,4 @@
-"""What of a scene's objects a hand can follow: their origins, curves and edges, planes that meet, spheres."""
+"""Objects that a hand can follow: their origins, curves and edges, intersections of planes, spheres."""
 
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 UNEVEN = 0.01
-"""A sphere whose scale along its axes differs by more than this share is none."""
+"""Relative difference of an empty's scales above which it is no sphere."""
 
 
 def origins(obj: "Object", frames: Floats) -> Floats:
-    """(N, 3) m, where an object is at scene frames (N,); the scene is at its frame again afterwards."""
+    """Return the positions (N, 3) m of an object at scene frames (N,). The scene's frame is restored."""
     with unkeyed_comes_back(), frames_come_back():
         places = []
         for frame in frames:
@@ -32,15 +32,15 @@ def origins(obj: "Object", frames: Floats) -> Floats:
 
 
 def origin(obj: "Object") -> Floats:
-    """(3,) m, where an object is now."""
+    """Return the position (3,) m of an object now."""
     place: Floats = _world(obj)[:3, 3]
     return place
 
 
 def way_of(obj: "Object") -> Floats:
-    """(P, 3) m, the way along a curve's first spline or a mesh's edge, the one that is selected or the only one.
+    """Return the path (P, 3) m along a curve's first spline, or along a mesh's selected or only edge.
 
-    Raises RigError for what has no such way.
+    Raises RigError for an object without such a path.
     """
     if obj.type not in {"CURVE", "MESH"}:
         raise RigError(f"'{obj.name}' is neither a curve nor a mesh, choose one of these, or two planes")
@@ -49,7 +49,7 @@ def way_of(obj: "Object") -> Floats:
         local = _edge(obj)
     else:
         mesh = evaluated.to_mesh()
-        # A curve without splines, or of single points, has none.
+        # A curve without splines, or of single points, has no mesh.
         local = np.empty((0, 3)) if mesh is None else _spline(obj) if len(mesh.polygons) else _chain(mesh)
         evaluated.to_mesh_clear()
     if len(local) < 2:
@@ -58,9 +58,10 @@ def way_of(obj: "Object") -> Floats:
 
 
 def line_between(one: "Object", other: "Object", near: Floats) -> tuple[Floats, Floats]:
-    """Where the line in which two planes meet begins (3,) m, and how it goes (3,) m: as far as both reach.
+    """Return the start (3,) m and the vector (3,) m of the segment in which the planes of two objects meet.
 
-    It begins at the end that is nearer to a place (3,). Raises RigError, or SolverError for planes that do not meet.
+    It is as long as both objects reach, and starts at the end nearer to a point (3,). Raises RigError for objects that
+    do not reach it side by side, SolverError for parallel planes.
     """
     line = meet_of(plane_of(_three(one)), plane_of(_three(other)))
     way, foot = direction_of(line), on_line(line, near)
@@ -76,7 +77,7 @@ def line_between(one: "Object", other: "Object", near: Floats) -> tuple[Floats, 
 
 
 def ball_of(obj: "Object") -> Ball:
-    """An empty's sphere, or the one about a mesh. Raises RigError for another, SolverError for one without a size."""
+    """Return the sphere of an empty or around a mesh. Raises RigError for others, SolverError without a size."""
     world = _world(obj)
     scale = np.linalg.norm(world[:3, :3], axis=0)
     if obj.type == "EMPTY":
@@ -94,7 +95,7 @@ def ball_of(obj: "Object") -> Ball:
 
 
 def axis_of(obj: "Object", number: int) -> Floats:
-    """(3,) of length 1, an object's axis in the world."""
+    """Return an object's axis, a unit vector (3,) in the world."""
     column: Floats = _world(obj)[:3, number]
     length = float(np.linalg.norm(column))
     return column / length if length > 0 else np.eye(3)[number]
@@ -121,7 +122,7 @@ def _points(vertices: "bpy.types.MeshVertices") -> Floats:
 
 
 def _chain(mesh: "bpy.types.Mesh") -> Floats:
-    """(P, 3) the vertices of its first chain of edges, as curves give them: one after the other, closed or not."""
+    """Return the vertices (P, 3) of the first chain of edges, open or closed, in the order that curves make."""
     points = _points(mesh.vertices)
     joined = {tuple(sorted(edge.vertices)) for edge in mesh.edges}
     many = next((k + 1 for k in range(len(points)) if (k, k + 1) not in joined), 0)
@@ -130,7 +131,7 @@ def _chain(mesh: "bpy.types.Mesh") -> Floats:
 
 
 def _edge(obj: "Object") -> Floats:
-    """(2, 3) its edge's ends."""
+    """Return the ends (2, 3) of the selected or only edge."""
     if obj.data.is_editmode:
         obj.update_from_editmode()
     edges = obj.data.edges
@@ -141,7 +142,7 @@ def _edge(obj: "Object") -> Floats:
 
 
 def _spline(obj: "Object") -> Floats:
-    """(P, 3) the control points of a curve that has a body: where that has no bend between them, its way."""
+    """Return the points (P, 3) of the first spline of a curve that has a bevel or extrusion."""
     spline = obj.data.splines[0]
     if spline.type == "BEZIER":
         from mathutils.geometry import interpolate_bezier
@@ -157,7 +158,7 @@ def _spline(obj: "Object") -> Floats:
 
 
 def _three(obj: "Object") -> Floats:
-    """(3, 3) m, three points of an object's plane: of the largest face of a mesh, else of its own X and Y."""
+    """Return three points (3, 3) m of an object's plane: of a mesh's largest face, else of its own X and Y axes."""
     world = _world(obj)
     if obj.type == "MESH" and len(obj.data.polygons):
         face = max(obj.data.polygons, key=lambda polygon: polygon.area)
@@ -170,7 +171,7 @@ def _three(obj: "Object") -> Floats:
 
 
 def _corners(obj: "Object") -> Floats:
-    """(N, 3) m, an object's bounds; of an empty as large as it is drawn."""
+    """Return the corners (N, 3) m of an object's bounding box, or of the square of an empty's size."""
     size = obj.empty_display_size
     square = size * np.array([[-1.0, -1, 0], [-1, 1, 0], [1, -1, 0], [1, 1, 0]])
     return _placed(_world(obj), square if obj.type == "EMPTY" else np.array(obj.bound_box))

@@ -1,4 +1,4 @@
-"""Named poses on the hands of a rig: shown now, or keyed as actions of one frame."""
+"""Apply named poses to the hands of a rig, or key them as actions of one frame."""
 
 from typing import TYPE_CHECKING
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 FRAME = np.ones(1)
-"""(1,) the scene frame on which a pose is keyed."""
+"""(1,) scene frame on which a pose is keyed."""
 
 
 def posed_joints(held: RigHand) -> list[int]:
-    """The joints of which a named pose says how they stand: those that bend, and tips that hang on nothing.
+    """Return the joints that a named pose moves: those that bend, and tips whose bones have no parent.
 
     The wrist and the palm stay.
     """
@@ -36,10 +36,10 @@ def posed_joints(held: RigHand) -> list[int]:
 
 
 def apply_pose(held: RigHand, name: str, factor: float = 1.0) -> None:
-    """Poses the bones without keys, from how they stand at a factor of 0 to the named pose at 1, angle by angle.
+    """Pose the bones, without keys, between their present pose at a factor of 0 and the named pose at 1.
 
-    What a person posed beyond the movements of a hand goes as the pose comes. Raises HandError for a name that is not
-    known, RigError where the hand is gone.
+    Rotations on top of the hand's angles vanish towards 1. Raises HandError for an unknown name, RigError where the
+    hand is gone.
     """
     angles, joints = poses.angles(held.hand, name), posed_joints(held)
     if factor > 0:
@@ -47,10 +47,10 @@ def apply_pose(held: RigHand, name: str, factor: float = 1.0) -> None:
 
 
 def pose_curves(armature: "Object", held: RigHand, name: str) -> list[BoneCurves]:
-    """The keys of a named pose in the terms in which each bone is turned now, whatever the armature does.
+    """Return the keys of a named pose in the bones' present rotation modes, independent of the armature's pose.
 
-    The wrist and the palm are taken to be at rest: where the fingers' bones hang on them, it does not matter how they
-    stand. Bones that hang on nothing are keyed where they then are.
+    The wrist and the palm are assumed to be at rest, which does not matter for fingers that are their children. Bones
+    without a parent are keyed where they are then.
     """
     binding = held.binding
     world = np.array(armature.matrix_world)

@@ -1,4 +1,4 @@
-"""Where a hand of an armature can be taken hold of by the mouse."""
+"""The points of an armature's hand that can be dragged with the mouse."""
 
 from typing import TYPE_CHECKING
 
@@ -22,13 +22,13 @@ POINTS: tuple[str, ...] = (
     *KNUCKLES,
     WRIST,
 )
-"""Fingertips, the joints that bend most, knuckles, and the palm, which is the wrist's."""
+"""Fingertips, the joints that bend most, knuckles, and the palm, which stands for the wrist."""
 
 
 def grab_points(armature: "Object", binding: RigBinding) -> dict[str, Floats]:
-    """Joint -> (3,) m in the world, where it is taken hold of, of those whose bones are shown.
+    """Return joint -> its point (3,) m in the world, for joints with visible bones: hidden bones are not posed.
 
-    A palm is taken in its middle. Bones that are hidden are not posed.
+    The palm's point is its middle.
     """
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     frames = np.array(evaluated.matrix_world) @ posed_frames(evaluated, binding)
@@ -36,7 +36,7 @@ def grab_points(armature: "Object", binding: RigBinding) -> dict[str, Floats]:
     shown = {joint for joint in binding.mapped if is_shown(armature, str(binding.bones[joint]))}
     points = {}
     for joint in POINTS:
-        if np.isfinite(places[JOINT_INDEX[joint]]).all() and shown & _turned(joint):
+        if np.isfinite(places[JOINT_INDEX[joint]]).all() and shown & _rotated(joint):
             points[joint] = places[JOINT_INDEX[joint]]
     knuckles = [places[JOINT_INDEX[joint]] for joint in KNUCKLES if joint in points]
     if WRIST in points and knuckles:
@@ -44,8 +44,8 @@ def grab_points(armature: "Object", binding: RigBinding) -> dict[str, Floats]:
     return points
 
 
-def _turned(joint: str) -> set[int]:
-    """The joints whose bones a drag turns."""
+def _rotated(joint: str) -> set[int]:
+    """Return the joints whose bones a drag rotates."""
     if joint == WRIST or joint in KNUCKLES:
         return {JOINT_INDEX[WRIST]}
     chain = next(joints for joints in CHAIN_JOINTS.values() if joint in joints)

@@ -1,4 +1,4 @@
-"""How one hand of an armature stands, brought to its other hand."""
+"""Mirror the state of a hand onto the other hand."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,22 @@ Floats = NDArray[np.float64]
 
 
 def digit_joints(held: RigHand, digits: tuple[str, ...] = DIGITS) -> list[int]:
-    """The joints of digits that have a bone, parents first: a hand without its wrist."""
+    """Return the joints of digits that have a bone, parents first, without the wrist."""
     joints = held.hand.joints
     return [joint for joint in held.binding.mapped if digit_of(joints[joint]) in digits]
 
 
 def mirrored(held: RigHand, stands: HandState, other: RigHand, there: HandState) -> HandState:
-    """How `other` has to stand to look in a mirror like `held`, which stands so; its wrist where it is `there`.
+    """Return the state of a hand that is the mirror image of another hand's state; its wrist stays.
 
-    Angles are alike on both hands. What a bone has on top of them is turned from its own frame to its joint's, mirrored
-    there, and turned to the other bone's frame. Joints that only one of them has stay.
+    Angles are equal on both hands. A bone's rotation on top of them is transformed into its joint's frame, mirrored,
+    and transformed into the other bone's frame. Joints that only one hand has keep their state.
+
+    Args:
+        held: the hand to be mirrored.
+        stands: its state.
+        other: the other hand.
+        there: its present state.
     """
     angles = there.pose.angles.copy()
     for dof, movement in enumerate(other.hand.movements):
@@ -36,7 +42,7 @@ def mirrored(held: RigHand, stands: HandState, other: RigHand, there: HandState)
 
 
 def _seen(held: RigHand, other: RigHand, joint: int, on_top: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """A (3,) way and (4,) turn of a bone as those of the other hand's bone."""
+    """Return the mirrored translation (3,) and rotation (4,) for the other hand's bone."""
     frames = [one.binding.rest_to_bone[joint, :3, :3] for one in (held, other)]
     turns = [rot.from_matrix(frame) for frame in frames]
     way, turn = on_top

@@ -1,4 +1,4 @@
-"""A rig's hand posed by its angles while pinned fingertips stay: their digits make up for what the others do."""
+"""Pose a rig's hand by its angles while pinned fingertips stay: their digits compensate for the others."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -17,43 +17,44 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pinned:
-    """A hand with pinned fingertips, before its angles are changed."""
+    """A hand with pinned fingertips before its angles change."""
 
     held: RigHand
-    """Bent as it stood, so that its fingertips are those of the rig."""
+    """With a model bent as the bones are, so that its fingertips are those of the rig."""
     stands: HandState
     pins: tuple[Pin, ...]
     driven: str | None
-    """The digit that is posed, whose pin goes along with it; None where the whole hand is: then digits that are pinned
-    stay and the others are posed."""
+    """The digit that is posed, whose pin moves with it; None for the whole hand, of which pinned digits stay."""
     coupled: bool
-    """Whether a finger's last joint goes with the one before it."""
+    """Whether a finger's last joint follows its middle one."""
 
 
 def take_pinned(held: RigHand, stands: HandState, pins: Sequence[Pin], driven: str | None, *, coupled: bool) -> Pinned:
-    """A hand as it stands, with the pins that hold while it is posed. Raises RigError where it is gone."""
+    """Return a hand with the pins that hold while it is posed. Raises RigError where the hand is gone."""
     there = [pin for pin in pins if pin.digit in held.digits and (pin.other is None or pin.other in held.digits)]
     taken, stood = bent(held, stands)
     return Pinned(taken, stood, tuple(pin for pin in there if pin.other or pin.digit != driven), driven, coupled)
 
 
 def pose_pinned(pinned: Pinned, pose: Pose, joints: Collection[int]) -> frozenset[int]:
-    """Poses the bones of these joints as a pose of one frame has them, and those of the digits that make up for it; all
-    whose joints were posed. Raises RigError where the hand is gone."""
+    """Pose the bones of joints by a pose of one frame, and those of the digits that compensate for it.
+
+    Returns the joints that were posed. Raises RigError where the hand is gone.
+    """
     hand, before = pinned.held.hand, pinned.stands.pose.angles
     staying = set() if pinned.driven else {pin.digit for pin in pinned.pins}
     stays = np.isin(hand.axis_joint, _joints(staying))
     begun = Pose(hand, pose.root, np.where(stays, before, pose.angles))
-    making_up = _made_up_by(pinned, begun)
-    asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & making_up]
-    of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(making_up))
-    posed = pinned.held.only(set(joints) - set(_joints(staying)) | set(_joints(making_up)))
+    compensating = _compensating_digits(pinned, begun)
+    asked = [pin for pin in pinned.pins if {pin.digit, pin.other} & compensating]
+    of = replace(drag(begun, WRIST, asked, coupled=pinned.coupled), digits=tuple(compensating))
+    posed = pinned.held.only(set(joints) - set(_joints(staying)) | set(_joints(compensating)))
     posed.write(HandState(of.hold_pins(begun.root[0], DragStep(begun)).pose, pinned.stands.beyond))
     return frozenset(posed.posed)
 
 
-def _made_up_by(pinned: Pinned, begun: Pose) -> set[str]:
-    """The digits whose pins would not hold: of two that are pinned to each other the one that is not posed itself."""
+def _compensating_digits(pinned: Pinned, begun: Pose) -> set[str]:
+    """Return the digits whose pins would break; of two pinned to each other, the one that is not posed itself."""
     turned = np.abs(begun.angles - pinned.stands.pose.angles)[0] > 0
     moved = {digit for digit in CHAIN_JOINTS if np.any(turned & np.isin(begun.hand.axis_joint, _carriers(digit)))}
     result: set[str] = set()
@@ -66,7 +67,7 @@ def _made_up_by(pinned: Pinned, begun: Pose) -> set[str]:
 
 
 def _carriers(digit: str) -> list[int]:
-    """The joints that move a digit's tip, its metacarpal as well."""
+    """Return the joints that move a digit's tip, with its metacarpal."""
     return [index for joint, index in JOINT_INDEX.items() if digit_of(joint) == digit]
 
 

@@ -1,4 +1,4 @@
-"""Pinned fingertips of a rig's hand: how far they are from their pins, and bringing them there."""
+"""Distances of a rig's fingertips from their pins, and moving the hand so that they reach them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,23 +18,24 @@ from .rig_hand import RigHand
 Floats = NDArray[np.float64]
 
 MET = 0.0025
-"""Hand lengths, half a millimetre of an adult's: a fingertip so near to its pin is there."""
+"""Hand lengths, half a millimetre of an adult's: a fingertip so near to its pin is at it."""
 HELD = 2 * MET
-"""Hand lengths: one that is farther away was left elsewhere, and one that is nearer strained."""
+"""Hand lengths: a fingertip that is farther from its pin was moved away; a nearer one was just not reached."""
 ROUNDS = 4
-"""Times that the palm goes on from where it came: it comes no nearer than pins and its own place weigh against each
-other."""
+"""Times that the palm is dragged on from where it came: each time it stops where pins and its own goal balance."""
 
 
 def shortfalls(held: RigHand, pins: Iterable[Pin]) -> dict[str, float]:
-    """Digit -> m that its fingertip, as evaluated, is from its pin. Raises RigError for a hand that is gone."""
+    """Return digit -> m from its evaluated fingertip to its pin. Raises RigError where the hand is gone."""
     places = _places(held, pins)
     return {pin.digit: float(np.linalg.norm(place - pin.place)) for pin, place in places}
 
 
 def as_they_stand(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
-    """The pins of a hand whose fingertips stay: one that is not met holds its fingertip where that is now, so that a
-    hand does not leap to its pins. Raises RigError for a hand that is gone."""
+    """Return the pins of a hand, moved to their fingertips where these are away, so that the hand does not jump.
+
+    Raises RigError where the hand is gone.
+    """
     most = HELD * length(held.hand)
     return [
         replace(pin, place=place) if np.linalg.norm(place - pin.place) > most else pin
@@ -43,8 +44,10 @@ def as_they_stand(held: RigHand, pins: Iterable[Pin]) -> list[Pin]:
 
 
 def reach_pins(who: Follower, pins: Sequence[Pin], *, coupled: bool = True) -> RigDrag:
-    """Brings pinned fingertips to their pins, or as near as they come: by their fingers alone, and where these are too
-    short by the palm as well, as if that was dragged. Raises RigError for a hand that is gone; then it is as it was.
+    """Move pinned fingertips to their pins, or as near as they come.
+
+    Their digits move alone if that is enough; otherwise the palm moves too, as if it was dragged. Raises RigError where
+    the hand is gone, and restores the pose.
     """
     knuckles = (joint for joint in KNUCKLES if digit_of(joint) in who.held.digits)
     dragged = begin(who, next(knuckles, WRIST), pins, coupled=coupled)
@@ -79,7 +82,7 @@ def _missed(who: Follower, pins: Sequence[Pin]) -> float:
 
 
 def _places(held: RigHand, pins: Iterable[Pin]) -> list[tuple[Pin, Floats]]:
-    """(3,) where the fingertip of each pin is now, in what its place is in; of the digits that the hand has."""
+    """Return each pin of a digit that the hand has, with its fingertip's present position (3,) in the pin's space."""
     frames = held.seen_frames()
     tips = {digit: frames[JOINT_INDEX[CHAIN_JOINTS[digit][-1]], :3, 3] for digit in held.digits}
     return [

@@ -1,4 +1,4 @@
-"""Where fingertips are pinned: in the world, on an object's surface as it is evaluated, or to another digit."""
+"""Anchors of pins on the evaluated surfaces of objects."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -23,37 +23,37 @@ NOWHERE = (-1, -1, -1)
 
 @dataclass(frozen=True, slots=True)
 class SurfaceAnchor:
-    """A place on an object that goes along with it."""
+    """A point of an object that moves with its surface."""
 
     home: tuple[float, float, float]
-    """In the object's own space, where it was when it was made: what counts where that surface is gone or not seen."""
+    """In the object's own space, its first position, which is used where the surface is gone or not evaluated."""
     corners: tuple[int, int, int] = NOWHERE
-    """The vertices of a triangle of the evaluated mesh; NOWHERE for what has no surface."""
+    """Vertex indices of a triangle of the evaluated mesh; NOWHERE without a surface."""
     shares: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """The weights of the corners."""
+    """Barycentric coordinates."""
     away: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """m from the surface, in the axes of the triangle."""
+    """m, offset from the surface in the triangle's axes."""
     vertices: int = 0
-    """How many the mesh had: one of another number is another mesh, whose triangles are elsewhere."""
+    """Number of vertices of the mesh: with another number, its triangles are others."""
 
 
 def is_there(obj: "Object | None") -> bool:
-    """Whether an object is in the view layer. One that was deleted is kept in the file by whatever points to it."""
+    """Whether an object is in the view layer. A deleted object stays in the file while something refers to it."""
     objects = bpy.context.view_layer.objects
     found = None if obj is None else objects.get(obj.name)
-    # An object that is linked may have the name of another one.
+    # A linked object may have the same name.
     return found is not None and (found == obj or any(other == obj for other in objects))
 
 
 def check_there(*objects: "Object | None") -> None:
-    """Raises RigError where a person deleted one of the objects that were chosen."""
+    """Raise RigError if one of the chosen objects was deleted."""
     for obj in objects:
         if obj is not None and not is_there(obj):
             raise RigError(f"'{obj.name}' is not in this view layer, choose an object that is")
 
 
 def spot_on(obj: "Object", place: Floats) -> SurfaceAnchor:
-    """The spot of an object that is at a place (3,) m in the world, by the nearest point of its surface."""
+    """Return the anchor of an object at a position (3,) m in the world, by the nearest point of its surface."""
     evaluated = _evaluated(obj)
     world = evaluated.matrix_world
     local = world.inverted_safe() @ Vector(place.tolist())
@@ -67,7 +67,7 @@ def spot_on(obj: "Object", place: Floats) -> SurfaceAnchor:
     first, *ring = mesh.polygons[face].vertices
     fans = [(first, b, c) for b, c in pairwise(ring)]
     shares = [_shares(_corners(evaluated, fan), np.array(world @ at)) for fan in fans]
-    # Of the triangles of a polygon it is in the one that it is least outside of.
+    # The triangle of the polygon's fan that the point is in, or least outside of.
     best = max(range(len(fans)), key=lambda number: min(shares[number]))
     corners = _corners(evaluated, fans[best])
     away = _axes(corners).T @ (place - np.array(shares[best]) @ corners)
@@ -77,8 +77,10 @@ def spot_on(obj: "Object", place: Floats) -> SurfaceAnchor:
 
 
 def place_of(obj: "Object", spot: SurfaceAnchor) -> Floats:
-    """(3,) m in the world, where a spot of an object is now; where its mesh has lost it, it stays in the object's own
-    space where it was."""
+    """Return the present position (3,) m of an anchor in the world.
+
+    If the mesh has changed, it stays at its first position in the object's own space.
+    """
     evaluated = _evaluated(obj)
     mesh = _surface(evaluated)
     if spot.corners == NOWHERE or mesh is None or len(mesh.vertices) != spot.vertices:
@@ -89,7 +91,7 @@ def place_of(obj: "Object", spot: SurfaceAnchor) -> Floats:
 
 
 def nearest_surface(objects: "Iterable[Object]", place: Floats, reach: float) -> "Object | None":
-    """The mesh whose surface is nearest to a place (3,) m in the world, and not farther than `reach` m."""
+    """Return the mesh whose surface is nearest to a point (3,) m in the world, within `reach` m."""
     best, nearest = reach, None
     for obj in objects:
         evaluated = _evaluated(obj)
@@ -109,8 +111,7 @@ def _evaluated(obj: "Object") -> "Object":
 
 
 def _surface(evaluated: "Object") -> "Mesh | None":
-    """The mesh of an object with what its modifiers and shape keys make of it; None for one that is disabled in
-    viewports, which Blender does not evaluate: its mesh is another one than what was seen."""
+    """Return the evaluated mesh of an object; None if it is disabled in viewports, since it is not evaluated then."""
     seen: Any = evaluated.data
     if evaluated.type != "MESH" or seen.original == evaluated.original.data:
         return None
@@ -119,13 +120,13 @@ def _surface(evaluated: "Object") -> "Mesh | None":
 
 
 def _corners(evaluated: "Object", corners: Iterable[int]) -> Floats:
-    """(3, 3) m in the world."""
+    """Return the corners (3, 3) m of a triangle in the world."""
     vertices: Any = evaluated.data.vertices
     return np.array([evaluated.matrix_world @ vertices[corner].co for corner in corners])
 
 
 def _axes(corners: Floats) -> Floats:
-    """(3, 3) its columns are a triangle's axes: out of it the last; the identity for one without an area."""
+    """Return the axes (3, 3) of a triangle in columns, the normal last; the identity for one without area."""
     along, other = corners[1] - corners[0], corners[2] - corners[0]
     out = np.cross(along, other)
     size = float(np.linalg.norm(along))
@@ -136,7 +137,7 @@ def _axes(corners: Floats) -> Floats:
 
 
 def _shares(corners: Floats, place: Floats) -> tuple[float, float, float]:
-    """The weights of a triangle's corners (3, 3) whose mean is nearest to a place (3,)."""
+    """Return the barycentric coordinates of the point of a triangle (3, 3) nearest to a point (3,)."""
     edges = (corners[1:] - corners[0]).T
     (b, c), *_ = np.linalg.lstsq(edges, place - corners[0], rcond=None)
     return 1.0 - float(b) - float(c), float(b), float(c)

@@ -1,4 +1,4 @@
-"""A hand of an armature taken hold of, to be posed by a person: what it is, how it stands now, how it shall stand."""
+"""Make RigHands for posing by a person, with models of the rig's proportions and limits."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -29,11 +29,18 @@ Floats = NDArray[np.float64]
 
 
 def take(armature: "Object", found: FoundHand, *, limited: bool = True, further: AngleLimits | None = None) -> RigHand:
-    """Takes hold of a hand that `armature_hands.find_hands` found; limited: whether the rig's own limits are obeyed.
+    """Return the RigHand of a detected hand.
 
-    further: degrees, movements that it shall have beside the usual ones, as those of its metacarpals; those of joints
-    without a bone are left out. Zero of them, and the twist of fingers at ease, are then as the rig was built.
-    Raises RigError as bound_hand and rig_limits.allowed do, HandError for a hand without length.
+    Args:
+        armature: the armature.
+        found: its hand, from armature_hands.find_hands.
+        limited: whether the rig's own limits apply.
+        further: degrees, limits of movements besides the usual ones, such as those of the metacarpals; those of joints
+            without a bone are left out. Their zero, and the twist of relaxed fingers, are then the rig's rest pose.
+
+    Raises:
+        RigError: as bound_hand and rig_limits.allowed do.
+        HandError: the hand has no length.
     """
     more = {of_joint: ends for of_joint, ends in (further or {}).items() if of_joint[0] in found.bones}
     person = MeasuredHand(adult(found.side), {}, limits=more)
@@ -49,9 +56,9 @@ def take(armature: "Object", found: FoundHand, *, limited: bool = True, further:
 
 
 def _at_ease(hand: HandModel, seen: Floats, there: NDArray[np.bool_]) -> HandModel:
-    """The hand at ease with its fingers twisted as its rig has them, which nobody poses; thumbs twist as they oppose.
+    """Return the hand with the rig's own twist of the fingers as their neutral angles; thumbs twist to oppose.
 
-    seen (J, 3, 3): how joints are turned at rest; there (J,): which have a bone.
+    seen: (J, 3, 3) rotations of the joints at rest. there: (J,) which joints have a bone.
     """
     at_rest = joint_rotations.angles_from_rotations(hand, rot.from_matrix(seen)[None], there)[0]
     thumb = np.array([hand.joints[joint].startswith("thumb") for joint in hand.axis_joint])
@@ -60,9 +67,9 @@ def _at_ease(hand: HandModel, seen: Floats, there: NDArray[np.bool_]) -> HandMod
 
 
 def _with_palm(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandModel:
-    """The hand with zero of some joints where their bones are at rest; seen (J, 3, 3), how all joints are turned there.
+    """Return the hand with the zero of some joints at their bones' rest, so that the palm is the rig's.
 
-    A palm is as the rig has it, and not as the hand that it is measured by.
+    seen: (J, 3, 3) rotations of all joints at rest.
     """
     rest = np.array(hand.rest)
     for joint in joints:
@@ -75,6 +82,6 @@ def _with_palm(hand: HandModel, seen: Floats, joints: Collection[int]) -> HandMo
 
 
 def _seen(armature: "Object", frames: Floats) -> Floats:
-    """(J, 3, 3) how joints are turned in the world, from frames (J, 4, 4) in armature space, which may be mirrored."""
+    """Return rotations (J, 3, 3) in the world of frames (J, 4, 4) in armature space, which may be mirrored."""
     axes = np.array(armature.matrix_world)[:3, :3] @ frames[:, :3, :3]
     return rot.frame_from_yz(axes[..., :, 1], axes[..., :, 2])

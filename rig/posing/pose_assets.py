@@ -1,7 +1,7 @@
-"""Named poses as pose assets of the open file, which Blender's pose library shows, applies, blends and flips.
+"""Make named poses pose assets of the open file, which Blender's pose library shows, applies, blends and flips.
 
-A pose asset is an action that is keyed on one frame and marked as an asset; the asset shelf of Pose Mode finds those of
-the open file by itself. Its catalog is a matter of the file's asset library, and has a name only there.
+A pose asset is an action with one keyed frame that is marked as an asset; the asset shelf of Pose Mode finds those of
+the open file. Catalogs belong to the file's asset library and have names only there.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 PREVIEWS = Path(__file__).parents[2] / "data" / "poses.png"
-"""The pictures of the poses on a right hand, one below the other in the order of POSES, each as wide as it is high."""
+"""Square previews of the poses on a right hand, one below the other in the order of POSES."""
 CATALOG = "Hand Poses"
 
 
 def add_pose_assets(
     armature: "Object", hands: Sequence[RigHand], names: Sequence[str] = tuple(poses.POSES)
 ) -> "list[Action]":
-    """Makes named poses of hands of an armature pose assets of this file, each hand's its own.
+    """Make named poses of an armature's hands pose assets of this file, one for each hand and pose.
 
-    Those that were made before for this armature and are as they were made are keyed anew, and keep all else that their
-    person gave them. The armature stays as it is, and keeps by what they are known again, see pose_marks. Raises
-    HandError for a name that is not known, and then nothing has changed.
+    Unchanged assets that were made before for this armature are keyed again, and keep their name, tags and catalog. The
+    armature's pose stays; it gets an identifier, see asset_stamps. Raises HandError for an unknown name before anything
+    changes.
     """
     keyed = [(hand, name, pose_curves(armature, hand, name)) for hand in hands for name in names]
     own, pictures = identifier(armature), _pictures()
@@ -61,7 +61,7 @@ def add_pose_assets(
 
 
 def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
-    """An action without keys: "Fist L"."""
+    """Return an action without keys, named like "Fist L"."""
     action = bpy.data.actions.new(f"{pose.label} {side[0].upper()}")
     action.asset_mark()
     data: Any = action.asset_data
@@ -72,7 +72,7 @@ def _new_asset(armature: "Object", pose: NamedPose, side: Side) -> "Action":
 
 
 def _key(action: "Action", armature: "Object", curves: Sequence[BoneCurves]) -> None:
-    """Keys an action anew: a slot for the armature, and one frame."""
+    """Replace the keys of an action: one slot for the armature, one frame."""
     for layer in list(action.layers):
         action.layers.remove(layer)
     slot = action.slots[0] if action.slots else action.slots.new(id_type="OBJECT", name=armature.name)
@@ -81,10 +81,10 @@ def _key(action: "Action", armature: "Object", curves: Sequence[BoneCurves]) -> 
 
 
 def _catalog(armature: "Object", side: Side) -> str:
-    """The catalog of a side in this file's asset library: its identifier, empty where Blender gives none.
+    """Return the identifier of a side's catalog in this file's asset library, empty where Blender gives none.
 
-    Only Blender's own operator makes a catalog that Blender knows at once, and writes it beside the file when that is
-    saved. It makes a pose asset in it, which nobody asked for.
+    Only Blender's own operator makes a catalog that is available at once and saved with the file. It also makes a pose
+    asset, which is removed.
     """
     before = set(bpy.data.actions)
     path = f"{CATALOG}/{side.capitalize()}"
@@ -92,7 +92,7 @@ def _catalog(armature: "Object", side: Side) -> str:
         with _in_pose_mode(armature):
             bpy.ops.poselib.create_pose_asset(pose_name=path, asset_library_reference="LOCAL", catalog_path=path)
     except (RuntimeError, TypeError):
-        # A hidden armature has no Pose Mode, another Blender another operator: without a catalog assets are shown too.
+        # A hidden armature has no Pose Mode, and another Blender may have another operator. Assets need no catalog.
         return ""
     made = [action for action in bpy.data.actions if action not in before]
     catalog = made[0].asset_data.catalog_id if made and made[0].asset_data else ""
@@ -104,7 +104,7 @@ def _catalog(armature: "Object", side: Side) -> str:
 
 @contextmanager
 def _in_pose_mode(armature: "Object") -> Iterator[None]:
-    """Pose Mode on an armature; afterwards each object's mode, the selection and the active object are as they were."""
+    """Enter Pose Mode on an armature; modes, selection and active object are restored afterwards."""
     layer = bpy.context.view_layer
     active, selected = layer.objects.active, [obj for obj in layer.objects if obj.select_get()]
     if active == armature and armature.mode == "POSE":
@@ -120,7 +120,7 @@ def _in_pose_mode(armature: "Object") -> Iterator[None]:
     finally:
         if armature.mode != "OBJECT":
             bpy.ops.object.mode_set(mode="OBJECT")
-        # Into a mode go the active object and those that are selected, some of which may not have been.
+        # Blender changes the mode of the active and all selected objects.
         for obj in sorted(modes, key=lambda obj: obj == active):
             if obj.mode != modes[obj]:
                 layer.objects.active = obj
@@ -136,7 +136,7 @@ def _select(layer: "ViewLayer", objects: "Collection[Object]") -> None:
 
 
 def _pictures() -> dict[str, Floats]:
-    """(N, N, 4) by pose, bottom row first, as Blender has pictures; none where the file is not there."""
+    """Return pose -> its preview (N, N, 4), bottom row first as in Blender; empty without the file."""
     if not PREVIEWS.is_file():
         return {}
     image = bpy.data.images.load(str(PREVIEWS), check_existing=False)
@@ -152,7 +152,7 @@ def _pictures() -> dict[str, Floats]:
 
 
 def _show(action: "Action", picture: Floats | None, side: Side) -> None:
-    """Gives an asset its picture; the left hand's is the right one's in the mirror."""
+    """Set the preview of an asset; that of a left hand is mirrored."""
     if picture is None:
         return
     preview: Any = action.preview_ensure()

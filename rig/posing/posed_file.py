@@ -1,4 +1,4 @@
-"""A rig's file with its hands in a named pose, for the shell."""
+"""Open a rig with its hands in a named pose, for the shell command."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -26,28 +26,36 @@ if TYPE_CHECKING:
     from bpy.types import Object
 
 ASIDE = 0.15
-"""m from the middle to each hand that Knuckle builds, where there are two."""
+"""m from the origin to each of two hands that Knuckle builds."""
 
 
 @dataclass(frozen=True, slots=True)
 class PosedFile:
-    """What new_file_posed did."""
+    """The result of new_file_posed."""
 
     hands: tuple[tuple[str, Side], ...]
-    """The armature's name and the side of each."""
+    """The armature's name and the side of each hand."""
     notes: tuple[str, ...] = ()
-    """What a person should know, in sentences."""
+    """Notes for the user, in sentences."""
 
 
 def new_file_posed(
     rig: str, wanted: RigChoice, sides: Sequence[Side], name: str | None, *, all_assets: bool = False
 ) -> PosedFile:
-    """Replaces the open file by a rig's with its hands in a named pose: as pose assets and, all hands of an armature
-    together, as an action of one frame that it plays.
+    """Replace the open file by a rig's, with its hands in a named pose. For Blender without windows only.
 
-    name: None poses nothing. all_assets: every pose is made an asset, not this one alone. A hand of `sides` that the
-    rig lacks is an error where it alone is asked for. For Blender without windows only. Raises RigError as open_rig and
-    held.take do.
+    The pose becomes a pose asset for each hand, and one action for each armature, of one frame, which the armature
+    plays.
+
+    Args:
+        rig: see open_rig.
+        wanted: see open_rig.
+        sides: the hands. A hand that the rig lacks is an error only if it is the only one.
+        name: the pose; None for no pose.
+        all_assets: whether every named pose becomes an asset.
+
+    Raises:
+        RigError: as open_rig and posable_hand.take do.
     """
     found, notes = open_rig(rig, wanted)
     scene = bpy.context.scene
@@ -65,7 +73,7 @@ def new_file_posed(
 
 
 def held_hands(armature: "Object", sides: Sequence[Side]) -> list[RigHand]:
-    """Those hands of an armature that can be posed. Raises RigError where it has none of them."""
+    """Return the hands of an armature that can be posed. Raises RigError if it has none of them."""
     check_keyable(armature)
     found = find_hands(armature, sides)
     held = [take(armature, hand) for hand in found if hand.side in sides]

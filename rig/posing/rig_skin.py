@@ -1,4 +1,4 @@
-"""The skin of a rig's hand as it is seen, and which joints carry it."""
+"""The evaluated skin of a rig's hand with its weights."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +21,17 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MOSTLY = 0.5
-"""A vertex of which the hand carries less is the arm's."""
+"""Least share of the hand in a vertex's weights; vertices with less are the arm's."""
 BEHIND = 0.1
-"""A bone whose middle is further behind the wrist than this part of the hand's length is the arm's."""
+"""Hand lengths behind the wrist, beyond which a bone is the arm's."""
 LEAST = 100
-"""A hand with fewer vertices shows no skin that one could hold with."""
+"""Least number of vertices of a skin that can be used."""
 
 
 def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> Flesh:
-    """The skin of a hand, of all meshes that the armature carries, as evaluated now; without one, Knuckle's own laid
-    around its bones. Raises RigError where the hand is gone.
+    """Return the evaluated skin of a hand from all meshes that the armature deforms.
+
+    Without one it is Knuckle's own skin, fitted to the bones. Raises RigError where the hand is gone.
     """
     frames = joint_frames(held.hand, held.read_pose())[0]
     bones = _joints_of_bones(armature, found)
@@ -49,7 +50,7 @@ def flesh_of(armature: "Object", found: FoundHand, held: RigHand) -> Flesh:
 
 
 def skins(armature: "Object") -> "list[Object]":
-    """The meshes that an armature carries and that are shown."""
+    """Return the visible meshes that an armature deforms."""
     return [
         obj
         for obj in bpy.context.view_layer.objects
@@ -58,7 +59,7 @@ def skins(armature: "Object") -> "list[Object]":
 
 
 def is_skin(obj: "Object", armature: "Object") -> bool:
-    """Whether an armature deforms it, as it is shown."""
+    """Whether an armature deforms an object in the viewport."""
     return any(
         modifier.type == "ARMATURE" and modifier.object == armature and modifier.show_viewport
         for modifier in obj.modifiers
@@ -73,7 +74,7 @@ def _preserves_volume(obj: "Object", armature: "Object") -> bool:
 
 
 def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
-    """(V, 3) m vertices of a hand in the world, and (V, J) how far each joint carries them."""
+    """Return the vertices (V, 3) m of a hand in the world, and their weights (V, J)."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     joints = [bones.get(group.name, -1) for group in obj.vertex_groups]
     mesh: Any = evaluated.data
@@ -85,7 +86,7 @@ def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
                 columns.append(joints[group.group])
                 shares.append(group.weight)
     weights = np.zeros((len(mesh.vertices), len(JOINTS) + 1))
-    # The last column is what is no hand.
+    # The last column is for bones that are not the hand's.
     np.add.at(weights, (np.array(rows, int), np.array(columns, int)), np.array(shares))
     total = weights.sum(axis=1)
     kept = np.flatnonzero(weights[:, :-1].sum(axis=1) > MOSTLY * np.maximum(total, 1e-9))
@@ -98,8 +99,10 @@ def _seen(obj: "Object", bones: dict[str, int]) -> tuple[Floats, Floats]:
 
 
 def _joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
-    """Bone -> the joint that it turns with: its own, or the one along whose bone it lies, as the deforming bones of a
-    rig with controls do."""
+    """Return bone -> the joint that it moves with.
+
+    That is its own joint, or the one along whose bone it lies, as the deforming bones of a rig with controls do.
+    """
     own = {name: JOINT_INDEX[joint] for joint, name in found.bones.items()}
     places = joint_points(armature, found.bones)
     wrist, knuckle = places[0], np.nanmean(places[[JOINT_INDEX["middle-finger-phalanx-proximal"]]], axis=0)
@@ -109,7 +112,7 @@ def _joints_of_bones(armature: "Object", found: FoundHand) -> dict[str, int]:
     there = np.all(np.isfinite(places), axis=1)
     segments = []
     for joint in np.flatnonzero(there)[1:].tolist():
-        # Where a rig has no metacarpals its palm goes from the wrist to the knuckles.
+        # Without metacarpals the palm reaches from the wrist to the knuckles.
         parent = PARENTS[joint]
         while not there[parent]:
             parent = PARENTS[parent]
@@ -136,7 +139,7 @@ def _beside(point: Floats, start: Floats, end: Floats) -> float:
 
 
 def _rest_in_world(armature: "Object", held: RigHand, frames: Floats) -> Floats:
-    """(J, 4, 4) the joints as the rig is at rest, in the world; frames where it has none."""
+    """Return the joints' rest frames (J, 4, 4) in the world; those of `frames` where the rig has no bone."""
     binding = held.binding
     world = np.array(armature.matrix_world)
     rest = frames.copy()

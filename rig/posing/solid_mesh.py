@@ -1,4 +1,4 @@
-"""The evaluated mesh of an object as a solid: its triangles in the world, and how far from its surface places are."""
+"""The evaluated mesh of an object as a solid: triangles in the world with a signed distance."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,40 +18,40 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ON_EDGE = 1e-4
-"""A foot whose barycentric coordinate is less is on an edge; with two of them, on a corner. Far above what single
-precision leaves, of small triangles too."""
+"""Barycentric coordinate below which a point is on an edge; with two of them, on a corner. Far above the rounding of
+single precision, for small triangles too."""
 
 
 MOST = 8
-"""So many pieces of a surface are looked at each for itself; what is left of more counts as one."""
+"""The most separate shells; further pieces of a surface count as one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shell:
-    """A piece of a triangulated surface, and the tree of its bounding volumes."""
+    """A connected piece of a triangulated surface with its bounding volume hierarchy."""
 
     vertices: Floats
-    """(V, 3) m in the world; none twice in one place."""
+    """(V, 3) m in the world, without duplicates."""
     triangles: Ints
     """(T, 3)"""
     closed: bool
-    """Whether it has an inside: no edge belongs to one triangle only."""
+    """Whether it has an inside: every edge belongs to two triangles at least."""
     middle: Floats
     """(3,) m"""
     tree: BVHTree
-    """Of the places beside the middle: it is in single precision, and the world's origin may be far."""
+    """Relative to the middle: it has single precision, and the world's origin may be far away."""
     normals: Floats
-    """(7, T, 3) outwards, as the distance's sign needs them: of each triangle, across its edges (opposite the corners
-    0, 1, 2), at its corners. Bærentzen & Aanæs 2005."""
+    """(7, T, 3) outward angle-weighted pseudonormals of each triangle, its edges (opposite the corners 0, 1, 2) and its
+    corners, for the distance's sign (Bærentzen & Aanæs 2005)."""
 
     def nearest(self, points: Floats) -> tuple[Floats, Ints, Floats]:
-        """(N, 3) m the places that are nearest to points (N, 3), (N,) on which triangles, and (N,) m how far."""
+        """Return the surface points (N, 3) m nearest to points (N, 3), their triangles (N,) and distances (N,) m."""
         hits = [self.tree.find_nearest(point) for point in (points - self.middle).tolist()]
         feet = np.array([hit[0] for hit in hits], float).reshape(-1, 3) + self.middle
         return feet, np.array([hit[2] for hit in hits], int), np.array([hit[3] for hit in hits], float)
 
     def distance(self, points: Floats) -> Floats:
-        """(N,) m from the surface at points (N, 3), below 0 inside. Of an open surface nothing is inside."""
+        """Return signed distances (N,) m of points (N, 3), negative inside. An open surface has no inside."""
         feet, rows, far = self.nearest(points)
         if not self.closed:
             return far
@@ -59,7 +59,7 @@ class Shell:
         return np.where(inside, -far, far)
 
     def _facing(self, feet: Floats, rows: Ints) -> Floats:
-        """(N, 3) the normals of the feet (N, 3) of perpendiculars on triangles."""
+        """Return the pseudonormals (N, 3) at surface points (N, 3) on triangles (N,)."""
         a, b, c = np.moveaxis(self.vertices[self.triangles[rows]], 1, 0)
         whole = np.cross(b - a, c - a)
         size = np.maximum((whole * whole).sum(axis=1), 1e-300)
@@ -74,11 +74,13 @@ class Shell:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solid:
-    """A triangulated surface of pieces that may go into each other, as a mug's handle ends inside its wall: a place is
-    inside where it is inside of one of them."""
+    """A triangulated surface of shells that may intersect, as a mug's handle ends inside its wall.
+
+    A point is inside if it is inside one of them.
+    """
 
     vertices: Floats
-    """(V, 3) m in the world; none twice in one place."""
+    """(V, 3) m in the world, without duplicates."""
     triangles: Ints
     """(T, 3)"""
     shells: tuple[Shell, ...]
@@ -89,26 +91,23 @@ class Solid:
         return all(shell.closed for shell in self.shells)
 
     def distance(self, points: Floats) -> Floats:
-        """(N,) m from the surface at points (N, 3), below 0 inside: there at least as deep as it says."""
+        """Return signed distances (N,) m of points (N, 3), negative inside, where the true depth may be larger."""
         least: Floats = np.min([shell.distance(points) for shell in self.shells], axis=0)
         return least
 
     def nearest(self, point: Floats) -> Floats:
-        """(3,) m, the place of the surface that is nearest to a point (3,)."""
+        """Return the surface point (3,) m nearest to a point (3,)."""
         found = [shell.nearest(point[None]) for shell in self.shells]
         place: Floats = min(found, key=lambda one: float(one[2][0]))[0][0]
         return place
 
     def outwards(self, point: Floats) -> Floats:
-        """(3,) unit, the shortest way out of it from a point (3,) inside."""
+        """Return the unit vector (3,) from a point (3,) inside towards the nearest surface."""
         return rot.unit_vector(self.nearest(point) - point)
 
 
 def solid_of(obj: "Object") -> Solid:
-    """The mesh of an object as its modifiers leave it, in the world.
-
-    Raises RigError for an object without a surface.
-    """
+    """Return the evaluated mesh of an object in the world. Raises RigError for an object without a surface."""
     vertices, triangles = _evaluated(obj)
     if not len(triangles):
         raise RigError(f"'{obj.name}' has no surface to hold, choose a mesh object with faces")
@@ -134,8 +133,10 @@ def _shell(vertices: Floats, triangles: Ints) -> Shell:
 
 
 def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
-    """The triangles of each shell: what is connected; with it what is hollow in it, whose normals face the other way.
-    What is open is one."""
+    """Return the triangles of each shell: a connected piece with the hollows in it, whose normals are reversed.
+
+    All open pieces are one shell.
+    """
     piece = _pieces(triangles, len(vertices))
     each = [triangles[piece == one] for one in np.unique(piece)]
     opened = [rows for rows in each if not _is_closed(rows)]
@@ -151,7 +152,7 @@ def _shells(vertices: Floats, triangles: Ints) -> list[Ints]:
 
 
 def _pieces(triangles: Ints, count: int) -> Ints:
-    """(T,) alike for triangles that hang together, of so many vertices."""
+    """Return labels (T,) of connected triangles; count: number of vertices."""
     label = np.arange(count)
     while True:
         least = label.copy()
@@ -163,14 +164,14 @@ def _pieces(triangles: Ints, count: int) -> Ints:
 
 
 def _is_hollow_in(vertices: Floats, inner: Ints, outer: Ints) -> bool:
-    """Whether a closed piece, within the box of a larger one, faces the other way."""
+    """Whether a closed piece is inside the bounding box of a larger one and has reversed normals."""
     within, around = vertices[np.unique(inner)], vertices[np.unique(outer)]
     boxed = bool(np.all(within.min(axis=0) > around.min(axis=0)) and np.all(within.max(axis=0) < around.max(axis=0)))
     return boxed and _volume(vertices, inner) * _volume(vertices, outer) < 0
 
 
 def _volume(vertices: Floats, triangles: Ints) -> float:
-    """m³, six times; below 0 where the normals face inwards."""
+    """Return six times the volume in m³; negative for inward normals."""
     corners = vertices[triangles]
     corners = corners - corners[0, 0]
     return float(np.einsum("ti,ti->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])))
@@ -200,7 +201,7 @@ def _evaluated(obj: "Object") -> tuple[Floats, Ints]:
 
 
 def _merged(vertices: Floats, triangles: Ints, near: float) -> tuple[Floats, Ints]:
-    """Vertices in one place made one, and without the triangles that have no area then."""
+    """Merge vertices by distance and remove the triangles that have no area then."""
     cells = np.round((vertices - vertices.min(axis=0)) / near).astype(np.int64)
     _, first, back = np.unique(cells, axis=0, return_index=True, return_inverse=True)
     rows = back.reshape(-1)[triangles]
@@ -215,7 +216,7 @@ def _is_closed(triangles: Ints) -> bool:
 
 
 def _normals(vertices: Floats, triangles: Ints) -> Floats:
-    """See Solid.normals. At a corner each triangle counts as its angle there."""
+    """Return Shell.normals. At a corner, each triangle is weighted by its angle there."""
     corners = vertices[triangles]
     cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     face = cross / np.maximum(np.linalg.norm(cross, axis=1, keepdims=True), 1e-300)

@@ -1,4 +1,4 @@
-"""Whether an object stays where it is: what moves it beside a hand would move it within that hand, or out of it."""
+"""Check that nothing but the hand moves an object: anything else would move it within the hand, or out of it."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 ROTATIONS = ("rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 PLACED = ("location", *ROTATIONS, "scale")
 TRANSFORM = {*PLACED, *(f"delta_{path}" for path in PLACED)}
-"""The channels that say where an object is."""
-ALIKE = 1e-5
-"""m and rad, and of a value that is larger than 1: what differs less is the same in single precision."""
+"""The channels of an object's transform."""
+TOLERANCE = 1e-5
+"""m or rad, relative for values above 1: values that differ by less are equal in single precision."""
 
 
 def check_still(obj: "Object", frame: float, own: "list[Constraint]") -> None:
-    """Raises RigError for an object that something else than its parent and `own` constraints moves from a frame on, or
-    that cannot be keyed."""
+    """Raise RigError for an object that cannot be keyed, or that something moves from a frame on.
+
+    Its parent and the constraints in `own` may move it.
+    """
     animation = obj.animation_data
     if animation is not None:
         if animation.use_tweak_mode:
@@ -37,7 +39,7 @@ def check_still(obj: "Object", frame: float, own: "list[Constraint]") -> None:
 
 
 def check_action(obj: "Object") -> None:
-    """Raises RigError for an object whose action takes no keys."""
+    """Raise RigError for an object whose action cannot be keyed."""
     action = obj.animation_data.action if obj.animation_data else None
     if action is not None and not action.is_editable:
         raise RigError(
@@ -47,47 +49,47 @@ def check_action(obj: "Object") -> None:
 
 
 def moving_parent(obj: "Object", frame: float) -> "Object | None":
-    """The nearest of those on which an object hangs that moves it from a frame on."""
+    """Return the nearest ancestor of an object that moves it from a frame on."""
     for child, parent in parents(obj):
         animation = parent.animation_data
         by_keys = any(changes(curve, frame) for curve in transform_curves(parent))
         other = animation is not None and (_is_driven(animation) or _plays_strips(animation))
-        # What hangs on a bone or on vertices goes where those are brought.
+        # A bone or vertices as a parent move with the pose or the mesh.
         if child.parent_type != "OBJECT" or by_keys or other or any(not one.mute for one in parent.constraints):
             return parent
     return None
 
 
 def parents(obj: "Object") -> "Iterator[tuple[Object, Object]]":
-    """Those on which an object hangs, from the nearest on, each after what hangs on it."""
+    """Yield each ancestor of an object after its child, the nearest first."""
     while obj.parent is not None:
         yield obj, obj.parent
         obj = obj.parent
 
 
 def transform_curves(obj: "Object") -> "list[FCurve]":
-    """The curves of its action that place an object."""
+    """Return the F-curves of an object's transform."""
     return [curve for curve in played(obj) if curve.data_path in TRANSFORM]
 
 
 def played(obj: "Object") -> "Iterator[FCurve]":
-    """The curves that an object's action has for it and that move something."""
+    """Yield the F-curves of an object's action that are neither muted nor empty."""
     return (curve for curve in curves_on(obj) if not (curve.mute or curve.is_empty))
 
 
 def changes(curve: "FCurve", frame: float) -> bool:
-    """Whether a curve has other values later than it has on a frame."""
+    """Whether an F-curve changes its value after a frame."""
     if any(not modifier.mute for modifier in curve.modifiers):
         return True
     value, last = curve.evaluate(frame), max(frame, curve.range()[1])
     keys = [key.co[0] for key in curve.keyframe_points if key.co[0] > frame]
-    # One frame beyond the last key tells whether it goes on.
+    # The frame after the last key shows whether the curve is extrapolated.
     return any(differ(curve.evaluate(at), value) for at in (*keys, *np.arange(frame, last), last + 1))
 
 
 def differ(value: float, other: float) -> bool:
-    """Whether two values of a channel are not the same."""
-    return abs(value - other) > ALIKE * max(1.0, abs(other))
+    """Whether two values of a channel differ."""
+    return abs(value - other) > TOLERANCE * max(1.0, abs(other))
 
 
 def _is_driven(animation: "AnimData") -> bool:
@@ -95,7 +97,7 @@ def _is_driven(animation: "AnimData") -> bool:
 
 
 def _plays_strips(animation: "AnimData") -> bool:
-    """Whether strips are played that place the object."""
+    """Whether NLA strips animate the object's transform."""
     return animation.use_nla and any(
         curve.data_path in TRANSFORM
         for track in animation.nla_tracks

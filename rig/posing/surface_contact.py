@@ -1,4 +1,4 @@
-"""What is dragged laid on a surface: the skin about it touches there, and not the bone inside."""
+"""Lay a dragged point on a surface so that its skin touches, not the bone inside."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,46 +23,46 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 ABOUT = 0.13
-"""Hand lengths: skin of the palm that is so near to a knuckle is the skin about it."""
+"""Hand lengths: skin of the palm within this distance of a knuckle belongs to the knuckle."""
 FLAT, MET = 1e-12, 1e-4
-"""A matrix with a smaller determinant has no inverse; m at which a mesh is where the mouse met it."""
+"""Least determinant of an invertible matrix; m between a mesh and the point where the mouse met it."""
 SPACING = 0.011
-"""Hand lengths between the points of skin that are laid on."""
+"""Hand lengths between the skin points that are used."""
 BESIDE = 0.02
-"""Hand lengths: skin so near to the line through what is dragged and its place stays above that place, however thin it
-is there."""
+"""Hand lengths: skin so near to the line through the dragged point and its goal stays above the goal, even on a thin
+edge."""
 LIFT = 1e-3
-"""Hand lengths by which skin is lifted before it is let down: what touches would be below the surface by rounding."""
+"""Hand lengths by which skin is lifted before it is lowered: rounding could put touching points below the surface."""
 ROUNDS = 4
-"""Times that a digit is laid on: how thick it is there depends on how it comes to lie."""
+"""Iterations: the thickness of a digit above the surface depends on its pose there."""
 STAYS = 5e-4
-"""Hand lengths, a tenth of a millimetre of an adult's: it came to lie as it was laid."""
+"""Hand lengths, a tenth of a millimetre of an adult's: the change of thickness at which the iteration ends."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurfaceHit:
-    """What is under the mouse. Holds an object of Blender's: not to be kept."""
+    """The surface under the mouse. Holds a Blender object, so it must not be stored."""
 
     obj: "Object"
     matrix: Matrix
-    """How it, or the instance of it that is seen, stands in the world."""
+    """World matrix of the object, or of its instance that was hit."""
     place: Floats
-    """(3,) m in the world,"""
+    """(3,) m in the world."""
     normal: Floats
-    """(3,) and what is up there, unit, on the side that is seen."""
+    """(3,) unit, on the visible side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Padded:
-    """What is dragged, with the skin about it: that of the phalanx that ends there."""
+    """A dragged point with its skin: that of the phalanx that ends there."""
 
     dragged: RigDrag
     skin: Flesh
 
     def lay(self, on: SurfaceHit, last: DragStep | None = None) -> tuple[DragStep, Floats]:
-        """Poses the hand with the skin on a surface, what is dragged above its place.
+        """Pose the hand with its skin on a surface, and the dragged point above the hit.
 
-        last, raises: as dragging.move. Returns also (3,) m in the world, where what is dragged was brought for that.
+        Arguments and errors: see dragging.move. Returns the step and the dragged point's goal (3,) m in the world.
         """
         ground, step = _ground(on), last
         thick = self._thickness(last.pose if last else self.dragged.start.pose, on, ground)
@@ -75,7 +75,7 @@ class Padded:
         return move(self.dragged, goal, last), goal
 
     def _thickness(self, pose: Pose, on: SurfaceHit, ground: "_Ground | None") -> float:
-        """m above its place on a surface at which what is dragged touches with its skin, as it is turned in a pose."""
+        """Return the height in m above the hit at which the skin touches the surface in a pose."""
         size, points = length(pose.hand), self.skin.moved(joint_frames(pose.hand, pose))[0]
         if not len(points):
             return 0.0
@@ -92,15 +92,15 @@ class Padded:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ground:
-    """The mesh under the mouse, until Blender evaluates anew."""
+    """The mesh under the mouse, valid until Blender evaluates again."""
 
     seen: "Object"
     into: Matrix
     down: Vector
-    """In its own space, a metre of the world long."""
+    """In its own space, as long as a metre in the world."""
 
     def height(self, points: Floats) -> float:
-        """m, the least that points (N, 3) in the world are above it; infinite where it is below none."""
+        """Return the least height in m of points (N, 3) in the world above the mesh; infinite if it is below none."""
         starts = (self.into @ Vector(point) for point in points.tolist())
         hits = ((start, self.seen.ray_cast(start, self.down)) for start in starts)
         found = ((hit[1] - start).length / self.down.length for start, hit in hits if hit[0])
@@ -108,7 +108,7 @@ class _Ground:
 
 
 def _ground(on: SurfaceHit) -> _Ground | None:
-    """None for what has no mesh of its own at the place: curves, what geometry nodes make of it, what is flat."""
+    """Return the mesh that was hit; None for curves, instances made by geometry nodes, and flat objects."""
     seen = on.obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     if seen.type != "MESH" or abs(on.matrix.determinant()) < FLAT:
         return None
@@ -118,7 +118,7 @@ def _ground(on: SurfaceHit) -> _Ground | None:
 
 
 def padded(dragged: RigDrag, found: FoundHand) -> Padded:
-    """What is dragged, with the skin about it as it is seen. Raises RigError where the hand is gone."""
+    """Return a dragged point with its evaluated skin. Raises RigError where the hand is gone."""
     held, joint = dragged.follower.held, dragged.drag.joint
     flesh, digit = flesh_of(held.armature_object(), found, held), str(digit_of(joint))
     if joint in KNUCKLES:
