@@ -13,23 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .kkt_system import TOUCHING, Bools, Floats, Ints, System, WorkingSet
+from .kkt_system import FEASIBILITY_TOLERANCE, Bools, Floats, Ints, KktSystem, WorkingSet
 
-DEPENDENT = 1e-12
+DEPENDENCE_TOLERANCE = 1e-12
 """Squared sine of the angle to the span of the working set below which a constraint is linearly dependent on it."""
-NOISE = 1e-12
+RATE_TOLERANCE = 1e-12
 """Rates of multipliers below this part of the fastest count as zero."""
-STEPS = 20
+MAX_STEPS = 20
 """Most steps for each constraint; the largest number observed is three."""
 
 
 @dataclass(slots=True, eq=False)
-class _March:
+class _Progress:
     """The state of N programs that are still being solved."""
 
     programs: Ints
     """(N,) their indices in the batch."""
-    system: System
+    system: KktSystem
     working: WorkingSet
     values: Floats
     """(N, m) Cx"""
@@ -40,35 +40,35 @@ class _March:
 
     def keep(self, going: Bools) -> None:
         """Drop the other programs."""
-        self.system = self.system.take(np.flatnonzero(going))
+        self.system = self.system.select(np.flatnonzero(going))
         self.programs, self.working, self.values = self.programs[going], self.working[going], self.values[going]
         self.multipliers, self.entering = self.multipliers[going], self.entering[going]
 
 
-def march(system: System, start: WorkingSet) -> tuple[WorkingSet, Bools, Bools]:
+def solve_dual(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Bools, Bools]:
     """Solve N programs from the working sets `start` (N, m).
 
     Returns the optimal working sets (N, m), whether each was reached (N,), and whether a program is infeasible (N,).
     """
     count, m = system.linear.shape
-    working, values, multipliers = _let_go(system, start)
-    reached, impossible = np.zeros((2, count), dtype=bool)
-    now = _March(np.arange(count), system, working.copy(), values, multipliers, np.full(count, -1))
-    for _ in range(STEPS * m):
-        met, dead = _step(now)
-        over = met | dead
-        if np.any(over):
-            working[now.programs[over]] = now.working[over]
-            reached[now.programs[met]] = True
-            impossible[now.programs[dead]] = True
-            now.keep(~over)
-            if not len(now.programs):
+    working, values, multipliers = _drop_wrong_signs(system, start)
+    reached, is_infeasible = np.zeros((2, count), dtype=bool)
+    progress = _Progress(np.arange(count), system, working.copy(), values, multipliers, np.full(count, -1))
+    for _ in range(MAX_STEPS * m):
+        met, infeasible = _step(progress)
+        ended = met | infeasible
+        if np.any(ended):
+            working[progress.programs[ended]] = progress.working[ended]
+            reached[progress.programs[met]] = True
+            is_infeasible[progress.programs[infeasible]] = True
+            progress.keep(~ended)
+            if not len(progress.programs):
                 break
-    working[now.programs] = now.working
-    return working, reached, impossible
+    working[progress.programs] = progress.working
+    return working, reached, is_infeasible
 
 
-def _let_go(system: System, start: WorkingSet) -> tuple[WorkingSet, Floats, Floats]:
+def _drop_wrong_signs(system: KktSystem, start: WorkingSet) -> tuple[WorkingSet, Floats, Floats]:
     """(N, m) `start` without constraints whose multiplier has the wrong sign, with its Cx and multipliers.
 
     Where rows of the start are linearly dependent, only the variables that are fixed remain.
@@ -77,63 +77,66 @@ def _let_go(system: System, start: WorkingSet) -> tuple[WorkingSet, Floats, Floa
     only_fixed = fixed.astype(np.int8)
     only_fixed[:, system.variables :] = 0
     while True:
-        values, multipliers = system.at(working)
+        values, multipliers = system.optimum(working)
         wrong = (working * multipliers < 0) & ~fixed
-        unsound = ~np.all(np.isfinite(values), axis=1)
-        if not np.any(wrong) and not np.any(unsound):
+        singular = ~np.all(np.isfinite(values), axis=1)
+        if not np.any(wrong) and not np.any(singular):
             return working, values, multipliers
         working[wrong] = 0
-        working[unsound] = only_fixed[unsound]
+        working[singular] = only_fixed[singular]
 
 
-def _step(now: _March) -> tuple[Bools, Bools]:
+def _step(progress: _Progress) -> tuple[Bools, Bools]:
     """One step of each program, in place. Returns which had already met all constraints, and which are infeasible."""
-    system, each = now.system, np.arange(len(now.programs))
-    over = system.excess(now.values)
-    worst = np.where(now.working == 0, over - TOUCHING * system.size(now.values), -np.inf)
-    fresh = now.entering < 0
-    enters = now.entering = np.where(fresh, worst.argmax(axis=1), now.entering)
-    met: Bools = fresh & (worst[each, enters] <= 0)
-    side = np.where(now.values[each, enters] > system.high[each, enters], 1.0, -1.0)
+    system, each = progress.system, np.arange(len(progress.programs))
+    violation = system.violation(progress.values)
+    worst = np.where(progress.working == 0, violation - FEASIBILITY_TOLERANCE * system.scale(progress.values), -np.inf)
+    choosing = progress.entering < 0
+    entering = progress.entering = np.where(choosing, worst.argmax(axis=1), progress.entering)
+    met: Bools = choosing & (worst[each, entering] <= 0)
+    side = np.where(progress.values[each, entering] > system.high[each, entering], 1.0, -1.0)
 
-    values, multipliers, free = _rates(now, side)
-    soft = np.where(enters < system.variables, 0.0, system.soft)
-    left = over[each, enters] - soft * np.abs(now.multipliers[each, enters])
-    closing = soft - side * values[each, enters]
-    whole = np.divide(left, closing, out=np.full(len(each), np.inf), where=free & (closing > 0))
-    noise = NOISE * np.abs(multipliers).max(axis=1, keepdims=True)
-    shrinking = (now.working * multipliers < -noise) & (system.low < system.high)
-    until = np.divide(-now.multipliers, multipliers, out=np.full(over.shape, np.inf), where=shrinking)
-    first = until.argmin(axis=1)
-    partial = np.maximum(until[each, first], 0.0)
-    dead: Bools = ~met & np.isinf(whole) & np.isinf(partial)
+    value_rates, multiplier_rates, independent = _rates(progress, side)
+    compliance = np.where(entering < system.variables, 0.0, system.compliance)
+    left = violation[each, entering] - compliance * np.abs(progress.multipliers[each, entering])
+    closing = compliance - side * value_rates[each, entering]
+    full_step = np.divide(left, closing, out=np.full(len(each), np.inf), where=independent & (closing > 0))
+    noise = RATE_TOLERANCE * np.abs(multiplier_rates).max(axis=1, keepdims=True)
+    shrinking = (progress.working * multiplier_rates < -noise) & (system.low < system.high)
+    until_zero = np.divide(
+        -progress.multipliers, multiplier_rates, out=np.full(violation.shape, np.inf), where=shrinking
+    )
+    first = until_zero.argmin(axis=1)
+    partial_step = np.maximum(until_zero[each, first], 0.0)
+    infeasible: Bools = ~met & np.isinf(full_step) & np.isinf(partial_step)
 
-    step = np.where(met | dead, 0.0, np.minimum(whole, partial))[:, None]
-    now.values += step * values
-    now.multipliers += step * multipliers
-    taken, dropped = (each[which] for which in (~met & ~dead & (whole <= partial), ~met & ~dead & (whole > partial)))
-    now.working[taken, enters[taken]] = side[taken]
-    now.entering[taken] = -1
-    now.working[dropped, first[dropped]] = 0
-    now.multipliers[dropped, first[dropped]] = 0.0
-    return met, dead
+    step = np.where(met | infeasible, 0.0, np.minimum(full_step, partial_step))[:, None]
+    progress.values += step * value_rates
+    progress.multipliers += step * multiplier_rates
+    moving = ~met & ~infeasible
+    added, dropped = each[moving & (full_step <= partial_step)], each[moving & (full_step > partial_step)]
+    progress.working[added, entering[added]] = side[added]
+    progress.entering[added] = -1
+    progress.working[dropped, first[dropped]] = 0
+    progress.multipliers[dropped, first[dropped]] = 0.0
+    return met, infeasible
 
 
-def _rates(now: _March, side: Floats) -> tuple[Floats, Floats, Bools]:
+def _rates(progress: _Progress, side: Floats) -> tuple[Floats, Floats, Bools]:
     """Rates of Cx and the multipliers (N, m) as the entering multiplier grows towards `side` (N,) on the working set.
 
     Also (N,) whether the entering constraint is linearly independent of the working set; if not, x does not change.
     """
-    system, each, enters = now.system, np.arange(len(now.programs)), now.entering
+    system, each, entering = progress.system, np.arange(len(progress.programs)), progress.entering
     n = system.variables
-    pull = np.where((enters < n)[:, None], system.identity[enters], system.matrix[each, enters]) * side[:, None]
-    pull[:, n:] = 0.0
-    unknowns = system.held(now.working, np.where(now.working == 0, -pull, 0.0))
-    values, multipliers = system.answer(unknowns, pull)
-    multipliers = np.where(now.working == 0, 0.0, multipliers)
-    multipliers[each, enters] = side
+    normal = np.where((entering < n)[:, None], system.identity[entering], system.matrix[each, entering]) * side[:, None]
+    normal[:, n:] = 0.0
+    unknowns = system.solve(progress.working, np.where(progress.working == 0, -normal, 0.0))
+    values, multipliers = system.constraint_values(unknowns, normal)
+    multipliers = np.where(progress.working == 0, 0.0, multipliers)
+    multipliers[each, entering] = side
 
     x = unknowns[:, :n]
     energy = np.einsum("ki,kij,kj->k", x, system.matrix[:, :n, :n], x)
-    energy += system.soft * (multipliers[:, n:] ** 2).sum(axis=1)
-    return values, multipliers, energy > DEPENDENT * (pull * pull).sum(axis=1)
+    energy += system.compliance * (multipliers[:, n:] ** 2).sum(axis=1)
+    return values, multipliers, energy > DEPENDENCE_TOLERANCE * (normal * normal).sum(axis=1)

@@ -20,47 +20,47 @@ Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 WorkingSet = NDArray[np.int8]
 
-TOUCHING = 1e-11
+FEASIBILITY_TOLERANCE = 1e-11
 """A constraint violated by less than this part of the size of x counts as met."""
-DEPENDENT_SHARE = 1e-3
-"""A row whose softness absorbs this share of a unit change of its bound is linearly dependent on the others."""
+DEPENDENCE_SHARE = 1e-3
+"""A row whose compliance absorbs this share of a unit change of its bound is linearly dependent on the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class System:
+class KktSystem:
     """N programs of n variables and p rows, m = n + p constraints each, scaled so that H and each row are of size 1."""
 
     matrix: Floats
-    """(N, m, m) [[H, Aᵀ], [A, -soft]]."""
+    """(N, m, m) [[H, Aᵀ], [A, -compliance]]."""
     linear: Floats
     """(N, m) g, then zeros."""
     low: Floats
     """(N, m) at most `high`; infinite where there is no bound."""
     high: Floats
     """(N, m)"""
-    reach: Floats
-    """(N, 1) the largest |g|, which bounds the size of x."""
+    linear_size: Floats
+    """(N, 1) the largest |g|."""
     identity: Floats
     """(m, m)"""
     variables: int
     """n"""
-    soft: float
-    """Compliance of active rows: by how much a row yields for a unit of its multiplier."""
+    compliance: float
+    """By how much an active row yields for a unit of its multiplier."""
 
-    def take(self, which: Ints) -> "System":
+    def select(self, which: Ints) -> "KktSystem":
         """Some of the programs."""
         if len(which) == len(self.linear):
             return self
-        arrays = (self.matrix[which], self.linear[which], self.low[which], self.high[which], self.reach[which])
-        return System(*arrays, self.identity, self.variables, self.soft)
+        arrays = (self.matrix[which], self.linear[which], self.low[which], self.high[which], self.linear_size[which])
+        return KktSystem(*arrays, self.identity, self.variables, self.compliance)
 
-    def softened(self, soft: float) -> "System":
+    def with_compliance(self, compliance: float) -> "KktSystem":
         """The systems with this compliance of rows."""
         matrix, rows = self.matrix.copy(), np.arange(self.variables, len(self.identity))
-        matrix[:, rows, rows] = -soft
-        return replace(self, matrix=matrix, soft=soft)
+        matrix[:, rows, rows] = -compliance
+        return replace(self, matrix=matrix, compliance=compliance)
 
-    def fixed_by(self, working: WorkingSet) -> Floats:
+    def matrices(self, working: WorkingSet) -> Floats:
         """(N, m, m) the matrix for the unknowns x and μ of the rows, with `working` (N, m) active."""
         n = self.variables
         replaced = working != 0
@@ -68,56 +68,56 @@ class System:
             np.logical_not(replaced[:, n:], out=replaced[:, n:])
         return np.where(replaced[:, :, None], self.identity, self.matrix)
 
-    def held(self, working: WorkingSet, right: Floats) -> Floats:
+    def solve(self, working: WorkingSet, right: Floats) -> Floats:
         """(N, m) the unknowns for the right side `right` (N, m), with `working` (N, m) active."""
-        return solved(self.fixed_by(working), right[:, :, None])[:, :, 0]
+        return solve_or_nan(self.matrices(working), right[:, :, None])[:, :, 0]
 
-    def independent(self, working: WorkingSet) -> Bools:
-        """(N,) whether the active rows are linearly independent: whether none is met by its softness alone."""
+    def has_independent_rows(self, working: WorkingSet) -> Bools:
+        """(N,) whether the active rows are linearly independent: whether none is met by its compliance alone."""
         n = self.variables
-        asked = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
-        answers = solved(self.fixed_by(working), asked)
-        giving = np.einsum("kii->ki", answers[:, n:]) * self.soft
-        stiff = np.abs(giving) < DEPENDENT_SHARE
-        every: Bools = np.all(stiff | (working[:, n:] == 0), axis=1)
-        return every
+        units = np.broadcast_to(self.identity[:, n:], (*working.shape, len(self.identity) - n))
+        responses = solve_or_nan(self.matrices(working), units)
+        yielded = np.einsum("kii->ki", responses[:, n:]) * self.compliance
+        independent = np.abs(yielded) < DEPENDENCE_SHARE
+        result: Bools = np.all(independent | (working[:, n:] == 0), axis=1)
+        return result
 
-    def at(self, working: WorkingSet) -> tuple[Floats, Floats]:
+    def optimum(self, working: WorkingSet) -> tuple[Floats, Floats]:
         """(N, m) Cx and (N, m) signed multipliers of the optimum with `working` (N, m) active; NaN where singular."""
-        ends = np.where(working > 0, self.high, self.low)
-        unknowns = self.held(working, np.where(working == 0, -self.linear, ends))
-        return self.answer(unknowns, self.linear)
+        bounds = np.where(working > 0, self.high, self.low)
+        unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))
+        return self.constraint_values(unknowns, self.linear)
 
     def refined(self, working: WorkingSet, multipliers: Floats) -> tuple[Floats, Floats]:
         """(N, m) the same with rows' bounds shifted to cancel their compliance under `multipliers`."""
-        ends = np.where(working > 0, self.high, self.low)
-        ends[:, self.variables :] -= self.soft * multipliers[:, self.variables :]
-        unknowns = self.held(working, np.where(working == 0, -self.linear, ends))
-        return self.answer(unknowns, self.linear)
+        bounds = np.where(working > 0, self.high, self.low)
+        bounds[:, self.variables :] -= self.compliance * multipliers[:, self.variables :]
+        unknowns = self.solve(working, np.where(working == 0, -self.linear, bounds))
+        return self.constraint_values(unknowns, self.linear)
 
-    def answer(self, unknowns: Floats, pull: Floats) -> tuple[Floats, Floats]:
-        """(N, m) Cx and multipliers from the unknowns (N, m), with the linear term `pull` (N, m), zero for rows."""
+    def constraint_values(self, unknowns: Floats, linear: Floats) -> tuple[Floats, Floats]:
+        """(N, m) Cx and multipliers from the unknowns (N, m), with the linear term `linear` (N, m), zero for rows."""
         n = self.variables
-        product: Floats = (self.matrix @ unknowns[:, :, None])[:, :, 0] + pull
+        product: Floats = (self.matrix @ unknowns[:, :, None])[:, :, 0] + linear
         if n == len(self.identity):
             return unknowns, -product
-        rows = product[:, n:] + self.soft * unknowns[:, n:]
+        rows = product[:, n:] + self.compliance * unknowns[:, n:]
         values = np.concatenate((unknowns[:, :n], rows), axis=1)
         return values, np.concatenate((-product[:, :n], unknowns[:, n:]), axis=1)
 
-    def size(self, values: Floats) -> Floats:
-        """(N, 1) the scale for rounding errors of x: the largest |x| plus `reach`."""
+    def scale(self, values: Floats) -> Floats:
+        """(N, 1) the scale for rounding errors of x: the largest |x| plus the largest |g|."""
         x = np.abs(values[:, : self.variables])
-        largest: Floats = x.max(axis=1, keepdims=True) + self.reach
-        return largest
+        scale: Floats = x.max(axis=1, keepdims=True) + self.linear_size
+        return scale
 
-    def excess(self, values: Floats) -> Floats:
+    def violation(self, values: Floats) -> Floats:
         """(N, m) how far Cx is outside its bounds, negative inside."""
         outside: Floats = np.maximum(values - self.high, self.low - values)
         return outside
 
 
-def solved(matrix: Floats, right: Floats) -> Floats:
+def solve_or_nan(matrix: Floats, right: Floats) -> Floats:
     """(N, m, k) the solution of matrix (N, m, m) x = right (N, m, k), NaN where the matrix is singular."""
     try:
         x = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
@@ -125,5 +125,5 @@ def solved(matrix: Floats, right: Floats) -> Floats:
         half = len(matrix) // 2
         if not half:
             return np.full(right.shape, np.nan)
-        return np.concatenate((solved(matrix[:half], right[:half]), solved(matrix[half:], right[half:])))
+        return np.concatenate((solve_or_nan(matrix[:half], right[:half]), solve_or_nan(matrix[half:], right[half:])))
     return x

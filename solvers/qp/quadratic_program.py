@@ -16,18 +16,18 @@ import numpy as np
 
 from ...errors import SolverError
 from . import dual_active_set
-from .kkt_system import TOUCHING, Bools, Floats, System, WorkingSet
+from .kkt_system import FEASIBILITY_TOLERANCE, Bools, Floats, KktSystem, WorkingSet
 
-ROUNDS = 8
+MAX_ROUNDS = 8
 """Rounds of block pivoting before the dual method takes over."""
-REGULAR = 1e-15
+REGULARISATION = 1e-15
 """Compliance of rows in block pivoting: too small to show in x, it keeps the system regular if all variables of an
 active row are active, too."""
-GIVEN = 1e-15
+REFINE_TOLERANCE = 1e-15
 """Violations of active rows below this part of the size of x are not refined."""
-YIELDING = 1e-9
+INFEASIBLE_COMPLIANCE = 1e-9
 """Compliance of rows in infeasible programs."""
-SIGN = 1e-13
+SIGN_TOLERANCE = 1e-13
 """A multiplier of the wrong sign below this part of the size of x counts as zero."""
 
 
@@ -93,20 +93,20 @@ def solve_all(program: QuadraticProgram, start: WorkingSet | None = None) -> QpS
     Raises SolverError for values that are not finite, bounds that no number meets, and a Hessian that is not positive
     definite.
     """
-    system, units, crossed = _system(program)
-    values, multipliers, working, ended = _block_pivoting(system, _beginning(system, start))
+    system, units, crossed = _kkt_system(program)
+    values, multipliers, working, ended = _block_pivoting(system, _start_set(system, start))
     status = np.where(crossed, np.int8(Status.INFEASIBLE), np.int8(Status.SOLVED))
     if not np.all(ended):
         check(program)
         left = np.flatnonzero(~ended)
-        values[left], multipliers[left], working[left], ends = _surely(system.take(left), working[left])
-        status[left] = np.maximum(status[left], ends)
+        values[left], multipliers[left], working[left], status_left = _solve_dual(system.select(left), working[left])
+        status[left] = np.maximum(status[left], status_left)
     n = system.variables
     x = np.minimum(np.maximum(values[:, :n], system.low[:, :n]), system.high[:, :n])
     return QpSolution(x, multipliers * units, working, status)
 
 
-def _system(program: QuadraticProgram) -> tuple[System, Floats, Bools]:
+def _kkt_system(program: QuadraticProgram) -> tuple[KktSystem, Floats, Bools]:
     """The scaled KKT systems, the units (N, m) of their multipliers, and which programs have crossed bounds (N,).
 
     Raises SolverError.
@@ -124,19 +124,19 @@ def _system(program: QuadraticProgram) -> tuple[System, Floats, Bools]:
         check(program)
         middle = np.add(low, high, out=np.zeros_like(low), where=crossing) / 2
         low, high = np.where(crossing, middle, low), np.where(crossing, middle, high)
-    cost = _power_of_two(program.hessian.max(axis=(1, 2)))[:, None]
-    hessian, linear = program.hessian / cost[:, :, None], program.gradient / cost
-    reach = np.abs(linear).max(axis=1, keepdims=True)
+    unit = _power_of_two(program.hessian.max(axis=(1, 2)))[:, None]
+    hessian, linear = program.hessian / unit[:, :, None], program.gradient / unit
+    linear_size = np.abs(linear).max(axis=1, keepdims=True)
     if m == n:
-        return System(hessian, linear, low, high, reach, np.eye(m), n, 0.0), cost, crossed
+        return KktSystem(hessian, linear, low, high, linear_size, np.eye(m), n, 0.0), unit, crossed
     matrix, lengths = _with_rows(hessian, program.rows)
     linear = np.concatenate((linear, np.zeros((len(linear), m - n))), axis=1)
-    system = System(matrix, linear, low / lengths, high / lengths, reach, np.eye(m), n, REGULAR)
-    return system, cost / lengths, crossed
+    system = KktSystem(matrix, linear, low / lengths, high / lengths, linear_size, np.eye(m), n, REGULARISATION)
+    return system, unit / lengths, crossed
 
 
 def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
-    """(N, m, m) [[H, Aᵀ], [A, -soft]] with A = rows / lengths, and (N or 1, m) lengths, 1 for variables."""
+    """(N, m, m) [[H, Aᵀ], [A, -compliance]] with A = rows / lengths, and (N or 1, m) lengths, 1 for variables."""
     count, n = hessian.shape[:2]
     p = rows.shape[-2]
     lengths = np.ones((len(rows) if rows.ndim == 3 else 1, n + p))
@@ -147,7 +147,7 @@ def _with_rows(hessian: Floats, rows: Floats) -> tuple[Floats, Floats]:
     matrix[:, n:, :n] = rows
     matrix[:, :n, n:] = rows.swapaxes(1, 2)
     diagonal = np.arange(n, n + p)
-    matrix[:, diagonal, diagonal] = -REGULAR
+    matrix[:, diagonal, diagonal] = -REGULARISATION
     return matrix, lengths
 
 
@@ -157,7 +157,7 @@ def _power_of_two(size: Floats) -> Floats:
     return power
 
 
-def _beginning(system: System, start: WorkingSet | None) -> WorkingSet:
+def _start_set(system: KktSystem, start: WorkingSet | None) -> WorkingSet:
     """(N, m) the working set `start` without infinite bounds and with all equality constraints."""
     equal: WorkingSet = (system.low == system.high).astype(np.int8)
     if start is None:
@@ -167,28 +167,30 @@ def _beginning(system: System, start: WorkingSet | None) -> WorkingSet:
     return working
 
 
-def _block_pivoting(system: System, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, Bools]:
-    """(N, m) Cx, multipliers and working sets after at most ROUNDS rounds, and (N,) which programs they solve."""
-    values, multipliers = system.at(working)
-    following, ended = _pivoted(system, working, values, multipliers)
-    for _ in range(ROUNDS - 1):
+def _block_pivoting(system: KktSystem, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, Bools]:
+    """(N, m) Cx, multipliers and working sets after at most MAX_ROUNDS rounds, and (N,) which programs they solve."""
+    values, multipliers = system.optimum(working)
+    following, ended = _next_working_set(system, working, values, multipliers)
+    for _ in range(MAX_ROUNDS - 1):
         left = np.flatnonzero(~ended)
         if not len(left):
             break
-        part, held = system.take(left), following[left]
-        values[left], multipliers[left] = part.at(held)
-        working[left] = held
-        following[left], ended[left] = _pivoted(part, held, values[left], multipliers[left])
-    if system.soft:
-        _straighten(system, working, values, multipliers, ended)
+        part, active = system.select(left), following[left]
+        values[left], multipliers[left] = part.optimum(active)
+        working[left] = active
+        following[left], ended[left] = _next_working_set(part, active, values[left], multipliers[left])
+    if system.compliance:
+        _refine(system, working, values, multipliers, ended)
     return values, multipliers, working, ended
 
 
-def _pivoted(system: System, working: WorkingSet, values: Floats, multipliers: Floats) -> tuple[WorkingSet, Bools]:
+def _next_working_set(
+    system: KktSystem, working: WorkingSet, values: Floats, multipliers: Floats
+) -> tuple[WorkingSet, Bools]:
     """(N, m) the working sets of the next round, and (N,) whether none is needed."""
-    size = system.size(values)
-    violated = system.excess(values) > TOUCHING * size
-    wrong = (working * multipliers < -SIGN * size) & (system.low < system.high)
+    size = system.scale(values)
+    violated = system.violation(values) > FEASIBILITY_TOLERANCE * size
+    wrong = (working * multipliers < -SIGN_TOLERANCE * size) & (system.low < system.high)
     ended: Bools = ~np.any(violated | wrong, axis=1) & np.isfinite(size[:, 0])
     if np.all(ended):
         return working, ended
@@ -196,30 +198,30 @@ def _pivoted(system: System, working: WorkingSet, values: Floats, multipliers: F
     return np.where(wrong, np.int8(0), np.where(violated & (working == 0), side, working)), ended
 
 
-def _straighten(system: System, working: WorkingSet, values: Floats, multipliers: Floats, ended: Bools) -> None:
+def _refine(system: KktSystem, working: WorkingSet, values: Floats, multipliers: Floats, ended: Bools) -> None:
     """Refine, in place, programs whose active rows yielded enough to show in x, as nearly parallel rows do."""
-    given = system.soft * np.abs(multipliers[:, system.variables :])
-    bent = np.flatnonzero(ended & np.any(given > GIVEN * system.size(values), axis=1))
-    if len(bent):
-        part, held = system.take(bent), working[bent]
-        values[bent], multipliers[bent] = part.refined(held, multipliers[bent])
-        _, ended[bent] = _pivoted(part, held, values[bent], multipliers[bent])
+    yielded = system.compliance * np.abs(multipliers[:, system.variables :])
+    inexact = np.flatnonzero(ended & np.any(yielded > REFINE_TOLERANCE * system.scale(values), axis=1))
+    if len(inexact):
+        part, active = system.select(inexact), working[inexact]
+        values[inexact], multipliers[inexact] = part.refined(active, multipliers[inexact])
+        _, ended[inexact] = _next_working_set(part, active, values[inexact], multipliers[inexact])
 
 
-def _surely(system: System, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, WorkingSet]:
+def _solve_dual(system: KktSystem, working: WorkingSet) -> tuple[Floats, Floats, WorkingSet, WorkingSet]:
     """(N, m) Cx, multipliers and working sets by the dual method, and the Status (N,) of each program."""
-    only_fixed = _beginning(system, None)
+    only_fixed = _start_set(system, None)
     only_fixed[:, system.variables :] = 0
-    start = np.where(system.independent(working)[:, None], working, only_fixed)
-    rigid = system.softened(0.0)
-    working, reached, impossible = dual_active_set.march(rigid, start)
-    values, multipliers = rigid.at(working)
+    start = np.where(system.has_independent_rows(working)[:, None], working, only_fixed)
+    rigid = system.with_compliance(0.0)
+    working, reached, infeasible = dual_active_set.solve_dual(rigid, start)
+    values, multipliers = rigid.optimum(working)
     status = np.where(reached, np.int8(Status.SOLVED), np.int8(Status.UNFINISHED))
-    which = np.flatnonzero(impossible)
+    which = np.flatnonzero(infeasible)
     if len(which):
-        yielding = system.take(which).softened(YIELDING)
-        working[which], reached, _ = dual_active_set.march(yielding, working[which])
-        values[which], multipliers[which] = yielding.at(working[which])
+        yielding = system.select(which).with_compliance(INFEASIBLE_COMPLIANCE)
+        working[which], reached, _ = dual_active_set.solve_dual(yielding, working[which])
+        values[which], multipliers[which] = yielding.optimum(working[which])
         status[which] = np.where(reached, np.int8(Status.INFEASIBLE), np.int8(Status.UNFINISHED))
     return values, multipliers, working, status
 
